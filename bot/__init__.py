@@ -1,0 +1,1 @@
+"""The process and the chat platforms: the outside."""

@@ -1,0 +1,48 @@
+"""Plain text for a platform that counts UTF-16 units: measuring, cleaning and splitting without formatting."""
+
+from __future__ import annotations
+
+import re
+
+from bot.rendering.split import ranges
+
+# What Telegram's server does not count as content: whitespace (Python's strip covers the Unicode spaces),
+# zero-width and direction marks, the braille blank, the object replacement character, line separators.
+INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e" + (
+    "\u2060\u2800\u3164\ufeff\ufffc"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_BREAKS = re.compile(r"\r\n?|[\u2028\u2029]")
+TAB = "    "
+
+
+def utf16_length(text: str) -> int:
+    """The length in UTF-16 code units, as Telegram counts; a lone surrogate counts as one."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def clean(text: str) -> str:
+    """The text with what the server would change silently changed in a way that keeps offsets right.
+
+    Line ends become ``\\n`` (the server deletes ``\\r`` and U+2028), control characters a space as there;
+    surrogate halves that form a pair are joined, lone ones become U+FFFD, for JSON cannot carry them.
+    """
+    if not text.isascii():
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _CONTROL.sub(" ", _BREAKS.sub("\n", text))
+
+
+def is_blank(text: str) -> bool:
+    """Whether Telegram would refuse the text as empty."""
+    return not any(not (character.isspace() or character in INVISIBLE) for character in text)
+
+
+def plain_pieces(text: str, limit: int = 4096) -> tuple[str, ...]:
+    """The whole text as it is, in order, in parts of at most `limit` UTF-16 units; () when nothing is visible.
+
+    Breaks prefer paragraphs, lines, sentences, words, and never part a character's combining sequence.
+    Only whitespace at the seams is dropped. ValueError for a limit below 2.
+    """
+    whole = clean(text).replace("\t", TAB)
+    parts = (whole[start:end].strip() for start, end in ranges(whole, limit))
+    return tuple(part for part in parts if not is_blank(part))

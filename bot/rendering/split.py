@@ -1,0 +1,114 @@
+"""Where a long text is broken into messages."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from bot.rendering.clusters import boundary_before
+
+Extent = tuple[int, int]
+
+_PARAGRAPH = re.compile(r"(?=\n[^\S\n]*\n)")
+_LINE = re.compile(r"(?=\n)")
+_SENTENCE = re.compile(r"[.!?…][\"'”’»)\]]*(?=[ \n])|[。！？…][」』”）]*")
+_WORD = re.compile(r"(?=[ \n])|[，、；：]")
+
+
+def utf16_offsets(text: str) -> Sequence[int]:
+    """For every index of the text, and its end, the offset in UTF-16 units."""
+    if text.isascii() or max(text) <= "\uffff":
+        return range(len(text) + 1)
+    return list(accumulate((2 if character > "\uffff" else 1 for character in text), initial=0))
+
+
+def ranges(
+    text: str,
+    limit: int,
+    fences: Sequence[Extent] = (),
+    whole: Sequence[Extent] = (),
+    crowded: Callable[[int, int], int] | None = None,
+) -> list[Extent]:
+    """Consecutive (start, end) ranges of at most `limit` UTF-16 units; between two of them is only whitespace.
+
+    `fences` and `whole` are sorted and do not overlap: the first are broken between lines if at all, the second
+    (links, inline code) only when longer than a message. `crowded(start, end)` may shorten a range for another
+    reason and returns its new end. Ranges are trimmed, except for the indentation of code.
+    """
+    if limit < 2:
+        raise ValueError(f"a message needs room for at least 2 units, not {limit}")
+    offsets = utf16_offsets(text)
+    found: list[Extent] = []
+    start = _skip_space(text, 0, fences)
+    while start < len(text):
+        hard = bisect_right(offsets, offsets[start] + limit, start) - 1
+        if crowded is not None:
+            hard = max(start + 1, crowded(start, hard))
+        end = len(text) if hard >= len(text) else _break(text, start, hard, fences, whole)
+        trimmed = start + len(text[start:end].rstrip())
+        if trimmed > start:
+            found.append((start, trimmed))
+        start = _skip_space(text, end, fences)
+    return found
+
+
+def inside(extents: Sequence[Extent], position: int) -> Extent | None:
+    """The extent with `position` strictly between its start and its end."""
+    index = bisect_left(extents, (position, -1)) - 1
+    if index >= 0 and extents[index][0] < position < extents[index][1]:
+        return extents[index]
+    return None
+
+
+def _skip_space(text: str, position: int, fences: Sequence[Extent]) -> int:
+    """The start of the next range: indentation is kept where a line of code begins."""
+    rest = position
+    while rest < len(text) and text[rest].isspace():
+        rest += 1
+    opened = inside(fences, rest)
+    if opened is None:
+        return rest
+    line = text.rfind("\n", position, rest) + 1 or position
+    return max(line, opened[0])
+
+
+def _break(text: str, start: int, hard: int, fences: Sequence[Extent], whole: Sequence[Extent]) -> int:
+    """The best end in (start, hard] of a range that cannot take the whole rest."""
+    floor = start + max(1, (hard - start) // 3)
+    fence = inside(fences, hard)
+    if fence is not None and fence[1] - max(fence[0], start) > hard - start:
+        end = _last(_LINE, text, max(floor, fence[0] + 1), hard, (), whole)
+        if end:
+            return end
+    edges = [edge for extent in fences for edge in extent if floor <= edge <= hard]
+    paragraph = _last(_PARAGRAPH, text, floor, hard, fences, whole)
+    end = max([paragraph, *edges])
+    for pattern, closed in ((_LINE, fences), (_LINE, ()), (_SENTENCE, fences), (_WORD, fences), (_WORD, ())):
+        end = end or _last(pattern, text, floor, hard, closed, whole)
+    return end or _forced(text, start, hard, whole)
+
+
+def _last(
+    pattern: re.Pattern[str], text: str, floor: int, hard: int, fences: Sequence[Extent], whole: Sequence[Extent]
+) -> int:
+    """The last place in [floor, hard] that the pattern names and that breaks none of the extents; else 0."""
+    ends = [match.end() for match in pattern.finditer(text, floor, min(len(text), hard + 2))]
+    for end in reversed(ends):
+        if end <= hard and inside(fences, end) is None and inside(whole, end) is None:
+            return end
+    return 0
+
+
+def _forced(text: str, start: int, hard: int, whole: Sequence[Extent]) -> int:
+    """An end where nothing invites a break: before a link that fits a message of its own, else between characters."""
+    kept = inside(whole, hard)
+    if kept is None:
+        space = max(text.rfind(" ", start, hard), text.rfind("\n", start, hard)) + 1
+        run = re.compile(r"\S*").match(text, space)
+        if space and run is not None and "://" in run[0]:
+            kept = (space, run.end())
+    if kept is not None and kept[0] > start and kept[1] - kept[0] <= hard - start:
+        return kept[0]
+    return boundary_before(text, hard, start)

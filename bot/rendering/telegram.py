@@ -1,0 +1,161 @@
+"""A model's Markdown as Telegram messages: text with entities, split where a reader would split it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.rendering import clusters, source
+from bot.rendering.plain import TAB, clean, is_blank, utf16_length
+from bot.rendering.spans import Span, clipped, legal
+from bot.rendering.split import ranges, utf16_offsets
+
+MAX_ENTITIES = 100  # a message; the Bot API's server drops the rest
+# Cut away last where there are too many; the first three carry content (an address, a block, a secret).
+_IMPORTANCE = (
+    "text_link", "pre", "spoiler", "blockquote", "code", "bold", "strikethrough", "italic", "underline",
+)  # fmt: skip
+_CONTENT = _IMPORTANCE[:3]
+# Anything that Markdown, or its whitespace rules, could read otherwise than literally.
+_MARKUP = re.compile(
+    r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A Telegram MessageEntity; offset and length in UTF-16 units of the piece's text."""
+
+    type: str
+    offset: int
+    length: int
+    url: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One message: its text without markup, and its formatting, outer entities before inner ones."""
+
+    text: str
+    entities: tuple[Entity, ...]
+
+
+def pieces(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:
+    """The whole answer, in order, in messages of at most `limit` UTF-16 units; () when nothing is visible.
+
+    Entities keep Telegram's rules. Breaks prefer paragraphs, lines, sentences, words; a code block that must be
+    broken stays one with its language on both sides; links and characters stay whole. A part with more than
+    100 entities is broken earlier, or, where that would make many short messages, loses its least telling ones.
+    Odd input that the converter refuses comes as plain text. ValueError for a limit below 2.
+    """
+    text, spans = _rendered(clean(markdown))
+    fences = [(s.start, s.end) for s in spans if s.type == "pre"]
+    whole = [(s.start, s.end) for s in spans if s.type in ("text_link", "code")]
+    parts = ranges(text, limit, fences, whole, _crowding(spans, limit))
+    made = (_piece(text, spans, start, end) for start, end in parts)
+    return tuple(piece for piece in made if not is_blank(piece.text))
+
+
+def preview(markdown: str, limit: int = 4096) -> Piece:
+    """One message for an answer still being written: what is open is closed, of a long one "…" and the last part.
+
+    Never raises on odd text; the text is empty as long as nothing is visible. Costs no more for 20,000 characters
+    than for 2 × `limit`. ValueError for a limit below 2.
+    """
+    if limit < 2:
+        raise ValueError(f"a message needs room for at least 2 units, not {limit}")
+    kept = source.tail(clean(markdown), 2 * limit)
+    text, spans = _rendered(source.finished(kept))
+    text = text.rstrip()
+    if is_blank(text):
+        return Piece("", ())
+    offsets = utf16_offsets(text)
+    if offsets[-1] <= limit and len(kept) >= len(markdown):
+        return _piece(text, spans, 0, len(text))
+    start = bisect_left(offsets, offsets[-1] - (limit - 1)) if offsets[-1] >= limit else 0
+    if start:
+        start = clusters.boundary_after(text, _neat_start(text, start))
+    return _piece(text, spans, start, len(text), "…")
+
+
+def _neat_start(text: str, start: int) -> int:
+    """The start of the next line, else word, if one is near."""
+    line = text.find("\n", start, start + min(300, (len(text) - start) // 4))
+    word = text.find(" ", start, start + min(50, (len(text) - start) // 4))
+    return line + 1 if line >= 0 else word + 1 if word >= 0 else start
+
+
+def _rendered(markdown: str) -> tuple[str, list[Span]]:
+    """Visible text and legal spans of clean Markdown."""
+    if is_blank(markdown):
+        return "", []
+    if not _MARKUP.search(markdown.strip()):
+        return markdown.strip(), []
+    try:
+        text, spans = _converter()(markdown)
+    except (ValueError, LookupError, RecursionError):
+        return markdown.replace("\t", TAB), []
+    except BaseException as error:
+        # A panic of the Rust parser is neither an Exception nor importable by name; a message must not end the bot.
+        if type(error).__name__ != "PanicException":
+            raise
+        return markdown.replace("\t", TAB), []
+    if is_blank(text):  # nothing but markup, as a lone fence
+        return markdown.replace("\t", TAB), []
+    return text, legal(text, spans)
+
+
+def _converter() -> Callable[[str], tuple[str, list[Span]]]:
+    from bot.rendering.markdown import render
+
+    return render
+
+
+def _crowding(spans: list[Span], limit: int) -> Callable[[int, int], int]:
+    """Where a part must end to keep its entities, unless dropping some is better than many short messages."""
+    starts = [span.start for span in spans]
+    content = [span for span in spans if span.type in _CONTENT]
+    content_starts = [span.start for span in content]
+
+    def end(start: int, hard: int) -> int:
+        allowed = _room(spans, starts, start, hard)
+        if allowed - start < min(limit, hard - start) // 4:
+            allowed = _room(content, content_starts, start, hard)
+        return allowed
+
+    return end
+
+
+def _room(spans: list[Span], starts: list[int], start: int, hard: int) -> int:
+    """The last end ≤ hard with which text[start:end] touches no more than 100 of the spans."""
+    begun = bisect_right(starts, start)
+    open_before = sum(1 for span in spans[:begun] if span.end > start)
+    last = begun + MAX_ENTITIES - open_before
+    return min(hard, starts[last]) if last < len(starts) else hard
+
+
+def _piece(text: str, spans: list[Span], start: int, end: int, prefix: str = "") -> Piece:
+    shown = prefix + text[start:end]
+    offsets = utf16_offsets(shown)
+    kept = clipped(text, spans, start, end)
+    if len(kept) > MAX_ENTITIES:
+        by_weight = sorted(range(len(kept)), key=lambda index: (_IMPORTANCE.index(kept[index].type), -index))
+        kept = [kept[index] for index in sorted(by_weight[:MAX_ENTITIES])]
+    shift = len(prefix)
+    entities = (
+        Entity(
+            span.type,
+            offsets[span.start + shift],
+            offsets[span.end + shift] - offsets[span.start + shift],
+            span.url,
+            span.language,
+        )
+        for span in kept
+    )
+    return Piece(shown, tuple(entities))
+
+
+__all__ = ["MAX_ENTITIES", "Entity", "Piece", "pieces", "preview", "utf16_length"]

@@ -1,0 +1,140 @@
+"""Walks the parser's events over a document: the library's walker with what it loses put right."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from telegramify_markdown.converter import EventWalker, _contains_latex_symbols, _latex_helper
+
+from bot.rendering.clusters import columns
+from bot.rendering.links import accepted
+from bot.rendering.plain import TAB, utf16_length
+
+LONGEST_FORMULA = 1000  # characters; the LaTeX helper takes quadratic time, so longer ones are shown as written
+_SPOILER_TAG = re.compile("</?tg-spoiler>")
+
+
+def is_formula(latex: str) -> bool:
+    """Whether there is LaTeX to turn into Unicode, and not too much of it."""
+    return len(latex) <= LONGEST_FORMULA and bool(_contains_latex_symbols(latex))
+
+
+def unicode_formula(latex: str) -> str:
+    """The formula in Unicode as far as there are characters for it; as written where it is no formula."""
+    return str(_latex_helper.convert(latex)).strip() if is_formula(latex) else latex
+
+
+class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
+    """The library's walker; raw HTML is text, tables keep links and columns, headings are bold."""
+
+    _HEADING_ENTITIES = {"H1": ["bold", "underline"], **{f"H{level}": ["bold"] for level in range(2, 7)}}  # noqa: RUF012
+
+    def __init__(self, config: Any, source: str) -> None:
+        super().__init__(config, source)
+        self._links: list[tuple[str, int, int]] = []  # address, UTF-16 offset, parts of the table cell so far
+        self._bullet_end = -1
+
+    def _handle_event(self, event: Any) -> None:
+        payload = event[0]
+        if isinstance(payload, dict) and "Html" in payload:
+            self._on_text(_SPOILER_TAG.sub("||", payload["Html"]))
+        else:
+            super()._handle_event(event)
+
+    def _on_start(self, tag: Any, source_range: dict[str, int] | None = None) -> None:
+        if tag == "HtmlBlock":
+            self._ensure_block_spacing(self._source_start(source_range))
+        super()._on_start(tag, source_range)
+
+    def _on_end(self, tag: Any) -> None:
+        if tag in ("Link", "Image"):
+            self._close_link()
+            return
+        super()._on_end(tag)
+        if tag == "HtmlBlock":
+            self._mark_block_end()
+        if tag in ("HtmlBlock", "CodeBlock", "Table") and self._list_stack and not self._buf.trailing_newline_count():
+            self._buf.write("\n")
+
+    def _on_start_item(self) -> None:
+        super()._on_start_item()
+        self._bullet_end = self._buf.py_offset
+
+    def _ensure_block_spacing(self, next_block_start: int | None = None) -> None:
+        in_item = self._list_stack and self._buf.py_offset > self._bullet_end
+        if in_item and not self._buf.trailing_newline_count():
+            self._buf.write("\n")
+        super()._ensure_block_spacing(next_block_start)
+
+    def _on_text(self, text: str) -> None:
+        super()._on_text(text.replace("\t", TAB))  # the server would make each tab one space
+
+    def _on_inline_code(self, code: str) -> None:
+        super()._on_inline_code(code.replace("\t", TAB))
+
+    def _on_inline_html(self, html: str) -> None:
+        if self._in_table_cell:
+            line_break = re.fullmatch(r"<br\s*/?>", html, re.IGNORECASE)
+            self._on_text(" " if line_break else _SPOILER_TAG.sub("||", html))
+        elif _SPOILER_TAG.fullmatch(html):
+            super()._on_inline_html(html)
+        else:
+            self._on_text(html)
+
+    def _on_inline_math(self, math: str) -> None:
+        if self._in_table_cell or len(math) > LONGEST_FORMULA:
+            self._on_inline_code(unicode_formula(math))
+        else:
+            super()._on_inline_math(math)
+
+    def _on_display_math(self, math: str, source_range: dict[str, int] | None = None) -> None:
+        if self._in_table_cell or len(math) > LONGEST_FORMULA:
+            self._on_inline_code(unicode_formula(math))
+        else:
+            super()._on_display_math(math, source_range)
+
+    def _on_start_link(self, link_data: dict[str, Any]) -> None:
+        self._links.append((link_data.get("dest_url", ""), self._buf.utf16_offset, len(self._cell_parts)))
+
+    def _on_start_image(self, image_data: dict[str, Any]) -> None:
+        self._on_text(self._config.markdown_symbol.image)
+        self._on_start_link(image_data)
+
+    def _close_link(self) -> None:
+        """A link that the server would take becomes one; else, and in tables, the address follows the label."""
+        address, start, cell_start = self._links.pop()
+        label = "".join(self._cell_parts[cell_start:]) if self._in_table_cell else _after(self._buf, start)
+        if not label.strip():
+            self._on_text(address)
+        url = accepted(address)
+        if url and not self._in_table_cell:
+            self._push_entity("text_link", url=url)
+            self._entity_stack[-1].start_offset = start
+            self._pop_entity("text_link")
+        elif label.strip() and address and address.removeprefix("mailto:") != label:
+            self._on_text(f" ({address.removeprefix('mailto:').removeprefix('tel:')})")
+
+    def _format_table(self, rows: list[list[str]]) -> str:
+        """Columns padded by what they take on the screen (the library counts characters)."""
+        count = max((len(row) for row in rows), default=0)
+        cells = [[*row, *[""] * (count - len(row))] for row in rows]
+        widths = [max(columns(row[column]) for row in cells) for column in range(count)]
+        lines = [
+            " | ".join(cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in cells
+        ]
+        if len(lines) > 1:
+            lines.insert(1, "-+-".join("-" * width for width in widths))
+        return "\n".join(lines)
+
+
+def _after(buffer: Any, start: int) -> str:
+    """What was written since the UTF-16 offset `start`."""
+    text = ""
+    units = buffer.utf16_offset - start
+    for part in reversed(buffer._parts):
+        if utf16_length(text) >= units:
+            break
+        text = part + text
+    return text if units else ""

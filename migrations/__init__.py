@@ -1,0 +1,1 @@
+"""Alembic revisions, run at start after an automatic backup."""

@@ -1,0 +1,167 @@
+"""The owner's configuration of providers and tiers: `preferences/runtime-config.json`, checked line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from routing.jsonfile import JsonFile, JsonObject
+from routing.types import TIERS, ApiType, ProviderProfile, Tier
+
+Slot = Literal["balanced", "smart", "coding", "deep", "routing"]
+SLOTS: tuple[Slot, ...] = get_args(Slot)
+API_TYPES: tuple[ApiType, ...] = get_args(ApiType)
+
+DEFAULT_SLOTS: dict[Slot, tuple[str, str | None]] = {
+    "balanced": ("openai/gpt-5.1", "medium"),
+    "smart": ("openai/gpt-5.1", "high"),
+    "coding": ("openai/gpt-5.2", "medium"),
+    "deep": ("openai/gpt-5.2", "xhigh"),
+    "routing": ("openai/gpt-5.2-codex", "none"),
+}
+DEFAULT_FALLBACKS: dict[Tier, tuple[str, ...]] = {
+    "balanced": ("anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash"),
+    "smart": ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"),
+    "coding": ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"),
+    "deep": ("anthropic/claude-opus-4-5",),
+}
+DEFAULT_TIMEOUT_SECONDS = 300.0
+DEFAULT_CONTEXT_TOKENS = 50_000
+DEFAULT_TEMPERATURE = 0.7
+_NO_LIMIT = 2.0
+_KNOWN = {
+    "llm": {"providers"},
+    "modelRouter": {f"{slot}{part}" for slot in SLOTS for part in ("Model", "ModelReasoning")}
+    | {"dynamicTierEnabled", "temperature"},
+    "tiers": set(TIERS),
+    "compaction": {"enabled", "maxContextTokens", "keepLastMessages"},
+    "tools": {"maxResultChars"},
+    "budget": {"perUserDailyUsd"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RouterConfig:
+    """Which models serve the tiers, and how providers are reached. `unknown_keys` are for doctor to report."""
+
+    profiles: Mapping[str, ProviderProfile] = field(default_factory=dict)
+    reasoning: Mapping[Slot, str | None] = field(default_factory=dict)
+    pools: Mapping[Tier, tuple[str, ...]] = field(default_factory=dict)
+    temperature: float = DEFAULT_TEMPERATURE
+    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    unknown_keys: tuple[str, ...] = ()
+
+    def profile(self, provider: str) -> ProviderProfile:
+        """How to reach a provider; one that nobody configured has no key."""
+        known = self.profiles.get(provider)
+        return known or ProviderProfile(provider, None, None, None, DEFAULT_TIMEOUT_SECONDS, variable(provider))
+
+
+def variable(provider: str) -> str:
+    """The environment variable that holds a provider's key: `my-router` → MY_ROUTER_API_KEY."""
+    return "".join(sign if sign.isalnum() else "_" for sign in provider).upper() + "_API_KEY"
+
+
+def read_config(file: JsonFile, keys: Mapping[str, str], pools: Mapping[Tier, tuple[str, ...]]) -> RouterConfig:
+    """Merge the file with the keys and pools of the environment (`keys` by provider; environment pools win).
+
+    Raises ConfigError with file, line and reason for a value of the wrong kind.
+    """
+    root = file.root()
+    router = root.child("modelRouter") or JsonObject(file, ("modelRouter",), {})
+    slots = {slot: _slot(router, slot) for slot in SLOTS}
+    compaction = root.child("compaction") or JsonObject(file, ("compaction",), {})
+    return RouterConfig(
+        profiles=_profiles(root, keys),
+        reasoning={slot: slots[slot][1] for slot in SLOTS},
+        pools={tier: pools.get(tier) or _pool(root, tier, slots[tier][0]) for tier in TIERS},
+        temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _NO_LIMIT),
+        context_tokens=compaction.tokens("maxContextTokens", DEFAULT_CONTEXT_TOKENS),
+        unknown_keys=tuple(_unknown(root)),
+    )
+
+
+def parse_pool(text: str) -> tuple[str, ...]:
+    """`a/x, b/y` as the environment writes it: blanks stripped, empty items dropped."""
+    return tuple(item.strip() for item in text.split(",") if item.strip())
+
+
+def _slot(router: JsonObject, slot: Slot) -> tuple[str, str | None]:
+    model, reasoning = DEFAULT_SLOTS[slot]
+    named = router.text(f"{slot}Model", model)
+    if "/" not in named:
+        raise router.file.fault((*router.path, f"{slot}Model"), "must look like provider/model")
+    level = router.text(f"{slot}ModelReasoning", reasoning if named == model and reasoning else "default")
+    return named, None if level == "default" else level
+
+
+def _pool(root: JsonObject, tier: Tier, model: str) -> tuple[str, ...]:
+    tiers = root.child("tiers") or JsonObject(root.file, ("tiers",), {})
+    own = tiers.child(tier)
+    if own is None or "pool" not in own.values:
+        return (model, *(fallback for fallback in DEFAULT_FALLBACKS[tier] if fallback != model))
+    pool = own.values["pool"]
+    path = (*own.path, "pool")
+    if not isinstance(pool, list):
+        raise root.file.fault(path, 'must be a list of models, such as ["openai/gpt-5.1"]')
+    if not pool:
+        raise root.file.fault(path, "must name at least one model")
+    members: list[str] = []
+    for index, item in enumerate(pool):
+        if not isinstance(item, str) or "/" not in item or item.strip() in members:
+            raise root.file.fault((*path, index), "must be a provider/model that is not in the pool already")
+        members.append(item.strip())
+    return tuple(members)
+
+
+def _profiles(root: JsonObject, keys: Mapping[str, str]) -> dict[str, ProviderProfile]:
+    llm = root.child("llm") or JsonObject(root.file, ("llm",), {})
+    providers = llm.child("providers") or JsonObject(root.file, ("llm", "providers"), {})
+    found = {}
+    for name in {**providers.values, **keys}:
+        own = providers.child(name) or JsonObject(root.file, (*providers.path, name), {})
+        written = name in providers.values
+        found[name] = ProviderProfile(
+            name=name,
+            api_type=_api_type(own, name, written),
+            base_url=_optional(own, "baseUrl"),
+            api_key=_optional(own, "apiKey") or keys.get(name),
+            timeout_seconds=_number(own, "requestTimeoutSeconds", DEFAULT_TIMEOUT_SECONDS, 86_400.0),
+            variable=variable(name),
+        )
+    return found
+
+
+def _api_type(own: JsonObject, name: str, written: bool) -> ApiType | None:
+    """Blank means openai for a profile that the owner wrote; None leaves the protocol to the provider's name."""
+    value = _optional(own, "apiType")
+    if value is None:
+        native = next((kind for kind in API_TYPES if kind == name), None)
+        return native or ("openai" if written and own.values.get("baseUrl") else None)
+    kind = next((known for known in API_TYPES if known == value), None)
+    if kind is None:
+        raise own.file.fault((*own.path, "apiType"), f"must be one of {', '.join(API_TYPES)}")
+    return kind
+
+
+def _optional(own: JsonObject, key: str) -> str | None:
+    value = own.values.get(key)
+    if value is not None and not isinstance(value, str):
+        raise own.file.fault((*own.path, key), "must be a text or null")
+    return (value or "").strip() or None
+
+
+def _number(own: JsonObject, key: str, default: float, most: float) -> float:
+    value = own.values.get(key, default)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
+        raise own.file.fault((*own.path, key), f"must be a number from 0 to {most:g}")
+    return float(value)
+
+
+def _unknown(root: JsonObject) -> list[str]:
+    strange = [key for key in root.values if key not in _KNOWN]
+    for section, known in _KNOWN.items():
+        inside = root.child(section)
+        strange += [f"{section}.{key}" for key in (inside.values if inside else ()) if key not in known]
+    return strange

@@ -1,0 +1,82 @@
+"""One tree of errors, named by who is told.
+
+TierbotError
+├── ConfigError      the owner: a file, variable or database to mend; the process says it and ends
+├── Refused          the person: what they asked can't be done, why, and what to do next
+└── ModelError       the router: a model did not answer; another try or another model may
+    ├── KeyRejected      401, 403, or no key at all
+    ├── ModelUnknown     the provider has no such model
+    ├── RateLimited      429; carries the provider's Retry-After
+    ├── Unreachable      connection refused or broken before the first token, 5xx, time-out
+    ├── ContextOverflow  the prompt is longer than the model takes
+    ├── PolicyRefused    the provider declined the content; never shopped around
+    ├── EmptyAnswer      success without any text
+    └── BadModelRequest  any other 400
+"""
+
+
+class TierbotError(Exception):
+    """Root of everything this program raises on purpose."""
+
+
+class ConfigError(TierbotError):
+    """For the owner: one sentence that names what is wrong and how to mend it."""
+
+
+class Refused(TierbotError):
+    """For the person: a template and its values, so that it can be said in their language."""
+
+    def __init__(self, template: str, **values: object) -> None:
+        super().__init__(template.format(**values))
+        self.template = template
+        self.values = values
+
+
+class ModelError(TierbotError):
+    """A model did not answer. `reason` is one short clause, free of secrets."""
+
+    retryable = False
+
+    def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{model}: {reason}")
+        self.model = model
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class KeyRejected(ModelError):
+    """401 or 403, or the key is missing."""
+
+
+class ModelUnknown(ModelError):
+    """The provider has no model of this name."""
+
+
+class RateLimited(ModelError):
+    """429; `retry_after` in seconds when the provider said so."""
+
+    retryable = True
+
+
+class Unreachable(ModelError):
+    """No connection, a time-out, or a 5xx, before the first token."""
+
+    retryable = True
+
+
+class ContextOverflow(ModelError):
+    """The prompt is longer than the model takes."""
+
+
+class PolicyRefused(ModelError):
+    """The provider declined the content."""
+
+
+class EmptyAnswer(ModelError):
+    """The model said nothing at all."""
+
+    retryable = True
+
+
+class BadModelRequest(ModelError):
+    """The provider understood and refused for another reason."""

@@ -1,0 +1,168 @@
+"""A JSON file that people edit: complaints name file, line and reason; it is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from routing.errors import ConfigError
+
+Keys = tuple[str | int, ...]
+Document = dict[str, object]
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^\s{}\[\],:"]+')
+_NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile:
+    """A JSON object and the line (from 1) of each of its values; complaints call the file `origin`."""
+
+    document: Document
+    lines: Mapping[Keys, int]
+    origin: str
+
+    def root(self) -> JsonObject:
+        """The whole document."""
+        return JsonObject(self, (), self.document)
+
+    def fault(self, path: Keys, reason: str) -> ConfigError:
+        """The error that names the line of `path`, or of its nearest ancestor that is in the file."""
+        at = path
+        while at and at not in self.lines:
+            at = at[:-1]
+        place = ".".join(str(part) for part in path)
+        subject = f"{place} {reason}" if place else reason
+        return ConfigError(f"{self.origin} line {self.lines.get(at, 1)}: {subject}.")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """One object inside a file and the way to it; a value of the wrong kind is a fault with its line."""
+
+    file: JsonFile
+    path: Keys
+    values: Document
+
+    def child(self, key: str) -> JsonObject | None:
+        """The object under a key; None when it is absent or null."""
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, dict):
+            raise self.file.fault((*self.path, key), "must be an object")
+        return None if value is None else JsonObject(self.file, (*self.path, key), value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self.values.get(key, default)
+        if not isinstance(value, bool):
+            raise self.file.fault((*self.path, key), "must be true or false")
+        return value
+
+    def text(self, key: str, default: str) -> str:
+        """A text that is not blank; so a blank default makes the key necessary."""
+        value = self.values.get(key, default)
+        if not isinstance(value, str) or not value.strip():
+            raise self.file.fault((*self.path, key), "must be a text that is not blank")
+        return value
+
+    def tokens(self, key: str, default: int) -> int:
+        """A positive whole number of tokens."""
+        value = self.values.get(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+            raise self.file.fault((*self.path, key), "must be a whole number of tokens above 0")
+        return value
+
+
+def load(path: Path) -> JsonFile:
+    """Read and parse. Raises ConfigError when it can't be read, is not UTF-8 or not a JSON object."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path.name} can't be read: {error.strerror or error}.") from error
+    try:
+        return parse(data.decode("utf-8-sig"), path.name)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path.name} line {line}: the text is not UTF-8.") from error
+
+
+def parse(text: str, origin: str) -> JsonFile:
+    """Parse one JSON object. Raises ConfigError for a fault of syntax, a key given twice, NaN or Infinity."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{origin} line {error.lineno}: not valid JSON, {error.msg.lower()}.") from error
+    except RecursionError as error:
+        raise ConfigError(f"{origin} line 1: nested too deeply.") from error
+    except ValueError as error:
+        raise ConfigError(f"{origin} line 1: not valid JSON, {error}.") from error
+    lines = _locate(text, origin)
+    if not isinstance(document, dict):
+        raise ConfigError(f"{origin} line {lines.get((), 1)}: a JSON object is expected.")
+    return JsonFile(document, lines, origin)
+
+
+def write(path: Path, document: Mapping[str, object]) -> None:
+    """Replace the file in one step: a reader sees the old text or the new one, also after a power cut."""
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(render(document))
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(name, target.stat().st_mode & 0o777)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def render(document: Mapping[str, object]) -> str:
+    """The document as text, keys in their order, other scripts than Latin readable."""
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    # A lone surrogate is valid in JSON's \u notation and has no UTF-8 form.
+    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def _locate(text: str, origin: str) -> dict[Keys, int]:
+    """The line of every value (in an object, of its key) of a text that is known to be valid JSON; objects' keys must be unique."""
+    lines: dict[Keys, int] = {}
+    path: list[str | int] = []
+    keys: list[set[str] | None] = []
+    line, at, key_next = 1, 0, False
+    for found in _TOKEN.finditer(text):
+        token = found.group()
+        line += text.count("\n", at, found.start())
+        at = found.start()
+        names = keys[-1] if keys else None
+        if token in "}]":
+            path.pop()
+            keys.pop()
+        elif token == ",":
+            key_next = names is not None
+            if not key_next:
+                path[-1] = int(path[-1]) + 1
+        elif key_next and names is not None:
+            key = json.loads(token)
+            path[-1], key_next = key, False
+            if key in names:
+                raise ConfigError(f"{origin} line {line}: {json.dumps(key)} is given twice.")
+            names.add(key)
+            lines[tuple(path)] = line
+        else:
+            if token in _NOT_NUMBERS:
+                raise ConfigError(f"{origin} line {line}: {token} is not a JSON number.")
+            lines.setdefault(tuple(path), line)
+            if token in "{[":
+                key_next = token == "{"
+                path.append("" if key_next else 0)
+                keys.append(set() if key_next else None)
+    return lines

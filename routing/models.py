@@ -1,0 +1,89 @@
+"""Which model serves a tier: a person's override, else the pool's first member with a key, else the local model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from routing.catalog import Catalog, ModelCard
+from routing.config import RouterConfig
+from routing.errors import Refused
+from routing.types import ModelChoice, Preferences, Tier
+
+LOCAL_PROVIDER = "local"
+LOCAL_MODEL = "local/smollm2-135m-instruct"
+SENDS_NOTHING = "none"
+"""The configured level that leaves the reasoning parameter out."""
+
+
+def provider_of(model: str) -> str:
+    """`openai/gpt-5.2` → `openai`."""
+    return model.partition("/")[0]
+
+
+class Models:
+    """The choice among models, from the configuration in force and the catalogue."""
+
+    def __init__(self, config: RouterConfig, catalog: Catalog) -> None:
+        self.config = config
+        self.catalog = catalog
+
+    def choose(self, tier: Tier, preferences: Preferences) -> ModelChoice:
+        """The model for a tier. An override is taken as it is: a missing key is said when it is called."""
+        own = preferences.overrides.get(tier)
+        if own is not None:
+            level = self.reasoning(own.model, own.reasoning)
+            return ModelChoice(own.model, level, "override", f"your own choice for {tier}")
+        pool = self.config.pools[tier]
+        able = tuple(model for model in pool if self.has_key(provider_of(model)))
+        skipped = tuple(model for model in pool if model not in able)
+        if not able:
+            return ModelChoice(LOCAL_MODEL, None, "local", "no provider key is set", skipped=skipped)
+        first = able[0] == pool[0]
+        configured = self.config.reasoning[tier] if first else None
+        return ModelChoice(
+            able[0],
+            self.reasoning(able[0], configured),
+            "configured" if first else "fallback",
+            f"configured for {tier}" if first else "the first of the pool with a key",
+            fallbacks=able[1:],
+            skipped=skipped,
+        )
+
+    def reasoning(self, model: str, level: str | None) -> str | None:
+        """What to send: the level asked for, else the catalogue's default; None for `none` or a plain model."""
+        card = self.catalog.lookup(model)
+        if level is None:
+            level = card.reasoning.default if card.reasoning else None
+        elif card.known and level not in card.levels:
+            level = None
+        return None if level == SENDS_NOTHING else level
+
+    def has_key(self, provider: str) -> bool:
+        """Whether a call to this provider can be made: it has a key, or an address of its own that needs none."""
+        if provider == LOCAL_PROVIDER:
+            return True
+        profile = self.config.profile(provider)
+        return profile.api_key is not None or profile.base_url is not None
+
+    def check_level(self, card: ModelCard, model: str, level: str) -> str:
+        """A reasoning level the model has, in its own spelling. Raises Refused, naming those it has."""
+        if card.reasoning is None:
+            raise Refused("{model} does not take a reasoning level. Nothing was changed.", model=model)
+        found = next((known for known in card.levels if known == level.lower()), None)
+        if found is None:
+            raise Refused(
+                "{model} has no reasoning level {level}. It has: {levels}. Nothing was changed.",
+                model=model,
+                level=level,
+                levels=", ".join(card.levels),
+            )
+        return found
+
+    def check_provider(self, provider: str, allowed: Collection[str]) -> None:
+        """Raises Refused, naming the providers a person may choose."""
+        if provider not in allowed:
+            raise Refused(
+                "The provider {provider} is not allowed here. Allowed: {allowed}. Nothing was changed.",
+                provider=provider or "?",
+                allowed=", ".join(sorted(allowed)),
+            )

@@ -1,0 +1,61 @@
+"""Which tier serves a turn: one priority, one function, and the reason with the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rapidfuzz import process
+
+from routing.errors import Refused
+from routing.types import DEFAULT_TIER, TIERS, Preferences, Tier, TierDecision, TierSwitch
+
+_PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
+
+
+def resolve(preferences: Preferences, prefix: Tier | None = None, switches: Sequence[TierSwitch] = ()) -> TierDecision:
+    """Prefix, then the lock, then the newest switch of the conversation, then the stored tier, then the default.
+
+    A lock without a stored tier locks nothing.
+    """
+    if prefix is not None:
+        return TierDecision(prefix, "prefix", f"this message began with !{prefix}")
+    stored = preferences.tier
+    if preferences.force and stored is not None:
+        return TierDecision(stored, "forced", f"you locked it with /tier {stored} force")
+    if switches:
+        newest = max(switches, key=lambda switch: switch.at)
+        return TierDecision(newest.tier, newest.source, newest.evidence)
+    if stored is not None:
+        return TierDecision(stored, "preference", f"you chose it with /tier {stored}")
+    return TierDecision(DEFAULT_TIER, "default", "nothing else was chosen")
+
+
+def split_prefix(text: str) -> tuple[Tier | None, str]:
+    """`!smart why?` → ("smart", "why?"). Only a whole first word that names a tier counts."""
+    found = _PREFIX.match(text)
+    if found is None:
+        return None, text
+    tier = _by_name(found.group(1))
+    return (None, text) if tier is None else (tier, text[found.end() :])
+
+
+def parse(name: str) -> Tier:
+    """A tier by its name in any case. Raises Refused, naming the four and the nearest."""
+    tier = _by_name(name)
+    if tier is not None:
+        return tier
+    nearest = process.extractOne(name.lower(), TIERS, score_cutoff=60)
+    valid = ", ".join(TIERS)
+    if nearest is None:
+        raise Refused("There is no tier {name}. The tiers are {valid}. Nothing was changed.", name=name, valid=valid)
+    raise Refused(
+        "There is no tier {name}; did you mean {nearest}? The tiers are {valid}. Nothing was changed.",
+        name=name,
+        nearest=nearest[0],
+        valid=valid,
+    )
+
+
+def _by_name(name: str) -> Tier | None:
+    return next((tier for tier in TIERS if tier == name.strip().lower()), None)

@@ -1,0 +1,297 @@
+"""The values that travel: frozen, slotted, without I/O. A decision carries its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal, get_args
+
+from routing.errors import ModelError
+
+Tier = Literal["balanced", "smart", "coding", "deep"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
+DEFAULT_TIER: Tier = "balanced"
+
+Role = Literal["owner", "admin", "user", "guest", "blocked"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+ApiType = Literal["openai", "anthropic", "gemini"]
+
+
+@dataclass(frozen=True, slots=True)
+class UserKey:
+    """Who: an account on one platform."""
+
+    platform: str
+    user_id: str
+
+    def __str__(self) -> str:
+        return f"{self.platform}:{self.user_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatKey:
+    """Where: a chat and, if it has them, the topic or thread."""
+
+    platform: str
+    chat_id: str
+    thread_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody the bot knows, on whichever platforms. `language` is an ISO 639-1 code."""
+
+    id: int
+    role: Role
+    name: str
+    language: str = "en"
+
+
+AttachmentKind = Literal["image", "text", "voice", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message; `ref` is the platform's handle, `size` is in bytes (0: unknown)."""
+
+    kind: AttachmentKind
+    name: str
+    mime: str
+    size: int
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A button was pressed: `query` is what the platform wants answered, `message_id` holds the button."""
+
+    query: str
+    message_id: str
+
+
+InboundKind = Literal["message", "edited", "press", "unsupported"]
+
+
+@dataclass(frozen=True, slots=True)
+class InboundMessage:
+    """One update of a platform, made durable before it is acknowledged. `sent_at` is Unix seconds."""
+
+    user: UserKey
+    chat: ChatKey
+    bot_id: str
+    update_id: str
+    text: str
+    sent_at: float
+    kind: InboundKind = "message"
+    user_name: str = ""
+    bot_name: str = ""
+    private: bool = True
+    language: str = ""
+    message_id: str = ""
+    album: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    quoted: str = ""
+    press: Press | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A labelled command; the platform carries a short token, the command stays with us."""
+
+    label: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundMessage:
+    """A reply in Markdown. `edits` names a message of ours to replace; only `owner` may press the buttons."""
+
+    chat: ChatKey
+    text: str
+    reply_to: str = ""
+    edits: str = ""
+    owner: int = 0
+    buttons: tuple[tuple[Button, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A person's own model for one tier; `reasoning` None sends what the catalogue calls the default."""
+
+    model: str
+    reasoning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a person stored: a tier (None: never chosen), the lock on it, models of their own."""
+
+    tier: Tier | None = None
+    force: bool = False
+    overrides: dict[Tier, Override] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonSettings:
+    """What /settings keeps of a person; `time_zone` is an IANA name, `instructions` go into the prompt."""
+
+    language: str = ""
+    time_zone: str = "UTC"
+    instructions: str = ""
+
+
+TierSource = Literal["prefix", "forced", "conversation", "skill", "preference", "default"]
+
+
+@dataclass(frozen=True, slots=True)
+class TierSwitch:
+    """A tier set from inside the conversation, by the model or by a skill; the newer one counts."""
+
+    tier: Tier
+    source: Literal["conversation", "skill"]
+    at: float
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class TierDecision:
+    """Which tier serves a turn, by which rule, in words a person understands."""
+
+    tier: Tier
+    source: TierSource
+    evidence: str
+
+
+ModelSource = Literal["override", "configured", "fallback", "local"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The model for a turn. `reasoning` None sends no reasoning parameter; `skipped` says who was passed over."""
+
+    model: str
+    reasoning: str | None
+    source: ModelSource
+    evidence: str
+    fallbacks: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image for a vision model."""
+
+    mime: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderProfile:
+    """How a provider is reached. `variable` names the environment variable that would hold its key."""
+
+    name: str
+    api_type: ApiType | None
+    base_url: str | None
+    api_key: str | None = field(repr=False)
+    timeout_seconds: float
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """Everything one call to a model needs."""
+
+    model: str
+    messages: tuple[ChatMessage, ...]
+    profile: ProviderProfile
+    reasoning: str | None
+    temperature: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them, and what they cost in US dollars; None is unknown, never 0."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: Decimal | None = None
+
+
+Finish = Literal["stop", "length", "cut", "stopped", "policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """The next characters of an answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """The model is reasoning; its thoughts are never shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """The end of a stream; `cut` means that it broke off before the provider said so."""
+
+    finish: Finish
+    usage: Usage | None
+
+
+StreamEvent = TextDelta | ThinkingDelta | StreamEnd
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered, and how it ended; `seconds` is the model's own time."""
+
+    text: str
+    finish: Finish
+    usage: Usage | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person asks in a conversation; with `replaces` the history from that message id on is not shown."""
+
+    person: Person
+    conversation_id: int
+    text: str
+    pictures: tuple[Attachment, ...] = ()
+    replaces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFit:
+    """How full the context window is: tokens are our estimate, `dropped` counts messages left out."""
+
+    tokens: int
+    limit: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished turn: what was decided and what came of it; exactly one of `completion` and `error` is set."""
+
+    decision: TierDecision
+    choice: ModelChoice
+    question: str
+    fit: PromptFit
+    completion: Completion | None
+    error: ModelError | None = None

@@ -1,0 +1,41 @@
+"""Values ⇄ JSON text, and money ⇄ integer nano-dollars."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from routing.types import Attachment, InboundMessage, OutboundMessage
+
+T = TypeVar("T")
+NANO = Decimal(1_000_000_000)
+
+
+class Codec(Generic[T]):
+    """JSON text of one type, leaving out what holds its default."""
+
+    def __init__(self, adapter: TypeAdapter[T]) -> None:
+        self._adapter = adapter
+
+    def dump(self, value: T) -> str:
+        return self._adapter.dump_json(value, exclude_defaults=True).decode()
+
+    def load(self, text: str) -> T:
+        return self._adapter.validate_json(text)
+
+
+INBOUND = Codec(TypeAdapter(InboundMessage))
+OUTBOUND = Codec(TypeAdapter(OutboundMessage))
+PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))
+
+
+def nano(cost: Decimal | None) -> int | None:
+    """Whole nano-dollars; None stays unknown."""
+    return None if cost is None else int((cost * NANO).to_integral_value())
+
+
+def dollars(nano_dollars: int | None) -> Decimal:
+    """US dollars."""
+    return Decimal(nano_dollars or 0) / NANO

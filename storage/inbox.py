@@ -1,0 +1,81 @@
+"""Messages that arrived, kept before the platform is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+
+from routing.ports import Clock, InboxEntry
+from routing.types import InboundMessage
+from storage.codec import INBOUND
+from storage.database import Database
+from storage.schema import inbox
+
+_KNOWN = select(inbox.c.id).where(
+    inbox.c.platform == bindparam("platform"),
+    inbox.c.bot_id == bindparam("bot_id"),
+    inbox.c.update_id == bindparam("update_id"),
+)
+_UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
+_BEGIN = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(attempts=inbox.c.attempts + 1)
+_PLACEHOLDER = (
+    update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(placeholder=bindparam("message_id"))
+)
+
+
+class SqlInbox:
+    """`routing.ports.InboxStore`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def accept(self, messages: Sequence[InboundMessage]) -> tuple[InboxEntry, ...]:
+        now = self._clock()
+
+        def step(connection: Connection) -> tuple[InboxEntry, ...]:
+            kept = (_keep(connection, message, now) for message in messages)
+            return tuple(entry for entry in kept if entry is not None)
+
+        return await self._database.write(step)
+
+    async def unfinished(self) -> tuple[InboxEntry, ...]:
+        rows = await self._database.read(lambda c: c.execute(_UNFINISHED).all())
+        return tuple(_entry(row) for row in rows)
+
+    async def begin(self, inbox_ids: Sequence[int]) -> None:
+        values = [{"inbox_id": each} for each in inbox_ids]
+        await self._database.write(lambda c: c.execute(_BEGIN, values))
+
+    async def placeholder(self, inbox_id: int, message_id: str) -> None:
+        values = {"inbox_id": inbox_id, "message_id": message_id}
+        await self._database.write(lambda c: c.execute(_PLACEHOLDER, values))
+
+    async def newest(self, platform: str) -> float | None:
+        newest = select(func.max(inbox.c.received_at)).where(inbox.c.platform == platform)
+        at = await self._database.read(lambda c: c.execute(newest).scalar_one())
+        return None if at is None else float(at)
+
+    async def sweep(self, before: float) -> None:
+        old = delete(inbox).where(inbox.c.state == "done", inbox.c.received_at < before)
+        await self._database.write(lambda c: c.execute(old))
+
+
+def _keep(connection: Connection, message: InboundMessage, now: float) -> InboxEntry | None:
+    key = {
+        "platform": message.chat.platform,
+        "bot_id": message.bot_id,
+        "update_id": message.update_id,
+    }
+    if connection.execute(_KNOWN, key).first():
+        return None
+    row = {"payload": INBOUND.dump(message), "state": "waiting", "received_at": now}
+    added = connection.execute(insert(inbox), key | row).inserted_primary_key
+    assert added is not None
+    return InboxEntry(added[0], message, 0, "")
+
+
+def _entry(row: Row[Any]) -> InboxEntry:
+    return InboxEntry(row.id, INBOUND.load(row.payload), row.attempts, row.placeholder)

@@ -1,0 +1,78 @@
+"""The transaction that ends a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, delete, insert, update
+
+from routing.ports import Clock, TurnRecord
+from routing.types import OutboundMessage
+from storage.codec import PICTURES, nano
+from storage.database import Database
+from storage.outbox import queue
+from storage.schema import inbox, messages, usage
+
+_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done")
+
+
+class SqlLedger:
+    """`routing.ports.Ledger`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def finish(
+        self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
+    ) -> None:
+        now = self._clock()
+
+        def step(connection: Connection) -> None:
+            if inbox_ids:
+                connection.execute(_DONE, [{"inbox_id": each} for each in inbox_ids])
+            if record is not None:
+                _remember(connection, record, now)
+            queue(connection, replies, now)
+
+        await self._database.write(step)
+
+
+def _remember(connection: Connection, record: TurnRecord, now: float) -> None:
+    if record.replaces_from is not None:
+        connection.execute(
+            delete(messages).where(
+                messages.c.conversation_id == record.conversation_id, messages.c.id >= record.replaces_from
+            )
+        )
+    said = {
+        "conversation_id": record.conversation_id,
+        "person_id": record.person_id,
+        "turn_id": record.turn_id,
+        "at": now,
+    }
+    pictures = PICTURES.dump(record.pictures) if record.pictures else "[]"
+    rows = [said | {"role": "user", "text": record.question, "pictures": pictures}]
+    if record.answer:
+        rows.append(said | {"role": "assistant", "text": record.answer, "pictures": "[]"})
+    connection.execute(insert(messages), rows)
+    if record.model:
+        connection.execute(insert(usage), _spent(record, now))
+
+
+def _spent(record: TurnRecord, now: float) -> dict[str, object]:
+    counted = record.usage
+    return {
+        "turn_id": record.turn_id,
+        "person_id": record.person_id,
+        "conversation_id": record.conversation_id,
+        "tier": record.tier,
+        "model": record.model,
+        "input_tokens": counted.input_tokens if counted else None,
+        "output_tokens": counted.output_tokens if counted else None,
+        "cached_tokens": counted.cached_tokens if counted else None,
+        "reasoning_tokens": counted.reasoning_tokens if counted else None,
+        "cost_nano": nano(counted.cost) if counted else None,
+        "seconds": record.seconds,
+        "at": now,
+    }

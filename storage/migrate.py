@@ -1,0 +1,109 @@
+"""Bring a database to the current revision: backup first, all or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, NullPool, create_engine, event, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from routing.errors import ConfigError
+from storage.database import explain, is_sqlite, parse_url
+from storage.schema import REVISION
+
+SCRIPTS = Path(__file__).parent.parent / "migrations"
+KEPT_BACKUPS = 5
+
+
+def migrate(url: str, backups: Path) -> str | None:
+    """Bring the database to REVISION; the revision it had before, or None when nothing was to do.
+
+    A database that holds something is copied to `backups` first (SQLite; PostgreSQL has tools of its own).
+    Raises ConfigError when the database is newer than this program, damaged, locked or not writable.
+    """
+    parsed = parse_url(url)
+    try:
+        before = _on(parsed, current_revision)
+        if before == REVISION:
+            return None
+        _refuse_newer(before)
+        if before and is_sqlite(parsed):
+            backup(Path(parsed.database or ""), backups, before)
+        _on(parsed, _upgrade)
+        return before or "an empty database"
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        raise explain(error, parsed.render_as_string(hide_password=True)) from error
+
+
+def current_revision(connection: Connection) -> str:
+    """The revision a database is at; empty for a fresh one. Reads every page's header once on SQLite."""
+    if connection.dialect.name == "sqlite":
+        verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(f"malformed: {verdict}")
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.execute(text("select version_num from alembic_version")).scalar_one_or_none() or "")
+
+
+def backup(database: Path, folder: Path, revision: str) -> Path:
+    """A consistent copy of a SQLite file, named by revision and time; only the newest few are kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"tierbot-{revision}-{time.strftime('%Y%m%d-%H%M%S')}.db"
+    with sqlite3.connect(database) as source, sqlite3.connect(target) as copy:
+        source.backup(copy)
+    for old in sorted(folder.glob("tierbot-*.db"), key=lambda path: path.stat().st_mtime)[:-KEPT_BACKUPS]:
+        old.unlink()
+    return target
+
+
+def _on(url: URL, step: Callable[[Connection], str]) -> str:
+    if is_sqlite(url):
+        path = Path(url.database or "")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(url.set(drivername="sqlite"), poolclass=NullPool)
+        event.listen(engine, "connect", _explicit_transactions)
+        with engine.begin() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            return step(connection)
+    return asyncio.run(_on_server(url, step))
+
+
+async def _on_server(url: URL, step: Callable[[Connection], str]) -> str:
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    engine = create_async_engine(url, poolclass=NullPool)
+    try:
+        async with engine.begin() as connection:
+            return await connection.run_sync(step)
+    finally:
+        await engine.dispose()
+
+
+def _explicit_transactions(connection: sqlite3.Connection, _record: object) -> None:
+    """The driver would begin no transaction before DDL, and a kill would leave half a migration."""
+    connection.isolation_level = None
+
+
+def _upgrade(connection: Connection) -> str:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+    return REVISION
+
+
+def _refuse_newer(revision: str) -> None:
+    known = {path.name.split("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py")}
+    if revision and revision not in known:
+        raise ConfigError(
+            f"The database is at revision {revision}, which this version of tierbot does not know: "
+            "install the version that wrote it, or restore a backup from the backups folder (nothing was changed)."
+        )

@@ -1,0 +1,103 @@
+"""Replies that must arrive: written with what they answer, sent afterwards, marked on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+
+from routing.ports import Clock, OutboxEntry
+from routing.types import OutboundMessage
+from storage.codec import OUTBOUND
+from storage.database import Database
+from storage.schema import outbox
+
+_UNSENT = (
+    select(outbox)
+    .where(outbox.c.state.in_(("pending", "attempting")), outbox.c.id > bindparam("after"))
+    .order_by(outbox.c.id)
+)
+_ONE = select(outbox).where(outbox.c.id == bindparam("outbox_id"))
+_ATTEMPTING = (
+    update(outbox)
+    .where(outbox.c.id == bindparam("outbox_id"))
+    .values(state="attempting", attempts=outbox.c.attempts + 1)
+)
+
+
+class SqlOutbox:
+    """`routing.ports.OutboxStore`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(self, messages: Sequence[OutboundMessage]) -> None:
+        await self._database.write(lambda c: queue(c, messages, self._clock()))
+
+    async def unsent(self, after: int = 0) -> tuple[OutboxEntry, ...]:
+        rows = await self._database.read(lambda c: c.execute(_UNSENT, {"after": after}).all())
+        return tuple(_entry(row) for row in rows)
+
+    async def get(self, outbox_id: int) -> OutboxEntry | None:
+        row = await self._database.read(lambda c: c.execute(_ONE, {"outbox_id": outbox_id}).one_or_none())
+        return None if row is None else _entry(row)
+
+    async def attempting(self, outbox_id: int) -> None:
+        await self._database.write(lambda c: c.execute(_ATTEMPTING, {"outbox_id": outbox_id}))
+
+    async def piece_sent(self, outbox_id: int, pieces: int, message_id: str) -> None:
+        await self._set(outbox_id, state="pending", pieces_sent=pieces, message_id=message_id)
+
+    async def sent(self, outbox_id: int, message_id: str) -> None:
+        await self._set(outbox_id, state="sent", message_id=message_id)
+
+    async def again(self, outbox_id: int, not_before: float, maybe_sent: bool, error: str) -> None:
+        state = "attempting" if maybe_sent else "pending"
+        await self._set(outbox_id, state=state, not_before=not_before, error=error)
+
+    async def dead(self, outbox_id: int, error: str) -> None:
+        await self._set(outbox_id, state="dead", error=error)
+
+    async def counts(self) -> dict[str, int]:
+        unfinished = outbox.c.state.in_(("pending", "attempting", "dead"))
+        question = select(outbox.c.state, func.count()).where(unfinished).group_by(outbox.c.state)
+        rows = await self._database.read(lambda c: c.execute(question).all())
+        return {state: count for state, count in rows}
+
+    async def sweep(self, before: float) -> None:
+        old = delete(outbox).where(outbox.c.state.in_(("sent", "dead")), outbox.c.created_at < before)
+        await self._database.write(lambda c: c.execute(old))
+
+    async def _set(self, outbox_id: int, **values: object) -> None:
+        change = update(outbox).where(outbox.c.id == outbox_id).values(**values)
+        await self._database.write(lambda c: c.execute(change))
+
+
+def queue(connection: Connection, messages: Sequence[OutboundMessage], now: float) -> None:
+    """Add replies inside somebody's transaction."""
+    for message in messages:
+        row = {
+            "platform": message.chat.platform,
+            "chat_id": message.chat.chat_id,
+            "thread_id": message.chat.thread_id,
+            "payload": OUTBOUND.dump(message),
+            "state": "pending",
+            "created_at": now,
+        }
+        connection.execute(insert(outbox), row)
+
+
+def _entry(row: Row[Any]) -> OutboxEntry:
+    message = OUTBOUND.load(row.payload)
+    return OutboxEntry(
+        id=row.id,
+        message=message,
+        state=row.state,
+        attempts=row.attempts,
+        pieces_sent=row.pieces_sent,
+        not_before=row.not_before,
+        message_id=row.message_id,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,134 @@
+"""Who is known, strangers who wait, and the record of every change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+
+from routing.ports import Clock, Pairing
+from routing.types import Person, Role, UserKey
+from storage.database import Database
+from storage.schema import audit, identities, pairings, people, preferences
+
+_FIND = (
+    select(people, preferences.c.language)
+    .join(identities, identities.c.person_id == people.c.id)
+    .outerjoin(preferences, preferences.c.person_id == people.c.id)
+    .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
+)
+
+
+class SqlPeople:
+    """`routing.ports.PeopleStore`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def find(self, user: UserKey) -> Person | None:
+        return await self._database.read(lambda c: _find(c, user))
+
+    async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
+        now = self._clock()
+        return await self._database.write(lambda c: _admit(c, user, name, role, actor, now))
+
+    async def everyone(self) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
+        def step(connection: Connection) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
+            accounts: dict[int, list[UserKey]] = {}
+            for row in connection.execute(select(identities)):
+                accounts.setdefault(row.person_id, []).append(UserKey(row.platform, row.user_id))
+            known = connection.execute(select(people).order_by(people.c.id))
+            return tuple((Person(r.id, r.role, r.name), tuple(accounts.get(r.id, ()))) for r in known)
+
+        return await self._database.read(step)
+
+    async def owners(self) -> tuple[UserKey, ...]:
+        question = select(identities).join(people).where(people.c.role == "owner").order_by(people.c.id)
+        rows = await self._database.read(lambda c: c.execute(question).all())
+        return tuple(UserKey(row.platform, row.user_id) for row in rows)
+
+    async def forget(self, person_id: int, actor: str) -> None:
+        now = self._clock()
+
+        def step(connection: Connection) -> None:
+            connection.execute(delete(people).where(people.c.id == person_id))
+            _audit(connection, now, actor, "forget", f"person {person_id}")
+
+        await self._database.write(step)
+
+    async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing | None:
+        now = self._clock()
+        return await self._database.write(lambda c: _ask(c, pairing, waiting_limit, now))
+
+    async def waiting(self) -> tuple[Pairing, ...]:
+        valid = select(pairings).where(pairings.c.expires_at > self._clock()).order_by(pairings.c.expires_at)
+        rows = await self._database.read(lambda c: c.execute(valid).all())
+        return tuple(_pairing(row) for row in rows)
+
+    async def approve(self, code: str, actor: str) -> Pairing | None:
+        now = self._clock()
+
+        def step(connection: Connection) -> Pairing | None:
+            valid = (pairings.c.code == code) & (pairings.c.expires_at > now)
+            row = connection.execute(select(pairings).where(valid)).one_or_none()
+            if row is None:
+                return None
+            found = _pairing(row)
+            connection.execute(delete(pairings).where(pairings.c.code == code))
+            _admit(connection, found.user, found.name, "user", actor, now)
+            return found
+
+        return await self._database.write(step)
+
+    async def audit(self, actor: str, action: str, detail: str) -> None:
+        now = self._clock()
+        await self._database.write(lambda c: _audit(c, now, actor, action, detail))
+
+    async def journal(self, limit: int) -> tuple[tuple[float, str, str, str], ...]:
+        newest = select(audit).order_by(audit.c.id.desc()).limit(limit)
+        rows = await self._database.read(lambda c: c.execute(newest).all())
+        return tuple((row.at, row.actor, row.action, row.detail) for row in rows)
+
+
+def _find(connection: Connection, user: UserKey) -> Person | None:
+    row = connection.execute(_FIND, {"platform": user.platform, "user": user.user_id}).one_or_none()
+    return None if row is None else Person(row.id, row.role, row.name, row.language or "")
+
+
+def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: str, now: float) -> Person:
+    known = _find(connection, user)
+    if known is None:
+        row = {"name": name[:200], "role": role, "created_at": now}
+        added = connection.execute(insert(people), row).inserted_primary_key
+        assert added is not None
+        account = {"platform": user.platform, "user_id": user.user_id, "person_id": added[0]}
+        connection.execute(insert(identities), account)
+    else:
+        connection.execute(update(people).where(people.c.id == known.id).values(role=role))
+    _audit(connection, now, actor, "admit", f"{user} as {role}")
+    found = _find(connection, user)
+    assert found is not None
+    return found
+
+
+def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing | None:
+    connection.execute(delete(pairings).where(pairings.c.expires_at <= now))
+    mine = (pairings.c.platform == pairing.user.platform) & (pairings.c.user_id == pairing.user.user_id)
+    row = connection.execute(select(pairings).where(mine)).one_or_none()
+    if row is not None:
+        return _pairing(row)
+    if connection.execute(select(func.count()).select_from(pairings)).scalar_one() >= waiting_limit:
+        return None
+    values = {"code": pairing.code, "expires_at": pairing.expires_at, "name": pairing.name[:200]}
+    account = {"platform": pairing.user.platform, "user_id": pairing.user.user_id}
+    connection.execute(insert(pairings), account | values)
+    return pairing
+
+
+def _audit(connection: Connection, now: float, actor: str, action: str, detail: str) -> None:
+    connection.execute(insert(audit), {"at": now, "actor": actor, "action": action, "detail": detail})
+
+
+def _pairing(row: Row[Any]) -> Pairing:
+    return Pairing(UserKey(row.platform, row.user_id), row.name, row.code, row.expires_at)

@@ -1,0 +1,85 @@
+"""A person's tier, lock, models and settings."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from routing.types import Override, PersonSettings, Preferences, Tier
+from storage.database import Database
+from storage.schema import overrides, preferences
+
+_PREFERENCES = select(preferences).where(preferences.c.person_id == bindparam("person"))
+_OVERRIDES = select(overrides).where(overrides.c.person_id == bindparam("person"))
+_CLEAR = delete(overrides).where(
+    overrides.c.person_id == bindparam("person"), overrides.c.tier == bindparam("of_tier")
+)
+
+
+class SqlPreferences:
+    """`routing.ports.PreferenceStore`. What was read is kept: one process owns a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[int, tuple[Preferences, PersonSettings]] = {}
+
+    async def get(self, person_id: int) -> Preferences:
+        return (await self._load(person_id))[0]
+
+    async def settings(self, person_id: int) -> PersonSettings:
+        return (await self._load(person_id))[1]
+
+    async def set_tier(self, person_id: int, tier: Tier, force: bool) -> None:
+        await self._change(person_id, tier=tier, force=force)
+
+    async def set_settings(self, person_id: int, settings: PersonSettings) -> None:
+        await self._change(
+            person_id,
+            language=settings.language,
+            time_zone=settings.time_zone,
+            instructions=settings.instructions,
+        )
+
+    async def set_override(self, person_id: int, tier: Tier, override: Override) -> None:
+        def step(connection: Connection) -> None:
+            connection.execute(_CLEAR, {"person": person_id, "of_tier": tier})
+            row = {"model": override.model, "reasoning": override.reasoning}
+            connection.execute(insert(overrides).values(person_id=person_id, tier=tier, **row))
+
+        await self._database.write(step)
+        self.forget(person_id)
+
+    async def clear_override(self, person_id: int, tier: Tier) -> bool:
+        def step(connection: Connection) -> bool:
+            return connection.execute(_CLEAR, {"person": person_id, "of_tier": tier}).rowcount > 0
+
+        removed = await self._database.write(step)
+        self.forget(person_id)
+        return removed
+
+    def forget(self, person_id: int) -> None:
+        """Read them anew the next time."""
+        self._known.pop(person_id, None)
+
+    async def _load(self, person_id: int) -> tuple[Preferences, PersonSettings]:
+        if person_id not in self._known:
+            self._known[person_id] = await self._database.read(lambda c: _read(c, person_id))
+        return self._known[person_id]
+
+    async def _change(self, person_id: int, **values: object) -> None:
+        def step(connection: Connection) -> None:
+            mine = update(preferences).where(preferences.c.person_id == person_id)
+            if not connection.execute(mine.values(**values)).rowcount:
+                connection.execute(insert(preferences).values(person_id=person_id, **values))
+
+        await self._database.write(step)
+        self.forget(person_id)
+
+
+def _read(connection: Connection, person_id: int) -> tuple[Preferences, PersonSettings]:
+    row = connection.execute(_PREFERENCES, {"person": person_id}).one_or_none()
+    own = connection.execute(_OVERRIDES, {"person": person_id}).all()
+    models = {each.tier: Override(each.model, each.reasoning) for each in own}
+    if row is None:
+        return Preferences(overrides=models), PersonSettings()
+    chosen = Preferences(row.tier, row.force, models)
+    return chosen, PersonSettings(row.language, row.time_zone, row.instructions)

@@ -1,0 +1,194 @@
+"""The tables. Times are Unix seconds, money is integer nano-dollars, documents are JSON text."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+REVISION = "0001"
+"""The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
+a test holds it against the migrations folder."""
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _id() -> Column[int]:
+    return Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True)
+
+
+def _person(*, primary_key: bool = False, nullable: bool = False) -> Column[int]:
+    reference = ForeignKey("people.id", ondelete="CASCADE")
+    return Column("person_id", BigInteger, reference, primary_key=primary_key, nullable=nullable)
+
+
+people = Table(
+    "people",
+    metadata,
+    _id(),
+    Column("name", String(200), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("created_at", Float, nullable=False),
+)
+
+identities = Table(
+    "identities",
+    metadata,
+    Column("platform", String(32), primary_key=True),
+    Column("user_id", String(64), primary_key=True),
+    _person(),
+    Index("ix_identities_person_id", "person_id"),
+)
+
+preferences = Table(
+    "preferences",
+    metadata,
+    _person(primary_key=True),
+    Column("tier", String(16)),
+    Column("force", Boolean, nullable=False, default=False),
+    Column("language", String(8), nullable=False, default=""),
+    Column("time_zone", String(64), nullable=False, default="UTC"),
+    Column("instructions", Text, nullable=False, default=""),
+)
+
+overrides = Table(
+    "overrides",
+    metadata,
+    _person(primary_key=True),
+    Column("tier", String(16), primary_key=True),
+    Column("model", String(200), nullable=False),
+    Column("reasoning", String(16)),
+)
+
+chats = Table(
+    "chats",
+    metadata,
+    Column("platform", String(32), primary_key=True),
+    Column("chat_id", String(64), primary_key=True),
+    Column("streaming", Boolean, nullable=False, default=True),
+    Column("allowed", Boolean, nullable=False, default=False),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    _id(),
+    Column("platform", String(32), nullable=False),
+    Column("chat_id", String(64), nullable=False),
+    Column("thread_id", String(64), nullable=False),
+    Column("started_at", Float, nullable=False),
+    Column("ended_at", Float),
+    Index("ix_conversations_chat", "platform", "chat_id", "thread_id"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    _id(),
+    Column("conversation_id", BigInteger, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
+    _person(nullable=True),
+    Column("turn_id", String(16), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("pictures", Text, nullable=False, default="[]"),
+    Column("at", Float, nullable=False),
+    Index("ix_messages_conversation_id", "conversation_id", "id"),
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    _id(),
+    Column("platform", String(32), nullable=False),
+    Column("bot_id", String(64), nullable=False),
+    Column("update_id", String(64), nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("placeholder", String(64), nullable=False, default=""),
+    Column("received_at", Float, nullable=False),
+    UniqueConstraint("platform", "bot_id", "update_id"),
+    Index("ix_inbox_state", "state"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    _id(),
+    Column("platform", String(32), nullable=False),
+    Column("chat_id", String(64), nullable=False),
+    Column("thread_id", String(64), nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("pieces_sent", Integer, nullable=False, default=0),
+    Column("not_before", Float, nullable=False, default=0.0),
+    Column("message_id", String(64), nullable=False, default=""),
+    Column("error", Text, nullable=False, default=""),
+    Column("created_at", Float, nullable=False),
+    Index("ix_outbox_state", "state"),
+)
+
+usage = Table(
+    "usage",
+    metadata,
+    _id(),
+    Column("turn_id", String(16), nullable=False),
+    _person(),
+    Column("conversation_id", BigInteger, nullable=False),
+    Column("tier", String(16), nullable=False),
+    Column("model", String(200), nullable=False),
+    Column("input_tokens", Integer),
+    Column("output_tokens", Integer),
+    Column("cached_tokens", Integer),
+    Column("reasoning_tokens", Integer),
+    Column("cost_nano", BigInteger),
+    Column("seconds", Float, nullable=False),
+    Column("at", Float, nullable=False),
+    Index("ix_usage_person_id_at", "person_id", "at"),
+)
+
+pairings = Table(
+    "pairings",
+    metadata,
+    Column("platform", String(32), primary_key=True),
+    Column("user_id", String(64), primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("code", String(16), nullable=False, unique=True),
+    Column("expires_at", Float, nullable=False),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    _id(),
+    Column("at", Float, nullable=False),
+    Column("actor", String(100), nullable=False),
+    Column("action", String(32), nullable=False),
+    Column("detail", Text, nullable=False),
+)
+
+state = Table(
+    "state",
+    metadata,
+    Column("key", String(100), primary_key=True),
+    Column("value", Text, nullable=False),
+)

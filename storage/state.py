@@ -1,0 +1,84 @@
+"""Small facts that outlive the process, and what holds for a whole chat."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from routing.ports import Clock
+from routing.types import ChatKey
+from storage.database import Database
+from storage.schema import audit, chats, conversations, outbox, state
+
+
+class SqlState:
+    """`routing.ports.StateStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, key: str) -> str | None:
+        question = select(state.c.value).where(state.c.key == key)
+        return await self._database.read(lambda c: c.execute(question).scalar_one_or_none())
+
+    async def put(self, key: str, value: str | None) -> None:
+        def step(connection: Connection) -> None:
+            connection.execute(delete(state).where(state.c.key == key))
+            if value is not None:
+                connection.execute(insert(state).values(key=key, value=value))
+
+        await self._database.write(step)
+
+
+class SqlChats:
+    """`routing.ports.ChatStore`. What was read is kept: one process owns a database."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
+
+    async def streaming(self, chat: ChatKey) -> bool:
+        return (await self._load(chat))[0]
+
+    async def allowed(self, chat: ChatKey) -> bool:
+        return (await self._load(chat))[1]
+
+    async def set_streaming(self, chat: ChatKey, on: bool) -> None:
+        await self._database.write(lambda c: _set(c, chat, streaming=on))
+        self._known.clear()
+
+    async def set_allowed(self, chat: ChatKey, allowed: bool, actor: str) -> None:
+        now = self._clock()
+
+        def step(connection: Connection) -> None:
+            _set(connection, chat, allowed=allowed)
+            action = "allow chat" if allowed else "close chat"
+            row = {"at": now, "actor": actor, "action": action, "detail": f"{chat.platform}:{chat.chat_id}"}
+            connection.execute(insert(audit), row)
+
+        await self._database.write(step)
+        self._known.clear()
+
+    async def moved(self, old: ChatKey, new_chat_id: str) -> None:
+        def step(connection: Connection) -> None:
+            for table in (chats, conversations, outbox):
+                here = (table.c.platform == old.platform) & (table.c.chat_id == old.chat_id)
+                connection.execute(update(table).where(here).values(chat_id=new_chat_id))
+
+        await self._database.write(step)
+        self._known.clear()
+
+    async def _load(self, chat: ChatKey) -> tuple[bool, bool]:
+        key = (chat.platform, chat.chat_id)
+        if key not in self._known:
+            here = (chats.c.platform == key[0]) & (chats.c.chat_id == key[1])
+            question = select(chats.c.streaming, chats.c.allowed).where(here)
+            row = await self._database.read(lambda c: c.execute(question).one_or_none())
+            self._known[key] = (True, False) if row is None else (row.streaming, row.allowed)
+        return self._known[key]
+
+
+def _set(connection: Connection, chat: ChatKey, **values: object) -> None:
+    here = (chats.c.platform == chat.platform) & (chats.c.chat_id == chat.chat_id)
+    if not connection.execute(update(chats).where(here).values(**values)).rowcount:
+        connection.execute(insert(chats).values(platform=chat.platform, chat_id=chat.chat_id, **values))

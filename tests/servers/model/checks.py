@@ -1,0 +1,30 @@
+"""Whether a provider would take the request; one module a wire, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tests.servers.model.check_anthropic import check_messages
+from tests.servers.model.check_chat import check_chat
+from tests.servers.model.check_gemini import check_generate
+from tests.servers.model.check_responses import check_responses
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.rules import Report
+
+_CHECKS: Final[dict[str, Callable[[ModelRequest, Report], None]]] = {
+    "chat": check_chat,
+    "responses": check_responses,
+    "messages": check_messages,
+    "generate": check_generate,
+}
+
+
+def violations(request: ModelRequest) -> list[str]:
+    """Everything wrong with the body, each with its place; empty for a legal one."""
+    report = Report()
+    try:
+        _CHECKS[request.endpoint](request, report)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        report.add("body", f"malformed beyond further checks ({type(error).__name__}: {error})")
+    return report.found

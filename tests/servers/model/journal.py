@@ -1,0 +1,41 @@
+"""Every request that came in, in order, and a way to wait for more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from tests.servers.model.request import ModelRequest
+
+
+class Journal(list[ModelRequest]):
+    """A plain list of requests; `keep` bounds it for long runs (None keeps all)."""
+
+    def __init__(self, keep: int | None = None) -> None:
+        super().__init__()
+        self.keep = keep
+        self.seen = 0
+        self._arrived = asyncio.Event()
+
+    def add(self, request: ModelRequest) -> None:
+        """Takes a request in and wakes whoever waits."""
+        self.append(request)
+        if self.keep is not None and len(self) > self.keep:
+            del self[: len(self) - self.keep]
+        arrived, self._arrived = self._arrived, asyncio.Event()
+        arrived.set()
+
+    def next_number(self) -> int:
+        self.seen += 1
+        return self.seen
+
+    @property
+    def calls(self) -> list[ModelRequest]:
+        """Requests for an answer, without those that only list models or lead nowhere."""
+        return [request for request in self if request.endpoint not in ("models", "unknown")]
+
+    async def wait(self, enough: Callable[[], bool], timeout: float) -> None:
+        """Returns when `enough()` holds, looked at after each arrival; TimeoutError after `timeout` s."""
+        async with asyncio.timeout(timeout):
+            while not enough():
+                await self._arrived.wait()

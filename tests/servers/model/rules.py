@@ -1,0 +1,78 @@
+"""Rules that the four wires share, and the report that they write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+TOOL_NAME: Final = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
+REASONING_MODEL: Final = re.compile(r"^(gpt-5(?!-chat)|o[134])")
+"""OpenAI models that take `max_completion_tokens` only, and no temperature while they reason."""
+MOST_TOOLS: Final = 128
+
+
+class Report:
+    """Collects violations as `place: what`."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def add(self, place: str, what: str) -> None:
+        self.found.append(f"{place}: {what}")
+
+    def need(self, holds: object, place: str, what: str) -> bool:
+        """Notes the violation unless `holds`; answers whether it holds."""
+        if not holds:
+            self.add(place, what)
+        return bool(holds)
+
+
+def check_range(report: Report, place: str, value: Any, low: float, high: float) -> None:
+    if value is None:
+        return
+    legal = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+    report.need(legal, place, f"{value!r} is not a number from {low} to {high}")
+
+
+def check_positive(report: Report, place: str, value: Any, least: int = 1) -> None:
+    if value is not None:
+        legal = isinstance(value, int) and not isinstance(value, bool) and value >= least
+        report.need(legal, place, f"{value!r} is not a whole number of at least {least}")
+
+
+def check_effort(report: Report, place: str, value: Any) -> None:
+    if value is not None:
+        report.need(value in EFFORTS, place, f"{value!r} is not one of {', '.join(EFFORTS)}")
+
+
+def check_tools(report: Report, place: str, tools: Sequence[tuple[Any, Any]]) -> None:
+    """`tools` are (name, schema) in order."""
+    report.need(len(tools) <= MOST_TOOLS, place, f"{len(tools)} tools, at most {MOST_TOOLS}")
+    names = [name for name, _ in tools]
+    for index, (name, schema) in enumerate(tools):
+        check_tool_name(report, f"{place}[{index}].name", name)
+        report.need(names.index(name) == index, f"{place}[{index}].name", f"{name!r} stands twice")
+        if schema is not None:
+            is_object = isinstance(schema, dict) and str(schema.get("type", "object")).lower() == "object"
+            report.need(is_object, f"{place}[{index}]", "the parameters are not an object schema")
+
+
+def check_tool_name(report: Report, place: str, name: Any) -> None:
+    legal = isinstance(name, str) and TOOL_NAME.match(name)
+    report.need(legal, place, f"{name!r} does not match {TOOL_NAME.pattern}")
+
+
+def check_parts(report: Report, place: str, content: Any, legal: Sequence[str], *, text: bool = True) -> None:
+    """Content as a string (when `text`) or as a non-empty list of parts of the legal types."""
+    if isinstance(content, str) and text:
+        return
+    if not report.need(isinstance(content, list) and content, place, "neither a string nor a list of parts"):
+        return
+    for index, part in enumerate(content):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if not report.need(kind in legal, f"{place}[{index}].type", f"{kind!r} is not one of {', '.join(legal)}"):
+            continue
+        if kind in ("text", "input_text", "output_text"):
+            report.need(isinstance(part.get("text"), str), f"{place}[{index}].text", "not a string")

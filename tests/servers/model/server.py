@@ -1,0 +1,195 @@
+"""A model provider on the loopback: the four wire formats, a journal of requests, scripted answers and faults."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Final, Self, cast
+
+from aiohttp import web
+
+from tests.servers.model.checks import violations
+from tests.servers.model.control import Control, Refused
+from tests.servers.model.delivery import deliver, hold, refuse, send
+from tests.servers.model.failures import failure, refusal
+from tests.servers.model.frames import dump
+from tests.servers.model.journal import Journal
+from tests.servers.model.listing import MODELS, listing
+from tests.servers.model.request import ModelRequest, target
+from tests.servers.model.script import Failure
+from tests.servers.model.scripting import Scripting
+
+_BODY_LIMIT: Final = 32 * 1024 * 1024
+"""Bytes; Anthropic's limit for one request, the smallest of the three."""
+
+
+class ModelServer(Scripting):
+    """`async with ModelServer() as ms`: answers at `ms.root` until the block ends.
+
+    Requests are validated first (400 with `violations`), then served by the next script that fits.
+    """
+
+    def __init__(self, port: int = 0, host: str = "127.0.0.1", keep: int | None = None) -> None:
+        super().__init__()
+        self.host, self.port = host, port
+        self.journal = Journal(keep)
+        self.models = {provider: list(names) for provider, names in MODELS.items()}
+        self.bad_keys: set[str] = set()
+        self.missing_models: set[str] = set()
+        self.on_finish: Callable[[ModelRequest], None] | None = None
+        self._control = Control(self)
+        self._web: web.Server | None = None
+        self._listener: asyncio.Server | None = None
+
+    @property
+    def root(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def openai_base(self) -> str:
+        return f"{self.root}/v1"
+
+    @property
+    def gemini_base(self) -> str:
+        """LiteLLM appends `/models/…` to Gemini's base, so it carries the version."""
+        return f"{self.root}/v1beta"
+
+    def vendor(self, name: str) -> str:
+        """The root of another vendor on the same server: requests there have `vendor == name`."""
+        return f"{self.root}/{name}"
+
+    @property
+    def calls(self) -> list[ModelRequest]:
+        """Requests for an answer, in order of arrival."""
+        return self.journal.calls
+
+    @property
+    def last(self) -> ModelRequest:
+        """The newest request for an answer."""
+        return self.calls[-1]
+
+    def for_model(self, name: str) -> list[ModelRequest]:
+        return [request for request in self.calls if request.model == name]
+
+    async def wait_requests(self, count: int, timeout: float = 30.0) -> list[ModelRequest]:
+        """Waits until `count` requests for an answer came in; TimeoutError after `timeout` seconds."""
+        await self.journal.wait(lambda: len(self.calls) >= count, timeout)
+        return self.calls
+
+    async def __aenter__(self) -> Self:
+        self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
+        await self.come_back()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.go_down()
+
+    async def go_down(self) -> None:
+        """A dead host: the port refuses, every open connection breaks. The port stays ours to come back to."""
+        if self._listener is None or self._web is None:
+            return
+        self._listener.close()
+        self._listener = None
+        for request in self.journal:
+            request.finish("stopped")
+        for connection in self._web.connections:
+            if connection.transport is not None:
+                connection.transport.abort()
+        await self._web.shutdown(timeout=1.0)
+
+    async def come_back(self) -> None:
+        """Listens again, on the same port."""
+        if self._listener is not None or self._web is None:
+            return
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(self._web, self.host, self.port, backlog=1024, reuse_address=True)
+        self.port = self._listener.sockets[0].getsockname()[1]
+
+    @asynccontextmanager
+    async def outage(self) -> AsyncIterator[None]:
+        """A dead host for the length of the block."""
+        await self.go_down()
+        try:
+            yield
+        finally:
+            await self.come_back()
+
+    async def _handle(self, http: web.BaseRequest) -> web.StreamResponse:
+        if http.path.startswith("/control/"):
+            return await self._controlled(http)
+        request = _entry(http, self.journal.next_number())
+        try:
+            request.raw = await http.read()
+            return await self._answer(request, http)
+        except (asyncio.CancelledError, ConnectionError):
+            request.finish("cut")
+            raise
+        finally:
+            if self.on_finish is not None:
+                self.on_finish(request)
+
+    async def _controlled(self, http: web.BaseRequest) -> web.StreamResponse:
+        try:
+            given = json.loads(await http.read() or "{}") if http.method == "POST" else dict(http.query)
+            said, status = self._control.act(http.method, http.path.removeprefix("/control/"), given), 200
+        except (Refused, ValueError) as error:
+            said, status = {"error": str(error)}, 400
+        return web.Response(body=dump(said), status=status, content_type="application/json")
+
+    async def _answer(self, request: ModelRequest, http: web.BaseRequest) -> web.StreamResponse:
+        problem = _parse(request)
+        self.journal.add(request)
+        if refused := problem or self._refusal(request):
+            return await refuse(refused, request, http)
+        if request.endpoint == "models":
+            names = self.models[request.provider]
+            return await send(dump(listing(request.provider, names)), request, http)
+        script = self.take(request)
+        await hold(script, request)
+        if script.fault == "hang":
+            script = self.by_default(request)
+        return await deliver(script, request, http)
+
+    def _refusal(self, request: ModelRequest) -> Failure | None:
+        """Why a provider would not even start: path, key, shape, model."""
+        if request.endpoint == "unknown":
+            return failure(404, "not_found", f"Unknown request URL: {request.method} {request.path}")
+        if not request.key or request.key in self.bad_keys:
+            return failure(401)
+        if request.endpoint != "models" and (found := violations(request)):
+            return refusal(found)
+        if request.model in self.missing_models:
+            return failure(404)
+        return None
+
+
+def _request(*parts: Any) -> web.BaseRequest:
+    message, payload, protocol, writer, task = parts
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_BODY_LIMIT)
+
+
+def _entry(http: web.BaseRequest, number: int) -> ModelRequest:
+    headers = {name.lower(): value for name, value in http.headers.items()}
+    query = cast("dict[str, str]", dict(http.query)) if http.query_string else {}
+    to = target(http.method, http.path, query, headers)
+    return ModelRequest(number, time.time(), http.method, http.path, headers, query, to)
+
+
+def _parse(request: ModelRequest) -> Failure | None:
+    if request.method != "POST":
+        return None
+    try:
+        body = json.loads(request.raw)
+    except ValueError as error:
+        return refusal([f"the body is not JSON: {error}"])
+    if not isinstance(body, dict):
+        return refusal(["the body is not a JSON object"])
+    request.body = body
+    return None
