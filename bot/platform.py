@@ -36,9 +36,11 @@ class MenuEntry:
 
 @dataclass(slots=True)
 class Progress:
-    """How a platform is doing, for /status, the watchdog and metrics; times are Unix seconds."""
+    """How a platform is doing, for /status and the watchdog; times are Unix seconds. A step is anything the receiving
+    loop finished, a failed request as well; a contact is one that the platform answered."""
 
     up_since: float = 0.0
+    last_step: float = 0.0
     last_contact: float = 0.0
     last_update: float = 0.0
     trouble: str = ""

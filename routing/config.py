@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from routing.jsonfile import JsonFile, JsonObject
@@ -26,11 +26,12 @@ DEFAULT_FALLBACKS: dict[Tier, tuple[str, ...]] = {
     "coding": ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"),
     "deep": ("anthropic/claude-opus-4-5",),
 }
+ALWAYS_ALLOWED = ("openai", "anthropic", "local")
 DEFAULT_TIMEOUT_SECONDS = 300.0
 DEFAULT_CONTEXT_TOKENS = 50_000
 DEFAULT_TEMPERATURE = 0.7
 _NO_LIMIT = 2.0
-_KNOWN = {
+_KNOWN: dict[str, set[str]] = {
     "llm": {"providers"},
     "modelRouter": {f"{slot}{part}" for slot in SLOTS for part in ("Model", "ModelReasoning")}
     | {"dynamicTierEnabled", "temperature"},
@@ -45,12 +46,13 @@ _KNOWN = {
 class RouterConfig:
     """Which models serve the tiers, and how providers are reached. `unknown_keys` are for doctor to report."""
 
-    profiles: Mapping[str, ProviderProfile] = field(default_factory=dict)
-    reasoning: Mapping[Slot, str | None] = field(default_factory=dict)
-    pools: Mapping[Tier, tuple[str, ...]] = field(default_factory=dict)
-    temperature: float = DEFAULT_TEMPERATURE
-    context_tokens: int = DEFAULT_CONTEXT_TOKENS
-    unknown_keys: tuple[str, ...] = ()
+    profiles: Mapping[str, ProviderProfile]
+    reasoning: Mapping[Slot, str | None]
+    pools: Mapping[Tier, tuple[str, ...]]
+    temperature: float
+    context_tokens: int
+    allowed: frozenset[str]
+    unknown_keys: tuple[str, ...]
 
     def profile(self, provider: str) -> ProviderProfile:
         """How to reach a provider; one that nobody configured has no key."""
@@ -63,8 +65,11 @@ def variable(provider: str) -> str:
     return "".join(sign if sign.isalnum() else "_" for sign in provider).upper() + "_API_KEY"
 
 
-def read_config(file: JsonFile, keys: Mapping[str, str], pools: Mapping[Tier, tuple[str, ...]]) -> RouterConfig:
-    """Merge the file with the keys and pools of the environment (`keys` by provider; environment pools win).
+def read_config(
+    file: JsonFile, keys: Mapping[str, str], pools: Mapping[Tier, tuple[str, ...]], allowed: tuple[str, ...] = ()
+) -> RouterConfig:
+    """Merge the file with the keys, pools and allowed providers of the environment (`keys` by provider; environment
+    pools win). Without a list, people may choose openai, anthropic, the local model and every configured provider.
 
     Raises ConfigError with file, line and reason for a value of the wrong kind.
     """
@@ -72,12 +77,14 @@ def read_config(file: JsonFile, keys: Mapping[str, str], pools: Mapping[Tier, tu
     router = root.child("modelRouter") or JsonObject(file, ("modelRouter",), {})
     slots = {slot: _slot(router, slot) for slot in SLOTS}
     compaction = root.child("compaction") or JsonObject(file, ("compaction",), {})
+    profiles = _profiles(root, keys)
     return RouterConfig(
-        profiles=_profiles(root, keys),
+        profiles=profiles,
         reasoning={slot: slots[slot][1] for slot in SLOTS},
         pools={tier: pools.get(tier) or _pool(root, tier, slots[tier][0]) for tier in TIERS},
         temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _NO_LIMIT),
         context_tokens=compaction.tokens("maxContextTokens", DEFAULT_CONTEXT_TOKENS),
+        allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),
         unknown_keys=tuple(_unknown(root)),
     )
 
@@ -154,9 +161,9 @@ def _optional(own: JsonObject, key: str) -> str | None:
 
 def _number(own: JsonObject, key: str, default: float, most: float) -> float:
     value = own.values.get(key, default)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
-        raise own.file.fault((*own.path, key), f"must be a number from 0 to {most:g}")
-    return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
+        return float(value)
+    raise own.file.fault((*own.path, key), f"must be a number from 0 to {most:g}")
 
 
 def _unknown(root: JsonObject) -> list[str]:

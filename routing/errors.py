@@ -23,6 +23,10 @@ class ConfigError(TierbotError):
     """For the owner: one sentence that names what is wrong and how to mend it."""
 
 
+class StorageFault(TierbotError):
+    """The database can't be read or written at the moment (a full disk, a lock); nothing was changed."""
+
+
 class Refused(TierbotError):
     """For the person: a template and its values, so that it can be said in their language."""
 

@@ -133,7 +133,7 @@ def render(document: Mapping[str, object]) -> str:
 
 
 def _locate(text: str, origin: str) -> dict[Keys, int]:
-    """The line of every value (in an object, of its key) of a text that is known to be valid JSON; objects' keys must be unique."""
+    """The line of every value (of its key, in an object) of valid JSON. Raises for a key given twice."""
     lines: dict[Keys, int] = {}
     path: list[str | int] = []
     keys: list[set[str] | None] = []

@@ -9,6 +9,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from routing import prompt, tiers
+from routing.diagnostics import Failures
 from routing.errors import ModelError
 from routing.models import Models, provider_of
 from routing.ports import Clock, HistoryStore, LiveReply, PreferenceStore, StoredMessage
@@ -54,9 +55,11 @@ class Router:
         history: HistoryStore,
         pictures: Callable[[Attachment], Awaitable[Picture | None]],
         owner_instructions: Callable[[], str],
+        failures: Failures,
         clock: Clock,
     ) -> None:
         self.models = models
+        self._failures = failures
         self._turn = turn
         self._preferences = preferences
         self._history = history
@@ -87,6 +90,7 @@ class Router:
             completion = await self._turn.complete(self._request(plan.choice, messages), live, stop)
         except ModelError as error:
             log.warning("[LLM] %s failed: %s", plan.choice.model, error.reason)
+            self._failures.note(plan.choice.model, error.reason, self._clock())
             return Outcome(plan.decision, plan.choice, text, fit, None, error)
         return Outcome(plan.decision, plan.choice, text, fit, completion)
 

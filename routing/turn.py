@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 
 from routing.errors import EmptyAnswer, ModelError, RateLimited, Unreachable
@@ -16,11 +16,35 @@ LONGEST_WAIT_SECONDS = 3.0
 """A Retry-After up to this is waited for (tier contracts, table of failures)."""
 
 
-@dataclass(slots=True)
 class Stop:
-    """Set by /stop before the turn's task is cancelled: what has been said so far is kept."""
+    """How /stop reaches a turn: only what waits for the model is cancelled, never what keeps the result."""
 
-    requested: bool = False
+    def __init__(self) -> None:
+        self.requested = False
+        self._listening: asyncio.Task[object] | None = None
+
+    def request(self) -> None:
+        """End the turn now, or as soon as it begins to wait for the model."""
+        self.requested = True
+        if self._listening is not None:
+            self._listening.cancel()
+
+    async def guard(self, work: Coroutine[None, None, None]) -> bool:
+        """Run `work`; False when it was ended by `request`."""
+        if self.requested:
+            work.close()
+            return False
+        self._listening = asyncio.current_task()
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not self.requested or self._listening is None:
+                raise
+            self._listening.uncancel()
+            return False
+        finally:
+            self._listening = None
+        return True
 
 
 @dataclass(slots=True)
@@ -53,17 +77,12 @@ class Turn:
         answer = _Answer(began=self._clock())
         try:
             async with asyncio.timeout(request.profile.timeout_seconds):
-                await _collect(self._llm.stream(request), answer, live)
+                if not await stop.guard(_collect(self._llm.stream(request), answer, live)):
+                    answer.finish = "stopped"
         except TimeoutError:
             if not answer.text:
                 waited = f"no answer within {request.profile.timeout_seconds:g} s"
                 raise Unreachable(request.model, waited) from None
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not stop.requested or task is None:
-                raise
-            task.uncancel()
-            answer.finish = "stopped"
         except ModelError:
             if not answer.text:
                 raise

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import URL, Connection, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-from routing.errors import ConfigError
+from routing.errors import ConfigError, StorageFault
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
@@ -81,8 +81,11 @@ class PostgresDatabase:
         self._engine = create_async_engine(make_url(url), pool_size=5, pool_pre_ping=True)
 
     async def write(self, step: Callable[[Connection], T]) -> T:
-        async with self._engine.begin() as connection:
-            return await connection.run_sync(step)
+        try:
+            async with self._engine.begin() as connection:
+                return await connection.run_sync(step)
+        except (OperationalError, InterfaceError, OSError) as error:
+            raise StorageFault(f"The database server can't be used: {error}") from error
 
     async def read(self, step: Callable[[Connection], T]) -> T:
         return await self.write(step)
@@ -135,17 +138,13 @@ def explain(error: BaseException, where: str) -> ConfigError:
     text = str(error.orig if isinstance(error, DBAPIError) and error.orig else error)
     low = text.lower()
     if "malformed" in low or "not a database" in low:
-        mend = (
-            "it is damaged; move it aside and put back a copy from the backups folder (nothing was changed)"
-        )
+        mend = "it is damaged; move it aside and put back a copy from the backups folder (nothing was changed)"
     elif "locked" in low or "busy" in low:
         mend = "another program holds it; close that program and start again"
     elif "full" in low or "no space" in low:
         mend = "the disk is full; free some space and start again (nothing was overwritten)"
     elif "readonly" in low or "read-only" in low or "unable to open" in low or "permission" in low:
-        mend = (
-            "it can't be written; make its folder writable for this user or set WORKSPACE to another folder"
-        )
+        mend = "it can't be written; make its folder writable for this user or set WORKSPACE to another folder"
     else:
         mend = "nothing was changed"
     return ConfigError(f"The database {where} can't be used ({text}): {mend}.")

@@ -18,14 +18,9 @@ _HERE = (
     conversations.c.thread_id == bindparam("thread"),
 )
 _CURRENT = (
-    select(conversations)
-    .where(*_HERE, conversations.c.ended_at.is_(None))
-    .order_by(conversations.c.id.desc())
-    .limit(1)
+    select(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).order_by(conversations.c.id.desc()).limit(1)
 )
-_END = (
-    update(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).values(ended_at=bindparam("now"))
-)
+_END = update(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).values(ended_at=bindparam("now"))
 _MINE = messages.c.conversation_id == bindparam("conversation")
 _COUNT = select(func.count()).where(_MINE, messages.c.id < bindparam("before"))
 _NEWEST = (
@@ -34,9 +29,7 @@ _NEWEST = (
     .order_by(messages.c.id.desc())
     .limit(bindparam("most"))
 )
-_LAST_QUESTION = (
-    select(messages).where(_MINE, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
-)
+_LAST_QUESTION = select(messages).where(_MINE, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
 _END_OF_TIME = 2**62
 
 
@@ -96,9 +89,7 @@ class SqlHistory:
         await self._switch(conversation.chat, conversation)
 
     async def recent(self, chat: ChatKey, limit: int) -> tuple[Conversation, ...]:
-        first = select(
-            messages.c.conversation_id, func.count().label("n"), func.min(messages.c.id).label("id")
-        )
+        first = select(messages.c.conversation_id, func.count().label("n"), func.min(messages.c.id).label("id"))
         spoken = first.group_by(messages.c.conversation_id).subquery()
         question = (
             select(conversations, spoken.c.n, messages.c.text)

@@ -20,9 +20,7 @@ _KNOWN = select(inbox.c.id).where(
 )
 _UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
 _BEGIN = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(attempts=inbox.c.attempts + 1)
-_PLACEHOLDER = (
-    update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(placeholder=bindparam("message_id"))
-)
+_PLACEHOLDER = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(placeholder=bindparam("message_id"))
 
 
 class SqlInbox:

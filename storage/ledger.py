@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, delete, insert, update
+from sqlalchemy.exc import IntegrityError
 
 from routing.ports import Clock, TurnRecord
 from routing.types import OutboundMessage
@@ -35,7 +36,10 @@ class SqlLedger:
                 _remember(connection, record, now)
             queue(connection, replies, now)
 
-        await self._database.write(step)
+        try:
+            await self._database.write(step)
+        except IntegrityError:  # the person was forgotten while the model answered
+            await self.finish(inbox_ids, replies)
 
 
 def _remember(connection: Connection, record: TurnRecord, now: float) -> None:

@@ -10,9 +10,7 @@ from storage.schema import overrides, preferences
 
 _PREFERENCES = select(preferences).where(preferences.c.person_id == bindparam("person"))
 _OVERRIDES = select(overrides).where(overrides.c.person_id == bindparam("person"))
-_CLEAR = delete(overrides).where(
-    overrides.c.person_id == bindparam("person"), overrides.c.tier == bindparam("of_tier")
-)
+_CLEAR = delete(overrides).where(overrides.c.person_id == bindparam("person"), overrides.c.tier == bindparam("of_tier"))
 
 
 class SqlPreferences:

@@ -35,6 +35,9 @@ def _id() -> Column[int]:
     return Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True)
 
 
+# Ids that others keep (buttons, caches) are never given out again: sqlite_autoincrement.
+
+
 def _person(*, primary_key: bool = False, nullable: bool = False) -> Column[int]:
     reference = ForeignKey("people.id", ondelete="CASCADE")
     return Column("person_id", BigInteger, reference, primary_key=primary_key, nullable=nullable)
@@ -47,6 +50,7 @@ people = Table(
     Column("name", String(200), nullable=False),
     Column("role", String(16), nullable=False),
     Column("created_at", Float, nullable=False),
+    sqlite_autoincrement=True,
 )
 
 identities = Table(
@@ -97,6 +101,7 @@ conversations = Table(
     Column("started_at", Float, nullable=False),
     Column("ended_at", Float),
     Index("ix_conversations_chat", "platform", "chat_id", "thread_id"),
+    sqlite_autoincrement=True,
 )
 
 messages = Table(
@@ -127,6 +132,7 @@ inbox = Table(
     Column("received_at", Float, nullable=False),
     UniqueConstraint("platform", "bot_id", "update_id"),
     Index("ix_inbox_state", "state"),
+    sqlite_autoincrement=True,
 )
 
 outbox = Table(
@@ -145,6 +151,7 @@ outbox = Table(
     Column("error", Text, nullable=False, default=""),
     Column("created_at", Float, nullable=False),
     Index("ix_outbox_state", "state"),
+    sqlite_autoincrement=True,
 )
 
 usage = Table(

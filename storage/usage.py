@@ -45,8 +45,6 @@ class SqlUsage:
         )
 
     async def seconds(self, model: str, limit: int) -> tuple[float, ...]:
-        newest = (
-            select(usage.c.seconds).where(usage.c.model == model).order_by(usage.c.id.desc()).limit(limit)
-        )
+        newest = select(usage.c.seconds).where(usage.c.model == model).order_by(usage.c.id.desc()).limit(limit)
         rows = await self._database.read(lambda c: c.execute(newest).all())
         return tuple(row.seconds for row in rows)

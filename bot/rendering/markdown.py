@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Any
 
 import pyromark
@@ -50,7 +51,7 @@ def render(markdown: str) -> tuple[str, list[Span]]:
             bisect_left(offsets, entity.offset),
             bisect_left(offsets, entity.offset + entity.length),
             entity.url,
-            _language(entity.language),
+            entity.language or None,
         )
         for entity in entities
     ]
@@ -69,34 +70,31 @@ def _config() -> Any:
     return config
 
 
-def _language(info: str | None) -> str | None:
-    """The first word of a fence's info string: ``python title="a"`` is python."""
-    word = re.match(r"[^\s{},:]*", (info or "").strip("{. "))
-    return word[0] if word and word[0] else None
-
-
 def _prepared(markdown: str) -> str:
-    """LaTeX delimiters and spoilers in the form that the walker knows; code is left as it is."""
+    """LaTeX delimiters and spoilers in the form that the walker knows; code and formulas are left as they are."""
     if "||" not in markdown and "\\(" not in markdown and "\\[" not in markdown:
         return markdown
-    return with_spoilers(_with_formulas(markdown), _code)
+    return with_spoilers(_with_formulas(markdown), _literal)
 
 
-def _code(source: str) -> list[tuple[int, int]]:
-    """Code's extents in bytes of UTF-8."""
-    return [
-        (place["start"], place["end"])
-        for payload, place in _events(source)
-        if isinstance(payload, dict)
-        and ("Code" in payload or (isinstance(payload.get("Start"), dict) and "CodeBlock" in payload["Start"]))
-    ]
+def _literal(source: str) -> list[tuple[int, int]]:
+    """The extents of code and formulas in bytes of UTF-8; a norm in a formula is no spoiler."""
+    return [(place["start"], place["end"]) for payload, place in _events(source) if _is_literal(payload)]
+
+
+def _is_literal(payload: Any) -> bool:
+    if not isinstance(payload, dict):
+        return False
+    started = payload.get("Start")
+    in_block = isinstance(started, dict) and "CodeBlock" in started
+    return in_block or not payload.keys().isdisjoint(("Code", "InlineMath", "DisplayMath"))
 
 
 def _with_formulas(source: str) -> str:
     if "\\(" not in source and "\\[" not in source:
         return source
     data, parts, cursor = source.encode(), [], 0
-    for start, end in [*_code(source), (len(data), len(data))]:
+    for start, end in [*_literal(source), (len(data), len(data))]:
         parts += [_LATEX.sub(_formula, data[cursor:start].decode()), data[start:end].decode()]
         cursor = end
     return "".join(parts)
@@ -122,6 +120,12 @@ def _without_unused_definitions(source: str) -> str:
         for name, kind in payload["Start"].items()
         if name in ("Link", "Image")
     }
-    definitions = pyromark.reference_definitions(source, options=STANDARD_OPTIONS)
-    unused = [d["span"]["start"] for label, d in definitions.items() if label.casefold() not in used]
-    return str(_escape_at(source, sorted(unused))) if unused else source
+    found = pyromark.reference_definitions(source, options=STANDARD_OPTIONS).items()
+    lines = sorted((d["span"]["start"], d["span"]["end"], label.casefold() in used) for label, d in found)
+    data, parts, cursor = source.encode(), [], 0
+    for (start, end, is_used), (_, _, next_used) in pairwise([*lines, (0, 0, False)]):
+        if not is_used:
+            # A definition cannot follow text directly, so an empty line parts the two.
+            parts += [data[cursor:start], b"\\", data[start:end], b"\n" if next_used else b""]
+            cursor = end
+    return b"".join([*parts, data[cursor:]]).decode()

@@ -75,9 +75,10 @@ def finished(source: str) -> str:
     fence = open_fence(source)
     if fence is not None:
         line = source.rfind("\n", fence[1] + 1) + 1
+        if not line:
+            return source[: fence[1]]
         last = source[line:].strip()
-        unsure = line <= fence[1] or (last and set(last) == {fence[0][0]})
-        return source[:line] if unsure and line else ("" if unsure else source)
+        return source[:line] if last and set(last) == {fence[0][0]} else source
     source = _LONE_MARKS.sub("", source)
     source = _HALF_LINK.sub(r"\1", source).rstrip("*_~`|")
     last = re.split(r"\n[ \t]*\n", source)[-1]

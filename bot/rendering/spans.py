@@ -26,11 +26,12 @@ class Span:
 def legal(text: str, spans: Iterable[Span]) -> list[Span]:
     """The spans as Telegram takes them, sorted: none empty, none partly over another, quotes not nested.
 
-    Nothing lies in `pre` or `code`; a link keeps its text's styles and loses inline code, its address matters more.
+    Nothing lies in `pre` or `code`. Inline code in a link or a spoiler is given up, so that address and secret stay.
     """
     given = list(spans)
     quotes = [Span("blockquote", *extent) for extent in _union(s for s in given if s.type == "blockquote")]
-    solids = _apart(s for s in given if s.type in SOLID)
+    hidden = _union(s for s in given if s.type == "spoiler")
+    solids = _apart(s for s in given if s.type in SOLID and not (s.type == "code" and _meets(s, hidden)))
     holes = [(s.start, s.end) for s in solids if s.type != "text_link"]
     edges = sorted({edge for quote in quotes for edge in (quote.start, quote.end)})
     styles = [
@@ -50,6 +51,8 @@ def trimmed(text: str, span: Span) -> Span | None:
     end = span.start + len(content.rstrip())
     lead = "\n" if span.type in ("pre", "blockquote") else None
     start = span.start + len(content) - len(content.lstrip(lead))
+    if (start, end) == (span.start, span.end):
+        return span
     return replace(span, start=start, end=end) if start < end else None
 
 
@@ -60,7 +63,8 @@ def clipped(text: str, spans: Sequence[Span], start: int, end: int) -> list[Span
         if span.start >= end:
             break
         if span.end > start:
-            part = trimmed(text, replace(span, start=max(span.start, start), end=min(span.end, end)))
+            whole = start <= span.start and span.end <= end
+            part = trimmed(text, span if whole else replace(span, start=max(span.start, start), end=min(span.end, end)))
             if part:
                 found.append(replace(part, start=part.start - start, end=part.end - start))
     return found
@@ -78,6 +82,11 @@ def _union(spans: Iterable[Span]) -> list[tuple[int, int]]:
         elif span.start < span.end:
             merged.append((span.start, span.end))
     return merged
+
+
+def _meets(span: Span, extents: Sequence[tuple[int, int]]) -> bool:
+    index = bisect_right(extents, span.start, key=lambda extent: extent[1])
+    return index < len(extents) and extents[index][0] < span.end
 
 
 def _apart(spans: Iterable[Span]) -> list[Span]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.rendering import clusters, source
-from bot.rendering.plain import TAB, clean, is_blank, utf16_length
+from bot.rendering.plain import TAB, clean, is_blank
 from bot.rendering.spans import Span, clipped, legal
 from bot.rendering.split import ranges, utf16_offsets
 
@@ -19,9 +19,7 @@ _IMPORTANCE = (
 )  # fmt: skip
 _CONTENT = _IMPORTANCE[:3]
 # Anything that Markdown, or its whitespace rules, could read otherwise than literally.
-_MARKUP = re.compile(
-    r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE
-)
+_MARKUP = re.compile(r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +154,3 @@ def _piece(text: str, spans: list[Span], start: int, end: int, prefix: str = "")
         for span in kept
     )
     return Piece(shown, tuple(entities))
-
-
-__all__ = ["MAX_ENTITIES", "Entity", "Piece", "pieces", "preview", "utf16_length"]

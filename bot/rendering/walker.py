@@ -9,10 +9,17 @@ from telegramify_markdown.converter import EventWalker, _contains_latex_symbols,
 
 from bot.rendering.clusters import columns
 from bot.rendering.links import accepted
-from bot.rendering.plain import TAB, utf16_length
+from bot.rendering.plain import TAB, clean, utf16_length
 
 LONGEST_FORMULA = 1000  # characters; the LaTeX helper takes quadratic time, so longer ones are shown as written
+_INFO = re.compile(r"([^\s{},:]*)[\s{},:]*(.*)", re.DOTALL)
 _SPOILER_TAG = re.compile("</?tg-spoiler>")
+
+
+def split_info(info: str) -> tuple[str, str]:
+    """A fence's language and what else its opening line says: ``python src/a.py`` is python, and src/a.py."""
+    word, rest = _INFO.fullmatch(info.strip("{}. ")).groups()  # type: ignore[union-attr]  # matches everything
+    return word, rest
 
 
 def is_formula(latex: str) -> bool:
@@ -22,18 +29,21 @@ def is_formula(latex: str) -> bool:
 
 def unicode_formula(latex: str) -> str:
     """The formula in Unicode as far as there are characters for it; as written where it is no formula."""
-    return str(_latex_helper.convert(latex)).strip() if is_formula(latex) else latex
+    return clean(str(_latex_helper.convert(latex))).strip() if is_formula(latex) else latex
 
 
 class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
     """The library's walker; raw HTML is text, tables keep links and columns, headings are bold."""
 
+    _code_block_parts: list[str]
+    _code_block_lang: str
     _HEADING_ENTITIES = {"H1": ["bold", "underline"], **{f"H{level}": ["bold"] for level in range(2, 7)}}  # noqa: RUF012
 
     def __init__(self, config: Any, source: str) -> None:
         super().__init__(config, source)
         self._links: list[tuple[str, int, int]] = []  # address, UTF-16 offset, parts of the table cell so far
         self._bullet_end = -1
+        self._row_end = self._cell_end = 0  # bytes of the source
 
     def _handle_event(self, event: Any) -> None:
         payload = event[0]
@@ -45,12 +55,17 @@ class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
     def _on_start(self, tag: Any, source_range: dict[str, int] | None = None) -> None:
         if tag == "HtmlBlock":
             self._ensure_block_spacing(self._source_start(source_range))
+        if source_range and tag in ("TableRow", "TableCell"):
+            self._row_end = source_range["end"] if tag == "TableRow" else self._row_end
+            self._cell_end = source_range["end"] if tag == "TableCell" else source_range["start"]
         super()._on_start(tag, source_range)
 
     def _on_end(self, tag: Any) -> None:
         if tag in ("Link", "Image"):
             self._close_link()
             return
+        if tag == "TableRow":
+            self._keep_excess_cells()
         super()._on_end(tag)
         if tag == "HtmlBlock":
             self._mark_block_end()
@@ -83,16 +98,17 @@ class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
             self._on_text(html)
 
     def _on_inline_math(self, math: str) -> None:
-        if self._in_table_cell or len(math) > LONGEST_FORMULA:
-            self._on_inline_code(unicode_formula(math))
-        else:
-            super()._on_inline_math(math)
+        self._on_inline_code(unicode_formula(math))
 
     def _on_display_math(self, math: str, source_range: dict[str, int] | None = None) -> None:
-        if self._in_table_cell or len(math) > LONGEST_FORMULA:
+        if self._in_table_cell:
             self._on_inline_code(unicode_formula(math))
-        else:
-            super()._on_display_math(math, source_range)
+            return
+        self._ensure_block_spacing(self._source_start(source_range))
+        self._push_entity("pre")
+        self._on_text(unicode_formula(math))
+        self._pop_entity("pre")
+        self._mark_block_end()
 
     def _on_start_link(self, link_data: dict[str, Any]) -> None:
         self._links.append((link_data.get("dest_url", ""), self._buf.utf16_offset, len(self._cell_parts)))
@@ -114,6 +130,25 @@ class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
             self._pop_entity("text_link")
         elif label.strip() and address and address.removeprefix("mailto:") != label:
             self._on_text(f" ({address.removeprefix('mailto:').removeprefix('tel:')})")
+
+    def _keep_excess_cells(self) -> None:
+        """The parser drops cells beyond the heading's, often half of an ``a || b``; they stay as written."""
+        rest = self._source_bytes[self._cell_end : self._row_end].decode("utf-8", "replace").strip(" \t\n|")
+        if rest:
+            self._current_row.append(rest.replace("\t", TAB))
+
+    def _on_end_code_block(self) -> None:
+        """What stands behind the language (a file name) goes above; a fence with nothing in it is mostly its line."""
+        info, self._code_block_lang = self._code_block_lang.replace("\t", TAB).strip(), ""
+        if not any(self._code_block_parts):
+            self._code_block_parts = [info]
+        elif info:
+            language, rest = split_info(info)
+            self._code_block_lang = language
+            if rest:
+                self._ensure_block_spacing(self._code_block_start_source)
+                self._buf.write(f"{rest}\n")
+        super()._on_end_code_block()
 
     def _format_table(self, rows: list[list[str]]) -> str:
         """Columns padded by what they take on the screen (the library counts characters)."""

@@ -74,6 +74,8 @@ def test_a_name_finds_its_card(name: str, found: str) -> None:
         "openai/",
         "",
         "other/openai/gpt-oss-120b",
+        "other/groq/openai/gpt-oss",
+        "other/groq/openai/gpt-oss-120b",
         "llamas",
         "openai/claude",
     ],

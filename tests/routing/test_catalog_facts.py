@@ -27,13 +27,16 @@ ABSENT: dict[str, tuple[str | None, str]] = {
     "ollama/llama3.2": (None, "as above"),
     "ollama/qwen3": (None, "as above"),
     "ollama/gemma3": (None, "as above"),
-    "ollama/mistral": (None, "as above"),
     "local/smollm2-135m-instruct": (None, "runs inside this program; 2048 is what it was tuned for"),
 }
 
 # (id, field): (ours, the map's, why ours stays).
 DELIBERATE: dict[tuple[str, str], tuple[object, object, str]] = {
-    ("deepseek-flash", "temperature"): (False, True, "ignored by the API while it thinks, which is its default"),
+    ("gemma-4-31b-it", "reasoning"): (False, True, "the vendor documents no effort levels for Gemma"),
+    ("glm-5.3", "reasoning"): (False, True, "it thinks by itself; this LiteLLM passes it no effort"),
+    ("grok-4.20", "reasoning"): (False, True, "it thinks by itself; the API takes no effort before grok-4.3"),
+    ("grok-code-fast-1", "reasoning"): (False, True, "as above"),
+    ("groq/qwen/qwen3.8-27b", "reasoning"): (False, True, "Groq takes only none and default for Qwen"),
 }
 
 # Retired at the vendor by the map's date, bundled all the same.
@@ -80,7 +83,8 @@ def differences() -> dict[tuple[str, str], tuple[object, object]]:
         if entry is None:
             continue
         pairs: dict[str, tuple[object, object]] = {
-            "limit": (card.limit(None), entry["max_input_tokens"]),
+            "window": (card.max_input_tokens, entry["max_input_tokens"]),
+            "limits": ({card.limit(level) for level in (None, *card.levels)}, {entry["max_input_tokens"]}),
             "vision": (card.supports_vision, bool(entry.get("supports_vision"))),
             "reasoning": (card.reasoning is not None, bool(entry.get("supports_reasoning"))),
             "levels": (levels(entry, card), ()),

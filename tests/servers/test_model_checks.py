@@ -59,7 +59,9 @@ CHAT: list[tuple[dict[str, Any], str | None]] = [
     ({"max_tokens": 0}, "max_tokens: 0"),
     ({"max_tokens": 1, "max_completion_tokens": 1}, "beside max_completion_tokens"),
     ({"model": "gpt-5.1", "max_tokens": 5}, "takes max_completion_tokens instead"),
-    ({"model": "gpt-5.1", "temperature": 0.5}, "only supports the default"),
+    ({"model": "gpt-5.1", "temperature": 0.5}, None),
+    ({"model": "gpt-5.1", "temperature": 0.5, "reasoning_effort": "low"}, "only supports the default"),
+    ({"model": "gpt-5.2-codex", "temperature": 0.5}, "only supports the default"),
     ({"model": ""}, "model: missing"),
     ({"stream_options": {"include_usage": True}}, "only allowed with stream"),
 ]  # fmt: skip

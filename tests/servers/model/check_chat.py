@@ -46,7 +46,8 @@ def check_chat(request: ModelRequest, report: Report) -> None:
 
 
 def _check_settings(body: dict[str, Any], report: Report) -> None:
-    rules.check_range(report, "temperature", body.get("temperature"), 0, 2)
+    model = str(body.get("model"))
+    rules.check_temperature(report, model, body.get("temperature"), body.get("reasoning_effort"))
     rules.check_range(report, "top_p", body.get("top_p"), 0, 1)
     rules.check_effort(report, "reasoning_effort", body.get("reasoning_effort"))
     for limit in ("max_tokens", "max_completion_tokens"):
@@ -56,16 +57,9 @@ def _check_settings(body: dict[str, Any], report: Report) -> None:
     streams = body.get("stream")
     report.need(streams in (None, True, False), "stream", "not a boolean")
     report.need("stream_options" not in body or streams, "stream_options", "only allowed with stream")
-    if rules.REASONING_MODEL.match(str(body.get("model"))):
+    if rules.REASONING_MODEL.match(model):
         what = "this model takes max_completion_tokens instead"
         report.need("max_tokens" not in body, "max_tokens", what)
-        check_no_temperature(body.get("temperature"), body.get("reasoning_effort"), report)
-
-
-def check_no_temperature(value: Any, effort: Any, report: Report) -> None:
-    """A model that reasons has one temperature; with effort none it takes any."""
-    fixed = value in (None, 1) or effort == "none"
-    report.need(fixed, "temperature", "this model only supports the default (1)")
 
 
 def check_tool_field(body: dict[str, Any], report: Report) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tests.servers.model import rules
-from tests.servers.model.check_chat import check_arguments, check_id, check_no_temperature
+from tests.servers.model.check_chat import check_arguments, check_id
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.rules import Report
 
@@ -21,11 +21,9 @@ _KINDS: Final = ("message", "function_call", "function_call_output", "reasoning"
 def check_responses(request: ModelRequest, report: Report) -> None:
     body = request.body
     report.need(isinstance(body.get("model"), str) and body["model"], "model", "missing")
-    rules.check_range(report, "temperature", body.get("temperature"), 0, 2)
     effort = (body.get("reasoning") or {}).get("effort")
     rules.check_effort(report, "reasoning.effort", effort)
-    if rules.REASONING_MODEL.match(str(body.get("model"))):
-        check_no_temperature(body.get("temperature"), effort, report)
+    rules.check_temperature(report, str(body.get("model")), body.get("temperature"), effort)
     rules.check_positive(report, "max_output_tokens", body.get("max_output_tokens"), 16)
     for foreign in ("messages", "max_tokens", "max_completion_tokens", "reasoning_effort", "stream_options"):
         known = foreign == "stream_options" and body.get("stream")

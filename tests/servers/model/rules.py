@@ -10,6 +10,8 @@ TOOL_NAME: Final = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
 REASONING_MODEL: Final = re.compile(r"^(gpt-5(?!-chat)|o[134])")
 """OpenAI models that take `max_completion_tokens` only, and no temperature while they reason."""
+RESTS_BY_DEFAULT: Final = re.compile(r"^gpt-5\.[124](-mini|-nano)?(-20\d\d.*)?$")
+"""Those whose effort is none unless the request says otherwise (LiteLLM's map, `default_reasoning_effort`)."""
 MOST_TOOLS: Final = 128
 
 
@@ -45,6 +47,14 @@ def check_positive(report: Report, place: str, value: Any, least: int = 1) -> No
 def check_effort(report: Report, place: str, value: Any) -> None:
     if value is not None:
         report.need(value in EFFORTS, place, f"{value!r} is not one of {', '.join(EFFORTS)}")
+
+
+def check_temperature(report: Report, model: str, value: Any, effort: Any) -> None:
+    """A model of OpenAI's that reasons has one temperature; with effort none it takes any."""
+    check_range(report, "temperature", value, 0, 2)
+    if REASONING_MODEL.match(model) and value not in (None, 1):
+        rests = effort == "none" or (effort is None and RESTS_BY_DEFAULT.match(model))
+        report.need(rests, "temperature", "this model only supports the default (1) while it reasons")
 
 
 def check_tools(report: Report, place: str, tools: Sequence[tuple[Any, Any]]) -> None:

@@ -127,9 +127,12 @@ class ModelServer(Scripting):
         try:
             request.raw = await http.read()
             return await self._answer(request, http)
-        except (asyncio.CancelledError, ConnectionError):
+        except asyncio.CancelledError:
             request.finish("cut")
             raise
+        except ConnectionError:
+            request.finish("cut")
+            return web.Response()
         finally:
             if self.on_finish is not None:
                 self.on_finish(request)

@@ -2,8 +2,9 @@
 
 from tests.servers.telegram.entities import check_entities
 from tests.servers.telegram.errors import ApiError
+from tests.servers.telegram.journal import Action, Draft, Press, Request, Violation
 from tests.servers.telegram.server import TelegramServer
-from tests.servers.telegram.values import Action, Chat, Draft, Message, Press, Request, User, Violation
+from tests.servers.telegram.values import Chat, Message, User
 
 __all__ = [
     "Action",

@@ -14,7 +14,7 @@ MAX_DOWNLOAD = 20 * 2**20
 def get_me(world: World, params: Json) -> Json:
     return world.bot.json() | {
         "can_join_groups": True,
-        "can_read_all_group_messages": True,
+        "can_read_all_group_messages": not world.privacy,
         "supports_inline_queries": False,
         "can_connect_to_business": False,
         "has_main_web_app": False,

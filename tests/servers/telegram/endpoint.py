@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import re
 import time
+from collections.abc import Awaitable
 from typing import Any
 
 from aiohttp import web
@@ -12,10 +13,12 @@ from tests.servers.telegram.asking import ASKING
 from tests.servers.telegram.errors import ApiError, Breach, Dropped
 from tests.servers.telegram.faults import Fault
 from tests.servers.telegram.flood import Flood
+from tests.servers.telegram.journal import Request, Violation
+from tests.servers.telegram.parameters import Method, Mismatch
 from tests.servers.telegram.rules import prepare
-from tests.servers.telegram.schema import SCHEMA, Method, Mismatch
+from tests.servers.telegram.schema import SCHEMA
 from tests.servers.telegram.sending import SENDING, send_other
-from tests.servers.telegram.values import Json, Request, Violation
+from tests.servers.telegram.values import Json
 from tests.servers.telegram.wire import accepted, read_params, refused
 from tests.servers.telegram.world import World
 
@@ -86,11 +89,20 @@ class Endpoint:
         self._spend(method.name, params)
         result = METHODS.get(method.name, _unmodelled(method))(self._world, params)
         if inspect.isawaitable(result):
-            result = await result
-            if self.revoked:
-                raise ApiError(401, "Unauthorized")
+            result = await self._finished(result)
         if fault is not None:
             await self._strike_after(fault)
+        return result
+
+    async def _finished(self, pending: Awaitable[Any]) -> Any:
+        """The result of a long poll; the token may have been revoked while it waited."""
+        try:
+            result = await pending
+        except ApiError:
+            if not self.revoked:
+                raise
+        if self.revoked:
+            raise ApiError(401, "Unauthorized")
         return result
 
     def _decoded(self, method: Method, raw: Json) -> Json:

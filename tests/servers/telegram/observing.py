@@ -1,12 +1,14 @@
 """Waiting for what the bot does, and asking what it did."""
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any, Literal, Self, TypeVar, overload
 
+from tests.servers.telegram.journal import Draft, Press, Request
 from tests.servers.telegram.script import Script
 from tests.servers.telegram.transcript import transcript
-from tests.servers.telegram.values import Chat, Draft, Message, Press, Request, User
+from tests.servers.telegram.values import Chat, Message, User
 
 DRAFT_LIFE = 30.0
 """Seconds a draft stays visible unless it is sent again (Bot API, sendMessageDraft)."""
@@ -109,12 +111,21 @@ class Observing(Script):
         return [request for request in self.requests if request.refused]
 
     def live_drafts(self, chat: Source | None = None) -> list[Draft]:
-        """The drafts a person sees now: the latest of each id, younger than 30 s, with no message after it."""
+        """The drafts that a person sees in the chat now."""
         where = self.chat_of(chat)
-        last = max((message.at for message in where.from_bot()), default=0.0)
-        recent = [draft for draft in self.drafts if draft.chat_id == where.id and draft.at > last]
-        latest = {draft.draft_id: draft for draft in recent}
-        return [draft for draft in latest.values() if time.monotonic() - draft.at < DRAFT_LIFE]
+        return [draft for draft in self.all_live_drafts() if draft.chat_id == where.id]
+
+    def all_live_drafts(self) -> list[Draft]:
+        """The latest of each id that is younger than 30 s and has no message of the bot after it."""
+        oldest = time.monotonic() - DRAFT_LIFE
+        latest: dict[tuple[int, int], Draft] = {}
+        for draft in itertools.takewhile(lambda draft: draft.at > oldest, reversed(self.drafts)):
+            latest.setdefault((draft.chat_id, draft.draft_id), draft)
+        return [draft for draft in reversed(latest.values()) if draft.at > self._last_sent(draft.chat_id)]
+
+    def _last_sent(self, chat_id: int) -> float:
+        """When the bot last sent a message there; 0 if never."""
+        return next((m.at for m in reversed(self.chats[chat_id].messages) if m.from_bot), 0.0)
 
     def transcript(self) -> str:
         """The log as text."""

@@ -40,9 +40,11 @@ class People(World):
         return self.chats.setdefault(user.id, Chat(user.id, "private", user=user))
 
     def group(self, where: Where = "Team", *, kind: str = "supergroup", forum: bool = False) -> Chat:
-        """A group by value, id or title; the bot is a member, not an administrator."""
+        """A group by value, id or title; the bot is a member, not an administrator. Positive ids are private chats."""
         if isinstance(where, Chat):
             return where
+        if isinstance(where, int) and where > 0:
+            return self.private(where)
         known = (c for c in self.chats.values() if where in (c.id, c.title))
         if (chat := next(known, None)) is not None:
             return chat
@@ -120,8 +122,19 @@ class People(World):
         old.migrated_to = new.id
         return new
 
+    def _concerns_bot(self, message: Message) -> bool:
+        """What a group shows a bot in privacy mode; service messages have no text and are always shown."""
+        if message.chat.is_private or not message.text:
+            return True
+        name = f"@{self.bot.username}".lower()
+        command = message.text.split()[0].lower() if message.text.startswith("/") else ""
+        if command:
+            return "@" not in command or command.endswith(name)
+        answers_bot = message.reply_to is not None and message.reply_to.from_bot
+        return answers_bot or name in message.text.lower()
+
     def tell(self, kind: str, message: Message) -> None:
         """Bring a message to the bot as an update of that kind, if the bot is there and asked for it."""
-        if message.chat.refusal is None:
+        if message.chat.refusal is None and (not self.privacy or self._concerns_bot(message)):
             message.update = self.updates.push(kind, message.json())
         self.changed()

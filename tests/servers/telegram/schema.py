@@ -6,121 +6,17 @@ Checkers are compiled on first use and kept, so a call costs some dictionary loo
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.servers.telegram.values import Json, Upload
+from tests.servers.telegram.parameters import PRIMITIVES, Check, Method, Mismatch, Parameter
+from tests.servers.telegram.values import Json
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "telegram-bot-api.json"
 
-Check = Callable[[Any, str], None]
-_PRIMITIVES: dict[str, tuple[type, ...]] = {
-    "Integer": (int,),
-    "Float": (int, float),
-    "String": (str,),
-    "Boolean": (bool,),
-    "InputFile": (str,),
-}
-_BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _CONSTANT = re.compile(r"(?:always|must be) [\"“]?(\w+)[\"”]?[.,;]?(?: |$)")
 _ARRAY = "Array of "
-
-
-class Mismatch(ValueError):
-    """A value that is not what the schema says; the text names the place."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.path = path
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a method. `decode` takes what arrived and returns the checked value."""
-
-    name: str
-    types: tuple[str, ...]
-    required: bool
-    check: Check
-
-    def decode(self, raw: Any) -> Any:
-        """Form values are text: numbers, booleans and JSON are read from it. An empty one counts as absent."""
-        if isinstance(raw, Upload):
-            if "InputFile" not in self.types:
-                raise Mismatch(self.name, "a file where none is expected")
-            return raw
-        value = self._parsed(raw) if isinstance(raw, str) else raw
-        if value is not None:
-            self.check(value, self.name)
-        return value
-
-    def _parsed(self, text: str) -> Any:
-        types = self.types
-        if types == ("String",):
-            return text
-        if text == "":
-            return None
-        if any(kind not in _PRIMITIVES for kind in types):
-            try:
-                return json.loads(text)
-            except ValueError:
-                raise Mismatch(self.name, f"can't parse JSON: {text[:80]!r}") from None
-        if "Boolean" in types and text.lower() in _BOOLEANS:
-            return _BOOLEANS[text.lower()]
-        for kind, convert in (("Integer", int), ("Float", float)):
-            if kind in types:
-                try:
-                    return convert(text)
-                except ValueError:
-                    continue
-        return text
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    name: str
-    parameters: Mapping[str, Parameter]
-    required: tuple[str, ...]
-    returns: tuple[str, ...]
-
-    def decode(self, raw: Mapping[str, Any]) -> Json:
-        """The checked parameters; raises Mismatch at the first wrong one. File parts that a value names as
-        attach://… are kept under their own name."""
-        attached = {key for key, value in raw.items() if isinstance(value, Upload)} - self.parameters.keys()
-        params: Json = {}
-        for name, value in raw.items():
-            parameter = self.parameters.get(name)
-            if parameter is not None:
-                decoded = parameter.decode(value)
-                if decoded is not None:
-                    params[name] = decoded
-            elif name not in attached:
-                raise Mismatch(name, "unknown parameter")
-        for name in self.required:
-            if name not in params:
-                raise Mismatch(name, "required parameter is missing")
-        self._check_attachments(params, raw, attached)
-        return params
-
-    def _check_attachments(self, params: Json, raw: Mapping[str, Any], attached: set[str]) -> None:
-        named = set(_attachment_names(params))
-        if missing := named - attached:
-            raise Mismatch(min(missing), "attach:// names a file that was not sent")
-        if unused := attached - named:
-            raise Mismatch(min(unused), "unknown parameter")
-        params.update({name: raw[name] for name in attached})
-
-
-def _attachment_names(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value.removeprefix("attach://")] if value.startswith("attach://") else []
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        return [name for item in value for name in _attachment_names(item)]
-    return []
 
 
 class Schema:
@@ -166,7 +62,7 @@ class Schema:
         return Method(method["name"], parameters, required, tuple(method["returns"]))
 
     def _compile_type(self, name: str) -> Check:
-        if name in _PRIMITIVES:
+        if name in PRIMITIVES:
             return _primitive(name)
         if name.startswith(_ARRAY):
             return self._array(name.removeprefix(_ARRAY))
@@ -194,6 +90,9 @@ class Schema:
         def check(value: Any, path: str) -> None:
             if not isinstance(value, dict):
                 raise Mismatch(path, f"expected an object {name}")
+            for key, constant in constants.items():
+                if value.get(key, constant) != constant:
+                    raise Mismatch(f"{path}.{key}", f"{name} needs {constant!r}")
             for key, item in value.items():
                 if key not in kinds:
                     raise Mismatch(f"{path}.{key}", f"unknown field of {name}")
@@ -203,9 +102,6 @@ class Schema:
             for key in required:
                 if key not in value:
                     raise Mismatch(f"{path}.{key}", f"required field of {name} is missing")
-            for key, constant in constants.items():
-                if value[key] != constant:
-                    raise Mismatch(f"{path}.{key}", f"{name} needs {constant!r}")
 
         return check
 
@@ -240,14 +136,14 @@ class Schema:
 
     def _likeness(self, name: str, constants: Mapping[str, str], value: Any) -> int:
         """How likely `value` was meant as `name`: decides whose complaint is reported."""
-        if name.startswith(_ARRAY) or name in _PRIMITIVES or not isinstance(value, dict):
+        if name.startswith(_ARRAY) or name in PRIMITIVES or not isinstance(value, dict):
             return 1 if isinstance(value, list) == name.startswith(_ARRAY) else 0
         same = sum(1000 for key, constant in constants.items() if value.get(key) == constant)
         return same + len(self.field_names(name) & value.keys())
 
 
 def _primitive(name: str) -> Check:
-    kinds = _PRIMITIVES[name]
+    kinds = PRIMITIVES[name]
 
     def check(value: Any, path: str) -> None:
         if not isinstance(value, kinds) or (isinstance(value, bool) and name != "Boolean"):

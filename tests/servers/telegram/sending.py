@@ -4,9 +4,10 @@ import time
 from typing import Any
 
 from tests.servers.telegram.errors import Breach, bad_request
+from tests.servers.telegram.journal import Action, Draft
 from tests.servers.telegram.media import MEDIA, given_file
 from tests.servers.telegram.rules import prepare
-from tests.servers.telegram.values import Action, Chat, Draft, Json, Message
+from tests.servers.telegram.values import Chat, Json, Message
 from tests.servers.telegram.world import Handler, World
 
 NOT_MODIFIED = (

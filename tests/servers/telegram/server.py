@@ -23,11 +23,21 @@ class TelegramServer(Observing):
     """`async with TelegramServer() as tg:` serves at `tg.root`; people act through `tg.say(…)` and the like,
     and what the bot did stands in `tg.chats`, `tg.drafts`, `tg.actions`, `tg.requests`, `tg.violations`."""
 
-    def __init__(self, token: str = TOKEN, port: int = 0, *, username: str = "tierbot", flood: bool = False) -> None:
-        """`flood` enforces the real limits on sends and edits."""
+    def __init__(
+        self,
+        token: str = TOKEN,
+        port: int = 0,
+        *,
+        username: str = "tierbot",
+        flood: bool = False,
+        privacy: bool = False,
+    ) -> None:
+        """`flood` enforces the real limits on sends and edits; `privacy` hides from the bot what in groups is not
+        meant for it."""
         bot_id = int(token.partition(":")[0])
         super().__init__(User(bot_id, username.capitalize(), username, None, is_bot=True))
         self.token = token
+        self.privacy = privacy
         self.port = port
         self.extra: Extra | None = None
         """Serves the paths outside the Bot API, if set."""
@@ -56,6 +66,7 @@ class TelegramServer(Observing):
     async def go_down(self) -> None:
         """Stop listening and cut every connection; what people say meanwhile waits."""
         runner, self._runner = self._runner, None
+        self.updates.pause(True)
         if runner is not None:
             for connection in runner.server.connections if runner.server else []:
                 if connection.transport is not None:
@@ -76,6 +87,7 @@ class TelegramServer(Observing):
         self._runner = web.ServerRunner(server, shutdown_timeout=0.05)
         await self._runner.setup()
         await self._listen(self._runner)
+        self.updates.pause(False)
         self.changed()
 
     async def _listen(self, runner: web.ServerRunner) -> None:

@@ -29,6 +29,8 @@ class UpdateQueue:
         self.pending: dict[int, Json] = {}
         self.allowed: frozenset[str] | None = None
         self.webhook: Json | None = None
+        self.away = False
+        """Whether the server is down, so that the webhook gets nothing."""
         self.last_error: tuple[int, str] | None = None
         self._changed = changed
         self._again: list[Json] = []
@@ -145,6 +147,11 @@ class UpdateQueue:
             info["allowed_updates"] = sorted(self.allowed)
         return info
 
+    def pause(self, away: bool) -> None:
+        """Stop or resume the webhook's deliveries."""
+        self.away = away
+        self._arrived.set()
+
     async def aclose(self) -> None:
         if delivery := self._end_delivery():
             with contextlib.suppress(asyncio.CancelledError):
@@ -161,7 +168,7 @@ class UpdateQueue:
         pause = FIRST_RETRY
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http:
             while True:
-                while not self.pending:
+                while not self.pending or self.away:
                     self._arrived.clear()
                     await self._arrived.wait()
                 update_id, update = next(iter(self.pending.items()))

@@ -1,8 +1,6 @@
-"""What the log holds: users, chats, messages with every version, drafts, actions, calls. Times `at` are
-`time.monotonic()` seconds (one clock for all processes of a machine)."""
+"""Users, chats, and messages with every version. Times `at` are `time.monotonic()` seconds (one clock for all
+processes of a machine)."""
 
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,76 +167,3 @@ class Message:
         if self.reply_markup and "inline_keyboard" in self.reply_markup:
             body["reply_markup"] = self.reply_markup
         return body
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    chat_id: int
-    draft_id: int
-    thread_id: int | None
-    text: str
-    entities: list[Json]
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """A sendChatAction, such as typing."""
-
-    chat_id: int
-    action: str
-    thread_id: int | None
-    at: float
-
-
-@dataclass(slots=True)
-class Press:
-    """A pressed button; `answer` is what answerCallbackQuery said, None until then."""
-
-    id: str
-    user: User
-    message: Message
-    data: str
-    update: Json | None = None
-    answer: Json | None = None
-    expired: bool = False
-
-
-@dataclass(slots=True)
-class Request:
-    """One call; `status` is 0 until it was answered, and stays 0 when the connection was closed instead."""
-
-    method: str
-    params: Json
-    at: float = field(default_factory=time.monotonic)
-    status: int = 0
-    description: str = ""
-
-    @property
-    def refused(self) -> bool:
-        return self.status >= 400
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    method: str
-    description: str
-    params: Json
-
-    def __str__(self) -> str:
-        return f"{self.method}: {self.description}"
-
-
-def utf16_pieces(text: str, limit: int) -> Iterator[str]:
-    """The text cut as a client cuts a long paste: at a line or word end where one is near, else at `limit` units."""
-    while text:
-        cut, units = 0, 0
-        for character in text:
-            units += 2 if ord(character) > 0xFFFF else 1
-            if units > limit:
-                break
-            cut += 1
-        if cut < len(text):
-            cut = max(text.rfind("\n", cut // 2, cut), text.rfind(" ", cut // 2, cut)) + 1 or cut
-        yield text[:cut]
-        text = text[cut:]

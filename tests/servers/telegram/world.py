@@ -5,23 +5,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.servers.telegram.errors import ApiError, bad_request, forbidden
+from tests.servers.telegram.errors import ApiError, Breach, bad_request, forbidden
+from tests.servers.telegram.journal import Action, Draft, Press, Request, Violation
 from tests.servers.telegram.updates import UpdateQueue
-from tests.servers.telegram.values import (
-    Action,
-    Chat,
-    Draft,
-    Json,
-    Message,
-    Press,
-    Request,
-    StoredFile,
-    Topic,
-    Upload,
-    User,
-    Version,
-    Violation,
-)
+from tests.servers.telegram.values import Chat, Json, Message, StoredFile, Topic, Upload, User, Version
 
 GENERAL_TOPIC = 1
 FIRST_TOPIC_MESSAGE = 10
@@ -33,6 +20,8 @@ class World:
 
     def __init__(self, bot: User) -> None:
         self.bot = bot
+        self.privacy = False
+        """Whether groups show the bot only commands, mentions of it and answers to it (BotFather's /setprivacy)."""
         self.users: dict[int, User] = {}
         self.chats: dict[int, Chat] = {}
         self.files: dict[str, StoredFile] = {}
@@ -47,6 +36,8 @@ class World:
         self.touched: list[tuple[int, Message]] = []
         """Messages with the `seq` at which they were sent or changed; one may occur several times."""
         self.seq = 0
+        self.sent = 0
+        """Messages the bot has sent, deleted ones included."""
         self._message_ids = 0
         self._serial = 0
         self._waiting: list[asyncio.Future[None]] = []
@@ -92,6 +83,8 @@ class World:
         """`general`: whether the call may name the General topic (only chat actions may)."""
         if thread_id is None or (general and chat.is_forum and thread_id == GENERAL_TOPIC):
             return
+        if chat.is_forum and thread_id == GENERAL_TOPIC:
+            raise Breach("message thread not found")
         topic = chat.topics.get(thread_id)
         if topic is None or topic.deleted:
             raise bad_request("message thread not found")
@@ -133,6 +126,7 @@ class World:
         )
         chat.messages.append(message)
         chat.by_id[message.id] = message
+        self.sent += sender.is_bot
         self.touch(message)
         return message
 

@@ -1,6 +1,7 @@
-"""The entities that the server finds by itself in what a person types."""
+"""What becomes of a typed text: clients cut it when it is long, the server finds the entities in it."""
 
 import re
+from collections.abc import Iterator
 
 from tests.servers.telegram.entities import utf16_length
 from tests.servers.telegram.values import Json
@@ -25,3 +26,18 @@ def detect_entities(text: str) -> list[Json]:
         {"type": kind, "offset": utf16_length(text[:start]), "length": utf16_length(text[start:stop])}
         for start, stop, kind in sorted(found)
     ]
+
+
+def utf16_pieces(text: str, limit: int) -> Iterator[str]:
+    """The text cut as a client cuts a long paste: at a line or word end where one is near, else at `limit` units."""
+    while text:
+        cut, units = 0, 0
+        for character in text:
+            units += 2 if ord(character) > 0xFFFF else 1
+            if units > limit:
+                break
+            cut += 1
+        if cut < len(text):
+            cut = max(text.rfind("\n", cut // 2, cut), text.rfind(" ", cut // 2, cut)) + 1 or cut
+        yield text[:cut]
+        text = text[cut:]

@@ -1,0 +1,51 @@
+"""What can be typed next: commands with the choices of their places, and the commands behind buttons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from routing.types import Button
+
+
+@dataclass(frozen=True, slots=True)
+class CommandHint:
+    """A command as the prompt completes it; `name` has no slash, `choices` are the words valid at each place."""
+
+    name: str
+    summary: str
+    choices: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A word that may stand instead of the last `replaces` characters."""
+
+    word: str
+    replaces: int
+    summary: str = ""
+
+
+def suggestions(commands: Sequence[CommandHint], typed: str) -> tuple[Suggestion, ...]:
+    """What may follow the text before the cursor; () when that is no command, or takes anything at this place."""
+    if not typed.startswith("/") or "\n" in typed:
+        return ()
+    *before, last = re.split(" +", typed[1:])
+    if not before:
+        begun = len(typed)
+        return tuple(Suggestion("/" + each.name, begun, each.summary) for each in _beginning(commands, last))
+    for each in commands:
+        if each.name.lower() == before[0].lower() and len(before) <= len(each.choices):
+            words = each.choices[len(before) - 1]
+            return tuple(Suggestion(word, len(last)) for word in words if word.lower().startswith(last.lower()))
+    return ()
+
+
+def typed_instead(buttons: Iterable[Iterable[Button]]) -> str:
+    """The commands of the buttons, for somebody who has none to press; empty without buttons."""
+    return " · ".join(dict.fromkeys(button.command for row in buttons for button in row))
+
+
+def _beginning(commands: Sequence[CommandHint], begun: str) -> list[CommandHint]:
+    return [each for each in commands if each.name.lower().startswith(begun.lower())]

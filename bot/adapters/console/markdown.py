@@ -1,0 +1,61 @@
+"""Markdown to what a terminal shows: bold, tables, coloured code; nothing that was written gets lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from io import StringIO
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.text import Text
+
+from bot.adapters.console.printable import printable
+
+CODE_THEME = "ansi_dark"
+"""The terminal's own sixteen colours on its own background."""
+
+
+def rendered(text: str, width: int) -> str:
+    """The text for a terminal of `width` columns, lines ended by newlines, each with its styles reset at its end."""
+    return _printed(_Written(text), width)
+
+
+def dim(text: str, width: int) -> str:
+    """A note of ours beside the conversation."""
+    return _printed(Text(printable(text), style="dim"), width)
+
+
+class _Written(Markdown):
+    """As written in a chat: a line break is one, HTML is text, the address of a picture or link can be read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("", code_theme=CODE_THEME, hyperlinks=False)
+        parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+        self.markup = text
+        self.parsed = list(_readable(parser.parse(printable(text))))
+
+
+def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
+    """The tokens without what would be dropped or folded; clean again, for an address may hide control characters."""
+    for token in tokens:
+        if token.markup == "autolink" and token.type in ("link_open", "link_close"):
+            continue
+        if token.type == "image":
+            yield Token("text", "", 0, content=printable(f"{token.content} ({token.attrs.get('src', '')})".strip()))
+            continue
+        if token.type == "softbreak":
+            token.type = "hardbreak"
+        if token.type == "link_open":
+            token.attrs["href"] = printable(str(token.attrs.get("href", "")))
+        if token.children:
+            token.children = list(_readable(token.children))
+        token.content = printable(token.content)
+        yield token
+
+
+def _printed(what: Markdown | Text, width: int) -> str:
+    file = StringIO()
+    Console(file=file, width=width, force_terminal=True, legacy_windows=False).print(what)
+    return file.getvalue()

@@ -1,0 +1,127 @@
+"""The terminal as a platform: which of the two ways of talking it is, and what both owe to the house."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TextIO
+
+from bot.adapters.console.hints import CommandHint
+from bot.adapters.console.pipe import Pipe
+from bot.adapters.console.speaker import PLATFORM, Front, Speaker, Unanswered
+from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
+from routing.errors import Refused
+from routing.ports import Clock, LiveReply
+from routing.types import Attachment, InboundMessage, OutboundMessage
+
+__all__ = ["ConsolePlatform", "Unanswered"]
+
+GONE_SECONDS = 60.0
+"""When to try again after the reader has left: not in this process's life, which ends with `run`."""
+
+
+class ConsolePlatform:
+    """One person at a terminal, or a script behind a pipe; `start` it, then `run` it to the end of its input.
+
+    A line is answered by the first reply whose `reply_to` is its `message_id` (or empty). `unanswered` frees a
+    pipe from waiting for a reply that never comes; see `Unanswered`. A prompt talks to the terminal of the
+    process, which `stdin` and `stdout` must be then.
+    """
+
+    def __init__(
+        self,
+        *,
+        user_name: str,
+        accept: Accept,
+        commands: tuple[CommandHint, ...],
+        history_file: Path,
+        clock: Clock,
+        stdin: TextIO,
+        stdout: TextIO,
+        stderr: TextIO,
+        unanswered: Unanswered | None = None,
+        name: str = PLATFORM,
+    ) -> None:
+        self.name = name
+        self.progress = Progress()
+        self._speaker = Speaker(user_name, clock)
+        self._keep = accept
+        self._commands = commands
+        self._history_file = history_file
+        self._clock = clock
+        self._streams = (stdin, stdout, stderr)
+        self._unanswered = unanswered
+        self._front: Front | None = None
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits at both ends."""
+        stdin, stdout, _ = self._streams
+        return stdin.isatty() and stdout.isatty()
+
+    async def start(self) -> None:
+        """Get ready to print; lines are taken by `run`."""
+        if self._front is None:
+            self._front = await asyncio.to_thread(self._prompt) if self.interactive else self._pipe()
+            self.progress.up_since = self.progress.last_contact = self._clock()
+
+    async def run(self) -> int:
+        """Talk until the input ends; the exit code of the process."""
+        await self.start()
+        return await self._ready().run()
+
+    async def stop_receiving(self) -> None:
+        """`run` returns; the reply to the line in hand is still printed."""
+        if self._front is not None:
+            self._front.stop()
+
+    async def close(self) -> None:
+        """Let go of the threads that read and write."""
+        if self._front is not None:
+            self._front.stop()
+            self._front.close()
+
+    async def send(
+        self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
+    ) -> AsyncIterator[Sent]:
+        """Print a reply whole, as its one piece. Raises SendLater when nobody reads any more."""
+        if not first_piece:
+            try:
+                await self._ready().say(message, recovered)
+            except OSError as error:
+                reason = f"the terminal is gone ({error.strerror or error})"
+                raise SendLater(reason, GONE_SECONDS, maybe_sent=True) from error
+        yield Sent(message_id=str(outbox_id), last=True)
+
+    def live(
+        self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
+    ) -> LiveReply:
+        """The answer as it grows, above the prompt; a pipe shows none. No message is left behind to go on in."""
+        return self._ready().live(message, streaming)
+
+    async def waiting(self, message: InboundMessage) -> None:
+        """Say that the line is queued."""
+        await self._ready().waiting(message)
+
+    async def fetch(self, attachment: Attachment) -> bytes:
+        """Raises Refused: nothing can be attached here."""
+        raise Refused("There are no files in the terminal; “{name}” can't be opened.", name=attachment.name)
+
+    async def _take(self, message: InboundMessage) -> None:
+        await self._keep([message])
+        self.progress.last_contact = self.progress.last_update = self._clock()
+
+    def _ready(self) -> Front:
+        if self._front is None:
+            raise RuntimeError("start() comes before everything else")
+        return self._front
+
+    def _pipe(self) -> Front:
+        return Pipe(self._speaker, self._take, self._unanswered, *self._streams)
+
+    def _prompt(self) -> Front:
+        # A tenth of a second of imports that a pipe does not need.
+        from bot.adapters.console.prompt import Prompt
+
+        return Prompt(self._speaker, self._take, self._commands, self._history_file, self._streams[2])

@@ -1,0 +1,25 @@
+"""Text that a terminal only shows: nothing in it moves the cursor, changes a title or answers a query."""
+
+from __future__ import annotations
+
+import re
+
+_BREAKS = re.compile(r"\r\n?|[\u2028\u2029]")
+# ECMA-48: CSI parameters and final byte; OSC, DCS, SOS, PM and APC strings up to their end on the same line.
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """The text without escape sequences and control characters except newline and tab; encodable as UTF-8."""
+    if not text.isascii():
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _CONTROL.sub("", _SEQUENCES.sub("", _BREAKS.sub("\n", text)))
+
+
+def one_line(text: str, longest: int = 60) -> str:
+    """The beginning of the text, for a note about it."""
+    words = " ".join(printable(text).split())
+    return words if len(words) <= longest else words[: longest - 1] + "…"

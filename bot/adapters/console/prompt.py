@@ -1,0 +1,173 @@
+"""The conversation of a person: a prompt that stays usable, answers that grow above it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app, get_app_session, in_terminal
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.patch_stdout import patch_stdout
+
+from bot.adapters.console.completion import CommandCompleter, history
+from bot.adapters.console.hints import CommandHint, typed_instead
+from bot.adapters.console.markdown import dim, rendered
+from bot.adapters.console.printable import one_line
+from bot.adapters.console.speaker import Speaker, Take, body, not_taken
+from bot.adapters.console.views import LINGER_SECONDS, View, Views
+from routing.types import InboundMessage, OutboundMessage
+
+BANNER = "tierbot in your terminal · /help lists the commands · Ctrl-D leaves"
+LEAVE = "exit"
+REFRESH_SECONDS = 0.125
+"""The shortest time between two drawings of a growing answer."""
+MENU_ROWS = 8
+"""What prompt_toolkit keeps free below a line for its completion menu."""
+
+
+class Prompt:
+    """A line editor whose message is the end of the answer in the making; whole replies are printed above it."""
+
+    def __init__(
+        self,
+        speaker: Speaker,
+        take: Take,
+        commands: Sequence[CommandHint],
+        history_file: Path,
+        stderr: TextIO,
+    ) -> None:
+        self._speaker = speaker
+        self._take = take
+        self._stderr = stderr
+        self._views = Views(speaker.clock)
+        self._drawn: StyleAndTextTuples = []
+        self._stopped = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._session: PromptSession[str] = PromptSession(
+            self._message,
+            completer=CommandCompleter(commands),
+            complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
+            history=history(history_file),
+            key_bindings=self._keys(),
+            enable_suspend=True,
+        )
+
+    async def run(self) -> int:
+        """Until Ctrl-D, `exit` or the end of the terminal; always 0."""
+        await self._note(BANNER)
+        drawing = asyncio.create_task(self._draw())
+        try:
+            with patch_stdout(raw=True):
+                while not self._stopped:
+                    line = (await self._session.prompt_async()).strip()
+                    if line.lower() == LEAVE:
+                        break
+                    if line:
+                        await self._ask(line)
+        except EOFError:
+            pass
+        finally:
+            drawing.cancel()
+            await asyncio.gather(drawing, *self._tasks, return_exceptions=True)
+        return 0
+
+    async def say(self, message: OutboundMessage, recovered: bool) -> None:
+        """Print a reply above the prompt, in the place of its live view."""
+        width = self._width()
+        text = await asyncio.to_thread(rendered, body(message, recovered), width)
+        if commands := typed_instead(message.buttons):
+            text += dim(f"You can type: {commands}", width)
+        self._views.drop_closed()
+        self._drawn = await self._picture()
+        await self._above(text + "\n")
+
+    def live(self, message: InboundMessage, streaming: bool) -> View:
+        """A spinner, then the answer as it grows."""
+        return self._views.new(streaming)
+
+    async def waiting(self, message: InboundMessage) -> None:
+        """Say that the line waits behind the running turn."""
+        await self._note(f"queued: {one_line(message.text)}")
+
+    def stop(self) -> None:
+        """End the prompt, whatever is typed there."""
+        self._stopped = True
+        if self._session.app.is_running and not self._session.app.is_done:
+            self._session.app.exit(exception=EOFError)
+
+    def close(self) -> None:
+        """The terminal is not ours to close."""
+
+    async def _ask(self, line: str) -> None:
+        try:
+            await self._take(self._speaker.says(line))
+        except Exception as error:  # whatever the storage raises, the person is told and can try again
+            async with in_terminal():
+                self._stderr.write(not_taken(error) + "\n")
+                self._stderr.flush()
+
+    async def _note(self, text: str) -> None:
+        await self._above(dim(text, self._width()))
+
+    async def _above(self, text: str) -> None:
+        async with in_terminal():
+            output = get_app_session().output
+            output.write_raw(text)
+            output.flush()
+
+    def _width(self) -> int:
+        return max(20, get_app_session().output.get_size().columns)
+
+    def _message(self) -> StyleAndTextTuples:
+        # The line that stays on the screen after Enter keeps nothing of the answer in the making.
+        return [*([] if get_app().is_done else self._drawn), ("bold", "› ")]
+
+    async def _draw(self) -> None:
+        """Redraw while an answer is in the making; slow ones to draw, less often."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._views.shown.wait()
+            begun = loop.time()
+            self._views.drop_closed(LINGER_SECONDS)
+            self._drawn = await self._picture()
+            self._session.app.invalidate()
+            await asyncio.sleep(max(REFRESH_SECONDS, 4 * (loop.time() - begun)))
+
+    async def _picture(self) -> StyleAndTextTuples:
+        """The last lines of the newest answer in the making, as many as leave room for typing."""
+        if not self._views.text:
+            status = self._views.status()
+            return [("class:bottom-toolbar.text fg:ansibrightblack", status + "\n")] if status else []
+        size = get_app_session().output.get_size()
+        text = await asyncio.to_thread(rendered, self._views.text, self._width())
+        room = max(3, size.rows - MENU_ROWS - 3)
+        return to_formatted_text(ANSI("".join(text.splitlines(keepends=True)[-room:])))
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("c-c")
+        @keys.add("<sigint>")
+        def interrupt(event: KeyPressEvent) -> None:
+            if self._views.answering:
+                self._begin(self._ask("/stop"))
+            elif event.current_buffer.text:
+                event.current_buffer.reset()
+            else:
+                self._begin(self._note("Ctrl-D leaves."))
+
+        @keys.add("escape", "enter")
+        def another_line(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        return keys
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

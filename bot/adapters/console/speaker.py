@@ -1,0 +1,84 @@
+"""Who sits at the terminal, what they say, and what the two ways of talking have in common."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import uuid4
+
+from bot.adapters.console.printable import one_line, printable
+from routing.errors import TierbotError
+from routing.ports import Clock, LiveReply
+from routing.types import ChatKey, InboundMessage, OutboundMessage, UserKey
+
+PLATFORM = "console"
+BOT_NAME = "tierbot"
+
+Take = Callable[[InboundMessage], Awaitable[None]]
+"""Makes a message durable, or raises."""
+
+Unanswered = Callable[[InboundMessage], Awaitable[None]]
+"""Returns only when it is certain that a message gets no reply at all; for any other it never returns."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """The person at the terminal."""
+
+    name: str
+    clock: Clock
+
+    def says(self, text: str) -> InboundMessage:
+        """Their words as a message; its id comes back as `reply_to` of what answers it."""
+        key = uuid4().hex
+        return InboundMessage(
+            user=UserKey(PLATFORM, self.name),
+            chat=ChatKey(PLATFORM, self.name),
+            bot_id=PLATFORM,
+            update_id=key,
+            text=printable(text),
+            sent_at=self.clock(),
+            user_name=self.name,
+            bot_name=BOT_NAME,
+            message_id=key,
+        )
+
+
+class Front(Protocol):
+    """One of the two ways of talking: at a prompt, or through a pipe."""
+
+    async def run(self) -> int:
+        """Take lines until they end; the exit code."""
+
+    async def say(self, message: OutboundMessage, recovered: bool) -> None:
+        """Print a reply. Raises OSError when nobody can read it any more."""
+
+    def live(self, message: InboundMessage, streaming: bool) -> LiveReply:
+        """What is seen before the reply."""
+
+    async def waiting(self, message: InboundMessage) -> None:
+        """Show that a message waits."""
+
+    def stop(self) -> None:
+        """Let `run` end; replies go on."""
+
+    def close(self) -> None:
+        """Let go of threads."""
+
+
+def body(message: OutboundMessage, recovered: bool) -> str:
+    """The Markdown that may be printed."""
+    text = printable(message.text).strip("\n")
+    return f"(recovered)\n{text}" if recovered else text
+
+
+def not_taken(error: Exception) -> str:
+    """One sentence for a line that could not be made durable; anything but our own errors goes to the log, too."""
+    if not isinstance(error, TierbotError):
+        log.debug("A line could not be kept", exc_info=error)
+    reason = one_line(str(error), 200).rstrip(".") or type(error).__name__
+    return f"Your line was not taken ({reason}); please send it again."

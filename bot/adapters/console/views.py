@@ -1,0 +1,95 @@
+"""Answers in the making, as the prompt shows them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import cycle
+from typing import Literal
+
+from routing.ports import Clock
+
+LINGER_SECONDS = 1.0
+"""How long a finished answer stays in view while its reply is on the way, so that the screen does not blink."""
+PATIENCE_SECONDS = 10.0
+"""After so long without a word the spinner says what can be done."""
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class View:
+    """A LiveReply: nothing until `working` or `show`, a spinner until the first words, then the words."""
+
+    def __init__(self, views: Views, streaming: bool) -> None:
+        self._views = views
+        self._streaming = streaming
+        self.state: Literal["new", "open", "closed"] = "new"
+        self.since = 0.0
+        self.text = ""
+
+    async def working(self) -> None:
+        """Start the spinner."""
+        self._views.open(self)
+
+    def show(self, text: str) -> None:
+        """The answer so far; only the spinner when streaming is off."""
+        self._views.open(self)
+        if self._streaming:
+            self.text = text
+
+    async def acknowledge(self, text: str = "") -> None:
+        """There are no buttons to press in a terminal."""
+
+    async def close(self) -> str:
+        """The reply comes next, as a message of its own."""
+        self._views.closed(self)
+        return ""
+
+
+class Views:
+    """The answers in the making of one terminal; `shown` is set as long as there are any to draw."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._views: list[View] = []
+        self._frames: Iterator[str] = cycle(SPINNER)
+        self.shown = asyncio.Event()
+
+    def new(self, streaming: bool) -> View:
+        """One more, not shown yet."""
+        return View(self, streaming)
+
+    def open(self, view: View) -> None:
+        """Show it from now on."""
+        if view.state == "new":
+            view.state, view.since = "open", self._clock()
+            self._views.append(view)
+            self.shown.set()
+
+    def closed(self, view: View) -> None:
+        """Its reply is on the way."""
+        view.state, view.since = "closed", self._clock()
+
+    def drop_closed(self, older_than: float = 0.0) -> None:
+        """Forget those that were closed so many seconds ago."""
+        now = self._clock()
+        self._views = [each for each in self._views if each.state == "open" or now - each.since < older_than]
+        if not self._views:
+            self.shown.clear()
+
+    @property
+    def answering(self) -> bool:
+        """Whether an answer is being made that could be stopped."""
+        return any(view.state == "open" for view in self._views)
+
+    @property
+    def text(self) -> str:
+        """The newest answer so far; empty before its first words."""
+        return self._views[-1].text if self._views else ""
+
+    def status(self) -> str:
+        """What the spinner says now; empty without an answer in the making."""
+        if not self.answering:
+            return ""
+        seconds = max(0, int(self._clock() - self._views[-1].since))
+        words = f"{next(self._frames)} thinking… {seconds} s"
+        return f"{words} (still at it; Ctrl-C stops)" if seconds > PATIENCE_SECONDS else words

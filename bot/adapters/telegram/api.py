@@ -1,0 +1,121 @@
+"""The Bot API as this package calls it: python-telegram-bot's Bot with two connection pools and telling errors.
+
+TelegramError (the library's)
+├── TooMany        429; `seconds` to wait
+└── NetworkError
+    └── ServerTrouble  5xx; `code` says which, because only a gateway's time-out leaves open what happened
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from typing import Any
+
+import httpx
+from telegram import Bot
+from telegram.error import NetworkError, TelegramError
+from telegram.request import BaseRequest, HTTPXRequest, RequestData
+
+from bot.adapters.telegram.options import TelegramOptions
+
+Json = dict[str, Any]
+UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
+_SLACK = 10.0  # seconds that a long poll's answer may come late
+_UNSTATED = 5.0  # seconds to wait after a 429 that does not say how long
+_POOL = 64  # connections for everything but polling
+
+
+class TooMany(TelegramError):
+    """Flood control: nothing was done, wait `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Too Many Requests: retry after {seconds:g}")
+        self.seconds = seconds
+
+
+class ServerTrouble(NetworkError):
+    """The server, or a gateway before it, answered with 5xx."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the server answered {code}")
+        self.code = code
+
+
+class Request(HTTPXRequest):
+    """The library's HTTP client; it keeps the status that the library's own errors forget."""
+
+    async def do_request(
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: Any = BaseRequest.DEFAULT_NONE,
+        write_timeout: Any = BaseRequest.DEFAULT_NONE,
+        connect_timeout: Any = BaseRequest.DEFAULT_NONE,
+        pool_timeout: Any = BaseRequest.DEFAULT_NONE,
+    ) -> tuple[int, bytes]:
+        code, body = await super().do_request(
+            url, method, request_data, read_timeout, write_timeout, connect_timeout, pool_timeout
+        )
+        if code == 429:
+            raise TooMany(_retry_after(body))
+        if code >= 500:
+            raise ServerTrouble(code)
+        return code, body
+
+
+class Api(Bot):
+    """One bot. Polling has a pool of its own, so that a hanging poll never keeps a reply waiting."""
+
+    __slots__ = ("_calls", "_polls")
+
+    def __init__(self, options: TelegramOptions) -> None:
+        quiet()
+        root, pace = options.api_root.rstrip("/"), options.pace
+        # Loading the certificates takes 20 to 60 ms: once for both pools, and not at all for plain HTTP.
+        verify = httpx.create_ssl_context() if root.startswith("https") else False
+        kwargs: Json = {"proxy": options.proxy, "httpx_kwargs": {"verify": verify}}
+        waits = {"connect_timeout": pace.connect, "write_timeout": pace.connect, "read_timeout": pace.answer}
+        self._polls = Request(1, pool_timeout=pace.connect, **waits, **kwargs)
+        self._calls = Request(_POOL, pool_timeout=pace.connect, **waits, **kwargs)
+        super().__init__(options.token, f"{root}/bot", f"{root}/file/bot", self._calls, self._polls)
+
+    async def call(self, method: str, data: Json) -> Any:
+        """The plain result of a method. Building the library's objects for it would cost five times as much."""
+        return await self._post(method, data)
+
+    async def poll(self, offset: int | None, seconds: int) -> list[Json]:
+        """getUpdates, unparsed: one update that the library cannot read must not hide the others."""
+        data: Json = {"timeout": seconds, "allowed_updates": UPDATES}
+        if offset is not None:
+            data["offset"] = offset
+        updates: list[Json] = await self._post("getUpdates", data, read_timeout=seconds + _SLACK)
+        return updates
+
+    async def renew_polling(self) -> None:
+        """Throw the polling connections away; a dead one may not even close, so that is not waited for long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                await self._polls.shutdown()
+        await self._polls.initialize()
+
+    async def hang_up(self) -> None:
+        """Close every connection."""
+        await asyncio.gather(self._polls.shutdown(), self._calls.shutdown(), return_exceptions=True)
+
+
+def quiet() -> None:
+    """Keep the token out of the log: these loggers write whole addresses at INFO or DEBUG."""
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("telegram").setLevel(logging.ERROR)
+
+
+def _retry_after(body: bytes) -> float:
+    try:
+        return max(float(json.loads(body)["parameters"]["retry_after"]), 0.0)
+    except (ValueError, LookupError, TypeError):
+        return _UNSTATED

@@ -1,0 +1,89 @@
+"""What a Telegram message carries besides its text: files the bot reads, or the name of something it cannot."""
+
+from __future__ import annotations
+
+from telegram import Audio, Document, Message, PhotoSize, Voice
+
+from routing.types import Attachment, AttachmentKind
+
+REF = "telegram:"
+_LARGEST_SIDE = 2560  # pixels; the largest photo size that Telegram makes, models scale down further
+_IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")  # what vision models take
+_TEXT_MIMES = frozenset(
+    f"application/{name}"
+    for name in (
+        "json", "ld+json", "x-ndjson", "xml", "csv", "yaml", "x-yaml", "toml", "sql", "javascript", "x-javascript",
+        "ecmascript", "typescript", "x-sh", "x-shellscript", "x-python", "x-httpd-php", "x-tex", "rtf",
+    )
+)  # fmt: skip
+_TEXT_ENDINGS = frozenset(
+    "txt md rst log csv tsv json jsonl ndjson xml yaml yml toml ini cfg conf env properties html htm css scss svg "
+    "py pyi ipynb js mjs cjs jsx ts tsx vue java kt kts scala groovy c h cc cpp cxx hpp hh cs go rs swift m mm rb php "
+    "pl pm lua r jl hs ml ex exs erl clj lisp el sh bash zsh fish ps1 bat cmd sql graphql proto tex bib srt vtt diff "
+    "patch gradle cmake tf hcl dockerfile makefile gitignore".split()
+)
+_NOUNS = {
+    "sticker": "a sticker",
+    "animation": "an animation",
+    "video": "a video",
+    "video_note": "a video message",
+    "poll": "a poll",
+    "venue": "a place",
+    "location": "a location",
+    "contact": "a contact",
+    "dice": "a dice",
+    "game": "a game",
+    "story": "a story",
+    "paid_media": "paid media",
+    "invoice": "an invoice",
+    "checklist": "a checklist",
+    "giveaway": "a giveaway",
+    "passport_data": "passport data",
+    "document": "a file",
+}
+
+
+def attachment(message: Message) -> Attachment | None:
+    """The file in a message, if it is of a kind that the bot reads."""
+    if message.photo:
+        return _photo(message.photo)
+    if message.voice is not None:
+        return _made("voice", "voice.ogg", "audio/ogg", message.voice)
+    if message.audio is not None:
+        return _made("voice", message.audio.file_name or "audio.mp3", "audio/mpeg", message.audio)
+    if message.document is not None and message.animation is None:
+        return _document(message.document)
+    return None
+
+
+def unsupported(message: Message) -> str:
+    """A short English noun for what a person sent and the bot cannot read; empty for service messages."""
+    for name, noun in _NOUNS.items():
+        if getattr(message, name, None):
+            return "a PDF file" if name == "document" and _is_pdf(message.document) else noun
+    return ""
+
+
+def _photo(sizes: tuple[PhotoSize, ...]) -> Attachment:
+    fitting = [size for size in sizes if max(size.width, size.height) <= _LARGEST_SIDE] or [sizes[0]]
+    best = max(fitting, key=lambda size: size.width * size.height)
+    return Attachment("image", "photo.jpg", "image/jpeg", best.file_size or 0, REF + best.file_id)
+
+
+def _document(document: Document) -> Attachment | None:
+    mime = (document.mime_type or "").partition(";")[0].strip().lower()
+    name = document.file_name or "file"
+    ending = name.rpartition(".")[2].lower()
+    if mime in _IMAGES:
+        return _made("image", name, mime, document)
+    if mime.startswith("text/") or mime in _TEXT_MIMES or mime.endswith(("+json", "+xml")) or ending in _TEXT_ENDINGS:
+        return _made("text", name, "text/plain", document)
+    return None
+
+
+def _made(kind: AttachmentKind, name: str, mime: str, file: Document | Voice | Audio) -> Attachment:
+    return Attachment(kind, name, file.mime_type or mime, file.file_size or 0, REF + file.file_id)
+
+
+def _is_pdf(document: Document | None) -> bool:
+    return document is not None and document.mime_type == "application/pdf"

@@ -1,0 +1,67 @@
+"""What a failed call means for the reply that it carried."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+import httpx
+from telegram.error import BadRequest, Forbidden, InvalidToken, NetworkError, TelegramError
+
+from bot.adapters.telegram.api import ServerTrouble, TooMany
+from bot.platform import SendFailed, SendLater, SendRefused
+
+AMBIGUOUS = 30.0  # seconds before a reply that may have arrived is sent again
+REVOKED = 60.0
+_LONGEST = 30.0
+# Raised before a request has left; the library wraps them with the ones after it.
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
+
+
+class Refusal(Enum):
+    """The 400s that are told apart; Telegram distinguishes them by their text only."""
+
+    UNCHANGED = auto()
+    NOT_EDITABLE = auto()
+    ENTITIES = auto()
+    THREAD = auto()
+    OTHER = auto()
+
+
+_TEXTS = (
+    ("message is not modified", Refusal.UNCHANGED),
+    ("message to edit not found", Refusal.NOT_EDITABLE),
+    ("message can't be edited", Refusal.NOT_EDITABLE),
+    ("there is no text in the message to edit", Refusal.NOT_EDITABLE),
+    ("message_id_invalid", Refusal.NOT_EDITABLE),
+    ("can't parse entities", Refusal.ENTITIES),
+    ("can't parse messageentity", Refusal.ENTITIES),
+    ("entity", Refusal.ENTITIES),
+    ("entities", Refusal.ENTITIES),
+    ("message thread not found", Refusal.THREAD),
+    ("topic_deleted", Refusal.THREAD),
+)
+
+
+def refusal(error: BadRequest) -> Refusal:
+    """Which 400 this is."""
+    text = error.message.lower()
+    return next((kind for part, kind in _TEXTS if part in text), Refusal.OTHER)
+
+
+def failure(error: TelegramError, failures: int, editing: bool = False) -> SendFailed:
+    """What the outbox is told after `failures` failed calls in a row. An edit may be repeated without harm."""
+    backoff = min(2.0**failures, _LONGEST)
+    if isinstance(error, TooMany):
+        return SendLater("flood control", error.seconds)
+    if isinstance(error, InvalidToken):
+        return SendLater("Telegram refuses the token", REVOKED)
+    if isinstance(error, (Forbidden, BadRequest)):
+        return SendRefused(error.message)
+    if isinstance(error, ServerTrouble) and error.code != 504:
+        return SendLater(error.message, backoff)
+    if isinstance(error, NetworkError) and isinstance(error.__cause__, _NOT_SENT):
+        return SendLater(f"no connection to Telegram ({type(error.__cause__).__name__})", backoff)
+    reason = type(error.__cause__).__name__ if error.__cause__ else error.message
+    if editing:
+        return SendLater(f"no answer from Telegram ({reason})", backoff)
+    return SendLater(f"no answer from Telegram ({reason})", AMBIGUOUS, maybe_sent=True)

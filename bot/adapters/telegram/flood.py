@@ -1,0 +1,162 @@
+"""Staying below Telegram's flood limits: one queue a chat, in which live previews give way to replies.
+
+Sliding windows, because a leaky bucket lets 39 messages into a group's first minute where Telegram allows 20.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bot.platform import SendLater
+from routing.errors import ConfigError
+
+PATIENCE = 5.0  # seconds that a reply waits here for its turn; a longer wait goes back to the outbox
+_BURST = 3  # messages a chat takes at once as long as the average is kept: "short bursts" in the Bot FAQ
+_MARGIN = 1.03  # what travelling may compress
+_MANY = 512  # chats remembered before idle ones are forgotten
+_PART = re.compile(r"(\d+)\s*/\s*(s|sec|second|m|min|minute)(?:\s+per\s+(chat|group))?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `count` calls in any `seconds`."""
+
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """None is no limit."""
+
+    total: Rate | None = None
+    chat: Rate | None = None
+    group: Rate | None = None
+
+
+def parse(text: str) -> Limits:
+    """TELEGRAM_FLOOD_LIMIT, as "30/s,1/s per chat,20/min per group", parts of it, or "off". Raises ConfigError."""
+    rates: dict[str, Rate] = {}
+    for part in () if text.strip().lower() == "off" else text.split(","):
+        match = _PART.fullmatch(part.strip())
+        if match is None or int(match[1]) == 0 or (match[3] or "total").lower() in rates:
+            raise ConfigError(
+                f"TELEGRAM_FLOOD_LIMIT: {part.strip()!r} is no limit; "
+                'write it as "30/s,1/s per chat,20/min per group", or "off".'
+            )
+        period = 1.0 if match[2].lower().startswith("s") else 60.0
+        rates[(match[3] or "total").lower()] = Rate(int(match[1]), period)
+    return Limits(**rates)
+
+
+@dataclass(slots=True)
+class _Window:
+    rate: Rate
+    times: deque[float] = field(default_factory=deque)
+
+    def wait(self, now: float, kept: int = 0) -> float:
+        """Seconds until one more may go while `kept` places stay free."""
+        times, span = self.times, self.rate.seconds * _MARGIN
+        while times and times[0] <= now - span:
+            times.popleft()
+        excess = len(times) + kept - self.rate.count
+        return 0.0 if excess < 0 else times[min(excess, len(times) - 1)] + span - now
+
+    @property
+    def reserve(self) -> int:
+        """Places that previews leave to the final message."""
+        return min(max(1, self.rate.count // 6), self.rate.count - 1)
+
+
+@dataclass(slots=True)
+class _Chat:
+    windows: tuple[_Window, ...]
+    queue: asyncio.Lock = field(default_factory=asyncio.Lock)
+    blocked_until: float = 0.0
+
+
+class Flood:
+    """`now` is monotonic seconds."""
+
+    def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._now = now
+        self._total = () if limits.total is None else (_Window(limits.total),)
+        self._chats: dict[str, _Chat] = {}
+        self._blocked_until = 0.0
+
+    async def turn(self, chat_id: str) -> None:
+        """Wait until a reply may go, in order. Raises SendLater when that is further away than PATIENCE."""
+        chat = self._chat(chat_id)
+        if not chat.queue.locked() and self._take(chat):
+            return
+        async with chat.queue:
+            while not self._take(chat):
+                delay = self._delay(chat)
+                if delay > PATIENCE:
+                    raise SendLater("Telegram's flood limit", delay)
+                await asyncio.sleep(delay)
+
+    def spare(self, chat_id: str, counts: bool = True) -> bool:
+        """Whether something that can be left out may go now. `counts`: Telegram counts it as a message."""
+        chat, now = self._chat(chat_id), self._now()
+        if chat.queue.locked() or max(chat.blocked_until, self._blocked_until) > now:
+            return False
+        windows = self._total + chat.windows if counts else self._total
+        if any(window.wait(now, window.reserve) > 0 for window in windows):
+            return False
+        if counts:
+            self._note(chat, now)
+        return True
+
+    def refuse(self, chat_id: str, seconds: float) -> None:
+        """Telegram answered 429. It does not say whether for one chat or for all: a second chat means all."""
+        now = self._now()
+        if any(other.blocked_until > now for name, other in self._chats.items() if name != chat_id):
+            self._blocked_until = max(self._blocked_until, now + seconds)
+        chat = self._chat(chat_id)
+        chat.blocked_until = max(chat.blocked_until, now + seconds)
+
+    def _take(self, chat: _Chat) -> bool:
+        if self._delay(chat) > 0:
+            return False
+        self._note(chat, self._now())
+        return True
+
+    def _note(self, chat: _Chat, now: float) -> None:
+        for window in self._total + chat.windows:
+            window.times.append(now)
+
+    def _delay(self, chat: _Chat) -> float:
+        now = self._now()
+        blocked = max(chat.blocked_until, self._blocked_until) - now
+        return max([blocked, *(window.wait(now) for window in self._total + chat.windows)])
+
+    def _chat(self, chat_id: str) -> _Chat:
+        chat = self._chats.get(chat_id)
+        if chat is None:
+            if len(self._chats) >= _MANY:
+                self._forget()
+            chat = self._chats[chat_id] = _Chat(tuple(self._windows(chat_id)))
+        return chat
+
+    def _windows(self, chat_id: str) -> list[_Window]:
+        windows = []
+        if (rate := self._limits.chat) is not None:
+            windows.append(_Window(Rate(rate.count * _BURST, rate.seconds * _BURST)))
+        if self._limits.group is not None and chat_id.startswith("-"):
+            windows.append(_Window(self._limits.group))
+        return windows
+
+    def _forget(self) -> None:
+        now = self._now()
+        for name, chat in list(self._chats.items()):
+            for window in chat.windows:
+                window.wait(now)
+            if chat.blocked_until <= now and not chat.queue.locked() and not any(w.times for w in chat.windows):
+                del self._chats[name]

@@ -1,0 +1,197 @@
+"""What a person sees before the answer: typing, then a growing draft or an edited message."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+
+from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
+
+from bot.adapters.telegram.api import Json
+from bot.adapters.telegram.failure import Refusal, refusal
+from bot.adapters.telegram.stage import Stage, address, body
+from bot.platform import KeepPlaceholder
+from bot.rendering.telegram import Piece, preview
+from routing.types import InboundMessage
+
+log = logging.getLogger(__name__)
+MAX_NOTICE = 200  # characters that answerCallbackQuery shows
+_FAREWELL = 5.0  # seconds that close() waits for a preview on its way: it must not arrive after the final text
+_NO_PREVIEW = {"is_disabled": True}
+_NEVER = math.inf
+_FINAL = (Refusal.OTHER, Refusal.THREAD)
+
+
+class TelegramLive:
+    """One turn's live reply. Timers start short tasks, so that a quick answer costs neither request nor task."""
+
+    def __init__(
+        self, stage: Stage, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
+    ) -> None:
+        self._stage = stage
+        self._message = message
+        self._placeholder = placeholder
+        self._streaming = streaming
+        self._keep = keep
+        self._text = ""
+        self._fresh = False
+        self._last: Piece | None = None
+        self._typing_at = _NEVER
+        self._preview_at = -_NEVER
+        self._refresh_at = _NEVER
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._previewing = False
+        self._acknowledged = message.press is None
+        self._closed = False
+
+    async def working(self) -> None:
+        """Typing from 0.4 s on, every 4 s."""
+        if self._typing_at == _NEVER and not self._closed:
+            self._typing_at = asyncio.get_running_loop().time() + self._stage.pace.typing_after
+            self._schedule()
+
+    def show(self, text: str) -> None:
+        if self._closed or not self._streaming:
+            return
+        self._text = text
+        if not self._fresh:
+            self._fresh = True
+            if self._preview_at == -_NEVER:
+                self._preview_at = asyncio.get_running_loop().time() + self._stage.pace.preview_after
+            self._schedule()
+
+    async def acknowledge(self, text: str = "") -> None:
+        press = self._message.press
+        if press is None or self._acknowledged:
+            return
+        self._acknowledged = True
+        data: Json = {"callback_query_id": press.query}
+        if text:
+            data["text"] = _cut(text)
+        self._stage.spawn(self._stage.courtesy(self._message.chat.chat_id, "answerCallbackQuery", data))
+
+    async def close(self) -> str:
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None and self._previewing:
+            await asyncio.wait({self._task}, timeout=_FAREWELL)
+            if self._task is not None:
+                self._task.cancel()
+        if not self._acknowledged:
+            await self.acknowledge()
+        return self._placeholder
+
+    def _schedule(self) -> None:
+        """Set the timer to whatever is due first; a running step does so at its end."""
+        if self._closed or self._task is not None:
+            return
+        due = min(self._typing_at, self._preview_at if self._fresh else self._refresh_at)
+        if self._timer is not None:
+            if self._timer.when() <= due:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if due < _NEVER:
+            self._timer = asyncio.get_running_loop().call_at(due, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._task = self._stage.spawn(self._step())
+
+    async def _step(self) -> None:
+        now = asyncio.get_running_loop().time()
+        try:
+            if (self._preview_at if self._fresh else self._refresh_at) <= now:
+                self._previewing = True
+                await self._preview(now)
+            elif self._typing_at <= now:
+                await self._type(now)
+        except TelegramError as error:
+            self._disappointed(error)
+        except Exception:
+            # Whatever it is, rendering included: the final text will say it, a preview is never worth a failed turn.
+            log.debug("preview failed", exc_info=True)
+            self._streaming = False
+        finally:
+            self._previewing = False
+            self._task = None
+            self._schedule()
+
+    async def _type(self, now: float) -> None:
+        self._typing_at = now + self._stage.pace.typing_every
+        if self._stage.flood.spare(self._message.chat.chat_id, counts=False):
+            await self._stage.api.call("sendChatAction", self._where() | {"action": "typing"})
+
+    async def _preview(self, now: float) -> None:
+        pace = self._stage.pace
+        renewing = not self._fresh
+        self._fresh = False
+        gap = pace.private_gap if self._message.private else pace.group_gap
+        self._preview_at = now + gap
+        if renewing:
+            self._refresh_at = now + gap
+        piece = self._last if renewing else preview(self._text)
+        if piece is None or not piece.text or (piece == self._last and not renewing):
+            return
+        drafting = self._message.private and self._stage.drafts and not self._placeholder
+        if not self._stage.flood.spare(self._message.chat.chat_id, counts=not drafting):
+            self._fresh = not renewing
+            return
+        if drafting:
+            await self._draft(piece)
+        elif not renewing:
+            await self._write(piece)
+        self._last = piece
+        self._typing_at = max(self._typing_at, asyncio.get_running_loop().time() + pace.typing_every)
+
+    async def _draft(self, piece: Piece) -> None:
+        number = int(self._message.message_id or 0) % 2**31 or 1
+        try:
+            await self._stage.api.call("sendMessageDraft", self._where() | body(piece) | {"draft_id": number})
+        except (BadRequest, InvalidToken) as error:
+            if isinstance(error, BadRequest) and refusal(error) is not Refusal.OTHER:
+                raise
+            log.info("Telegram refuses drafts (%s); answers are streamed by edits", error)
+            self._stage.drafts = False
+            self._refresh_at, self._fresh = _NEVER, True
+            return
+        self._refresh_at = asyncio.get_running_loop().time() + self._stage.pace.draft_refresh
+
+    async def _write(self, piece: Piece) -> None:
+        chat_id = self._message.chat.chat_id
+        if self._placeholder:
+            data = {"chat_id": chat_id, "message_id": self._placeholder, "link_preview_options": _NO_PREVIEW}
+            await self._stage.api.call("editMessageText", data | body(piece))
+            self._stage.keep_shown(chat_id, self._placeholder, piece)
+            return
+        data = self._where() | body(piece) | {"link_preview_options": _NO_PREVIEW}
+        if not self._message.private and self._message.press is None:
+            reply = {"message_id": int(self._message.message_id), "allow_sending_without_reply": True}
+            data["reply_parameters"] = reply
+        sent = await self._stage.api.call("sendMessage", data)
+        self._placeholder = str(sent["message_id"])
+        self._stage.keep_shown(chat_id, self._placeholder, piece)
+        await self._keep(self._placeholder)
+
+    def _disappointed(self, error: TelegramError) -> None:
+        """A refused call is not repeated; after anything else the next one may do."""
+        log.debug("live reply: %s", error)
+        self._stage.note(self._message.chat.chat_id, error)
+        if isinstance(error, BadRequest) and refusal(error) is Refusal.NOT_EDITABLE:
+            self._placeholder, self._streaming = "", False
+        elif isinstance(error, Forbidden) or (isinstance(error, BadRequest) and refusal(error) in _FINAL):
+            self._streaming, self._typing_at = False, _NEVER
+        if not self._streaming:
+            self._fresh, self._refresh_at = False, _NEVER
+
+    def _where(self) -> Json:
+        return address(self._message.chat.chat_id, self._message.chat.thread_id)
+
+
+def _cut(text: str) -> str:
+    """At most 200 UTF-16 units."""
+    units = text.encode("utf-16-le")
+    return text if len(units) <= 2 * MAX_NOTICE else units[: 2 * MAX_NOTICE - 2].decode("utf-16-le", "ignore") + "…"

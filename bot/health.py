@@ -1,0 +1,63 @@
+"""Gathers what /status says of the process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.platform import Platform
+from bot.version import VERSION
+from handlers.running import RunningTurns
+from routing.diagnostics import Facts, Failures
+from routing.ports import Clock, OutboxStore
+from storage.database import Database
+from storage.schema import REVISION
+
+
+class ProcessHealth:
+    """`routing.diagnostics.Health` of this process."""
+
+    def __init__(
+        self,
+        database: Database,
+        outbox: OutboxStore,
+        running: RunningTurns,
+        failures: Failures,
+        platforms: Mapping[str, Platform],
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._outbox = outbox
+        self._running = running
+        self._failures = failures
+        self._platforms = platforms
+        self._clock = clock
+        self._started_at = clock()
+
+    async def facts(self) -> Facts:
+        """One look at everything."""
+        counts = await self._outbox.counts()
+        return Facts(
+            version=VERSION,
+            started_at=self._started_at,
+            memory_bytes=await asyncio.to_thread(resident_bytes),
+            revision=REVISION,
+            database_bytes=await self._database.size_bytes(),
+            running=len(self._running),
+            queued=self._running.queued,
+            pending=counts.get("pending", 0) + counts.get("attempting", 0),
+            dead=counts.get("dead", 0),
+            links=tuple((name, platform.progress) for name, platform in self._platforms.items()),
+            failures=self._failures.recent(),
+        )
+
+
+def resident_bytes() -> int:
+    """The process's resident memory; 0 where the kernel does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

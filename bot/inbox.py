@@ -1,0 +1,179 @@
+"""Takes what the platforms bring: durable first, then in order for each conversation, side by side otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
+
+from bot.outbox import OutboxSender
+from bot.platform import Platform
+from handlers.dispatch import Dispatcher
+from handlers.parsing import is_stop
+from handlers.running import RunningTurns
+from routing.errors import StorageFault
+from routing.ports import ChatStore, InboxEntry, InboxStore
+from routing.turn import Stop
+from routing.types import ChatKey, InboundMessage
+
+GATHER_SECONDS = 0.5
+"""How long to wait for the rest of an album or of a text that the platform cut."""
+CUT_LENGTH = 4000
+"""A text at least this long may have been cut (Telegram's clients cut at 4096)."""
+STORAGE_RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+
+log = logging.getLogger("bot.inbox")
+
+
+class Inbox:
+    """One lane a chat for turns; commands, presses and "stop" go past it."""
+
+    def __init__(
+        self,
+        store: InboxStore,
+        chats: ChatStore,
+        dispatcher: Dispatcher,
+        outbox: OutboxSender,
+        platforms: Mapping[str, Platform],
+        running: RunningTurns,
+    ) -> None:
+        self._store = store
+        self._chats = chats
+        self._dispatcher = dispatcher
+        self._outbox = outbox
+        self._platforms = platforms
+        self._running = running
+        self._waiting: dict[ChatKey, deque[InboxEntry]] = {}
+        self._arrived: dict[ChatKey, asyncio.Event] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    async def accept(self, messages: Sequence[InboundMessage]) -> None:
+        """Keep messages; when this returns they are durable. What is known already is dropped."""
+        for entry in await self._store.accept(messages):
+            await self._route(entry)
+
+    async def resume(self) -> None:
+        """Take up what an earlier process left."""
+        entries = await self._store.unfinished()
+        if entries:
+            log.info("[Inbox] Going on with %d messages of an earlier run", len(entries))
+        for entry in entries:
+            if entry.message.chat.platform in self._platforms:
+                await self._route(entry)
+
+    async def drain(self, seconds: float) -> None:
+        """Begin nothing new; give running turns a moment, then leave them to the next start."""
+        self._closing = True
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _route(self, entry: InboxEntry) -> None:
+        if self._closing:
+            return
+        message = entry.message
+        if message.chat in self._running and message.kind == "message" and is_stop(message.text):
+            self._running.stop(message.chat)
+            self._spawn(self._dispatcher.dismiss(entry))
+        elif await self._dispatcher.begins_turn(message):
+            await self._enqueue(entry)
+        else:
+            self._spawn(self._handle([entry], Stop()))
+
+    async def _enqueue(self, entry: InboxEntry) -> None:
+        chat = entry.message.chat
+        if chat in self._waiting:
+            self._waiting[chat].append(entry)
+            self._arrived[chat].set()
+            self._count()
+            if chat in self._running:
+                self._spawn(self._platforms[chat.platform].waiting(entry.message))
+        else:
+            self._waiting[chat] = deque([entry])
+            self._arrived[chat] = asyncio.Event()
+            self._spawn(self._lane(chat))
+
+    async def _lane(self, chat: ChatKey) -> None:
+        """The turns of one chat, one after the other, until none waits."""
+        try:
+            while self._waiting[chat] and not self._closing:
+                entries = await self._gather(chat)
+                self._count()
+                stop = Stop()
+                with self._running.enter(chat, stop):
+                    await self._stubborn(entries)
+                    await self._handle(entries, stop)
+        finally:
+            del self._waiting[chat], self._arrived[chat]
+            self._count()
+
+    async def _gather(self, chat: ChatKey) -> list[InboxEntry]:
+        """The next message, with the rest of its album or of the text that the platform cut."""
+        queue, arrived = self._waiting[chat], self._arrived[chat]
+        together = [queue.popleft()]
+        while _goes_on(together[-1].message):
+            arrived.clear()
+            if not queue:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(arrived.wait(), GATHER_SECONDS)
+            if not queue or not _belong_together(together[-1].message, queue[0].message):
+                break
+            together.append(queue.popleft())
+        return together
+
+    async def _stubborn(self, entries: Sequence[InboxEntry]) -> None:
+        """Count the attempt before it begins, so that a message that kills the process does so a few times only."""
+        pauses = iter(STORAGE_RETRY_SECONDS)
+        while True:
+            try:
+                await self._store.begin([entry.id for entry in entries])
+                return
+            except StorageFault as fault:
+                log.error("%s Trying again.", fault)
+                await asyncio.sleep(next(pauses, STORAGE_RETRY_SECONDS[-1]))
+
+    async def _handle(self, entries: Sequence[InboxEntry], stop: Stop) -> None:
+        first = entries[0]
+        chat = first.message.chat
+        live = self._platforms[chat.platform].live(
+            first.message,
+            first.placeholder,
+            await self._chats.streaming(chat),
+            lambda message_id: self._store.placeholder(first.id, message_id),
+        )
+        try:
+            await self._dispatcher.handle(entries, live, stop)
+        finally:
+            await live.close()
+        await self._outbox.wake()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("A task of the inbox ended badly", exc_info=task.exception())
+
+    def _count(self) -> None:
+        self._running.queued = sum(len(queue) for queue in self._waiting.values())
+
+
+def _goes_on(message: InboundMessage) -> bool:
+    """Whether more that belongs to it may be on the way."""
+    return bool(message.album) or (len(message.text) >= CUT_LENGTH and not message.attachments)
+
+
+def _belong_together(one: InboundMessage, other: InboundMessage) -> bool:
+    if one.user != other.user:
+        return False
+    if one.album or other.album:
+        return one.album == other.album
+    return other.sent_at - one.sent_at <= 1 and not other.text.lstrip().startswith("/")

@@ -1,0 +1,77 @@
+"""Log lines: one a line, with the turn they belong to, without secrets."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterable
+from typing import Literal
+
+from routing.tracing import turn_id
+
+_TOKENS = re.compile(r"\b\d{6,12}:[A-Za-z0-9_-]{30,}|\b(?:sk|pk|gsk|xai|AIza)[-_A-Za-z0-9]{16,}")
+_HIDDEN = "***"
+_QUIET = ("httpx", "httpcore", "telegram", "aiohttp.access", "LiteLLM", "openai", "asyncio", "alembic")
+
+
+class Redactor(logging.Filter):
+    """Takes every known secret, and what looks like one, out of a record, and adds the turn's id."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        super().__init__()
+        self._secrets = sorted({secret for secret in secrets if len(secret) >= 6}, key=len, reverse=True)
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Secrets that became known later."""
+        self.__init__([*self._secrets, *secrets])  # type: ignore[misc]
+
+    def clean(self, text: str) -> str:
+        """The text without secrets."""
+        for secret in self._secrets:
+            text = text.replace(secret, _HIDDEN)
+        return _TOKENS.sub(_HIDDEN, text)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.turn = turn_id.get()
+        return True
+
+
+class _Text(logging.Formatter):
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(turn)s %(name)s: %(message)s")
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redactor.clean(super().format(record))
+
+
+class _Json(logging.Formatter):
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S"),
+            "level": record.levelname,
+            "turn": getattr(record, "turn", "-"),
+            "name": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return self._redactor.clean(json.dumps(line, ensure_ascii=False))
+
+
+def configure(level: str, style: Literal["text", "json"], secrets: Iterable[str]) -> Redactor:
+    """Write the log to standard error; libraries speak up from WARNING on only, for their INFO lines carry tokens."""
+    redactor = Redactor(secrets)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(redactor)
+    handler.setFormatter(_Json(redactor) if style == "json" else _Text(redactor))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    return redactor

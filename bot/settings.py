@@ -1,0 +1,156 @@
+"""Every environment variable with its one sentence; the only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from handlers.access import AccessMode
+from handlers.ratelimit import parse_limits
+from routing.config import parse_pool
+from routing.errors import ConfigError
+from routing.types import Tier, UserKey
+
+_KEY_ENDING = "_API_KEY"
+
+
+class Settings(BaseModel):
+    """What the environment says, with `.env` of the workspace below it and files of secrets beside it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    telegram_bot_token: SecretStr | None = Field(None, description="The Telegram bot's token, from @BotFather.")
+    telegram_api_root: str = Field("https://api.telegram.org", description="Bot API root, without /bot<token>.")
+    telegram_flood_limit: str = Field(
+        "30/s,1/s per chat,20/min per group",
+        description="What Telegram allows; off with a Bot API server of your own.",
+    )
+    telegram_proxy: str | None = Field(None, description="Proxy for Telegram only, http:// or socks5://.")
+    telegram_webhook_url: str | None = Field(None, description="Public https address; set: webhook instead of polling.")
+    telegram_webhook_listen: str = Field("127.0.0.1:8443", description="Where the webhook listens, behind your proxy.")
+    telegram_webhook_secret: SecretStr | None = Field(None, description="Secret of the webhook; generated when empty.")
+    https_proxy: str | None = Field(None, description="Proxy for every HTTPS connection.")
+    workspace: Path = Field(Path("workspace"), description="Everything the bot owns.")
+    database_url: str = Field("", description="SQLite or PostgreSQL; empty: tierbot.db in the workspace.")
+    bot_access: AccessMode = Field("pairing", description="Who may come in: pairing, allowlist or open.")
+    bot_owners: str = Field("", description="Owners' accounts, such as telegram:123.")
+    user_rate_limit: str = Field("20/minute,100/hour", description="Messages a person may send; off for no limit.")
+    bot_model_selection_allowed_providers: str = Field(
+        "", description="Providers for /model; empty: openai, anthropic and every configured one."
+    )
+    tier_balanced_pool: str = Field("", description="Models of the balanced tier, in order, comma-separated.")
+    tier_smart_pool: str = Field("", description="Models of the smart tier.")
+    tier_coding_pool: str = Field("", description="Models of the coding tier.")
+    tier_deep_pool: str = Field("", description="Models of the deep tier.")
+    transcription_model: str = Field("", description="Model for voice messages, such as openai/whisper-1; empty: none.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the log tells.")
+    log_format: Literal["text", "json"] = Field("text", description="text, or json for a log collector.")
+
+    @property
+    def database(self) -> str:
+        """The database's URL."""
+        return self.database_url or f"sqlite+aiosqlite:///{self.workspace / 'tierbot.db'}"
+
+    @property
+    def owners(self) -> tuple[UserKey, ...]:
+        """BOT_OWNERS, read. Raises ConfigError for an account without its platform."""
+        accounts = []
+        for item in filter(None, (part.strip() for part in self.bot_owners.split(","))):
+            platform, colon, user_id = item.partition(":")
+            if not (platform and colon and user_id):
+                raise ConfigError(f"BOT_OWNERS must look like telegram:123,discord:456, not {item!r}.")
+            accounts.append(UserKey(platform.lower(), user_id))
+        return tuple(accounts)
+
+    @property
+    def pools(self) -> dict[Tier, tuple[str, ...]]:
+        """The tiers whose pool the environment sets."""
+        pools: dict[Tier, tuple[str, ...]] = {
+            "balanced": parse_pool(self.tier_balanced_pool),
+            "smart": parse_pool(self.tier_smart_pool),
+            "coding": parse_pool(self.tier_coding_pool),
+            "deep": parse_pool(self.tier_deep_pool),
+        }
+        for tier, pool in pools.items():
+            wrong = [model for model in pool if "/" not in model]
+            if wrong:
+                raise ConfigError(f"TIER_{tier.upper()}_POOL must list provider/model, not {wrong[0]!r}.")
+        return {tier: pool for tier, pool in pools.items() if pool}
+
+
+class Environment:
+    """The settings and the providers' keys (by provider, lower case), as read once at start."""
+
+    def __init__(self, settings: Settings, keys: Mapping[str, str]) -> None:
+        self.settings = settings
+        self.keys = keys
+
+    def secrets(self) -> tuple[str, ...]:
+        """Every text that must never reach a log."""
+        tokens = (self.settings.telegram_bot_token, self.settings.telegram_webhook_secret)
+        return (*self.keys.values(), *(token.get_secret_value() for token in tokens if token))
+
+
+def load(environ: Mapping[str, str] | None = None) -> Environment:
+    """Read the process environment, systemd credentials, `*_FILE` variables and the workspace's `.env`.
+
+    What is set later in that list never overrides what is set earlier. Raises ConfigError naming the variable.
+    """
+    given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
+    workspace = Path(given.get("WORKSPACE") or "workspace")
+    merged = _dotenv(workspace / ".env") | _credentials(given) | given
+    values = {name: value for name, value in _with_files(merged).items() if value.strip()}
+    known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
+    try:
+        settings = Settings(**{**known, "workspace": workspace.expanduser()})  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise _explain(error) from None
+    parse_limits(settings.user_rate_limit)
+    keys = {
+        name[: -len(_KEY_ENDING)].lower(): value.strip()
+        for name, value in values.items()
+        if name.endswith(_KEY_ENDING) and name != _KEY_ENDING
+    }
+    return Environment(settings, keys)
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    try:
+        return {name.upper(): value or "" for name, value in dotenv_values(path).items()}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {error}.") from None
+
+
+def _credentials(given: Mapping[str, str]) -> dict[str, str]:
+    """What systemd's LoadCredential left for us."""
+    folder = given.get("CREDENTIALS_DIRECTORY")
+    if not folder or not Path(folder).is_dir():
+        return {}
+    return {path.name.upper(): path.read_text(encoding="utf-8").strip() for path in Path(folder).iterdir()}
+
+
+def _with_files(values: Mapping[str, str]) -> dict[str, str]:
+    """`X_FILE=/run/secrets/x` sets X, unless X is set."""
+    found = dict(values)
+    for name, path in values.items():
+        secret = name.endswith(("_TOKEN_FILE", "_API_KEY_FILE", "_SECRET_FILE"))
+        if not secret or values.get(name[:-5], "").strip():
+            continue
+        try:
+            found[name[:-5]] = Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{name} names a file that can't be read: {error}.") from None
+    return found
+
+
+def _explain(error: ValidationError) -> ConfigError:
+    """The first complaint, naming the variable and what it takes; never its value, which may be a secret."""
+    first: Any = error.errors(include_input=False, include_url=False)[0]
+    return ConfigError(f"{str(first['loc'][0]).upper()} is not valid: {first['msg']}.")

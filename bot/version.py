@@ -1,0 +1,3 @@
+"""The version, without asking the packaging tools at run time."""
+
+VERSION = "0.1.0"

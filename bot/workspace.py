@@ -1,0 +1,81 @@
+"""The folder that holds everything the bot owns, and one process in it at a time."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from bot.settings import Environment
+from routing import jsonfile
+from routing.catalog import BUNDLED, Catalog
+from routing.config import RouterConfig, read_config
+from routing.errors import ConfigError
+
+log = logging.getLogger("bot.workspace")
+
+
+class Workspace:
+    """Paths and files below WORKSPACE. ConfigError names the file, the line and the reason."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self.root = environment.settings.workspace
+        self.backups = self.root / "backups"
+        self.models = self.root / "models"
+        self.catalog_file = self.models / "models.json"
+        self.discovered_file = self.models / "discovered.json"
+        self.config_file = self.root / "preferences" / "runtime-config.json"
+        self.system_file = self.root / "SYSTEM.md"
+        self.console_history = self.root / "console-history"
+        self._lock = FileLock(self.root / "tierbot.lock")
+
+    def prepare(self) -> None:
+        """Make the folders and take the lock; the catalogue is copied once and the owner's from then on."""
+        try:
+            for folder in (self.root, self.backups, self.models, self.config_file.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=0)
+            if not self.catalog_file.exists():
+                shutil.copyfile(BUNDLED, self.catalog_file)
+        except Timeout:
+            raise ConfigError(
+                f"Another tierbot already runs in {self.root}. Stop it first, or set WORKSPACE to another folder."
+            ) from None
+        except OSError as error:
+            raise ConfigError(
+                f"The workspace {self.root} can't be written ({error.strerror}): make it writable for this user, "
+                "free some space, or set WORKSPACE to another folder."
+            ) from None
+
+    def release(self) -> None:
+        """Let another process in."""
+        self._lock.release()
+
+    def catalog(self) -> Catalog:
+        """The owner's catalogue of models."""
+        return Catalog.load(self.catalog_file if self.catalog_file.exists() else BUNDLED)
+
+    def config(self) -> RouterConfig:
+        """The owner's configuration, merged with the environment."""
+        settings = self._environment.settings
+        file = jsonfile.load(self.config_file) if self.config_file.exists() else jsonfile.parse("{}", "defaults")
+        allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
+        return read_config(file, self._environment.keys, settings.pools, allowed)
+
+    def instructions(self) -> str:
+        """SYSTEM.md; empty when there is none."""
+        if not self.system_file.exists():
+            return ""
+        try:
+            return self.system_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{self.system_file} can't be read: {error}.") from None
+
+    def stamps(self) -> Mapping[Path, float]:
+        """When each file that people edit last changed."""
+        files = (self.catalog_file, self.config_file, self.system_file)
+        return {path: path.stat().st_mtime for path in files if path.exists()}

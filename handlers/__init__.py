@@ -1,0 +1,1 @@
+"""What can be asked: one inbound message in, replies out."""

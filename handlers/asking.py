@@ -1,0 +1,55 @@
+"""What a handler is asked, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from handlers.languages import Say
+from routing.ports import LiveReply, TurnRecord
+from routing.turn import Stop
+from routing.types import Button, InboundMessage, Person, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to a handler. `arguments` are the words behind a command, quoted ones whole; `rest` is all of
+    them as written."""
+
+    turn_id: str
+    message: InboundMessage
+    person: Person
+    say: Say
+    live: LiveReply
+    stop: Stop
+    arguments: tuple[str, ...] = ()
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the person reads, in Markdown, and what the turn leaves in the history. `owner` may press the buttons."""
+
+    text: str
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    record: TurnRecord | None = None
+    owner: int = 0
+
+
+Handler = Callable[[Ask], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """A slash command as menus, completion, /help and the README know it.
+
+    `choices` are the words each position takes (empty: free text); `queued` commands begin a turn and so wait for
+    the one that runs. Everybody from `role` up may use it.
+    """
+
+    name: str
+    summary: str
+    usage: tuple[str, ...]
+    choices: tuple[tuple[str, ...], ...] = ()
+    role: Role = "guest"
+    queued: bool = False

@@ -1,0 +1,128 @@
+"""An ordinary message: the router answers it, and what it says becomes a reply and a record."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from handlers.asking import Ask, Reply
+from routing.errors import (
+    ContextOverflow,
+    EmptyAnswer,
+    KeyRejected,
+    ModelError,
+    ModelUnknown,
+    PolicyRefused,
+    RateLimited,
+    Refused,
+    Unreachable,
+)
+from routing.ports import HistoryStore, TurnRecord
+from routing.router import Router
+from routing.types import Attachment, Button, Finish, Outcome, Question
+
+MOST_TEXT_BYTES = 200_000
+"""A text document above this is not read."""
+
+_ENDINGS: dict[Finish, str] = {
+    "cut": "✂️ The answer broke off here: the provider ended it early. /retry asks again.",
+    "length": "✂️ The answer stops here: it reached the model's length limit. Write “go on” for the rest.",
+    "stopped": "⏹ Stopped.",
+    "policy": "🛑 The provider ended the answer here because of its content rules.",
+}
+_FAILURES: tuple[tuple[type[ModelError], str], ...] = (
+    (KeyRejected, "⚠️ {model} can't be used: {reason}. Nothing was lost; /retry asks again once that is mended."),
+    (ModelUnknown, "⚠️ {model} is not known to its provider ({reason}). Choose another with /model, then /retry."),
+    (RateLimited, "⏳ {model} is busy ({reason}). Your message is kept: /retry in a while."),
+    (EmptyAnswer, "⚠️ {model} gave an empty answer, twice. /retry asks again; /tier changes the model."),
+    (
+        PolicyRefused,
+        "🛑 {model} declined this because of its content rules ({reason}). Rephrase it, or use another model.",
+    ),
+    (ContextOverflow, "⚠️ This is longer than {model} can read. Shorten it, or begin anew with /new."),
+    (Unreachable, "⚠️ {model} can't be reached ({reason}). Your message is kept: /retry asks again."),
+)
+_OTHER_FAILURE = "⚠️ {model} refused the request ({reason}). /retry asks again; /tier changes the model."
+
+FetchText = Callable[[Attachment], Awaitable[str]]
+
+
+class Chat:
+    """`read_text` fetches a text document, `transcribe` turns a voice message into words; both may raise Refused."""
+
+    def __init__(self, router: Router, history: HistoryStore, read_text: FetchText, transcribe: FetchText) -> None:
+        self._router = router
+        self._history = history
+        self._read_text = read_text
+        self._transcribe = transcribe
+
+    async def answer(self, ask: Ask) -> Reply:
+        """Answer a message with all that came with it."""
+        await ask.live.working()
+        conversation = await self._history.current(ask.message.chat)
+        pictures = tuple(each for each in ask.message.attachments if each.kind == "image")
+        text = await self._whole_text(ask)
+        return await self.turn(ask, Question(ask.person, conversation.id, text, pictures))
+
+    async def turn(self, ask: Ask, question: Question) -> Reply:
+        """One turn of the router as a reply."""
+        outcome = await self._router.answer(question, ask.live, ask.stop)
+        notice = self._blind_notice(ask, question, outcome)
+        text = "\n\n".join(part for part in (_answer_text(ask, outcome), notice) if part)
+        again = () if outcome.completion else ((Button(ask.say("🔁 Retry"), "/retry"),),)
+        return Reply(text, again, _record(ask, question, outcome))
+
+    async def _whole_text(self, ask: Ask) -> str:
+        """What was written, the message it replies to, the documents and the voice messages, as one text."""
+        message = ask.message
+        parts = [f"> {message.quoted}"] if message.quoted else []
+        if message.text.strip():
+            parts.append(message.text.strip())
+        for each in message.attachments:
+            if each.kind == "text":
+                if each.size > MOST_TEXT_BYTES:
+                    raise Refused(
+                        "{name} is too large to read: {kilobytes} kB, at most {most} kB.",
+                        name=each.name,
+                        kilobytes=each.size // 1000,
+                        most=MOST_TEXT_BYTES // 1000,
+                    )
+                parts.append(f"{each.name}:\n```\n{await self._read_text(each)}\n```")
+            elif each.kind == "voice":
+                parts.append(await self._transcribe(each))
+        return "\n\n".join(parts) or ("What is in this picture?" if message.attachments else "")
+
+    def _blind_notice(self, ask: Ask, question: Question, outcome: Outcome) -> str:
+        model = outcome.choice.model
+        if not question.pictures or self._router.models.catalog.lookup(model).supports_vision:
+            return ""
+        return ask.say(
+            "👁 {model} can't see pictures, so it answered without yours. /tier or /model changes it.", model=model
+        )
+
+
+def _answer_text(ask: Ask, outcome: Outcome) -> str:
+    if outcome.completion is None:
+        error = outcome.error
+        assert error is not None
+        template = next((words for kind, words in _FAILURES if isinstance(error, kind)), _OTHER_FAILURE)
+        return ask.say(template, model=f"`{error.model}`", reason=error.reason)
+    ending = _ENDINGS.get(outcome.completion.finish)
+    said = outcome.completion.text.strip()
+    return said if ending is None else f"{said}\n\n{ask.say(ending)}".strip()
+
+
+def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:
+    completion = outcome.completion
+    return TurnRecord(
+        turn_id=ask.turn_id,
+        conversation_id=question.conversation_id,
+        person_id=question.person.id,
+        question=outcome.question,
+        pictures=question.pictures,
+        answer=completion.text if completion else "",
+        tier=outcome.decision.tier,
+        model=outcome.choice.model if completion else "",
+        usage=completion.usage if completion else None,
+        seconds=completion.seconds if completion else 0.0,
+        replaces_from=question.replaces,
+    )

@@ -1,0 +1,139 @@
+"""/access: who may use the bot."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from handlers.access import Access, may, read_code, shown
+from handlers.asking import Ask, CommandSpec, Reply
+from handlers.notices import Notices
+from routing.errors import Refused
+from routing.ports import ChatStore, PeopleStore
+from routing.types import ROLES, Button, Role, UserKey
+
+SPEC = CommandSpec(
+    "access",
+    "Who may use this bot: pair, allow, block, roles, groups; or be forgotten",
+    (
+        "/access",
+        "/access pair ABCD-EFGH",
+        "/access allow telegram:123",
+        "/access block telegram:123",
+        "/access role telegram:123 admin",
+        "/access here on",
+        "/access log",
+        "/access forget me",
+    ),
+    choices=(("pair", "allow", "block", "role", "here", "list", "log", "forget"),),
+)
+LOG_LINES = 15
+
+
+class AccessCommand:
+    """Admins let people in and out; only owners make admins and owners; everybody may be forgotten."""
+
+    def __init__(self, access: Access, people: PeopleStore, chats: ChatStore, notices: Notices) -> None:
+        self._access = access
+        self._people = people
+        self._chats = chats
+        self._notices = notices
+
+    async def __call__(self, ask: Ask) -> Reply:
+        words = [ask.arguments[0].lower(), *ask.arguments[1:]] if ask.arguments else ["list"]
+        if words == ["forget", "me"] or words == ["forget", "me", "yes"]:
+            return await self._forget(ask, confirmed=len(words) == 3)
+        if not may(ask.person, "admin"):
+            raise Refused("Only admins and owners decide who may come in. You can write /access forget me.")
+        match words:
+            case ["list"]:
+                return await self._list(ask)
+            case ["log"]:
+                return await self._log(ask)
+            case ["pair", code]:
+                return await self._pair(ask, code)
+            case ["allow", account]:
+                return await self._role(ask, account, "user")
+            case ["block", account]:
+                return await self._role(ask, account, "blocked")
+            case ["role", account, role]:
+                return await self._role(ask, account, _role(role))
+            case ["here", switch] if switch.lower() in ("on", "off"):
+                return await self._here(ask, switch.lower() == "on")
+        raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage[1:]))
+
+    async def _list(self, ask: Ask) -> Reply:
+        lines = []
+        for person, accounts in await self._people.everyone():
+            names = ", ".join(f"`{account}`" for account in accounts)
+            lines.append(f"- {_plain(person.name)} {names}: {ask.say(person.role)}")
+        waiting = await self._people.waiting()
+        for each in waiting:
+            lines.append(f"- {ask.say('waiting')}: {_plain(each.name)} `{each.user}`, `{shown(each.code)}`")
+        buttons = tuple(
+            (Button(f"✅ {each.name or each.user}", f"/access pair {shown(each.code)}"),) for each in waiting
+        )
+        return Reply(ask.say("Access: {mode}", mode=self._access.mode) + "\n\n" + "\n".join(lines), buttons)
+
+    async def _log(self, ask: Ask) -> Reply:
+        rows = await self._people.journal(LOG_LINES)
+        lines = (
+            f"- {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} `{who}`: {what}, `{detail}`"
+            for at, who, what, detail in rows
+        )
+        return Reply("\n".join(lines) or ask.say("There is nothing here yet."))
+
+    async def _pair(self, ask: Ask, typed: str) -> Reply:
+        user = ask.message.user
+        self._access.wrong.check(user)
+        code = read_code(typed)
+        found = await self._people.approve(code, str(user)) if code else None
+        if found is None:
+            self._access.wrong.count(user)
+            raise Refused("Nobody waits with the code {code}; it may have expired. Nothing was changed.", code=typed)
+        await self._notices.welcome(found.user)
+        return Reply(ask.say("✅ {name} may use me now.", name=_plain(found.name) or str(found.user)))
+
+    async def _role(self, ask: Ask, account: str, role: Role) -> Reply:
+        user = _account(account)
+        known = await self._people.find(user)
+        touches_power = role in ("owner", "admin") or (known is not None and known.role in ("owner", "admin"))
+        if touches_power and not may(ask.person, "owner"):
+            raise Refused("Only an owner can do that. Nothing was changed.")
+        if known is not None and known.id == ask.person.id:
+            raise Refused("You can't change your own role. Nothing was changed.")
+        await self._people.admit(user, known.name if known else "", role, str(ask.message.user))
+        return Reply(ask.say("✅ {user} has the role {role} now.", user=f"`{user}`", role=ask.say(role)))
+
+    async def _here(self, ask: Ask, on: bool) -> Reply:
+        if ask.message.private:
+            raise Refused("Write this in the group that you mean.")
+        await self._chats.set_allowed(ask.message.chat, on, str(ask.message.user))
+        words = "✅ Everybody in this group may use me now, as guests." if on else "🚪 This group is closed again."
+        return Reply(ask.say(words))
+
+    async def _forget(self, ask: Ask, confirmed: bool) -> Reply:
+        if not confirmed:
+            words = "This deletes your settings, your conversations and your access for good."
+            button = Button(ask.say("🗑 Delete it all"), "/access forget me yes")
+            return Reply(ask.say(words), ((button,),))
+        await self._people.forget(ask.person.id, str(ask.message.user))
+        return Reply(ask.say("🗑 Done. I don't know you any more."))
+
+
+def _account(text: str) -> UserKey:
+    platform, colon, user_id = text.partition(":")
+    if not (platform and colon and user_id):
+        raise Refused("Write an account like telegram:123; /whoami shows one's own. Nothing was changed.")
+    return UserKey(platform.lower(), user_id)
+
+
+def _role(text: str) -> Role:
+    role = next((role for role in ROLES if role == text.lower()), None)
+    if role is None:
+        raise Refused("The roles are {roles}. Nothing was changed.", roles=", ".join(ROLES))
+    return role
+
+
+def _plain(name: str) -> str:
+    """A stranger's name can't format our Markdown."""
+    return "".join(sign for sign in name if sign.isalnum() or sign in " .-'")

@@ -1,0 +1,27 @@
+"""/retry: the last question once more."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask, CommandSpec, Reply
+from handlers.chat import Chat
+from routing.errors import Refused
+from routing.ports import HistoryStore
+from routing.types import Question
+
+SPEC = CommandSpec("retry", "Ask your last question again", ("/retry",), queued=True)
+
+
+class RetryCommand:
+    """The new answer takes the old one's place in the history."""
+
+    def __init__(self, history: HistoryStore, chat: Chat) -> None:
+        self._history = history
+        self._chat = chat
+
+    async def __call__(self, ask: Ask) -> Reply:
+        conversation = await self._history.current(ask.message.chat)
+        asked = await self._history.last_question(conversation.id)
+        if asked is None:
+            raise Refused("There is no question to repeat in this conversation.")
+        await ask.live.working()
+        return await self._chat.turn(ask, Question(ask.person, conversation.id, asked.text, asked.pictures, asked.id))

@@ -1,0 +1,110 @@
+"""/settings: language, streaming, time zone, a person's own instructions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from handlers.asking import Ask, CommandSpec, Reply
+from handlers.languages import Say, languages
+from routing.errors import Refused
+from routing.ports import ChatStore, PreferenceStore
+from routing.types import Button, PersonSettings
+
+SPEC = CommandSpec(
+    "settings",
+    "Language, streaming, time zone, your own instructions",
+    (
+        "/settings",
+        "/settings language de",
+        "/settings streaming off",
+        "/settings timezone Europe/Berlin",
+        "/settings instructions Answer briefly.",
+    ),
+    choices=(("language", "streaming", "timezone", "instructions"), ("on", "off", *languages())),
+)
+MOST_INSTRUCTIONS = 2000
+
+
+class SettingsCommand:
+    """Streaming holds for the chat, the rest for the person everywhere."""
+
+    def __init__(self, preferences: PreferenceStore, chats: ChatStore) -> None:
+        self._preferences = preferences
+        self._chats = chats
+
+    async def __call__(self, ask: Ask) -> Reply:
+        settings = await self._preferences.settings(ask.person.id)
+        if ask.arguments:
+            name, _, value = ask.rest.partition(" ")
+            settings = await self._change(ask, settings, name.lower(), value.strip())
+            ask = replace(ask, say=Say(settings.language or ask.say.language))
+        return await self._show(ask, settings)
+
+    async def _change(self, ask: Ask, settings: PersonSettings, name: str, value: str) -> PersonSettings:
+        match name:
+            case "language":
+                settings = replace(settings, language=_language(value))
+            case "timezone" | "time_zone" | "time":
+                settings = replace(settings, time_zone=_time_zone(value))
+            case "instructions":
+                settings = replace(settings, instructions=_instructions(value))
+            case "streaming":
+                await self._chats.set_streaming(ask.message.chat, _on(value))
+                return settings
+            case _:
+                known = "language, streaming, timezone, instructions"
+                raise Refused(
+                    "There is no setting {name}. There are: {known}. Nothing was changed.", name=name, known=known
+                )
+        await self._preferences.set_settings(ask.person.id, settings)
+        return settings
+
+    async def _show(self, ask: Ask, settings: PersonSettings) -> Reply:
+        streaming = await self._chats.streaming(ask.message.chat)
+        names = languages()
+        lines = [
+            ask.say("Language: {language}", language=names[ask.say.language]),
+            ask.say("Streaming in this chat: {state}", state=ask.say("on" if streaming else "off")),
+            ask.say("Time zone: {zone}", zone=settings.time_zone),
+            ask.say("Instructions: {text}", text=settings.instructions or ask.say("none")),
+        ]
+        speak = tuple(
+            Button(f"✅ {name}" if code == ask.say.language else name, f"/settings language {code}")
+            for code, name in names.items()
+        )
+        toggle = Button(
+            ask.say("Streaming off") if streaming else ask.say("Streaming on"),
+            f"/settings streaming {'off' if streaming else 'on'}",
+        )
+        return Reply("  \n".join(lines), (speak, (toggle,)))
+
+
+def _language(value: str) -> str:
+    names = languages()
+    code = next((code for code, name in names.items() if value.lower() in (code, name.lower())), None)
+    if code is None:
+        known = ", ".join(f"{code} ({name})" for code, name in names.items())
+        raise Refused("I speak: {known}. Nothing was changed.", known=known)
+    return code
+
+
+def _time_zone(value: str) -> str:
+    try:
+        return ZoneInfo(value).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise Refused(
+            "{zone} is not a time zone. Write it like Europe/Berlin or UTC. Nothing was changed.", zone=value or "?"
+        ) from None
+
+
+def _instructions(value: str) -> str:
+    if len(value) > MOST_INSTRUCTIONS:
+        raise Refused("Instructions may have {most} characters. Nothing was changed.", most=MOST_INSTRUCTIONS)
+    return "" if value.lower() in ("none", "off", "-") else value
+
+
+def _on(value: str) -> bool:
+    if value.lower() not in ("on", "off"):
+        raise Refused("Write on or off. Nothing was changed.")
+    return value.lower() == "on"

@@ -1,0 +1,19 @@
+"""/start: what a newcomer reads."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask, CommandSpec, Reply
+from routing.types import Button
+
+SPEC = CommandSpec("start", "What this bot does", ("/start",))
+
+
+async def start(ask: Ask) -> Reply:
+    """The one idea, and where to go on."""
+    words = (
+        "👋 Write anything and a model answers. You choose which class of model:\n\n"
+        "- **balanced** for most things\n- **smart** when it should think harder\n"
+        "- **coding** for programs\n- **deep** for the hardest questions\n\n"
+        "/tier chooses, `!smart` before a message does it once, /status says what is going on, /help lists the rest."
+    )
+    return Reply(ask.say(words), ((Button("/tier", "/tier"), Button("/help", "/help")),))

@@ -1,0 +1,130 @@
+"""/status: the bot explains itself, in one message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from handlers.access import may
+from handlers.asking import Ask, CommandSpec, Reply
+from handlers.commands.tier import describe, first_line
+from handlers.commands.usage import DAY, money, spending
+from routing.diagnostics import Health, percentile
+from routing.ports import Clock, HistoryStore, PreferenceStore, UsageStore
+from routing.router import Router
+
+SPEC = CommandSpec(
+    "status", "What is decided for you and how the bot is", ("/status", "/status full"), choices=(("full",),)
+)
+SAMPLE = 50
+"""Calls a model's p50 and p95 are taken from."""
+
+
+class StatusCommand:
+    """Renders what was decided; owner-only parts are left out for others."""
+
+    def __init__(
+        self,
+        preferences: PreferenceStore,
+        history: HistoryStore,
+        usage: UsageStore,
+        router: Router,
+        health: Health,
+        clock: Clock,
+    ) -> None:
+        self._preferences = preferences
+        self._history = history
+        self._usage = usage
+        self._router = router
+        self._health = health
+        self._clock = clock
+
+    async def __call__(self, ask: Ask) -> Reply:
+        full = [word.lower() for word in ask.arguments] == ["full"]
+        parts = [await self._decided(ask), await self._context(ask), await self._spent(ask, full)]
+        if may(ask.person, "owner"):
+            parts.append(await self._process(ask, full))
+        return Reply("\n\n".join("  \n".join(part) for part in parts if part))
+
+    async def _decided(self, ask: Ask) -> list[str]:
+        stored = await self._preferences.get(ask.person.id)
+        return [first_line(stored), *describe(ask, await self._router.plan(ask.person))]
+
+    async def _context(self, ask: Ask) -> list[str]:
+        conversation = await self._history.current(ask.message.chat)
+        fit = await self._router.fit(ask.person, conversation.id)
+        share = round(100 * fit.tokens / fit.limit)
+        line = ask.say("Context: {used} of {limit} tokens ({share} %)", used=fit.tokens, limit=fit.limit, share=share)
+        if fit.dropped:
+            line += ask.say("; the oldest {n} messages no longer fit", n=fit.dropped)
+        return [line]
+
+    async def _spent(self, ask: Ask, full: bool) -> list[str]:
+        conversation = await self._history.current(ask.message.chat)
+        here = await self._usage.by_model(conversation_id=conversation.id)
+        day = await self._usage.by_model(person_id=ask.person.id, since=self._clock() - DAY)
+        lines = [
+            ask.say("This conversation: {sum}", sum=spending(ask, here))
+            if here
+            else ask.say("This conversation: nothing yet"),
+            ask.say("Last 24 hours: {sum}", sum=money(ask, day) if day else "$0.0000"),
+        ]
+        lines += [f"• `{each.model}`: {spending(ask, [each])}" for each in day[: None if full else 3]]
+        return lines
+
+    async def _process(self, ask: Ask, full: bool) -> list[str]:
+        now = self._clock()
+        facts = await self._health.facts()
+        lines = [
+            ask.say("Running turns: {running}, waiting: {queued}", running=facts.running, queued=facts.queued),
+            ask.say("Replies on their way: {pending}, undeliverable: {dead}", pending=facts.pending, dead=facts.dead),
+        ]
+        for name, link in facts.links:
+            quiet = ask.say("{span} ago", span=_span(now - link.last_update)) if link.last_update else ask.say("never")
+            line = ask.say(
+                "{platform}: up {span}, last message {quiet}",
+                platform=name,
+                span=_span(now - link.up_since),
+                quiet=quiet,
+            )
+            lines.append(f"{line}{': ⚠️ ' + link.trouble if link.trouble else ''}")
+        lines += await self._models(ask, facts.failures, full)
+        lines.append(
+            ask.say(
+                "Database: revision {revision}, {megabytes} MB",
+                revision=facts.revision,
+                megabytes=round(facts.database_bytes / 1e6, 1),
+            )
+        )
+        lines.append(
+            ask.say(
+                "tierbot {version}, up {span}, {memory} MB of memory",
+                version=facts.version,
+                span=_span(now - facts.started_at),
+                memory=round(facts.memory_bytes / 1e6),
+            )
+        )
+        return lines
+
+    async def _models(self, ask: Ask, failures: Sequence[tuple[str, str, float]], full: bool) -> list[str]:
+        """How long each model of the last day takes, and what went wrong last."""
+        lines = []
+        for each in (await self._usage.by_model(since=self._clock() - DAY))[: None if full else 3]:
+            took = await self._usage.seconds(each.model, SAMPLE)
+            half, most = percentile(took, 0.5), percentile(took, 0.95)
+            lines.append(f"`{each.model}`: p50 {half:.1f} s, p95 {most:.1f} s")
+        for model, reason, at in failures[: None if full else 3]:
+            span = _span(self._clock() - at)
+            lines.append(ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=span, reason=reason))
+        return lines
+
+
+def _span(seconds: float) -> str:
+    """`3 d 4 h`, `5 min`, `12 s`."""
+    whole = timedelta(seconds=max(0, int(seconds)))
+    hours, rest = divmod(whole.seconds, 3600)
+    if whole.days:
+        return f"{whole.days} d {hours} h"
+    if hours:
+        return f"{hours} h {rest // 60} min"
+    return f"{rest // 60} min" if rest >= 60 else f"{rest} s"

@@ -1,0 +1,20 @@
+"""/stop: end the answer under way."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask, CommandSpec, Reply
+from handlers.running import RunningTurns
+
+SPEC = CommandSpec("stop", "Stop the answer that is being written", ("/stop",))
+
+
+class StopCommand:
+    """The turn itself says that it was stopped; only where none runs there is something to say here."""
+
+    def __init__(self, running: RunningTurns) -> None:
+        self._running = running
+
+    async def __call__(self, ask: Ask) -> Reply:
+        if self._running.stop(ask.message.chat):
+            return Reply("")
+        return Reply(ask.say("Nothing is running here."))

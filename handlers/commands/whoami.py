@@ -1,0 +1,20 @@
+"""/whoami: how the bot knows somebody."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask, CommandSpec, Reply
+
+SPEC = CommandSpec("whoami", "Your account and your role here", ("/whoami",))
+
+
+async def whoami(ask: Ask) -> Reply:
+    """The account as /access takes it, and the role."""
+    message = ask.message
+    return Reply(
+        ask.say(
+            "{name}, account {account}, role {role}.",
+            name=message.user_name or ask.person.name or "?",
+            account=f"`{message.user}`",
+            role=ask.say(ask.person.role),
+        )
+    )

@@ -1,0 +1,205 @@
+"""One inbound message in, replies out, in one transaction. The error boundary of the program is here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rapidfuzz import process
+
+from handlers.access import Access, Admitted, may, shown
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.chat import Chat
+from handlers.languages import Say
+from handlers.notices import Notices
+from handlers.parsing import Typed, merge, parse_command
+from handlers.presses import Presses
+from handlers.ratelimit import RateLimit
+from routing.errors import Refused, StorageFault
+from routing.ports import InboxEntry, Ledger, LiveReply, Pairing, TurnRecord
+from routing.tracing import turn_id
+from routing.turn import Stop
+from routing.types import Button, InboundMessage, OutboundMessage, Person
+
+MOST_ATTEMPTS = 3
+"""A message whose turn never came to its end in this many starts is answered with that."""
+STORAGE_RETRY_SECONDS = 5.0
+NOTHING = Reply("")
+
+log = logging.getLogger("handlers")
+
+CommandTable = Mapping[str, tuple[CommandSpec, Handler]]
+
+
+class Dispatcher:
+    """Admits, limits, and hands a message to its command or to the chat."""
+
+    def __init__(
+        self,
+        access: Access,
+        limit: RateLimit,
+        presses: Presses,
+        commands: CommandTable,
+        chat: Chat,
+        notices: Notices,
+        ledger: Ledger,
+    ) -> None:
+        self._access = access
+        self._limit = limit
+        self._presses = presses
+        self._commands = commands
+        self._chat = chat
+        self._notices = notices
+        self._ledger = ledger
+
+    async def begins_turn(self, message: InboundMessage) -> bool:
+        """Whether it takes its place behind the running turn; everything else is answered at once."""
+        if message.kind in ("edited", "unsupported"):
+            return False
+        text = message.text
+        if message.kind == "press":
+            try:
+                text = await self._presses.command(message)
+            except Refused:
+                return False
+        typed = parse_command(text, message.bot_name)
+        if typed is None:
+            return message.kind == "message"
+        found = self._commands.get(typed.name)
+        return found is not None and found[0].queued and not typed.elsewhere
+
+    async def handle(self, entries: Sequence[InboxEntry], live: LiveReply, stop: Stop) -> None:
+        """Answer messages that belong together, and keep what came of it in one transaction."""
+        message = merge([entry.message for entry in entries])
+        turn_id.set(secrets.token_hex(4))
+        try:
+            reply = await self._reply(message, entries[0].attempts, live, stop)
+        except Refused as refusal:
+            reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
+        except Exception:
+            log.exception("A message could not be handled")
+            words = "⚠️ Something went wrong on my side (turn {turn}). The log has the details; please send it again."
+            reply = Reply(_speak(None, message)(words, turn=turn_id.get()))
+        unfinished = await live.close()
+        replies = [_outbound(message, reply, unfinished)] if reply.text else []
+        await self._finish([entry.id for entry in entries], replies, reply.record)
+
+    async def dismiss(self, entry: InboxEntry) -> None:
+        """A message that needs no reply of its own."""
+        await self._finish([entry.id], [], None)
+
+    async def _finish(
+        self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None
+    ) -> None:
+        """However long the disk is full: what a model has answered is not thrown away."""
+        while True:
+            try:
+                await self._ledger.finish(inbox_ids, replies, record)
+                return
+            except StorageFault as fault:
+                log.error("%s An answer waits to be kept.", fault)
+                await asyncio.sleep(STORAGE_RETRY_SECONDS)
+
+    async def _reply(self, message: InboundMessage, attempts: int, live: LiveReply, stop: Stop) -> Reply:
+        typed = None if message.kind == "press" else parse_command(message.text, message.bot_name)
+        if typed is not None and typed.elsewhere:
+            return NOTHING
+        person = await self._admit(message)
+        if person is None:
+            return NOTHING
+        if isinstance(person, Reply):
+            return person
+        if not attempts and person.role != "owner" and not self._limit.take(message.user):
+            return NOTHING
+        ask = Ask(turn_id.get(), message, person, _speak(person, message), live, stop)
+        try:
+            reply = await self._answer(ask, typed, attempts)
+            return replace(reply, owner=person.id)
+        except Refused as refusal:
+            words = ask.say(refusal.template, **refusal.values)
+            if message.kind == "press":
+                await live.acknowledge(words)
+                return NOTHING
+            return Reply(words)
+
+    async def _answer(self, ask: Ask, typed: Typed | None, attempts: int) -> Reply:
+        message = ask.message
+        if message.kind == "press":
+            command = await self._presses.command(message, ask.person.id)
+            await ask.live.acknowledge()
+            typed = parse_command(command, message.bot_name)
+        if message.kind == "edited":
+            return Reply(ask.say("I saw your edit, but my answer stands. To have it answered anew, send it again."))
+        if message.kind == "unsupported":
+            words = "I can't read {thing}. I understand text, pictures, text documents and voice messages."
+            return Reply(ask.say(words, thing=ask.say(message.text)))
+        if attempts >= MOST_ATTEMPTS:
+            words = "⚠️ I was interrupted {times} times while answering this and give up on it. /retry asks again."
+            return Reply(ask.say(words, times=attempts))
+        if typed is None:
+            return await self._chat.answer(ask)
+        return await self._command(ask, typed)
+
+    async def _command(self, ask: Ask, typed: Typed) -> Reply:
+        found = self._commands.get(typed.name)
+        if found is None:
+            nearest = process.extractOne(typed.name, self._commands.keys(), score_cutoff=60)
+            if nearest is None:
+                raise Refused("There is no command /{name}. /help lists them all.", name=typed.name)
+            raise Refused(
+                "There is no command /{name}. Did you mean /{nearest}? /help lists them all.",
+                name=typed.name,
+                nearest=nearest[0],
+            )
+        spec, handler = found
+        if not may(ask.person, spec.role):
+            raise Refused(
+                "/{name} is for the role {role} and above; yours is {mine}.",
+                name=spec.name,
+                role=spec.role,
+                mine=ask.person.role,
+            )
+        log.info("[Command] /%s", spec.name)
+        return await handler(replace(ask, arguments=typed.arguments, rest=typed.rest))
+
+    async def _admit(self, message: InboundMessage) -> Person | Reply | None:
+        verdict = await self._access.decide(message)
+        if isinstance(verdict, Admitted):
+            if verdict.arrived:
+                words = "👑 You are the owner now. Write anything to begin; /help lists the commands."
+                return Reply(_speak(verdict.person, message)(words))
+            return verdict.person
+        if verdict.stranger is not None:
+            await self._announce(verdict.stranger)
+        if verdict.refusal is None or not self._limit.take(message.user):
+            return None
+        return Reply(_speak(None, message)(verdict.refusal.template, **verdict.refusal.values))
+
+    async def _announce(self, stranger: Pairing) -> None:
+        await self._notices.tell_owners(
+            "🔔 {name} ({user}) asks to use me. Their code is `{code}`.",
+            (Button("✅ Let them in", f"/access pair {shown(stranger.code)}"),),
+            name=stranger.name or "?",
+            user=stranger.user,
+            code=shown(stranger.code),
+        )
+
+
+def _speak(person: Person | None, message: InboundMessage) -> Say:
+    return Say((person.language if person else "") or message.language)
+
+
+def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:
+    """A reply to where the message came from; a menu is redrawn in place, a turn goes on in its own message."""
+    redrawn = message.press.message_id if message.press and reply.record is None else ""
+    return OutboundMessage(
+        chat=message.chat,
+        text=reply.text,
+        reply_to="" if message.press else message.message_id,
+        edits=redrawn or unfinished,
+        owner=reply.owner,
+        buttons=reply.buttons,
+    )

@@ -1,0 +1,56 @@
+"""A message's text as a command, and several messages as one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from routing.types import InboundMessage
+
+_COMMAND = re.compile(r"\s*/(\w+)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
+STOP_WORDS = frozenset({"stop", "stopp", "halt"})
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command as typed: its name in lower case, the words behind it, all of them as written. `elsewhere`: it is
+    meant for another bot."""
+
+    name: str
+    arguments: tuple[str, ...]
+    rest: str
+    elsewhere: bool = False
+
+
+def parse_command(text: str, bot_name: str) -> Typed | None:
+    """`  /Tier@ThisBot smart ` → the command `tier`; None when the text is no command."""
+    found = _COMMAND.fullmatch(text)
+    if found is None:
+        return None
+    name, bot, rest = found.group(1), found.group(2), (found.group(3) or "").strip()
+    elsewhere = bot is not None and bot.lower() != bot_name.lower()
+    return Typed(name.lower(), _words(rest), rest, elsewhere)
+
+
+def _words(rest: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(rest))
+    except ValueError:  # an apostrophe, not a quotation
+        return tuple(rest.split())
+
+
+def is_stop(text: str) -> bool:
+    """A plain "stop", which ends a running turn as /stop does."""
+    return text.strip().rstrip("!.").lower() in STOP_WORDS
+
+
+def merge(messages: Sequence[InboundMessage]) -> InboundMessage:
+    """The pictures of an album, or the parts of a long text that the platform cut, as one message."""
+    first = messages[0]
+    if len(messages) == 1:
+        return first
+    text = "\n".join(message.text for message in messages if message.text)
+    attachments = tuple(each for message in messages for each in message.attachments)
+    return replace(first, text=text, attachments=attachments)

@@ -1,0 +1,43 @@
+"""Pressed buttons: a short token on the platform, the command and its owner with us, in the outbox."""
+
+from __future__ import annotations
+
+import re
+
+from routing.errors import Refused
+from routing.ports import Clock, OutboxStore
+from routing.types import Button, InboundMessage
+
+VALID_SECONDS = 7 * 24 * 3600.0
+_TOKEN = re.compile(r"t:(\d{1,18}):(\d{1,3})\.(\d{1,3})")
+
+
+def token(outbox_id: int, row: int, column: int) -> str:
+    """What a platform carries for a button: at most 32 bytes."""
+    return f"t:{outbox_id}:{row}.{column}"
+
+
+class Presses:
+    """Finds what a press means."""
+
+    def __init__(self, outbox: OutboxStore, clock: Clock) -> None:
+        self._outbox = outbox
+        self._clock = clock
+
+    async def command(self, message: InboundMessage, person_id: int | None = None) -> str:
+        """The command behind a button. Raises Refused when it is old, unknown, elsewhere, or not `person_id`'s."""
+        found = _TOKEN.fullmatch(message.text)
+        entry = await self._outbox.get(int(found.group(1))) if found else None
+        if found is None or entry is None or entry.message.chat.chat_id != message.chat.chat_id:
+            raise Refused("This button is no longer valid.")
+        if self._clock() - entry.created_at > VALID_SECONDS:
+            raise Refused("This button has expired. Ask for the menu again.")
+        if person_id is not None and entry.message.owner not in (0, person_id):
+            raise Refused("This button is for somebody else.")
+        return _button(entry.message.buttons, int(found.group(2)), int(found.group(3))).command
+
+
+def _button(rows: tuple[tuple[Button, ...], ...], row: int, column: int) -> Button:
+    if row >= len(rows) or column >= len(rows[row]):
+        raise Refused("This button is no longer valid.")
+    return rows[row][column]

@@ -1,0 +1,85 @@
+"""So many messages a person: moving windows on the injected clock."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+
+from routing.errors import ConfigError, Refused
+from routing.ports import Clock
+from routing.types import UserKey
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+_LIMIT = re.compile(r"\s*(\d+)\s*/\s*(second|minute|hour|day)s?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most `count` messages in `seconds`."""
+
+    count: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Seen:
+    """When one person wrote, newest last, and whether they know that it was too much."""
+
+    at: deque[float] = field(default_factory=deque)
+    told: bool = False
+
+
+def parse_limits(text: str) -> tuple[Window, ...]:
+    """`20/minute,100/hour`, or `off` for none. ConfigError for anything else."""
+    if text.strip().lower() == "off":
+        return ()
+    windows = []
+    for part in text.split(","):
+        found = _LIMIT.fullmatch(part.lower())
+        if found is None or int(found.group(1)) == 0:
+            raise ConfigError(f"USER_RATE_LIMIT must look like 20/minute,100/hour or off, not {text!r}.")
+        windows.append(Window(int(found.group(1)), _SECONDS[found.group(2)]))
+    return tuple(windows)
+
+
+class RateLimit:
+    """Counts what each person writes. Whoever is over a limit is told once when to come back."""
+
+    def __init__(self, windows: tuple[Window, ...], clock: Clock) -> None:
+        self._windows = windows
+        self._longest = max((window.seconds for window in windows), default=0.0)
+
+        self._clock = clock
+        self._seen: dict[UserKey, _Seen] = {}
+
+    def take(self, user: UserKey) -> bool:
+        """Count one message. True: go on. False: over the limit, and told already. Raises Refused to tell."""
+        if not self._windows:
+            return True
+        now = self._clock()
+        seen = self._seen.setdefault(user, _Seen())
+        while seen.at and seen.at[0] <= now - self._longest:
+            seen.at.popleft()
+        wait = max(_wait(seen.at, window, now) for window in self._windows)
+        if wait <= 0:
+            seen.told = False
+            seen.at.append(now)
+            return True
+        if seen.told:
+            return False
+        seen.told = True
+        raise _too_many(wait)
+
+
+def _wait(at: deque[float], window: Window, now: float) -> float:
+    """Seconds until one more message fits the window."""
+    if len(at) < window.count:
+        return 0.0
+    return at[-window.count] + window.seconds - now
+
+
+def _too_many(wait: float) -> Refused:
+    if wait < 120:
+        return Refused("That was a lot at once. I answer again in {seconds} seconds.", seconds=max(1, round(wait)))
+    return Refused("That was a lot at once. I answer again in {minutes} minutes.", minutes=round(wait / 60))

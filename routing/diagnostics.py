@@ -1,0 +1,61 @@
+"""What /status renders of the process: facts gathered where they are known, said elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Link(Protocol):
+    """How a platform is doing; times are Unix seconds, 0 for never."""
+
+    up_since: float
+    last_update: float
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The process at one moment. `failures` are (model, reason, at), newest first."""
+
+    version: str
+    started_at: float
+    memory_bytes: int
+    revision: str
+    database_bytes: int
+    running: int
+    queued: int
+    pending: int
+    dead: int
+    links: tuple[tuple[str, Link], ...]
+    failures: tuple[tuple[str, str, float], ...]
+
+
+class Health(Protocol):
+    """Whoever can gather the facts."""
+
+    async def facts(self) -> Facts: ...
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The nearest-rank percentile; 0 when there are no values."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+
+
+class Failures:
+    """The last failure of each model."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[str, float]] = {}
+
+    def note(self, model: str, reason: str, at: float) -> None:
+        """A model failed."""
+        self._last.pop(model, None)
+        self._last[model] = (reason, at)
+
+    def recent(self) -> tuple[tuple[str, str, float], ...]:
+        """(model, reason, at), newest first."""
+        return tuple((model, *self._last[model]) for model in reversed(self._last))

@@ -1,0 +1,5 @@
+"""Which turn a log line belongs to."""
+
+from contextvars import ContextVar
+
+turn_id: ContextVar[str] = ContextVar("turn_id", default="-")

@@ -1,0 +1,132 @@
+"""LiteLLM and OpenAI's own library take the loopback provider's answers, streamed and whole."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import openai
+import pytest
+
+from tests.servers.model import ModelServer
+
+WIRES = ("openai/gpt-4o-mini", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash")
+TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}]
+
+
+@pytest.fixture(scope="module")
+def litellm() -> Any:
+    """The library, kept from fetching its price map and from reading an `.env`."""
+    os.environ.update(LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_OFFLINE_MODE="true", LITELLM_MODE="PRODUCTION")
+    return importlib.import_module("litellm")
+
+
+@dataclass
+class Heard:
+    """What a client of the library ends up with."""
+
+    text: str = ""
+    thinking: str = ""
+    arguments: dict[int, str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    finish: str | None = None
+    usage: Any = None
+
+    def take(self, choice: Any, said: Any) -> None:
+        self.text += said.content or ""
+        self.thinking += getattr(said, "reasoning_content", None) or ""
+        self.finish = choice.finish_reason or self.finish
+        for index, call in enumerate(said.tool_calls or ()):
+            place = getattr(call, "index", index)
+            self.arguments[place] = self.arguments.get(place, "") + (call.function.arguments or "")
+            self.names += [call.function.name] if call.function.name else []
+
+
+async def hear(litellm: Any, ms: ModelServer, model: str, *, stream: bool, **more: Any) -> Heard:
+    """One call through LiteLLM. `_skip_mcp_handler` keeps a call with tools from importing mcp."""
+    vendor = model.partition("/")[0]
+    base = {"openai": ms.openai_base, "anthropic": ms.root, "gemini": ms.gemini_base}[vendor]
+    options = {"stream_options": {"include_usage": True}} if stream else {}
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    answer = await litellm.acompletion(
+        model=model, api_base=base, api_key="sk-test", messages=messages, stream=stream,
+        num_retries=0, max_retries=0, timeout=30, _skip_mcp_handler=True, **options, **more,
+    )  # fmt: skip
+    heard = Heard()
+    if not stream:
+        heard.take(answer.choices[0], answer.choices[0].message)
+        heard.usage = answer.usage
+        return heard
+    async for chunk in answer:
+        heard.usage = getattr(chunk, "usage", None) or heard.usage
+        if chunk.choices:
+            heard.take(chunk.choices[0], chunk.choices[0].delta)
+    return heard
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("model", WIRES)
+async def test_text_tools_thinking_length_and_usage(litellm: Any, model: str, stream: bool) -> None:
+    async with ModelServer() as ms:
+        ms.reply("Grüße from the model", usage=(100, 20, 60, 0))
+        ms.call_tools([("weather", {"city": "Kyiv"}), ("weather", {})], text="Looking.")
+        ms.reasoning("Let me see", then="42")
+        ms.length_cut("cut sh")
+        plain = await hear(litellm, ms, model, stream=stream)
+        assert (plain.text, plain.finish) == ("Grüße from the model", "stop")
+        assert (plain.usage.prompt_tokens, plain.usage.completion_tokens) == (100, 20)
+        assert plain.usage.prompt_tokens_details.cached_tokens == 60
+        tools = await hear(litellm, ms, model, stream=stream, tools=TOOLS)
+        assert (tools.text, tools.finish, tools.names) == ("Looking.", "tool_calls", ["weather"] * 2)
+        assert [tools.arguments[place].replace(" ", "") for place in (0, 1)] == ['{"city":"Kyiv"}', "{}"]
+        thought = await hear(litellm, ms, model, stream=stream)
+        assert (thought.thinking, thought.text) == ("Let me see", "42")
+        cut = await hear(litellm, ms, model, stream=stream)
+        assert (cut.text, cut.finish) == ("cut sh", "length")
+        assert [call.outcome for call in ms.calls] == ["completed"] * 4
+        assert {call.reading.system_text for call in ms.calls} == {"Be brief."}
+        assert {call.key for call in ms.calls} == {"sk-test"} and ms.calls[1].reading.tool_names == ("weather",)
+
+
+@pytest.mark.parametrize("model", WIRES)
+async def test_failures_become_the_library_s_exceptions(litellm: Any, model: str) -> None:
+    kinds = {400: "ContextWindowExceededError", 401: "AuthenticationError", 429: "RateLimitError"}
+    async with ModelServer() as ms:
+        for status, kind in kinds.items():
+            ms.fail(status, code="context_length_exceeded" if status == 400 else None, retry_after=7)
+            with pytest.raises(getattr(litellm, kind)) as caught:
+                await hear(litellm, ms, model, stream=False)
+            assert caught.value.litellm_response_headers["retry-after"] == "7"
+
+
+@pytest.mark.parametrize("model", WIRES)
+async def test_an_abrupt_end_raises_in_the_stream(litellm: Any, model: str) -> None:
+    async with ModelServer() as ms:
+        ms.truncate(abrupt=True)
+        with pytest.raises(litellm.exceptions.MidStreamFallbackError, match="not completed"):
+            await hear(litellm, ms, model, stream=True)
+        ms.truncate()
+        assert (await hear(litellm, ms, model, stream=True)).finish == "stop", "the library's own invention"
+        assert [call.outcome for call in ms.calls] == ["faulted"] * 2
+
+
+async def test_openai_s_library_takes_the_responses_wire() -> None:
+    async with ModelServer() as ms, openai.AsyncOpenAI(api_key="sk-test", base_url=ms.openai_base) as client:
+        ms.reasoning("Let me see", then="42", times=2, usage=(10, 5, 3, 1))
+        ms.call_tools([("weather", {"city": "Kyiv"})])
+        ms.length_cut("cut sh")
+        asked: Any = {"model": "gpt-5.2-codex", "input": "hi", "reasoning": {"effort": "xhigh"}}
+        whole = await client.responses.create(**asked)
+        assert whole.output_text == "42" and whole.usage.output_tokens_details.reasoning_tokens == 1
+        events = [event async for event in await client.responses.create(**asked, stream=True)]
+        deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+        assert "".join(deltas) == "42"
+        assert [event.sequence_number for event in events] == list(range(len(events)))
+        assert events[-1].type == "response.completed" and events[-1].response.output_text == "42"
+        called = [event async for event in await client.responses.create(**asked, stream=True)][-1].response
+        assert called.output[0].arguments == '{"city": "Kyiv"}'
+        cut = await client.responses.create(**asked)
+        assert cut.status == "incomplete" and cut.incomplete_details.reason == "max_output_tokens"
+        assert ms.last.reading.effort == "xhigh"
