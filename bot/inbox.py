@@ -27,6 +27,26 @@ STORAGE_RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 log = logging.getLogger("bot.inbox")
 
 
+class Silences:
+    """Messages that get no reply, for whoever would wait for one in vain."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, asyncio.Event] = {}
+
+    async def wait(self, message: InboundMessage) -> None:
+        """Return only when it is certain that no reply comes."""
+        event = self._waiting.setdefault(message.update_id, asyncio.Event())
+        try:
+            await event.wait()
+        finally:
+            self._waiting.pop(message.update_id, None)
+
+    def note(self, message: InboundMessage) -> None:
+        """No reply comes to this message."""
+        if message.update_id in self._waiting:
+            self._waiting[message.update_id].set()
+
+
 class Inbox:
     """One lane a chat for turns; commands, presses and "stop" go past it."""
 
@@ -38,7 +58,9 @@ class Inbox:
         outbox: OutboxSender,
         platforms: Mapping[str, Platform],
         running: RunningTurns,
+        silences: Silences,
     ) -> None:
+        self._silences = silences
         self._store = store
         self._chats = chats
         self._dispatcher = dispatcher
@@ -147,10 +169,13 @@ class Inbox:
             lambda message_id: self._store.placeholder(first.id, message_id),
         )
         try:
-            await self._dispatcher.handle(entries, live, stop)
+            replied = await self._dispatcher.handle(entries, live, stop)
         finally:
             await live.close()
-        await self._outbox.wake()
+        if replied:
+            await self._outbox.wake()
+        else:
+            self._silences.note(first.message)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

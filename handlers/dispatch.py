@@ -71,8 +71,8 @@ class Dispatcher:
         found = self._commands.get(typed.name)
         return found is not None and found[0].queued and not typed.elsewhere
 
-    async def handle(self, entries: Sequence[InboxEntry], live: LiveReply, stop: Stop) -> None:
-        """Answer messages that belong together, and keep what came of it in one transaction."""
+    async def handle(self, entries: Sequence[InboxEntry], live: LiveReply, stop: Stop) -> bool:
+        """Answer messages that belong together, and keep what came of it in one transaction; whether a reply comes."""
         message = merge([entry.message for entry in entries])
         turn_id.set(secrets.token_hex(4))
         try:
@@ -86,6 +86,7 @@ class Dispatcher:
         unfinished = await live.close()
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
         await self._finish([entry.id for entry in entries], replies, reply.record)
+        return bool(replies)
 
     async def dismiss(self, entry: InboxEntry) -> None:
         """A message that needs no reply of its own."""

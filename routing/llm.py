@@ -3,26 +3,183 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import importlib
 import logging
 import os
-import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, nullcontext
-from decimal import Decimal
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
-from routing.errors import KeyRejected, ModelError
+from routing import chunks
+from routing.catalog import Catalog
+from routing.errors import KeyRejected
+from routing.failures import explain
 from routing.local.runtime import LocalRuntime
-from routing.models import LOCAL_PROVIDER, provider_of
+from routing.models import LOCAL_PROVIDER
+from routing.prices import cost
 from routing.types import (
     ChatMessage,
-    Finish,
     ModelRequest,
     ProviderProfile,
     StreamEnd,
     StreamEvent,
-    TextDelta,
-    ThinkingDelta,
     Usage,
 )
+
+_OFFLINE = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_OFFLINE_MODE": "true",
+    "LITELLM_MODE": "PRODUCTION",
+    "DISABLE_AIOHTTP_TRANSPORT": "True",
+}
+"""Set before the import: no price map or .env is fetched, and no cached session leaks on eviction."""
+
+_QUIET = {"suppress_debug_info": True, "turn_off_message_logging": True, "telemetry": False}
+_NO_KEY = "none"
+"""An endpoint of one's own may need no key; without one LiteLLM would send that of the environment to it."""
+
+log = logging.getLogger("routing.llm")
+
+
+class LiteLlm:
+    """`routing.ports.Llm`. The library is imported in a thread, after the platforms have answered; whoever comes
+    before that waits. Keys go along with each call and never into the environment."""
+
+    def __init__(self, local: LocalRuntime, catalog: Catalog) -> None:
+        self._local = local
+        self._catalog = catalog
+        self._loading: asyncio.Task[ModuleType] | None = None
+
+    def load(self) -> asyncio.Task[ModuleType]:
+        """Begin the import (about 2 s), once."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(_import, self._catalog))
+        return self._loading
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        """One completion, piece by piece."""
+        litellm = await asyncio.shield(self.load())
+        if request.profile.name == LOCAL_PROVIDER:
+            model = request.model.partition("/")[2]
+            address = await self._local.address(model)
+            name, key = f"openai/{address.model_name}", address.api_key
+            where: dict[str, Any] = {"model": name, "api_base": address.base_url, "api_key": key}
+            busy: AbstractContextManager[None] = self._local.in_use()
+        else:
+            where, busy = _where(request.model, request.profile), nullcontext()
+        with busy:
+            async for event in _events(litellm, request, where):
+                yield event
+
+    async def knows(self, model: str) -> bool:
+        """Whether the bundled map of models has it, with its provider or without."""
+        litellm = await asyncio.shield(self.load())
+        provider, _, name = model.partition("/")
+        entry = litellm.model_cost.get(model) or litellm.model_cost.get(name)
+        return entry is not None and provider in (entry.get("litellm_provider"), model.partition("/")[0])
+
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
+        """The words of a voice message."""
+        litellm = await asyncio.shield(self.load())
+        try:
+            heard = await litellm.atranscription(
+                file=(name, audio), timeout=profile.timeout_seconds, max_retries=0, **_where(model, profile)
+            )
+        except Exception as error:  # as above
+            raise explain(error, model, profile) from error
+        return str(heard.text)
+
+
+async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> AsyncIterator[StreamEvent]:
+    try:
+        stream = await litellm.acompletion(**where, **_parameters(request))
+        reader = chunks.reader(stream)
+        try:
+            async for event in reader:
+                yield event
+        finally:
+            await stream.aclose()
+    except Exception as error:  # the library raises whatever its providers' clients raise
+        raise explain(error, request.model, request.profile) from error
+    yield StreamEnd(reader.finish, _usage(litellm, request, reader.usage) if reader.usage else None)
+
+
+def _parameters(request: ModelRequest) -> dict[str, Any]:
+    parameters: dict[str, Any] = {
+        "messages": [_message(message) for message in request.messages],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "num_retries": 0,
+        "max_retries": 0,
+        "timeout": request.profile.timeout_seconds,
+        "drop_params": True,
+    }
+    if request.temperature is not None:
+        parameters["temperature"] = request.temperature
+    if request.reasoning is not None:
+        parameters["reasoning_effort"] = request.reasoning
+        if request.profile.base_url and request.profile.api_type == "openai":
+            parameters["allowed_openai_params"] = ["reasoning_effort"]  # for names that the library does not know
+    return parameters
+
+
+def _message(message: ChatMessage) -> dict[str, Any]:
+    if not message.pictures:
+        return {"role": message.role, "content": message.text}
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text else []
+    for picture in message.pictures:
+        data = base64.b64encode(picture.data).decode("ascii")
+        parts.append({"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{data}"}})
+    return {"role": message.role, "content": parts}
+
+
+def _where(model: str, profile: ProviderProfile) -> dict[str, Any]:
+    """The library's name of the model, its key, and its address if it is not the provider's own."""
+    provider, _, name = model.partition("/")
+    where: dict[str, Any] = {"model": f"{profile.api_type or provider}/{name}"}
+    if profile.api_key is None and profile.base_url is None:
+        raise KeyRejected(model, f"no key: set {profile.variable} (or llm.providers.{profile.name}.apiKey)")
+    where["api_key"] = profile.api_key or _NO_KEY
+    if profile.base_url is not None:
+        where["api_base"] = _with_path(profile.base_url, profile.api_type)
+        where["_skip_responses_api_bridge"] = True  # another address speaks /chat/completions, not /responses
+    return where
+
+
+def _with_path(base_url: str, api_type: str | None) -> str:
+    """An address without a path gets the protocol's usual one."""
+    usual = {"openai": "/v1", "gemini": "/v1beta"}.get(api_type or "", "")
+    bare = base_url.rstrip("/")
+    return bare if urlsplit(bare).path else bare + usual
+
+
+def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
+    prompt = getattr(counted, "prompt_tokens_details", None)
+    answer = getattr(counted, "completion_tokens_details", None)
+    return Usage(
+        input_tokens=counted.prompt_tokens or 0,
+        output_tokens=counted.completion_tokens or 0,
+        cached_tokens=(prompt and prompt.cached_tokens) or 0,
+        reasoning_tokens=(answer and answer.reasoning_tokens) or 0,
+        cost=cost(litellm, request.model, request.profile, counted),
+    )
+
+
+def _import(catalog: Catalog) -> ModuleType:
+    os.environ.update(_OFFLINE)
+    litellm = importlib.import_module("litellm")
+    for name, value in _QUIET.items():
+        setattr(litellm, name, value)
+    _teach_levels(litellm, catalog)
+    return litellm
+
+
+def _teach_levels(litellm: ModuleType, catalog: Catalog) -> None:
+    """The library drops xhigh for models whose entry does not say that they take it; our catalogue says so."""
+    for card in catalog.models():
+        entry = litellm.model_cost.get(card.id)
+        if entry is not None and "xhigh" in card.levels and not entry.get("supports_xhigh_reasoning_effort"):
+            litellm.register_model({card.id: {**entry, "supports_xhigh_reasoning_effort": True}})

@@ -1,10 +1,8 @@
-"""The loopback model provider keeps its promises: scripts, faults, gates, journal, outage, control."""
+"""The loopback model provider keeps its promises: answers on every wire, scripts, journal, control."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,10 +12,9 @@ import httpx
 import pytest
 
 from tests.servers.model import ModelServer
+from tests.servers.model.asking import KEY, WIRES, ask, events, finish, said, streamed
 
 ROOT = Path(__file__).resolve().parents[2]
-WIRES = ("chat", "responses", "messages", "generate")
-KEY = "sk-test"
 
 
 @pytest.fixture
@@ -30,74 +27,6 @@ async def ms() -> AsyncIterator[ModelServer]:
 async def client() -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
         yield http
-
-
-def ask(ms: ModelServer, wire: str, text: str = "hi", *, stream: bool = True, **more: Any) -> dict[str, Any]:
-    """The arguments of an httpx request that says `text` over that wire."""
-    turn = {"role": "user", "content": text}
-    bearer = {"authorization": f"Bearer {KEY}"}
-    if wire == "chat":
-        options = {"stream_options": {"include_usage": True}} if stream else {}
-        body = {"model": "gpt-4o-mini", "messages": [turn], "stream": stream, **options, **more}
-        return {"method": "POST", "url": f"{ms.openai_base}/chat/completions", "json": body, "headers": bearer}
-    if wire == "responses":
-        body = {"model": "gpt-5.2-codex", "input": [turn], "stream": stream, **more}
-        body["input"] = [{"role": "user", "content": [{"type": "input_text", "text": text}]}]
-        return {"method": "POST", "url": f"{ms.openai_base}/responses", "json": body, "headers": bearer}
-    if wire == "messages":
-        headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
-        body = {"model": "claude-haiku-4-5", "messages": [turn], "max_tokens": 500, "stream": stream, **more}
-        return {"method": "POST", "url": f"{ms.root}/v1/messages", "json": body, "headers": headers}
-    verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
-    body = {"contents": [{"role": "user", "parts": [{"text": text}]}], **more}
-    url = f"{ms.gemini_base}/models/gemini-2.5-flash:{verb}"
-    return {"method": "POST", "url": url, "json": body, "headers": {"x-goog-api-key": KEY}}
-
-
-def events(text: str) -> list[dict[str, Any]]:
-    """The JSON of every server-sent event, without OpenAI's end mark."""
-    found = re.findall(r"^data: (.*)$", text, re.MULTILINE)
-    return [json.loads(each) for each in found if each != "[DONE]"]
-
-
-def said(wire: str, answer: dict[str, Any]) -> str:
-    """The text in a whole answer."""
-    if wire == "chat":
-        return str(answer["choices"][0]["message"]["content"] or "")
-    if wire == "responses":
-        messages = [item for item in answer["output"] if item["type"] == "message"]
-        return "".join(part["text"] for item in messages for part in item["content"])
-    if wire == "messages":
-        return "".join(block.get("text", "") for block in answer["content"])
-    parts = answer["candidates"][0]["content"].get("parts", [])
-    return "".join(part.get("text", "") for part in parts if not part.get("thought"))
-
-
-def streamed(wire: str, chunks: list[dict[str, Any]]) -> str:
-    """The text in a stream's events."""
-    if wire == "chat":
-        deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
-        return "".join(delta.get("content") or "" for delta in deltas)
-    if wire == "responses":
-        return "".join(each["delta"] for each in chunks if each["type"] == "response.output_text.delta")
-    if wire == "messages":
-        return "".join(each.get("delta", {}).get("text", "") for each in chunks)
-    return "".join(said(wire, each) for each in chunks)
-
-
-def finish(wire: str, answer: dict[str, Any]) -> str | None:
-    """The finish reason of a whole answer, or of the event that carries it."""
-    found: str | None
-    if wire == "chat":
-        found = answer["choices"][0]["finish_reason"] if answer["choices"] else None
-    elif wire == "responses":
-        answer = answer.get("response", answer)
-        found = (answer.get("incomplete_details") or {}).get("reason") or answer.get("status")
-    elif wire == "messages":
-        found = answer.get("delta", answer).get("stop_reason")
-    else:
-        found = answer["candidates"][0].get("finishReason")
-    return found
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -195,90 +124,6 @@ async def test_usage_as_told_estimated_and_absent(ms: ModelServer, client: httpx
     assert all("usage" not in chunk for chunk in events(plain.text))
 
 
-@pytest.mark.parametrize("wire", WIRES)
-async def test_failures_in_the_provider_s_form(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
-    ms.fail(429, retry_after=3)
-    ms.fail(400, code="context_length_exceeded")
-    limited, long = [await client.request(**ask(ms, wire)) for _ in range(2)]
-    assert limited.status_code == 429 and limited.headers["retry-after"] == "3"
-    kinds = {"messages": ("type", "rate_limit_error"), "generate": ("status", "RESOURCE_EXHAUSTED")}
-    field, value = kinds.get(wire, ("code", "rate_limit_exceeded"))
-    assert limited.json()["error"][field] == value
-    assert long.status_code == 400 and "maximum context length" in long.json()["error"]["message"]
-    assert [call.outcome for call in ms.calls] == ["faulted", "faulted"]
-
-
-@pytest.mark.parametrize("wire", WIRES)
-async def test_a_truncated_stream_ends_without_a_finish_reason(
-    ms: ModelServer, client: httpx.AsyncClient, wire: str
-) -> None:
-    ms.truncate(after_chunks=2, text="abcdefgh")
-    got = await client.request(**ask(ms, wire))
-    chunks = events(got.text)
-    assert streamed(wire, chunks) == "ab" and "[DONE]" not in got.text
-    assert not any(finish(wire, each) not in (None, "in_progress") for each in chunks)
-    ms.truncate(abrupt=True)
-    with pytest.raises(httpx.RemoteProtocolError):
-        await client.request(**ask(ms, wire))
-    ms.truncate()
-    with pytest.raises(httpx.RemoteProtocolError):
-        await client.request(**ask(ms, wire, stream=False))
-    assert [(call.outcome, call.status) for call in ms.calls] == [("faulted", 200)] * 3
-
-
-@pytest.mark.parametrize("wire", WIRES)
-async def test_reset_garbage_and_a_broken_stream(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
-    ms.reset()
-    with pytest.raises(httpx.ReadError):
-        await client.request(**ask(ms, wire))
-    ms.garbage()
-    with pytest.raises(json.JSONDecodeError):
-        events((await client.request(**ask(ms, wire))).text)
-    ms.break_stream(529, after_chunks=1, text="abcdefgh")
-    chunks = events((await client.request(**ask(ms, wire))).text)
-    assert "verloaded" in json.dumps(chunks[-1]) and streamed(wire, chunks[:-1]) == "a"
-    ms.garbage()
-    with pytest.raises(json.JSONDecodeError):
-        (await client.request(**ask(ms, wire, stream=False))).json()
-
-
-async def test_a_gate_before_the_headers(ms: ModelServer, client: httpx.AsyncClient) -> None:
-    gate = ms.gate()
-    answer = asyncio.create_task(client.request(**ask(ms, "chat", "wait", stream=False)))
-    request = await gate.reached()
-    assert request is ms.last and request.outcome == "pending" and not answer.done()
-    gate.open()
-    assert said("chat", (await answer).json()) == "You said: wait"
-    assert await request.finished() == "completed"
-
-
-@pytest.mark.parametrize("wire", WIRES)
-async def test_a_gate_in_mid_stream(ms: ModelServer, client: httpx.AsyncClient, wire: str) -> None:
-    gate = ms.reply("abcde", chunks=5, gate_after=2)
-    async with client.stream(**ask(ms, wire)) as answer:
-        lines = answer.aiter_lines()
-        request = await gate.reached()
-        before: list[dict[str, Any]] = []
-        while streamed(wire, before) != "ab":
-            before += events(await anext(lines))
-        assert request.chunks_sent == 2
-        gate.open()
-        rest = [each async for line in lines for each in events(line)]
-    assert streamed(wire, before + rest) == "abcde"
-
-
-async def test_a_client_that_leaves_is_seen(ms: ModelServer, client: httpx.AsyncClient) -> None:
-    gates = [ms.reply("abc", gate_after=1), ms.hang(600), ms.gate()]
-    for number, _ in enumerate(gates):
-        answer = asyncio.create_task(client.request(**ask(ms, "chat")))
-        call = (await ms.wait_requests(number + 1))[-1]
-        if number == 0:
-            await gates[0].reached()
-        answer.cancel()
-        assert await call.finished() == "cut"
-    assert not ms.pending
-
-
 async def test_scripts_are_first_in_first_out_and_wait_for_their_request(
     ms: ModelServer, client: httpx.AsyncClient
 ) -> None:
@@ -294,20 +139,6 @@ async def test_scripts_are_first_in_first_out_and_wait_for_their_request(
     answer = await client.request(**ask(ms, "generate", stream=False))
     assert said("generate", answer.json()) == "gemini-2.5-flash here"
     assert len(ms.for_model("gpt-4o-mini")) == 4 and not ms.pending
-
-
-async def test_an_outage_is_a_dead_host_on_the_same_port(ms: ModelServer, client: httpx.AsyncClient) -> None:
-    ms.gate()
-    hanging = asyncio.create_task(client.request(**ask(ms, "chat")))
-    [held] = await ms.wait_requests(1)
-    async with ms.outage():
-        with pytest.raises(httpx.HTTPError):
-            await hanging
-        with pytest.raises(httpx.ConnectError):
-            await client.request(**ask(ms, "chat"))
-    assert held.outcome == "stopped"
-    assert (await client.request(**ask(ms, "chat"))).status_code == 200
-    assert len(ms.calls) == 2
 
 
 async def test_models_are_listed_in_three_forms(ms: ModelServer, client: httpx.AsyncClient) -> None:

@@ -37,8 +37,8 @@ def suggestions(commands: Sequence[CommandHint], typed: str) -> tuple[Suggestion
         return tuple(Suggestion("/" + each.name, begun, each.summary) for each in _beginning(commands, last))
     for each in commands:
         if each.name.lower() == before[0].lower() and len(before) <= len(each.choices):
-            words = each.choices[len(before) - 1]
-            return tuple(Suggestion(word, len(last)) for word in words if word.lower().startswith(last.lower()))
+            words = [word for word in each.choices[len(before) - 1] if word.lower().startswith(last.lower())]
+            return tuple(Suggestion(word, len(last)) for word in words)
     return ()
 
 

@@ -43,7 +43,8 @@ def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
         if token.markup == "autolink" and token.type in ("link_open", "link_close"):
             continue
         if token.type == "image":
-            yield Token("text", "", 0, content=printable(f"{token.content} ({token.attrs.get('src', '')})".strip()))
+            address = token.attrs.get("src", "")
+            yield Token("text", "", 0, content=printable(f"{token.content} ({address})"))
             continue
         if token.type == "softbreak":
             token.type = "hardbreak"

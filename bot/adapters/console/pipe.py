@@ -64,7 +64,7 @@ class Pipe:
             self._replied.clear()
             try:
                 await self._take(message)
-            except Exception as error:  # whatever the storage raises, a script must learn that nothing will come
+            except Exception as error:  # whatever the storage raises, nothing will come
                 await self._complain(not_taken(error) + "\n")
                 return 1
             await self._reply(message)
@@ -110,7 +110,10 @@ class Pipe:
 
     async def _reply(self, message: InboundMessage) -> None:
         """Wait until the reply is out; a message that surely gets none has an empty one."""
-        ends = [asyncio.ensure_future(self._replied.wait()), asyncio.ensure_future(self._over.wait())]
+        ends: list[asyncio.Future[Any]] = [
+            asyncio.ensure_future(self._replied.wait()),
+            asyncio.ensure_future(self._over.wait()),
+        ]
         if self._unanswered is not None:
             ends.append(asyncio.ensure_future(self._unanswered(message)))
         await _first(*ends)

@@ -142,10 +142,11 @@ class Prompt:
         """The last lines of the newest answer in the making, as many as leave room for typing."""
         if not self._views.text:
             status = self._views.status()
-            return [("class:bottom-toolbar.text fg:ansibrightblack", status + "\n")] if status else []
+            return [("fg:ansibrightblack", status + "\n")] if status else []
         size = get_app_session().output.get_size()
         text = await asyncio.to_thread(rendered, self._views.text, self._width())
-        room = max(3, size.rows - MENU_ROWS - 3)
+        below = MENU_ROWS if self._session.default_buffer.text.startswith("/") else 1
+        room = max(3, size.rows - below - 3)
         return to_formatted_text(ANSI("".join(text.splitlines(keepends=True)[-room:])))
 
     def _keys(self) -> KeyBindings:

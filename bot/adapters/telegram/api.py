@@ -78,7 +78,7 @@ class Api(Bot):
         # Loading the certificates takes 20 to 60 ms: once for both pools, and not at all for plain HTTP.
         verify = httpx.create_ssl_context() if root.startswith("https") else False
         kwargs: Json = {"proxy": options.proxy, "httpx_kwargs": {"verify": verify}}
-        waits = {"connect_timeout": pace.connect, "write_timeout": pace.connect, "read_timeout": pace.answer}
+        waits: Json = {"connect_timeout": pace.connect, "write_timeout": pace.connect, "read_timeout": pace.answer}
         self._polls = Request(1, pool_timeout=pace.connect, **waits, **kwargs)
         self._calls = Request(_POOL, pool_timeout=pace.connect, **waits, **kwargs)
         super().__init__(options.token, f"{root}/bot", f"{root}/file/bot", self._calls, self._polls)

@@ -16,11 +16,15 @@ _TEXT_MIMES = frozenset(
         "ecmascript", "typescript", "x-sh", "x-shellscript", "x-python", "x-httpd-php", "x-tex", "rtf",
     )
 )  # fmt: skip
-_TEXT_ENDINGS = frozenset(
-    "txt md rst log csv tsv json jsonl ndjson xml yaml yml toml ini cfg conf env properties html htm css scss svg "
-    "py pyi ipynb js mjs cjs jsx ts tsx vue java kt kts scala groovy c h cc cpp cxx hpp hh cs go rs swift m mm rb php "
-    "pl pm lua r jl hs ml ex exs erl clj lisp el sh bash zsh fish ps1 bat cmd sql graphql proto tex bib srt vtt diff "
-    "patch gradle cmake tf hcl dockerfile makefile gitignore".split()
+_TEXT_ENDINGS = tuple(
+    f".{ending}"
+    for line in (
+        "txt md rst log csv tsv json jsonl ndjson xml yaml yml toml ini cfg conf env properties html htm css scss svg",
+        "py pyi ipynb js mjs cjs jsx ts tsx vue java kt kts scala groovy c h cc cpp cxx hpp hh cs go rs swift m mm rb",
+        "php pl pm lua r jl hs ml ex exs erl clj lisp el sh bash zsh fish ps1 bat cmd sql graphql proto tex bib srt",
+        "vtt diff patch gradle cmake tf hcl dockerfile makefile gitignore",
+    )
+    for ending in line.split()
 )
 _NOUNS = {
     "sticker": "a sticker",
@@ -73,10 +77,14 @@ def _photo(sizes: tuple[PhotoSize, ...]) -> Attachment:
 def _document(document: Document) -> Attachment | None:
     mime = (document.mime_type or "").partition(";")[0].strip().lower()
     name = document.file_name or "file"
-    ending = name.rpartition(".")[2].lower()
     if mime in _IMAGES:
         return _made("image", name, mime, document)
-    if mime.startswith("text/") or mime in _TEXT_MIMES or mime.endswith(("+json", "+xml")) or ending in _TEXT_ENDINGS:
+    if (
+        mime.startswith("text/")
+        or mime in _TEXT_MIMES
+        or mime.endswith(("+json", "+xml"))
+        or f".{name.lower()}".endswith(_TEXT_ENDINGS)
+    ):
         return _made("text", name, "text/plain", document)
     return None
 

@@ -140,14 +140,20 @@ class TelegramLive:
         if not self._stage.flood.spare(self._message.chat.chat_id, counts=not drafting):
             self._fresh = not renewing
             return
-        if drafting:
-            await self._draft(piece)
-        elif not renewing:
-            await self._write(piece)
-        self._last = piece
-        self._typing_at = max(self._typing_at, asyncio.get_running_loop().time() + pace.typing_every)
+        try:
+            if not drafting and not renewing:
+                await self._write(piece)
+            elif drafting and not await self._draft(piece):
+                return
+            self._last = piece
+        finally:
+            # Counted from the answer: the next request cannot reach the server sooner than that after this one.
+            after = asyncio.get_running_loop().time()
+            self._preview_at = after + gap
+            self._typing_at = max(self._typing_at, after + pace.typing_every)
 
-    async def _draft(self, piece: Piece) -> None:
+    async def _draft(self, piece: Piece) -> bool:
+        """Whether it was taken; after a refusal the text is to be shown in another way."""
         number = int(self._message.message_id or 0) % 2**31 or 1
         try:
             await self._stage.api.call("sendMessageDraft", self._where() | body(piece) | {"draft_id": number})
@@ -157,8 +163,9 @@ class TelegramLive:
             log.info("Telegram refuses drafts (%s); answers are streamed by edits", error)
             self._stage.drafts = False
             self._refresh_at, self._fresh = _NEVER, True
-            return
+            return False
         self._refresh_at = asyncio.get_running_loop().time() + self._stage.pace.draft_refresh
+        return True
 
     async def _write(self, piece: Piece) -> None:
         chat_id = self._message.chat.chat_id

@@ -12,7 +12,8 @@ from bot.adapters.telegram.failure import Refusal, failure, refusal
 from bot.adapters.telegram.inbound import PLATFORM
 from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import SendRefused, Sent
-from bot.rendering.telegram import Entity, Piece, pieces, utf16_length
+from bot.rendering.plain import utf16_length
+from bot.rendering.telegram import Entity, Piece, pieces
 from routing.ports import ChatStore
 from routing.types import ChatKey, OutboundMessage
 

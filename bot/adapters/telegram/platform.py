@@ -21,6 +21,7 @@ from bot.adapters.telegram.receiving import Receiver
 from bot.adapters.telegram.stage import Stage
 from bot.adapters.telegram.trouble import Trouble
 from bot.platform import Accept, KeepPlaceholder, MenuEntry, Progress, Sent
+from bot.rendering.telegram import pieces
 from routing.errors import ConfigError
 from routing.ports import ChatStore, Clock, LiveReply, StateStore
 from routing.types import Attachment, InboundMessage, OutboundMessage
@@ -137,7 +138,12 @@ class TelegramPlatform:
         self._source.start(receiver.take)
         if not first.done():
             first.set_result(None)
-        self._stage.spawn(menu.sync(self._api, user.id, self._menu, self._state))
+        self._stage.spawn(self._settle(user.id))
+
+    async def _settle(self, bot_id: int) -> None:
+        """What can wait until messages come in: importing the converter, lest the first answer waits for it; the menu."""
+        await asyncio.to_thread(pieces, "**warm**")
+        await menu.sync(self._api, bot_id, self._menu, self._state)
 
     async def _greet(self, trouble: Trouble, first: asyncio.Future[None]) -> User | None:
         """Who the bot is, with the way of receiving prepared; None after a failure and the pause it asks for."""

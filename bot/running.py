@@ -1,0 +1,97 @@
+"""The two ways the bot runs: on the configured platforms, or in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import signal
+import sys
+from getpass import getuser
+
+from bot.adapters.console import CommandHint, ConsolePlatform
+from bot.app import App, assembled, menu
+from bot.ops.systemd import pulse
+from bot.platform import Platform
+from bot.settings import Environment, Settings
+from bot.workspace import Workspace
+from handlers.commands import COMMANDS
+from routing.errors import ConfigError
+from routing.types import UserKey
+
+NO_PLATFORM = (
+    "No chat platform is configured: set TELEGRAM_BOT_TOKEN in the environment or in {env} "
+    "(`tierbot setup` will ask for it), or talk here with `tierbot chat`."
+)
+
+log = logging.getLogger("bot")
+
+
+async def run(environment: Environment, workspace: Workspace) -> int:
+    """Serve every platform whose token is set, until SIGTERM or SIGINT."""
+    if environment.settings.telegram_bot_token is None:
+        raise ConfigError(NO_PLATFORM.format(env=workspace.root / ".env"))
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with assembled(environment, workspace) as app:
+        platforms = _platforms(environment.settings, app)
+        await app.start(platforms)
+        await _print_owner_code(app)
+        beat = asyncio.create_task(pulse(platforms, app.clock))
+        await ended.wait()
+        log.info("Stopping: running turns get a moment, everything else goes on after the next start")
+        beat.cancel()
+    return 0
+
+
+async def chat(environment: Environment, workspace: Workspace, name: str | None) -> int:
+    """Talk in the terminal, or from a pipe. Whoever has the terminal is an owner."""
+    async with assembled(environment, workspace) as app:
+        user_name = name or getuser()
+        user = UserKey("console", user_name)
+        if await app.people.find(user) is None:
+            await app.people.admit(user, user_name, "owner", "terminal")
+        platform = ConsolePlatform(
+            user_name=user_name,
+            accept=app.accept,
+            commands=tuple(CommandHint(spec.name, spec.summary, spec.choices) for spec in COMMANDS),
+            history_file=workspace.console_history,
+            clock=app.clock,
+            stdin=sys.stdin,
+            stdout=sys.stdout,
+            stderr=sys.stderr,
+            unanswered=app.silences.wait,
+        )
+        app.llm.load()
+        await app.start([platform])
+        return await platform.run()
+
+
+def _platforms(settings: Settings, app: App) -> list[Platform]:
+    """One line a platform."""
+    from bot.adapters.telegram import TelegramOptions, TelegramPlatform
+
+    platforms: list[Platform] = []
+    if settings.telegram_bot_token is not None:
+        secret = settings.telegram_webhook_secret
+        options = TelegramOptions(
+            token=settings.telegram_bot_token.get_secret_value(),
+            api_root=settings.telegram_api_root,
+            proxy=settings.telegram_proxy or settings.https_proxy,
+            flood_limit=settings.telegram_flood_limit,
+            webhook_url=settings.telegram_webhook_url,
+            webhook_listen=settings.telegram_webhook_listen,
+            webhook_secret=secret.get_secret_value() if secret else secrets.token_urlsafe(32),
+        )
+        platforms.append(
+            TelegramPlatform(options, accept=app.accept, state=app.state, chats=app.chats, menu=menu(), clock=app.clock)
+        )
+    return platforms
+
+
+async def _print_owner_code(app: App) -> None:
+    """On the terminal or in the journal, where only the owner of the machine reads it."""
+    code = await app.access.owner_code()
+    if code is not None:
+        print(f"Owner code: {code}  (send it to the bot in a private chat to become its owner)", flush=True)

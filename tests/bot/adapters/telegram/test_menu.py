@@ -1,0 +1,48 @@
+"""The command menu is set off the start-up path, and only when it changed."""
+
+from __future__ import annotations
+
+import json
+
+from bot.adapters.telegram.menu import STATE_KEY
+from tests.bot.adapters.telegram.house import States, house
+from tests.servers.telegram import TelegramServer
+
+PRIVATE, GROUPS = {"type": "all_private_chats"}, {"type": "all_group_chats"}
+
+
+async def test_the_menu_is_set_for_each_scope_and_language_and_not_again() -> None:
+    state = States()
+    async with TelegramServer() as tg:
+        async with house(tg, state):
+            await tg.wait_for(lambda _: STATE_KEY in state.kept)
+            menus = {key: [entry["description"] for entry in commands] for key, commands in tg.commands.items()}
+        english, german = ["Show or set the tier", "What I can do"], ["Stufe zeigen oder setzen", "What I can do"]
+        assert menus == {
+            json.dumps([scope, language], sort_keys=True): texts
+            for scope in (PRIVATE, GROUPS)
+            for language, texts in (("", english), ("de", german))
+        }
+        tg.requests.clear()
+        async with house(tg, state) as home:
+            await home.heard(tg.say("hello"))
+        assert tg.calls("setMyCommands") == []
+
+
+async def test_a_failure_is_made_good_at_the_next_start() -> None:
+    state = States()
+    async with TelegramServer() as tg:
+        tg.fault("setMyCommands", "server_error")
+        async with house(tg, state) as home:
+            await tg.wait_for(lambda _: tg.calls("setMyCommands"))
+            await home.heard(tg.say("hello"))
+        assert state.kept == {}
+        async with house(tg, state):
+            await tg.wait_for(lambda _: STATE_KEY in state.kept)
+
+
+async def test_messages_do_not_wait_for_the_menu() -> None:
+    async with TelegramServer() as tg:
+        tg.fault("setMyCommands", "hang")
+        async with house(tg, pace={"answer": 30}) as home:
+            await home.heard(tg.say("hello"))

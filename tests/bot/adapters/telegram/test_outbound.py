@@ -1,0 +1,241 @@
+"""Stories of replies: formatting, pieces, buttons, repairs, and what each failure tells the outbox."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.platform import SendLater, SendRefused
+from routing.types import Button, ChatKey
+from tests.bot.adapters.telegram.house import house, to
+from tests.servers.telegram import TelegramServer
+
+BUTTONS = ((Button("Balanced", "/tier balanced"), Button("Smart", "/tier smart")), (Button("Auto", "/tier auto"),))
+CODE = "```python\n" + "print('line')\n" * 400 + "```"
+
+
+async def test_a_long_answer_arrives_in_pieces_and_in_order() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        table = "| a | b |\n|---|---|\n| 1 | 2 |\n"
+        text = f"{CODE}\n\n{table}\n\n" + "A sentence of many words. " * 200
+        sent = await home.send(to(tg.private(), text))
+        replies = tg.private().from_bot()
+        assert [part.message_id for part in sent] == [str(reply.id) for reply in replies]
+        assert [part.last for part in sent] == [False] * (len(sent) - 1) + [True]
+        assert len(replies) > 2
+        fences = [next(entity for entity in reply.entities if entity["type"] == "pre") for reply in replies[:2]]
+        assert [fence.get("language") for fence in fences] == ["python", "python"]
+        assert "A sentence" in replies[-1].text
+
+
+async def test_a_reply_goes_on_at_the_piece_that_is_missing() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        text = "word " * 2000
+        whole = [m.text for m in (await home.send(to(tg.private(), text)), tg.private().from_bot())[1]]
+        sent = await home.send(to(tg.private(), text), first=1)
+        rest = [message.text for message in tg.private().from_bot()][len(whole) :]
+        assert rest == whole[1:] and len(sent) == len(rest)
+
+
+async def test_buttons_stand_under_the_last_piece_and_come_back_when_pressed() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        await home.send(to(tg.private(), "word " * 1000, buttons=BUTTONS), outbox_id=4711)
+        first, last = tg.private().from_bot()
+        assert first.buttons == []
+        assert last.reply_markup == {
+            "inline_keyboard": [
+                [
+                    {"text": "Balanced", "callback_data": "t:4711:0.0"},
+                    {"text": "Smart", "callback_data": "t:4711:0.1"},
+                ],
+                [{"text": "Auto", "callback_data": "t:4711:1.0"}],
+            ]
+        }
+        tg.press("Smart")
+        pressed = await home.until()
+        assert (pressed.kind, pressed.text) == ("press", "t:4711:0.1")
+
+
+async def test_a_reply_answers_its_message_even_if_that_is_gone() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        asked = tg.say("@tierbot hm?", group="Team")
+        await home.send(to(asked.chat, "yes", reply_to=str(asked.id)))
+        assert (await tg.reply(asked)).reply_to is asked
+        asked.deleted = True
+        await home.send(to(asked.chat, "still yes", reply_to=str(asked.id)))
+        assert (await tg.reply(asked, matching="still")).reply_to is None
+
+
+async def test_a_preview_is_replaced_and_so_is_a_menu() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        shown = tg.add_message(tg.private(), tg.bot, "half an ans")
+        sent = await home.send(to(tg.private(), "half an answer " * 400, edits=str(shown.id), buttons=BUTTONS))
+        assert sent[0].message_id == str(shown.id)
+        assert shown.text.endswith("answer") and len(sent) == 2
+        (last,) = (message for message in tg.private().from_bot() if message is not shown)
+        assert last.buttons
+
+
+@pytest.mark.parametrize("text", ["message to edit not found", "message can't be edited"])
+async def test_what_cannot_be_edited_is_sent_anew(text: str) -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        shown = tg.add_message(tg.private(), tg.bot, "half")
+        tg.fault("editMessageText", "bad_request", text=text)
+        (sent,) = await home.send(to(tg.private(), "whole", edits=str(shown.id)))
+        assert sent.message_id != str(shown.id)
+        assert (await tg.reply(matching="whole")).id == int(sent.message_id)
+
+
+async def test_an_edit_to_the_same_text_is_done() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        shown = tg.add_message(tg.private(), tg.bot, "same")
+        tg.fault("editMessageText", "bad_request", text="message is not modified: specified new message content")
+        (sent,) = await home.send(to(tg.private(), "same", edits=str(shown.id)))
+        assert (sent.message_id, sent.last) == (str(shown.id), True)
+        assert tg.calls("sendMessage") == []
+
+
+async def test_refused_entities_become_plain_text() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        tg.fault("sendMessage", "bad_request", text="can't parse entities: unsupported start tag")
+        await home.send(to(tg.private(), "**bold** " * 900))
+        replies = tg.private().from_bot()
+        assert len(replies) > 1
+        assert [call.status for call in tg.calls("sendMessage")] == [400, *[200] * len(replies)]
+        assert all(reply.entities == [] for reply in replies)
+        assert "**" not in replies[0].text
+
+
+async def test_a_repetition_is_marked_and_its_entities_move_along() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        await home.send(to(tg.private(), "**yes**, it is"), again=True)
+        reply = await tg.reply()
+        assert reply.text == "(recovered) yes, it is"
+        assert reply.entities == [{"type": "bold", "offset": 12, "length": 3}]
+
+
+async def test_the_mark_never_makes_a_piece_too_long() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        (sent,) = await home.send(to(tg.private(), "x" * 4096), again=True)
+        mark, reply = tg.private().from_bot()
+        assert (mark.text, reply.text) == ("(recovered)", "x" * 4096)
+        assert sent.message_id == str(reply.id)
+
+
+async def test_a_topic_gets_its_reply_and_general_is_not_named() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        forum = tg.group("Forum", forum=True)
+        topic = tg.topic(forum, "Cooking")
+        await home.send(to(forum, "soup", str(topic.id)))
+        assert (await tg.reply(forum)).thread_id == topic.id
+        await home.send(to(forum, "general", "1"))
+        assert (await tg.reply(forum)).thread_id is None
+
+
+async def test_in_a_deleted_topic_the_reply_goes_to_the_group_once_without_it() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        forum = tg.group("Forum", forum=True)
+        topic = tg.topic(forum, "Cooking")
+        tg.delete_topic(forum, topic)
+        await home.send(to(forum, "word " * 1000, str(topic.id)))
+        assert [message.thread_id for message in forum.from_bot()] == [None, None]
+        assert [call.status for call in tg.calls("sendMessage")] == [400, 200, 200]
+
+
+async def test_a_migrated_group_is_followed_when_sending() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        old = tg.group("Club", kind="group")
+        new = tg.migrate(old)
+        await home.send(to(old, "word " * 1000))
+        assert len(new.from_bot()) == 2
+        assert (ChatKey("telegram", str(old.id)), str(new.id)) in home.chats.moves
+        assert [call.status for call in tg.calls("sendMessage")] == [400, 200, 200]
+
+
+async def test_nobody_there_is_final() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        tg.block("bob")
+        tg.deactivate("carol")
+        for chat, reason in ((tg.private("bob"), "blocked"), (tg.private("carol"), "deactivated")):
+            with pytest.raises(SendRefused, match=reason):
+                await home.send(to(chat, "hello?"))
+        stranger = tg.private("dave")
+        del tg.chats[stranger.id]
+        with pytest.raises(SendRefused, match=r"(?i)chat not found"):
+            await home.send(to(stranger, "hello?"))
+        tg.fault("sendMessage", "bad_request", text="not enough rights to send text messages to the chat")
+        with pytest.raises(SendRefused, match=r"(?i)not enough rights"):
+            await home.send(to(tg.private(), "hello?"))
+        with pytest.raises(SendRefused, match="nothing visible"):
+            await home.send(to(tg.private(), " \n "))
+
+
+@pytest.mark.parametrize(
+    ("kind", "maybe_sent", "seconds"),
+    [
+        ("hang", True, 30),
+        ("hang_after", True, 30),
+        ("drop_before", True, 30),
+        ("drop_after", True, 30),
+        ("server_error", False, 1),
+        ("unauthorized", False, 60),
+        ("too_many", False, 17),
+    ],
+)
+async def test_what_a_failed_send_tells_the_outbox(kind: str, maybe_sent: bool, seconds: float) -> None:
+    async with TelegramServer() as tg, house(tg, pace={"answer": 0.3}) as home:
+        tg.fault("sendMessage", kind, retry_after=17, seconds=2)  # type: ignore[arg-type]
+        with pytest.raises(SendLater) as caught:
+            await home.send(to(tg.private(), "hello"))
+        assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
+        assert tg.token not in str(caught.value)
+
+
+async def test_after_a_time_out_nothing_is_tried_as_plain_text() -> None:
+    async with TelegramServer() as tg, house(tg, pace={"answer": 0.3}) as home:
+        tg.fault("sendMessage", "hang", seconds=1)
+        with pytest.raises(SendLater):
+            await home.send(to(tg.private(), "**hello**"))
+        assert len(tg.calls("sendMessage")) == 1
+
+
+async def test_without_a_connection_a_reply_certainly_did_not_leave() -> None:
+    async with TelegramServer() as tg, house(tg) as home, tg.outage():
+        waits = []
+        for _ in range(3):
+            with pytest.raises(SendLater) as caught:
+                await home.send(to(tg.private(), "hello"))
+            assert not caught.value.maybe_sent
+            waits.append(caught.value.seconds)
+        assert waits == [1, 2, 4]
+
+
+async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        shown = tg.add_message(tg.private(), tg.bot, "half")
+        tg.fault("editMessageText", "drop_before")
+        with pytest.raises(SendLater) as caught:
+            await home.send(to(tg.private(), "whole", edits=str(shown.id)))
+        assert not caught.value.maybe_sent
+        await home.send(to(tg.private(), "whole", edits=str(shown.id)), again=True)
+        assert shown.text == "whole"
+
+
+async def test_a_429_holds_back_the_chat_and_nobody_else() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        tg.fault("sendMessage", "too_many", retry_after=17)
+        with pytest.raises(SendLater):
+            await home.send(to(tg.private(), "one"))
+        with pytest.raises(SendLater) as caught:
+            await home.send(to(tg.private(), "two"))
+        assert 16 < caught.value.seconds <= 17
+        await home.send(to(tg.private("bob"), "three"))
+        assert len(tg.calls("sendMessage")) == 2
+
+
+async def test_a_waiting_message_is_looked_at() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        said = tg.say("and this?")
+        await home.platform.waiting(await home.heard(said))
+        assert said.emoji == ["👀"]
+        said.deleted = True
+        await home.platform.waiting(home.accepted[0])

@@ -1,0 +1,100 @@
+"""Webhook mode: the secret, and 200 only after the update was accepted."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import aiohttp
+import pytest
+
+from routing.errors import ConfigError
+from tests.bot.adapters.telegram.house import House, house, to
+from tests.servers.telegram import TelegramServer
+
+
+def hook() -> dict[str, Any]:
+    """Options for a free port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    listen = f"127.0.0.1:{port}"
+    return {"webhook_url": f"http://{listen}/hook", "webhook_listen": listen, "webhook_secret": "s3cret"}
+
+
+async def test_updates_are_delivered_and_answered() -> None:
+    async with TelegramServer() as tg, house(tg, **hook()) as home:
+        said = tg.say("hello")
+        await home.heard(said)
+        await tg.wait_for(lambda _: not tg.updates.pending)
+        await home.send(to(said.chat, "hi"))
+        assert (await tg.reply()).text == "hi"
+        (call,) = tg.calls("setWebhook")
+        assert call.params["secret_token"] == "s3cret" and not call.params.get("drop_pending_updates")
+        assert call.params["allowed_updates"] == ["message", "edited_message", "callback_query", "my_chat_member"]
+        assert tg.calls("getUpdates") == [] and home.platform.progress.last_contact > 0
+
+
+async def test_what_cannot_be_kept_is_brought_again() -> None:
+    async with TelegramServer() as tg, house(tg, **hook()) as home:
+        home.failures = 2
+        assert (await home.heard(tg.say("keep me"))).text == "keep me"
+        assert home.batches == 3 and home.platform.progress.trouble == ""
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({}, b"{}", 403),
+        ({"X-Telegram-Bot-Api-Secret-Token": "wrong"}, b"{}", 403),
+        ({"X-Telegram-Bot-Api-Secret-Token": "sécret"}, b"{}", 403),
+        ({"X-Telegram-Bot-Api-Secret-Token": "s3cret"}, b"nonsense", 400),
+        ({"X-Telegram-Bot-Api-Secret-Token": "s3cret"}, b'{"update_id": 1}', 200),
+    ],
+)
+async def test_only_telegram_is_let_in(headers: dict[str, str], body: bytes, status: int) -> None:
+    options = hook()
+    async with TelegramServer() as tg, house(tg, **options) as home, aiohttp.ClientSession() as http:
+        async with http.post(options["webhook_url"], data=body, headers=headers) as answer:
+            assert answer.status == status
+        assert home.accepted == []
+
+
+async def test_a_secret_is_drawn_when_none_is_given() -> None:
+    options = hook() | {"webhook_secret": ""}
+    async with TelegramServer() as tg, house(tg, **options) as home:
+        await home.heard(tg.say("hello"))
+        assert len(tg.calls("setWebhook")[0].params["secret_token"]) >= 32
+
+
+async def test_failing_deliveries_are_noticed() -> None:
+    async with TelegramServer() as tg, house(tg, pace={"webhook_check": 0.05}, **hook()) as home:
+        tg.updates.webhook = {"url": "https://elsewhere.example/hook"}
+        await tg.wait_for(lambda _: "another program" in home.platform.progress.trouble)
+
+
+async def test_a_taken_port_ends_the_start_with_one_sentence() -> None:
+    options = hook()
+    with socket.socket() as taken:
+        host, port = options["webhook_listen"].split(":")
+        taken.bind((host, int(port)))
+        taken.listen()
+        async with TelegramServer() as tg:
+            home = House(tg, **options)
+            with pytest.raises(ConfigError, match="TELEGRAM_WEBHOOK_LISTEN"):
+                await home.platform.start()
+            await home.platform.close()
+
+
+async def test_nonsense_in_the_options_is_refused() -> None:
+    tg = TelegramServer()
+    nonsense: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"webhook_url": "https://x.example", "webhook_listen": "nowhere"}, "TELEGRAM_WEBHOOK_LISTEN"),
+        ({"webhook_secret": "no spaces"}, "TELEGRAM_WEBHOOK_SECRET"),
+        ({"api_root": "api.telegram.org"}, "TELEGRAM_API_ROOT"),
+        ({"token": "my token"}, "TELEGRAM_BOT_TOKEN"),
+        ({"flood_limit": "much"}, "TELEGRAM_FLOOD_LIMIT"),
+    )
+    for options, name in nonsense:
+        with pytest.raises(ConfigError, match=name):
+            House(tg, **({"api_root": "http://127.0.0.1:1"} | options))
