@@ -35,7 +35,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with assembled(environment, workspace) as app:
-        platforms = _platforms(environment.settings, app)
+        platforms = platforms_of(environment.settings, app)
         await app.start(platforms)
         await _print_owner_code(app)
         beat = asyncio.create_task(pulse(platforms, app.clock))
@@ -68,7 +68,7 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
         return await platform.run()
 
 
-def _platforms(settings: Settings, app: App) -> list[Platform]:
+def platforms_of(settings: Settings, app: App) -> list[Platform]:
     """One line a platform."""
     from bot.adapters.telegram import TelegramOptions, TelegramPlatform
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
+from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from rich.console import Console
-from rich.markdown import Markdown
+from rich.console import Console, JustifyMethod
+from rich.markdown import Markdown, MarkdownElement, TableDataElement
 from rich.text import Text
 
 from bot.adapters.console.printable import printable
 
 CODE_THEME = "ansi_dark"
 """The terminal's own sixteen colours on its own background."""
+_PADDING = re.compile(r" +((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would be copied along and wrap
 
 
 def rendered(text: str, width: int) -> str:
@@ -27,8 +30,22 @@ def dim(text: str, width: int) -> str:
     return _printed(Text(printable(text), style="dim"), width)
 
 
+class _Cell(TableDataElement):
+    """A table's cell that breaks a long word instead of cutting it."""
+
+    def __init__(self, justify: JustifyMethod) -> None:
+        super().__init__(justify)
+        self.content.overflow = "fold"
+
+
 class _Written(Markdown):
     """As written in a chat: a line break is one, HTML is text, the address of a picture or link can be read."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "td_open": _Cell,
+        "th_open": _Cell,
+    }
 
     def __init__(self, text: str) -> None:
         super().__init__("", code_theme=CODE_THEME, hyperlinks=False)
@@ -59,4 +76,4 @@ def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
 def _printed(what: Markdown | Text, width: int) -> str:
     file = StringIO()
     Console(file=file, width=width, force_terminal=True, legacy_windows=False).print(what)
-    return file.getvalue()
+    return _PADDING.sub(r"\1", file.getvalue())

@@ -64,7 +64,7 @@ class Prompt:
         try:
             with patch_stdout(raw=True):
                 while not self._stopped:
-                    line = (await self._session.prompt_async()).strip()
+                    line = (await self._read()).strip()
                     if line.lower() == LEAVE:
                         break
                     if line:
@@ -97,11 +97,19 @@ class Prompt:
     def stop(self) -> None:
         """End the prompt, whatever is typed there."""
         self._stopped = True
-        if self._session.app.is_running and not self._session.app.is_done:
-            self._session.app.exit(exception=EOFError)
+        self._end_if_stopped()
 
     def close(self) -> None:
         """The terminal is not ours to close."""
+
+    async def _read(self) -> str:
+        # prompt_toolkit's own handler of stray exceptions would print a traceback and wait for Enter.
+        return await self._session.prompt_async(pre_run=self._end_if_stopped, set_exception_handler=False)
+
+    def _end_if_stopped(self) -> None:
+        end = self._session.app.future
+        if self._stopped and end is not None and not end.done():
+            self._session.app.exit(exception=EOFError)
 
     async def _ask(self, line: str) -> None:
         try:

@@ -13,6 +13,7 @@ import contextlib
 import json
 import logging
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from telegram import Bot
@@ -20,12 +21,15 @@ from telegram.error import NetworkError, TelegramError
 from telegram.request import BaseRequest, HTTPXRequest, RequestData
 
 from bot.adapters.telegram.options import TelegramOptions
+from routing.errors import ConfigError
 
 Json = dict[str, Any]
 UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 _SLACK = 10.0  # seconds that a long poll's answer may come late
 _UNSTATED = 5.0  # seconds to wait after a 429 that does not say how long
-_POOL = 64  # connections for everything but polling
+_POOL = 64  # connections
+_KEEP = 30.0  # seconds; with httpx's 5 nearly every reply would begin with a handshake
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a Bot API server of one's own, not behind any proxy
 
 
 class TooMany(TelegramError):
@@ -66,6 +70,14 @@ class Request(HTTPXRequest):
             raise ServerTrouble(code)
         return code, body
 
+    @staticmethod
+    def parse_json_payload(payload: bytes) -> Json:
+        """The library would fail with a KeyError on JSON that is not the Bot API's."""
+        data: Json = HTTPXRequest.parse_json_payload(payload)
+        if not isinstance(data, dict) or not ("result" in data or "description" in data):
+            raise TelegramError("Invalid server response")
+        return data
+
 
 class Api(Bot):
     """One bot. Polling has a pool of its own, so that a hanging poll never keeps a reply waiting."""
@@ -77,10 +89,19 @@ class Api(Bot):
         root, pace = options.api_root.rstrip("/"), options.pace
         # Loading the certificates takes 20 to 60 ms: once for both pools, and not at all for plain HTTP.
         verify = httpx.create_ssl_context() if root.startswith("https") else False
-        kwargs: Json = {"proxy": options.proxy, "httpx_kwargs": {"verify": verify}}
-        waits: Json = {"connect_timeout": pace.connect, "write_timeout": pace.connect, "read_timeout": pace.answer}
-        self._polls = Request(1, pool_timeout=pace.connect, **waits, **kwargs)
-        self._calls = Request(_POOL, pool_timeout=pace.connect, **waits, **kwargs)
+        limits = httpx.Limits(max_connections=_POOL, keepalive_expiry=_KEEP)
+        kwargs: Json = {"httpx_kwargs": {"verify": verify, "limits": limits, "trust_env": False}}
+        if urlsplit(root).hostname not in _LOOPBACK:
+            kwargs["proxy"] = options.proxy
+        for wait in ("connect_timeout", "write_timeout", "pool_timeout"):
+            kwargs[wait] = pace.connect
+        try:
+            self._polls = Request(read_timeout=pace.answer, **kwargs)
+            self._calls = Request(read_timeout=pace.answer, **kwargs)
+        except (RuntimeError, ValueError, httpx.InvalidURL):
+            raise ConfigError(
+                "TELEGRAM_PROXY cannot be used; write http://host:port (socks5:// needs the package socksio)."
+            ) from None
         super().__init__(options.token, f"{root}/bot", f"{root}/file/bot", self._calls, self._polls)
 
     async def call(self, method: str, data: Json) -> Any:

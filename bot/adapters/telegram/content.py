@@ -13,7 +13,7 @@ _TEXT_MIMES = frozenset(
     f"application/{name}"
     for name in (
         "json", "ld+json", "x-ndjson", "xml", "csv", "yaml", "x-yaml", "toml", "sql", "javascript", "x-javascript",
-        "ecmascript", "typescript", "x-sh", "x-shellscript", "x-python", "x-httpd-php", "x-tex", "rtf",
+        "ecmascript", "typescript", "x-sh", "x-shellscript", "x-python", "x-httpd-php", "x-tex",
     )
 )  # fmt: skip
 _TEXT_ENDINGS = tuple(

@@ -147,15 +147,19 @@ def _without_mention(message: Message, me: Me) -> tuple[bool, str]:
     entities = message.entities or message.caption_entities
     if not entities:
         return False, text
-    units = text.encode("utf-16-le")
+    units = text.encode("utf-16-le", "surrogatepass")
     spans = [span for entity in entities if (span := _mention(entity, units, me)) is not None]
     for start, end in reversed(spans):
-        before, after = units[:start].decode("utf-16-le"), units[end:].decode("utf-16-le")
+        before, after = _text(units[:start]), _text(units[end:])
         if not after.strip():
-            units = before.rstrip().encode("utf-16-le")
+            units = before.rstrip().encode("utf-16-le", "surrogatepass")
         elif not before.strip():
-            units = after.lstrip(_MENTION_END).encode("utf-16-le")
-    return bool(spans), units.decode("utf-16-le")
+            units = after.lstrip(_MENTION_END).encode("utf-16-le", "surrogatepass")
+    return bool(spans), _text(units)
+
+
+def _text(units: bytes) -> str:
+    return units.decode("utf-16-le", "surrogatepass")
 
 
 def _mention(entity: MessageEntity, units: bytes, me: Me) -> tuple[int, int] | None:
@@ -163,6 +167,6 @@ def _mention(entity: MessageEntity, units: bytes, me: Me) -> tuple[int, int] | N
     start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
     if entity.type == entity.TEXT_MENTION:
         return (start, end) if entity.user is not None and entity.user.id == me.id else None
-    if entity.type == entity.MENTION and units[start:end].decode("utf-16-le").lower() == f"@{me.username}".lower():
+    if entity.type == entity.MENTION and _text(units[start:end]).lower() == f"@{me.username}".lower():
         return start, end
     return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from routing.errors import ConfigError
 
+OFFICIAL_ROOT = "https://api.telegram.org"
 _TOKEN = re.compile(r"\d+:[A-Za-z0-9_-]+")
 _SECRET = re.compile(r"[A-Za-z0-9_-]{0,256}")
 
@@ -44,7 +45,7 @@ class TelegramOptions:
     """
 
     token: str = field(repr=False)
-    api_root: str = "https://api.telegram.org"
+    api_root: str = OFFICIAL_ROOT
     proxy: str | None = field(default=None, repr=False)
     flood_limit: str = "30/s,1/s per chat,20/min per group"
     webhook_url: str | None = None

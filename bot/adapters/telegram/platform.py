@@ -14,7 +14,7 @@ from bot.adapters.telegram import files, flood, menu
 from bot.adapters.telegram.api import Api
 from bot.adapters.telegram.inbound import PLATFORM, Me
 from bot.adapters.telegram.live import TelegramLive
-from bot.adapters.telegram.options import TelegramOptions
+from bot.adapters.telegram.options import OFFICIAL_ROOT, TelegramOptions
 from bot.adapters.telegram.outbound import Outbound
 from bot.adapters.telegram.polling import Poller, Take
 from bot.adapters.telegram.receiving import Receiver
@@ -78,9 +78,12 @@ class TelegramPlatform:
         self.progress.up_since = self._clock()
         first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._connecting = asyncio.create_task(self._connect(first))
-        done, _ = await asyncio.wait({first}, timeout=_FIRST_TRY)
-        if done:
+        either: set[asyncio.Future[None]] = {first, self._connecting}
+        await asyncio.wait(either, timeout=_FIRST_TRY, return_when=asyncio.FIRST_COMPLETED)
+        if first.done():
             first.result()
+        elif self._connecting.done():
+            self._connecting.result()
 
     async def stop_receiving(self) -> None:
         if self._connecting is not None:
@@ -141,7 +144,7 @@ class TelegramPlatform:
         self._stage.spawn(self._settle(user.id))
 
     async def _settle(self, bot_id: int) -> None:
-        """What can wait until messages come in: importing the converter, lest the first answer waits for it; the menu."""
+        """What can wait: importing the Markdown converter (0.1 s), lest the first answer waits for it, and the menu."""
         await asyncio.to_thread(pieces, "**warm**")
         await menu.sync(self._api, bot_id, self._menu, self._state)
 
@@ -151,7 +154,7 @@ class TelegramPlatform:
             user, _ = await asyncio.gather(self._api.get_me(), self._source.greet())
         except InvalidToken:
             if not first.done():
-                raise ConfigError("Telegram refuses TELEGRAM_BOT_TOKEN; copy the token anew from @BotFather.") from None
+                raise ConfigError(_refused(self._options.api_root)) from None
             await asyncio.sleep(trouble.with_call(InvalidToken()))
         except TelegramError as error:
             pause = trouble.with_call(error)
@@ -161,3 +164,8 @@ class TelegramPlatform:
         else:
             return user
         return None
+
+
+def _refused(api_root: str) -> str:
+    own = "" if api_root == OFFICIAL_ROOT else f", and see that TELEGRAM_API_ROOT ({api_root}) is right"
+    return f"Telegram refuses TELEGRAM_BOT_TOKEN; copy the token anew from @BotFather{own}."

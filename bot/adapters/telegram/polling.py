@@ -54,7 +54,9 @@ class Poller:
             return
         self._watch.cancel()
         await asyncio.wait({self._watch})
-        while self._taking and not self._task.done():
+        for _ in range(100):  # 5 s
+            if not self._taking or self._task.done():
+                break
             await asyncio.wait({self._task}, timeout=0.05)
         self._task.cancel()
         await asyncio.wait({self._task})

@@ -33,8 +33,13 @@ class Stage:
         """Run in the background until it ends or the platform closes."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("Telegram: work in the background failed", exc_info=error)
 
     async def close(self, grace: float) -> None:
         """Give the background `grace` seconds to end, then end it."""

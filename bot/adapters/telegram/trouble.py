@@ -50,15 +50,15 @@ class Trouble:
             self._tell(REVOKED)
             return pace.revoked
         reason = type(error.__cause__).__name__ if error.__cause__ else error.message
-        self._tell(f"no connection to Telegram ({reason})")
+        self._tell(f"no connection to Telegram ({reason})", logging.WARNING)
         return self._growing(pace.backoff, pace.longest_backoff)
 
     def _growing(self, first: float, longest: float) -> float:
         self._streak += 1
         return min(first * 2.0 ** min(self._streak - 1, 10), longest)
 
-    def _tell(self, text: str) -> None:
+    def _tell(self, text: str, level: int = logging.ERROR) -> None:
         if self._progress.trouble.partition("(")[0] != text.partition("(")[0]:
             self._streak = 0
-            log.error("Telegram: %s", text)
+            log.log(level, "Telegram: %s", text)
         self._progress.trouble = text

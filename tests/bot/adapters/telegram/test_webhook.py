@@ -94,6 +94,7 @@ async def test_nonsense_in_the_options_is_refused() -> None:
         ({"api_root": "api.telegram.org"}, "TELEGRAM_API_ROOT"),
         ({"token": "my token"}, "TELEGRAM_BOT_TOKEN"),
         ({"flood_limit": "much"}, "TELEGRAM_FLOOD_LIMIT"),
+        ({"proxy": "nonsense", "api_root": "http://telegram.example"}, "TELEGRAM_PROXY"),
     )
     for options, name in nonsense:
         with pytest.raises(ConfigError, match=name):

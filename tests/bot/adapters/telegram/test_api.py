@@ -1,0 +1,66 @@
+"""The connection itself: proxies, strange answers, the shape of the log."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from aiohttp import web
+from telegram.error import TelegramError
+
+from bot.adapters.telegram.api import Api, ServerTrouble, TooMany
+from bot.adapters.telegram.failure import failure
+from bot.adapters.telegram.options import TelegramOptions
+from bot.platform import SendLater, SendRefused
+
+
+async def test_answers_that_are_not_the_bot_apis_are_errors_of_the_library() -> None:
+    bodies = iter(['{"ok": true}', "[1]", "<html>", '{"ok": true, "result": {"message_id": 5}}'])
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        return web.Response(text=next(bodies))
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    # Whatever the proxy: a server on the same machine is reached directly.
+    root = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    api = Api(TelegramOptions(token="1:a", api_root=root, proxy="http://127.0.0.1:1"))
+    for _ in range(3):
+        with pytest.raises(TelegramError) as caught:
+            await api.call("sendMessage", {"chat_id": 1, "text": "x"})
+        failed = failure(caught.value, 0)
+        assert isinstance(failed, SendLater) and failed.maybe_sent
+    assert await api.call("sendMessage", {"chat_id": 1, "text": "x"}) == {"message_id": 5}
+    await api.hang_up()
+    await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("code", "maybe_sent", "seconds"), [(500, False, 8), (502, False, 8), (503, False, 8), (504, True, 30)]
+)
+def test_only_a_gateways_time_out_leaves_open_what_happened(code: int, maybe_sent: bool, seconds: float) -> None:
+    failed = failure(ServerTrouble(code), 3)
+    assert isinstance(failed, SendLater)
+    assert (failed.maybe_sent, failed.seconds) == (maybe_sent, seconds)
+
+
+@pytest.mark.parametrize("cause", [httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ConnectError, httpx.ProxyError])
+def test_what_failed_before_the_request_left_was_not_sent(cause: type[httpx.TransportError]) -> None:
+    from telegram.error import TimedOut
+
+    error = TimedOut()
+    error.__cause__ = cause("x")
+    failed = failure(error, 9)
+    assert isinstance(failed, SendLater)
+    assert (failed.maybe_sent, failed.seconds) == (False, 30)
+
+
+def test_every_error_of_the_library_has_a_meaning() -> None:
+    import telegram.error as errors
+
+    made: list[TelegramError] = [TooMany(3), ServerTrouble(500)]
+    for thing in vars(errors).values():
+        if isinstance(thing, type) and issubclass(thing, TelegramError):
+            made.append(thing(5) if thing in (errors.ChatMigrated, errors.RetryAfter) else thing("x"))  # type: ignore[call-arg, arg-type]
+    assert len(made) > 10
+    assert all(isinstance(failure(error, 0), SendLater | SendRefused) for error in made)

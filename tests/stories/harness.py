@@ -1,0 +1,153 @@
+"""The whole bot between loopback servers: in this process for stories, in its own where it must die."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.app import App, assembled
+from bot.running import platforms_of
+from bot.settings import load
+from bot.workspace import Workspace
+from storage.migrate import migrate
+from tests.servers.model import ModelServer
+from tests.servers.telegram import TelegramServer
+
+ROOT = Path(__file__).resolve().parents[2]
+OWNER = 1001
+"""The user id that the Telegram server gives to its first person, Alice."""
+
+
+@dataclass(slots=True)
+class Stage:
+    """The servers, and what the bot is told about them. `env` and `config` may be changed before it starts."""
+
+    tg: TelegramServer
+    ms: ModelServer
+    workspace: Path
+    env: dict[str, str] = field(default_factory=dict)
+    config: dict[str, object] = field(default_factory=dict)
+
+    def environment(self) -> dict[str, str]:
+        """Everything the bot reads; nothing of this machine's own."""
+        defaults = {
+            "WORKSPACE": str(self.workspace),
+            "TELEGRAM_BOT_TOKEN": self.tg.token,
+            "TELEGRAM_API_ROOT": self.tg.root,
+            "TELEGRAM_FLOOD_LIMIT": "off",
+            "OPENAI_API_KEY": "sk-test-openai-000000000000",
+            "BOT_OWNERS": f"telegram:{OWNER}",
+            "USER_RATE_LIMIT": "off",
+        }
+        return {name: value for name, value in (defaults | self.env).items() if value}
+
+    def write_config(self) -> None:
+        """runtime-config.json, with OpenAI's address being the loopback server."""
+        openai = {"apiType": "openai", "baseUrl": self.ms.openai_base}
+        document = {"llm": {"providers": {"openai": openai}}} | self.config
+        path = self.workspace / "preferences" / "runtime-config.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document), encoding="utf-8")
+
+    @property
+    def database(self) -> Path:
+        """The bot's database file."""
+        return self.workspace / "tierbot.db"
+
+    def rows(self, question: str) -> list[tuple[object, ...]]:
+        """Look into the database from outside."""
+        with sqlite3.connect(self.database) as connection:
+            return connection.execute(question).fetchall()
+
+
+@asynccontextmanager
+async def stage(workspace: Path) -> AsyncIterator[Stage]:
+    """Both servers up; at the end every request they saw must have been valid."""
+    async with TelegramServer() as tg, ModelServer() as ms:
+        yield Stage(tg, ms, workspace)
+        assert tg.violations == []
+        assert [problem for call in ms.calls for problem in call.violations] == []
+
+
+@asynccontextmanager
+async def running(on: Stage) -> AsyncIterator[App]:
+    """The bot in this process, from its start to its orderly end."""
+    on.write_config()
+    environment = load(on.environment())
+    workspace = Workspace(environment)
+    workspace.prepare()
+    try:
+        await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
+        async with assembled(environment, workspace) as app:
+            await app.start(platforms_of(environment.settings, app))
+            yield app
+    finally:
+        workspace.release()
+
+
+class BotProcess:
+    """The bot as an operator runs it; its standard error is kept."""
+
+    def __init__(self, on: Stage, *arguments: str, env: Mapping[str, str] | None = None) -> None:
+        self._on = on
+        self._arguments = arguments or ("run",)
+        self._env = env or {}
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self.log = ""
+
+    async def __aenter__(self) -> BotProcess:
+        self._on.write_config()
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "bot",
+            *self._arguments,
+            cwd=ROOT,
+            env=kept | self._on.environment() | dict(self._env),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        self._reading = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        if self._process is not None and self._process.returncode is None:
+            await self.kill()
+
+    async def _read(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        async for line in self._process.stdout:
+            self.log += line.decode()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, now."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    async def ended(self, seconds: float = 30.0) -> int:
+        """Wait for its end; the exit code."""
+        assert self._process is not None and self._reading is not None
+        code = await asyncio.wait_for(self._process.wait(), seconds)
+        await self._reading
+        return code
+
+    async def kill(self) -> None:
+        """SIGKILL, at this instant."""
+        self.signal(signal.SIGKILL)
+        await self.ended()
+
+    async def terminate(self) -> int:
+        """SIGTERM; the exit code."""
+        self.signal(signal.SIGTERM)
+        return await self.ended()
