@@ -18,10 +18,10 @@ from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.access import Access
 from handlers.chat import Chat
-from handlers.commands import COMMANDS
-from handlers.commands.wiring import Needs, build_commands
+from handlers.commands import COMMANDS, build_commands
 from handlers.dispatch import Dispatcher
 from handlers.languages import Say, languages
+from handlers.needs import Needs
 from handlers.notices import Notices
 from handlers.presses import VALID_SECONDS, Presses
 from handlers.ratelimit import RateLimit, parse_limits
@@ -99,7 +99,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
 
     models = Models(workspace.config(), workspace.catalog())
     local = LocalRuntime(workspace.models, clock)
-    llm = LiteLlm(local, models.catalog)
+    llm = LiteLlm(local, models.catalog, settings.https_proxy)
     files = Files(platforms, llm, models, settings.transcription_model)
     instructions = Instructions(workspace)
     router = Router(models, Turn(llm, clock), preferences, history, files.picture, instructions.read, failures, clock)

@@ -7,7 +7,7 @@ import base64
 import importlib
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
@@ -48,15 +48,16 @@ class LiteLlm:
     """`routing.ports.Llm`. The library is imported in a thread, after the platforms have answered; whoever comes
     before that waits. Keys go along with each call and never into the environment."""
 
-    def __init__(self, local: LocalRuntime, catalog: Catalog) -> None:
+    def __init__(self, local: LocalRuntime, catalog: Catalog, proxy: str | None = None) -> None:
         self._local = local
+        self._proxy = {"HTTPS_PROXY": proxy} if proxy else {}
         self._catalog = catalog
         self._loading: asyncio.Task[ModuleType] | None = None
 
     def load(self) -> asyncio.Task[ModuleType]:
         """Begin the import (about 2 s), once."""
         if self._loading is None:
-            self._loading = asyncio.create_task(asyncio.to_thread(_import, self._catalog))
+            self._loading = asyncio.create_task(asyncio.to_thread(_import, self._catalog, _OFFLINE | self._proxy))
         return self._loading
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
@@ -168,8 +169,8 @@ def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
     )
 
 
-def _import(catalog: Catalog) -> ModuleType:
-    os.environ.update(_OFFLINE)
+def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
+    os.environ.update(environment)
     litellm = importlib.import_module("litellm")
     for name, value in _QUIET.items():
         setattr(litellm, name, value)

@@ -1,8 +1,11 @@
-"""One file a command. `COMMANDS` is what menus, completion, /help and the README show, in this order."""
+"""One file a command, one line here; menus, completion, /help and the README follow this order."""
 
 from __future__ import annotations
 
-from handlers.asking import CommandSpec
+from dataclasses import replace
+from typing import Protocol
+
+from handlers.asking import CommandSpec, Handler
 from handlers.commands import (
     access,
     help,
@@ -18,19 +21,36 @@ from handlers.commands import (
     usage,
     whoami,
 )
+from handlers.needs import Needs
 
-COMMANDS: tuple[CommandSpec, ...] = (
-    tier.SPEC,
-    model.SPEC,
-    status.SPEC,
-    new.SPEC,
-    retry.SPEC,
-    stop.SPEC,
-    history.SPEC,
-    usage.SPEC,
-    settings.SPEC,
-    whoami.SPEC,
-    access.SPEC,
-    help.SPEC,
-    start.SPEC,
+
+class CommandModule(Protocol):
+    """What each file in this folder offers."""
+
+    SPEC: CommandSpec
+
+    def build(self, needs: Needs, /) -> Handler: ...
+
+
+_MODULES: tuple[CommandModule, ...] = (
+    tier,
+    model,
+    status,
+    new,
+    retry,
+    stop,
+    history,
+    usage,
+    settings,
+    whoami,
+    access,
+    help,
+    start,
 )
+COMMANDS: tuple[CommandSpec, ...] = tuple(module.SPEC for module in _MODULES)
+
+
+def build_commands(needs: Needs) -> dict[str, tuple[CommandSpec, Handler]]:
+    """Every command with its handler, by name."""
+    needs = replace(needs, specs=COMMANDS)
+    return {module.SPEC.name: (module.SPEC, module.build(needs)) for module in _MODULES}

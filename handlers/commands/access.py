@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from handlers.access import Access, may, read_code, shown
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from handlers.notices import Notices
 from routing.errors import Refused
 from routing.ports import ChatStore, PeopleStore
@@ -27,6 +28,11 @@ SPEC = CommandSpec(
     choices=(("pair", "allow", "block", "role", "here", "list", "log", "forget"),),
 )
 LOG_LINES = 15
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return AccessCommand(needs.access, needs.people, needs.chats, needs.notices)
 
 
 class AccessCommand:

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from rapidfuzz import process
 
 from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from routing.errors import Refused
 
 SPEC = CommandSpec("help", "All commands, or one in full", ("/help", "/help tier"))
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return HelpCommand(needs.specs)
 
 
 class HelpCommand:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from handlers.running import RunningTurns
 from routing.errors import Refused
 from routing.ports import HistoryStore, PreferenceStore
@@ -19,6 +20,11 @@ SPEC = CommandSpec(
 )
 SHOWN = 10
 TITLE_LENGTH = 60
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return HistoryCommand(needs.history, needs.preferences, needs.running)
 
 
 class HistoryCommand:

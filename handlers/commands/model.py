@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from routing import tiers
 from routing.catalog import ModelCard
 from routing.errors import Refused
@@ -25,6 +26,11 @@ SPEC = CommandSpec(
     choices=(("list", *TIERS), ("reasoning", "reset")),
 )
 BUTTON_MODELS = 8
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return ModelCommand(needs.preferences, needs.router.models, needs.llm, needs.discovered)
 
 
 class ModelCommand:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from handlers.running import RunningTurns
 from routing.errors import Refused
 from routing.ports import HistoryStore
 
 SPEC = CommandSpec("new", "Begin a new conversation; the old one stays in /history", ("/new",))
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return NewCommand(needs.history, needs.running)
 
 
 class NewCommand:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
+from handlers.needs import Needs
 from routing.errors import Refused
 from routing.ports import HistoryStore
 from routing.types import Question
 
 SPEC = CommandSpec("retry", "Ask your last question again", ("/retry",), queued=True)
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return RetryCommand(needs.history, needs.chat)
 
 
 class RetryCommand:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.languages import Say, languages
+from handlers.needs import Needs
 from routing.errors import Refused
 from routing.ports import ChatStore, PreferenceStore
 from routing.types import Button, PersonSettings
@@ -24,6 +25,11 @@ SPEC = CommandSpec(
     choices=(("language", "streaming", "timezone", "instructions"), ("on", "off", *languages())),
 )
 MOST_INSTRUCTIONS = 2000
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return SettingsCommand(needs.preferences, needs.chats)
 
 
 class SettingsCommand:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from routing.types import Button
 
 SPEC = CommandSpec("start", "What this bot does", ("/start",))
+
+
+def build(_needs: Needs) -> Handler:
+    """The command with its ports."""
+    return start
 
 
 async def start(ask: Ask) -> Reply:

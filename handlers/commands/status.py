@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.commands.tier import describe, first_line
 from handlers.commands.usage import DAY, money, spending
+from handlers.needs import Needs
 from routing.diagnostics import Health, percentile
 from routing.ports import Clock, HistoryStore, PreferenceStore, UsageStore
 from routing.router import Router
@@ -18,6 +19,11 @@ SPEC = CommandSpec(
 )
 SAMPLE = 50
 """Calls a model's p50 and p95 are taken from."""
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return StatusCommand(needs.preferences, needs.history, needs.usage, needs.router, needs.health, needs.clock)
 
 
 class StatusCommand:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from handlers.running import RunningTurns
 
 SPEC = CommandSpec("stop", "Stop the answer that is being written", ("/stop",))
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return StopCommand(needs.running)
 
 
 class StopCommand:

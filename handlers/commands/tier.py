@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from routing import tiers
 from routing.errors import Refused
 from routing.models import provider_of
@@ -25,6 +26,11 @@ WHY: dict[TierSource, str] = {
     "preference": "you chose it with /tier {tier}",
     "default": "nothing else was chosen",
 }
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return TierCommand(needs.preferences, needs.router)
 
 
 class TierCommand:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 from routing.errors import Refused
 from routing.ports import Clock, Spending, UsageStore
 
@@ -15,6 +16,11 @@ SPEC = CommandSpec(
 )
 DAY = 86_400.0
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return UsageCommand(needs.usage, needs.clock)
 
 
 class UsageCommand:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
 
 SPEC = CommandSpec("whoami", "Your account and your role here", ("/whoami",))
+
+
+def build(_needs: Needs) -> Handler:
+    """The command with its ports."""
+    return whoami
 
 
 async def whoami(ask: Ask) -> Reply:

@@ -58,11 +58,12 @@ class LocalRuntime:
         """
         weights = await asyncio.to_thread(find, model, self._models_folder)
         if self._closing.is_set():
-            raise Unreachable(model, "the program is ending")
+            raise Unreachable(PREFIX + model.removeprefix(PREFIX), "the program is ending")
         server = self._servers.get(weights)
         if server is None or not server.running:
             if weights not in self._starts:
-                self._begin(model.removeprefix(PREFIX), weights)
+                name = model.removeprefix(PREFIX)
+                self._begin(weights.stem if name.startswith("/") else name, weights)
             server = await asyncio.shield(self._starts[weights])
         server.last_used = self._clock()
         return server.address

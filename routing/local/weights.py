@@ -23,6 +23,7 @@ def find(model: str, models_folder: Path) -> Path:
     Raises ModelUnknown that names the places looked at and what is there, or what is wrong with the file.
     """
     name = model.removeprefix(PREFIX)
+    model = PREFIX + name
     places = _places(name, models_folder)
     for place in places:
         if place.is_file():

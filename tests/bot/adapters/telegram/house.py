@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.adapters.telegram import Pace, TelegramOptions, TelegramPlatform
-from bot.platform import MenuEntry, Sent
+from bot.platform import MenuEntry, Platform, Sent
 from routing.types import ChatKey, InboundMessage, OutboundMessage
 from tests.servers.telegram import Chat, Message, TelegramServer
 
@@ -161,11 +161,12 @@ def to(chat: Chat, text: str, thread: str = "", **more: Any) -> OutboundMessage:
 async def house(tg: TelegramServer, state: States | None = None, **given: Any) -> AsyncIterator[House]:
     """A started platform; afterwards the server has nothing to complain about."""
     made, bell = House(tg, state, **given), Bell(tg)
+    platform: Platform = made.platform
     logging.getLogger("bot.adapters.telegram").addHandler(bell)
-    await made.platform.start()
+    await platform.start()
     try:
         yield made
     finally:
-        await made.platform.close()
+        await platform.close()
         logging.getLogger("bot.adapters.telegram").removeHandler(bell)
     assert tg.violations == []

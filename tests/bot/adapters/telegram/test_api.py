@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
+import telegram.error
 from aiohttp import web
-from telegram.error import TelegramError
+from telegram.error import ChatMigrated, RetryAfter, TelegramError, TimedOut
 
 from bot.adapters.telegram.api import Api, ServerTrouble, TooMany
 from bot.adapters.telegram.failure import failure
 from bot.adapters.telegram.options import TelegramOptions
 from bot.platform import SendLater, SendRefused
+
+_NUMBERED: tuple[type[TelegramError], ...] = (ChatMigrated, RetryAfter)
 
 
 async def test_answers_that_are_not_the_bot_apis_are_errors_of_the_library() -> None:
@@ -46,8 +51,6 @@ def test_only_a_gateways_time_out_leaves_open_what_happened(code: int, maybe_sen
 
 @pytest.mark.parametrize("cause", [httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ConnectError, httpx.ProxyError])
 def test_what_failed_before_the_request_left_was_not_sent(cause: type[httpx.TransportError]) -> None:
-    from telegram.error import TimedOut
-
     error = TimedOut()
     error.__cause__ = cause("x")
     failed = failure(error, 9)
@@ -56,11 +59,10 @@ def test_what_failed_before_the_request_left_was_not_sent(cause: type[httpx.Tran
 
 
 def test_every_error_of_the_library_has_a_meaning() -> None:
-    import telegram.error as errors
-
     made: list[TelegramError] = [TooMany(3), ServerTrouble(500)]
-    for thing in vars(errors).values():
+    for thing in list(vars(telegram.error).values()):
         if isinstance(thing, type) and issubclass(thing, TelegramError):
-            made.append(thing(5) if thing in (errors.ChatMigrated, errors.RetryAfter) else thing("x"))  # type: ignore[call-arg, arg-type]
+            argument: Any = 5 if thing in _NUMBERED else "x"
+            made.append(thing(argument))
     assert len(made) > 10
     assert all(isinstance(failure(error, 0), SendLater | SendRefused) for error in made)

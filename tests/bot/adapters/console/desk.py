@@ -1,0 +1,130 @@
+"""What sits behind the terminal in these tests: keeps what was typed, answers through `send` as the outbox does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TextIO
+
+from bot.adapters.console import CommandHint, ConsolePlatform, Unanswered
+from routing.types import Button, InboundMessage, OutboundMessage
+
+COMMANDS = (
+    CommandHint("tier", "show or set the tier", (("auto", "balanced", "smart"), ("force",))),
+    CommandHint("tools", "what I can use"),
+    CommandHint("stop", "stop the answer"),
+)
+PATIENCE = 20.0
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until something holds; TimeoutError when it never does."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110  # a screen tells nobody that it changed
+            await asyncio.sleep(0.005)
+
+
+class Hands:
+    """A clock that is moved by hand; Unix seconds."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Desk:
+    """Answers each message with what `answer` says of its text; None leaves it to the test."""
+
+    def __init__(self, answer: Callable[[str], str | None] = lambda text: f"You said {text}") -> None:
+        self.answer = answer
+        self.messages: list[InboundMessage] = []
+        self.replies = 0
+        self.replies_before: list[int] = []
+        self.clock = Hands()
+        self.fault: Exception | None = None
+        self.failures: list[BaseException] = []
+        self._ids = count(1)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._platform: ConsolePlatform | None = None
+
+    @property
+    def platform(self) -> ConsolePlatform:
+        """The platform that `seat` built."""
+        assert self._platform is not None
+        return self._platform
+
+    def seat(
+        self,
+        stdin: TextIO,
+        stdout: TextIO,
+        stderr: TextIO,
+        history: Path,
+        unanswered: Unanswered | None = None,
+    ) -> ConsolePlatform:
+        """The platform with this desk behind it."""
+        self._platform = ConsolePlatform(
+            user_name="ann",
+            accept=self.accept,
+            commands=COMMANDS,
+            history_file=history,
+            clock=self.clock,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            unanswered=unanswered,
+        )
+        return self._platform
+
+    async def accept(self, messages: Sequence[InboundMessage]) -> None:
+        """Keep them; replies follow on their own."""
+        if self.fault is not None:
+            raise self.fault
+        (message,) = messages
+        self.messages.append(message)
+        self.replies_before.append(self.replies)
+        text = self.answer(message.text)
+        if text is not None:
+            self._begin(self.reply(message, text))
+
+    async def reply(
+        self,
+        message: InboundMessage,
+        text: str,
+        *,
+        recovered: bool = False,
+        buttons: tuple[tuple[Button, ...], ...] = (),
+    ) -> None:
+        """Send one reply to its end."""
+        reply = OutboundMessage(message.chat, text, reply_to=message.message_id, buttons=buttons)
+        number = next(self._ids)
+        async for sent in self.platform.send(reply, number, 0, recovered):
+            assert (sent.message_id, sent.last) == (str(number), True)
+            self.replies += 1
+
+    @property
+    def texts(self) -> list[str]:
+        """What was typed."""
+        return [message.text for message in self.messages]
+
+    async def rest(self) -> None:
+        """Wait for the replies under way; what they raised is in `failures`."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self.failures.append(error)
+
+
+async def kept(text: str) -> None:
+    """No message is left half-streamed here."""
+    raise AssertionError(text)

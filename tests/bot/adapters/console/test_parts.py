@@ -1,0 +1,156 @@
+"""The pure parts: what may be typed, what may be printed, how Markdown looks, what the spinner says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.adapters.console.hints import suggestions, typed_instead
+from bot.adapters.console.markdown import dim, rendered
+from bot.adapters.console.printable import one_line, printable
+from bot.adapters.console.views import LINGER_SECONDS, Views
+from routing.types import Button
+from tests.bot.adapters.console.desk import COMMANDS, Hands
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+PIECES = [
+    "**",
+    "_",
+    "`",
+    "```",
+    "\n",
+    "\n\n",
+    "[",
+    "](http://x)",
+    "![",
+    "<b>",
+    "</kbd>",
+    "| a | b |\n|---|---|\n",
+]
+PIECES += [
+    "| ",
+    "- ",
+    "1. ",
+    "    ",
+    "> ",
+    "# ",
+    "~~",
+    "---\n",
+    "word ",
+    "&#27;",
+    "\x1b[2J",
+    "<http://u/%1b>",
+    "漢",
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("", []),
+        ("hello", []),
+        ("hello /t", []),
+        ("/", ["/tier", "/tools", "/stop"]),
+        ("/T", ["/tier", "/tools"]),
+        ("/x", []),
+        ("/tier ", ["auto", "balanced", "smart"]),
+        ("/TIER  S", ["smart"]),
+        ("/tier smart ", ["force"]),
+        ("/tier smart force ", []),
+        ("/tools ", []),
+        ("/tier\n", []),
+    ],
+)
+def test_suggestions(typed: str, words: list[str]) -> None:
+    found = suggestions(COMMANDS, typed)
+    assert [each.word for each in found] == words
+    assert all(typed[len(typed) - each.replaces :].lower() == each.word[: each.replaces] for each in found)
+
+
+def test_each_button_is_named_once() -> None:
+    one, two = Button("1", "/tier smart"), Button("2", "/tier deep")
+    assert typed_instead(((one, two), (one,))) == "/tier smart · /tier deep"
+    assert typed_instead(()) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\tb\nc", "a\tb\nc"),
+        ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x07", "link"),
+        ("\x1b]0;never ended\nnext", "]0;never ended\nnext"),
+        ("\x1b\x1b[1m[2Jx", "[2Jx"),
+        ("\x9b2Jx\x90dcs\x9cy", "xy"),
+        ("\ud83d\ude00 \ud800", "😀 �"),
+    ],
+)
+def test_printable(text: str, expected: str) -> None:
+    assert printable(text) == expected
+
+
+def test_a_note_is_short() -> None:
+    assert one_line("a\nb  c") == "a b c"
+    assert one_line("x" * 61) == "x" * 59 + "…"
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.sampled_from([20, 40, 80]))
+def test_whatever_a_model_writes_only_styles_reach_the_terminal(text: str, width: int) -> None:
+    plain = STYLE.sub("", rendered(text, width))
+    assert printable(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Tier: balanced, Force: off\nwhy", ["Tier: balanced, Force: off", "why"]),
+        ("vector<int> and <b>bold</b>", ["vector<int> and <b>bold</b>"]),
+        ("<div>\nblock\n</div>", ["<div>", "block", "</div>"]),
+        ("![plan](p.png)", ["plan (p.png)"]),
+        ("[here](http://a.example)", ["here (http://a.example)"]),
+        ("<http://a.example>", ["http://a.example"]),
+        ("**bold** `code`", ["bold code"]),
+    ],
+)
+def test_nothing_written_is_lost(text: str, lines: list[str]) -> None:
+    assert STYLE.sub("", rendered(text, 60)).splitlines() == lines
+
+
+def test_a_long_word_in_a_table_is_broken_not_cut() -> None:
+    shown = STYLE.sub("", rendered(f"| a | b |\n|---|---|\n| 1 | {'x' * 90} |", 40))
+    assert shown.count("x") == 90 and "…" not in shown
+
+
+def test_lines_are_not_padded() -> None:
+    assert re.search(r" +(\x1b\[0m)?\n", rendered("a\n\n- b\n\n```\nc\n```", 60)) is None
+    assert STYLE.sub("", dim("note", 60)) == "note\n"
+
+
+async def test_a_view_is_seen_from_its_first_sign_to_its_reply() -> None:
+    clock = Hands()
+    views = Views(clock)
+    view = views.new(streaming=True)
+    assert not views.shown.is_set() and views.status() == ""
+    await view.working()
+    clock.now += 3.9
+    assert views.shown.is_set() and views.answering and "thinking… 3 s" in views.status()
+    view.show("so far")
+    await view.close()
+    assert views.text == "so far" and not views.answering and views.status() == ""
+    clock.now += LINGER_SECONDS / 2
+    views.drop_closed(LINGER_SECONDS)
+    assert views.text == "so far"
+    views.drop_closed()
+    assert views.text == "" and not views.shown.is_set()
+
+
+async def test_a_view_closed_before_it_was_seen_is_never_seen() -> None:
+    views = Views(Hands())
+    view = views.new(streaming=True)
+    assert await view.close() == ""
+    view.show("too late")
+    assert not views.shown.is_set() and views.text == ""

@@ -1,0 +1,363 @@
+"""Through a pipe: one line in, one reply out, and nothing else on stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from io import StringIO
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from bot.adapters.console import Unanswered
+from bot.platform import SendLater
+from routing.errors import Refused, StorageFault
+from routing.types import Attachment, Button, ChatKey, InboundMessage, OutboundMessage, UserKey
+from tests.bot.adapters.console.desk import PATIENCE, Desk, kept, until
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+class Ends:
+    """The other ends of the three pipes."""
+
+    def __init__(self) -> None:
+        self._all: list[int] = []
+        (self.stdin, self.typing), (self.reading, self.stdout), (self.errors, self.stderr) = (
+            self._pair(),
+            self._pair(),
+            self._pair(),
+        )
+
+    def streams(self) -> tuple[TextIO, TextIO, TextIO]:
+        """What the platform gets."""
+        return (
+            os.fdopen(self.stdin, closefd=False),
+            os.fdopen(self.stdout, "w", closefd=False, encoding="utf-8"),
+            os.fdopen(self.stderr, "w", closefd=False, encoding="utf-8"),
+        )
+
+    def type(self, data: bytes) -> None:
+        """Everything that will ever be typed."""
+        os.write(self.typing, data)
+        self.drop(self.typing)
+
+    def printed(self) -> str:
+        """All of stdout, once nothing more comes."""
+        self.drop(self.stdout)
+        return _rest(self.reading)
+
+    def complaints(self) -> str:
+        """All of stderr, once nothing more comes."""
+        self.drop(self.stderr)
+        return _rest(self.errors)
+
+    def drop(self, *numbers: int) -> None:
+        """Close ends; without any, all that are left."""
+        for number in numbers or tuple(self._all):
+            if number in self._all:
+                self._all.remove(number)
+                with suppress(OSError):
+                    os.close(number)
+
+    def _pair(self) -> tuple[int, int]:
+        pair = os.pipe()
+        self._all += pair
+        return pair
+
+
+def _rest(number: int) -> str:
+    with os.fdopen(number, "rb", closefd=False) as stream:
+        return stream.read().decode()
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    all_ends = Ends()
+    yield all_ends
+    all_ends.drop()
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "history"
+
+
+async def talk(
+    desk: Desk, ends: Ends, history: Path, stdin: TextIO | None = None, unanswered: Unanswered | None = None
+) -> int:
+    """A whole conversation; the exit code."""
+    own, stdout, stderr = ends.streams()
+    platform = desk.seat(stdin or own, stdout, stderr, history, unanswered)
+    async with asyncio.timeout(PATIENCE):
+        await platform.start()
+        code = await platform.run()
+        await desk.rest()
+        await platform.close()
+    return code
+
+
+@asynccontextmanager
+async def talking(desk: Desk, ends: Ends, history: Path) -> AsyncIterator[asyncio.Task[int]]:
+    """A conversation that goes on while the test looks at it."""
+    desk.seat(*ends.streams(), history)
+    await desk.platform.start()
+    task = asyncio.create_task(desk.platform.run())
+    yield task
+    await desk.platform.close()
+    async with asyncio.timeout(PATIENCE):
+        await task
+
+
+async def test_each_line_gets_its_reply_and_an_empty_line(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.type(b"one\n\n   \ntwo\r\nthree")
+    assert await talk(desk, ends, history) == 0
+    assert desk.texts == ["one", "two", "three"]
+    assert ends.printed() == "You said one\n\nYou said two\n\nYou said three\n\n"
+    assert ends.complaints() == ""
+
+
+async def test_a_line_is_taken_only_after_the_reply_before_it(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.type(b"a\nb\nc\nd\n")
+    await talk(desk, ends, history)
+    assert desk.replies_before == [0, 1, 2, 3]
+
+
+async def test_a_message_says_who_where_and_when(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.type("grüß dich\nagain\n".encode())
+    await talk(desk, ends, history)
+    first, second = desk.messages
+    assert first == InboundMessage(
+        user=UserKey("console", "ann"),
+        chat=ChatKey("console", "ann"),
+        bot_id="console",
+        update_id=first.update_id,
+        text="grüß dich",
+        sent_at=desk.clock(),
+        user_name="ann",
+        bot_name="tierbot",
+        message_id=first.update_id,
+    )
+    assert len(first.update_id) == 32 and first.update_id != second.update_id
+    assert desk.platform.progress.last_update == desk.clock()
+
+
+async def test_markdown_stays_as_it_is_and_buttons_are_for_people(ends: Ends, history: Path) -> None:
+    desk = Desk(lambda _: None)
+    async with talking(desk, ends, history):
+        ends.type(b"/tier\n")
+        await until(lambda: bool(desk.messages))
+        buttons = ((Button("Smart", "/tier smart"),),)
+        await desk.reply(desk.messages[0], "# Tier\n\n**balanced**\n", buttons=buttons)
+    assert ends.printed() == "# Tier\n\n**balanced**\n\n"
+
+
+async def test_exit_is_a_line_like_any_other(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.type(b"exit\nmore\n")
+    await talk(desk, ends, history)
+    assert desk.texts == ["exit", "more"]
+
+
+def _opened(name: str) -> TextIO:
+    return open(name)
+
+
+async def test_a_file_an_empty_device_and_memory_are_inputs(
+    ends: Ends, history: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "lines").write_bytes(b"\xef\xbb\xbfone\ntwo")
+    for name, expected in ((str(tmp_path / "lines"), ["one", "two"]), (os.devnull, [])):
+        desk = Desk()
+        with _opened(name) as stdin:
+            assert await talk(desk, ends, history, stdin) == 0
+        assert desk.texts == expected
+    desk = Desk()
+    assert await talk(desk, ends, history, StringIO("in memory\n")) == 0
+    assert desk.texts == ["in memory"]
+
+
+async def test_an_input_that_cannot_be_read_is_said(ends: Ends, history: Path, tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY)
+
+    class Folder(StringIO):
+        def fileno(self) -> int:
+            return folder
+
+    assert await talk(Desk(), ends, history, Folder()) == 1
+    os.close(folder)
+    assert ends.complaints() == "The input can't be read (Is a directory).\n"
+
+
+async def test_what_is_no_utf_8_is_replaced(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.type(b"caf\xe9 \xf0\x9f\x98\x80\nnext\n")
+    await talk(desk, ends, history)
+    assert desk.texts == ["caf� 😀", "next"]
+
+
+async def test_lines_and_replies_longer_than_a_pipe(ends: Ends, history: Path, tmp_path: Path) -> None:
+    (tmp_path / "long").write_text("x" * 1_000_000 + "\nshort")
+    desk = Desk()
+    reading = asyncio.create_task(asyncio.to_thread(_rest, ends.reading))
+    with _opened(str(tmp_path / "long")) as stdin:
+        assert await talk(desk, ends, history, stdin) == 0
+    ends.drop(ends.stdout)
+    assert await reading == f"You said {'x' * 1_000_000}\n\nYou said short\n\n"
+
+
+async def test_control_sequences_go_neither_way(ends: Ends, history: Path) -> None:
+    desk = Desk(lambda _: "red \x1b[31mtext\x1b[0m\x1b]0;title\x07\r\nand\ta\x9b2J bell\x07 \ud800")
+    ends.type(b"\x1b[1mbold\x1b[0m\0\n\x00\n")
+    await talk(desk, ends, history)
+    assert desk.texts == ["bold"]
+    assert ends.printed() == "red text\nand\ta bell �\n\n"
+
+
+async def test_a_reader_who_leaves_ends_it_quietly(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.drop(ends.reading)
+    ends.type(b"one\ntwo\n")
+    assert await talk(desk, ends, history) == 0
+    (failure,) = desk.failures
+    assert isinstance(failure, SendLater) and failure.maybe_sent
+    assert desk.texts == ["one"]
+    assert ends.complaints() == ""
+
+
+@pytest.mark.parametrize("fault", [StorageFault("the disk is full."), OSError("the disk is full")])
+async def test_a_line_that_cannot_be_kept_ends_it(ends: Ends, history: Path, fault: Exception) -> None:
+    desk = Desk()
+    desk.fault = fault
+    ends.type(b"one\ntwo\n")
+    assert await talk(desk, ends, history) == 1
+    assert ends.printed() == ""
+    assert ends.complaints() == "Your line was not taken (the disk is full); please send it again.\n"
+
+
+async def test_what_answers_no_line_of_this_run_stays_off_stdout(ends: Ends, history: Path) -> None:
+    desk = Desk(lambda _: None)
+    earlier = InboundMessage(
+        UserKey("console", "ann"), ChatKey("console", "ann"), "console", "old", "?", 0.0, message_id="old"
+    )
+    async with talking(desk, ends, history):
+        await desk.reply(earlier, "early", recovered=True)
+        ends.type(b"one\n")
+        await until(lambda: bool(desk.messages))
+        await desk.reply(earlier, "resumed")
+        await desk.reply(desk.messages[0], "again", recovered=True)
+        await desk.reply(desk.messages[0], "mine")
+    assert ends.printed() == "mine\n\n"
+    assert ends.complaints() == "(recovered)\nearly\n\nresumed\n\n(recovered)\nagain\n\n"
+
+
+async def test_a_message_without_a_reply_has_an_empty_one(ends: Ends, history: Path) -> None:
+    async def unanswered(message: InboundMessage) -> None:
+        if not message.text.startswith("ignored"):
+            await asyncio.Event().wait()
+
+    desk = Desk(lambda text: None if text == "ignored" else text)
+    ends.type(b"ignored\nsecond\n")
+    assert await talk(desk, ends, history, unanswered=unanswered) == 0
+    assert ends.printed() == "\nsecond\n\n"
+
+
+async def test_stopping_ends_it_though_the_input_stays_open(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    async with talking(desk, ends, history) as running:
+        await desk.platform.stop_receiving()
+        assert await running == 0
+
+
+async def test_a_stopped_run_still_prints_the_reply_under_way(ends: Ends, history: Path) -> None:
+    desk = Desk(lambda _: None)
+    async with talking(desk, ends, history) as running:
+        os.write(ends.typing, b"one\ntwo\n")
+        await until(lambda: bool(desk.messages))
+        await desk.platform.stop_receiving()
+        assert await running == 0
+        await desk.reply(desk.messages[0], "late")
+    assert desk.texts == ["one"]
+    assert ends.printed() == "late\n\n"
+
+
+async def test_nothing_is_shown_before_the_reply(ends: Ends, history: Path) -> None:
+    desk = Desk(lambda _: None)
+    async with talking(desk, ends, history):
+        ends.type(b"one\n")
+        await until(lambda: bool(desk.messages))
+        live = desk.platform.live(desk.messages[0], "", True, kept)
+        await live.working()
+        live.show("so far")
+        await live.acknowledge("yes")
+        await desk.platform.waiting(desk.messages[0])
+        assert await live.close() == ""
+        await desk.reply(desk.messages[0], "whole")
+    assert ends.printed() == "whole\n\n"
+    assert ends.complaints() == ""
+
+
+async def test_a_reply_that_was_sent_is_not_printed_again(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.type(b"")
+    await talk(desk, ends, history)
+    reply = OutboundMessage(ChatKey("console", "ann"), "again")
+    assert [sent.last async for sent in desk.platform.send(reply, 7, 1, True)] == [True]
+    assert ends.printed() == ends.complaints() == ""
+
+
+async def test_there_are_no_files(ends: Ends, history: Path) -> None:
+    platform = Desk().seat(*ends.streams(), history)
+    with pytest.raises(Refused, match="plan"):
+        await platform.fetch(Attachment("other", "plan.pdf", "", 0, ""))
+
+
+def _python(script: str, stdin: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script]
+    return subprocess.run(
+        command, cwd=ROOT, stdin=stdin, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_prompts_libraries_are_left_alone() -> None:
+    script = """
+import sys
+import bot.adapters.console
+print([name for name in ("prompt_toolkit", "rich", "markdown_it", "pygments") if name in sys.modules])
+"""
+    assert _python(script, subprocess.DEVNULL).stdout == "[]\n"
+
+
+def test_a_process_ends_though_its_input_stays_open(ends: Ends) -> None:
+    script = """
+import asyncio, sys, time
+from pathlib import Path
+from bot.adapters.console import ConsolePlatform
+
+async def main():
+    arrived = asyncio.Event()
+    async def accept(messages):
+        arrived.set()
+    platform = ConsolePlatform(user_name="ann", accept=accept, commands=(), history_file=Path("unused"),
+        clock=time.time, stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
+    await platform.start()
+    running = asyncio.create_task(platform.run())
+    await arrived.wait()
+    await platform.stop_receiving()
+    code = await running
+    await platform.close()
+    return code
+
+sys.exit(asyncio.run(main()))
+"""
+    os.write(ends.typing, b"one\n")
+    ended = _python(script, ends.stdin)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

@@ -1,0 +1,318 @@
+"""At the prompt: keys go in through a pipe, the terminal's bytes are read back."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session, get_app_session
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from routing.errors import StorageFault
+from routing.types import Button
+from tests.bot.adapters.console.desk import PATIENCE, Desk, kept, until
+
+ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
+ROWS, COLUMNS = 24, 80
+
+
+class Tty(StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Seat:
+    """A person in front of the terminal."""
+
+    def __init__(
+        self, desk: Desk, keys: PipeInput, screen: StringIO, errors: StringIO, run: asyncio.Task[int]
+    ):
+        self.desk = desk
+        self.screen = screen
+        self.errors = errors
+        self.run = run
+        self._keys = keys
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        self._keys.send_text(keys)
+
+    @property
+    def shown(self) -> str:
+        """Everything ever written to the screen, without its control sequences."""
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.screen.getvalue())
+        return re.sub(r" +$", "", text.replace("\r", ""), flags=re.MULTILINE)
+
+    @property
+    def typed(self) -> str:
+        """What stands behind the prompt."""
+        app = get_app_session().app
+        return app.current_buffer.text if app else ""
+
+    async def sees(self, text: str) -> None:
+        """Wait for a text."""
+        await until(lambda: text in self.shown)
+
+    async def leaves(self) -> int:
+        """Ctrl-D; the exit code."""
+        self.type(CTRL_D)
+        async with asyncio.timeout(PATIENCE):
+            return await self.run
+
+
+@asynccontextmanager
+async def seated(desk: Desk, history: Path) -> AsyncIterator[Seat]:
+    screen, errors = StringIO(), Tty()
+    with create_pipe_input() as keys:
+        output = Vt100_Output(screen, lambda: Size(ROWS, COLUMNS), term="xterm")
+        with create_app_session(input=keys, output=output):
+            platform = desk.seat(Tty(), Tty(), errors, history)
+            assert platform.interactive
+            await platform.start()
+            run = asyncio.create_task(platform.run())
+            seat = Seat(desk, keys, screen, errors, run)
+            await seat.sees("›")
+            try:
+                yield seat
+            finally:
+                await platform.close()
+                async with asyncio.timeout(PATIENCE):
+                    assert await run == 0
+                    await desk.rest()
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "history"
+
+
+async def test_a_conversation(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        assert "/help" in seat.shown and "Ctrl-D" in seat.shown
+        seat.type("hello" + ENTER)
+        await seat.sees("You said hello")
+        seat.type("   " + ENTER + "again" + ENTER)
+        await seat.sees("You said again")
+        assert await seat.leaves() == 0
+        assert seat.desk.texts == ["hello", "again"]
+        assert seat.desk.failures == []
+
+
+async def test_exit_leaves(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.type(" Exit " + ENTER)
+        async with asyncio.timeout(PATIENCE):
+            assert await seat.run == 0
+        assert seat.desk.texts == []
+
+
+async def test_stopping_ends_the_prompt_whatever_is_typed(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.type("half a li")
+        await seat.sees("half a li")
+        await seat.desk.platform.stop_receiving()
+        async with asyncio.timeout(PATIENCE):
+            assert await seat.run == 0
+
+
+async def test_a_stop_before_the_prompt_is_there_counts(history: Path) -> None:
+    desk = Desk()
+    with (
+        create_pipe_input() as keys,
+        create_app_session(
+            input=keys, output=Vt100_Output(StringIO(), lambda: Size(ROWS, COLUMNS), term="xterm")
+        ),
+    ):
+        platform = desk.seat(Tty(), Tty(), Tty(), history)
+        await platform.start()
+        run = asyncio.create_task(platform.run())
+        await asyncio.sleep(0)
+        await platform.stop_receiving()
+        async with asyncio.timeout(PATIENCE):
+            assert await run == 0
+
+
+async def test_control_c_without_an_answer(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.type("a mistake" + CTRL_C + "better" + ENTER)
+        await seat.sees("You said better")
+        assert "Ctrl-D leaves." not in seat.shown
+        seat.type(CTRL_C)
+        await seat.sees("Ctrl-D leaves.")
+        assert seat.desk.texts == ["better"]
+
+
+async def test_control_c_stops_the_answer(history: Path) -> None:
+    async with seated(Desk(lambda _: None), history) as seat:
+        seat.type("question" + ENTER)
+        await until(lambda: seat.desk.texts == ["question"])
+        live = seat.desk.platform.live(seat.desk.messages[0], "", True, kept)
+        await live.working()
+        seat.type(CTRL_C)
+        await until(lambda: seat.desk.texts == ["question", "/stop"])
+        await live.close()
+        seat.type(CTRL_C)
+        await seat.sees("Ctrl-D leaves.")
+        assert seat.desk.texts == ["question", "/stop"]
+
+
+async def test_the_spinner_counts_until_the_first_words(history: Path) -> None:
+    async with seated(Desk(lambda _: None), history) as seat:
+        seat.type("question" + ENTER)
+        await until(lambda: bool(seat.desk.messages))
+        live = seat.desk.platform.live(seat.desk.messages[0], "", True, kept)
+        await live.working()
+        await seat.sees("thinking… 0 s")
+        seat.desk.clock.now += 14
+        await until(lambda: "4 s (still at it; Ctrl-C stops)" in seat.shown)
+        live.show("The **first** words")
+        await seat.sees("The first words")
+        await live.close()
+        await seat.desk.reply(seat.desk.messages[0], "The **last** words")
+        await seat.sees("The last words")
+
+
+async def test_an_answer_longer_than_the_screen_is_printed_whole(history: Path) -> None:
+    text = "\n".join(f"line {number} of it" for number in range(100))
+    async with seated(Desk(lambda _: None), history) as seat:
+        seat.type("question" + ENTER)
+        await until(lambda: bool(seat.desk.messages))
+        live = seat.desk.platform.live(seat.desk.messages[0], "", True, kept)
+        live.show(text)
+        await seat.sees("line 99 of it")
+        assert "line 50 of it" not in seat.shown
+        await live.close()
+        await seat.desk.reply(seat.desk.messages[0], text)
+        assert text in seat.shown
+
+
+async def test_without_streaming_only_the_spinner_is_seen(history: Path) -> None:
+    async with seated(Desk(lambda _: None), history) as seat:
+        seat.type("question" + ENTER)
+        await until(lambda: bool(seat.desk.messages))
+        live = seat.desk.platform.live(seat.desk.messages[0], "", False, kept)
+        live.show("half an answer")
+        await seat.sees("thinking…")
+        await live.acknowledge("ok")
+        await live.close()
+        await seat.desk.reply(seat.desk.messages[0], "whole")
+        assert "half an answer" not in seat.shown
+
+
+async def test_the_line_left_after_enter_holds_no_answer(history: Path) -> None:
+    async with seated(Desk(lambda _: None), history) as seat:
+        seat.type("one" + ENTER)
+        await until(lambda: bool(seat.desk.messages))
+        live = seat.desk.platform.live(seat.desk.messages[0], "", True, kept)
+        live.show("growing")
+        await seat.sees("growing")
+        seat.type("two" + ENTER)
+        await until(lambda: seat.desk.texts == ["one", "two"])
+        await seat.desk.platform.waiting(seat.desk.messages[1])
+        await seat.sees("queued: two")
+        await live.close()
+        await seat.desk.reply(seat.desk.messages[0], "whole")
+        assert "› two\n" in seat.shown
+
+
+async def test_a_recovered_answer_comes_above_the_prompt(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.type("one" + ENTER)
+        await seat.sees("You said one")
+        seat.type("half a li")
+        await seat.sees("half a li")
+        await seat.desk.reply(seat.desk.messages[0], "of yesterday", recovered=True)
+        assert "(recovered)\nof yesterday\n" in seat.shown
+        seat.type("ne" + ENTER)
+        await seat.sees("You said half a line")
+
+
+async def test_buttons_are_commands_to_type(history: Path) -> None:
+    async with seated(Desk(lambda _: None), history) as seat:
+        seat.type("/tier" + ENTER)
+        await until(lambda: bool(seat.desk.messages))
+        buttons = (
+            (Button("Smart", "/tier smart"), Button("Deep", "/tier deep")),
+            (Button("!", "/tier deep"),),
+        )
+        await seat.desk.reply(seat.desk.messages[0], "Tier: balanced, Force: off\nbecause", buttons=buttons)
+        assert "Tier: balanced, Force: off\nbecause\nYou can type: /tier smart · /tier deep\n" in seat.shown
+
+
+async def test_a_line_that_cannot_be_kept_is_said_and_it_goes_on(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.desk.fault = StorageFault("the disk is full")
+        seat.type("one" + ENTER)
+        await until(lambda: bool(seat.errors.getvalue()))
+        assert seat.errors.getvalue() == "Your line was not taken (the disk is full); please send it again.\n"
+        seat.desk.fault = None
+        seat.type(UP + ENTER)
+        await seat.sees("You said one")
+
+
+async def test_a_pasted_text_is_one_message(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.type("\x1b[200~first\nsecond\r\nthird\x1b[201~" + ENTER)
+        await until(lambda: seat.desk.texts == ["first\nsecond\nthird"])
+        seat.type("one\x1b\rtwo" + ENTER)
+        await until(lambda: seat.desk.texts[1:] == ["one\ntwo"])
+
+
+async def test_commands_are_completed(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.type("/t")
+        await seat.sees("show or set the tier")
+        assert "what I can use" in seat.shown and "stop the answer" not in seat.shown
+        seat.type("ie\t")
+        await until(lambda: seat.typed == "/tier")
+        seat.type(" sm\t")
+        await until(lambda: seat.typed == "/tier smart")
+        seat.type(ENTER)
+        await until(lambda: seat.desk.texts == ["/tier smart"])
+
+
+async def test_a_model_cannot_reach_the_terminal(history: Path) -> None:
+    evil = "\x1b]0;title\x07 &#27;[2J <http://x/%1b]0;a%07> \x9b2J \x1b[2J \x1bc [x](http://x/\x1b[5m) \x07"
+    async with seated(Desk(lambda _: None), history) as seat:
+        seat.type("question" + ENTER)
+        await until(lambda: bool(seat.desk.messages))
+        before = len(seat.screen.getvalue())
+        live = seat.desk.platform.live(seat.desk.messages[0], "", True, kept)
+        live.show(f"seen {evil}")
+        await seat.sees("seen ")
+        await live.close()
+        await seat.desk.reply(seat.desk.messages[0], f"{evil}\n\n```\n{evil}\n```\n\nend")
+        written = seat.screen.getvalue()[before:]
+        for sequence in ("\x1b]", "\x1b[2J", "\x1bc", "\x1b[5m", "\x07", "\x9b"):
+            assert sequence not in written
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_lines_are_remembered_for_their_owner_only(history: Path) -> None:
+    async with seated(Desk(), history) as seat:
+        seat.type("remember me" + ENTER)
+        await seat.sees("You said remember me")
+    assert _mode(history) == 0o600
+    async with seated(Desk(), history) as seat:
+        seat.type(UP + ENTER)
+        await seat.sees("You said remember me")
+
+
+async def test_a_history_that_cannot_be_kept_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    async with seated(Desk(), tmp_path / "file" / "history") as seat:
+        seat.type("one" + ENTER)
+        await seat.sees("You said one")
