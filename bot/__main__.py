@@ -11,7 +11,7 @@ from bot import logs
 from bot.settings import Environment, load
 from bot.version import VERSION
 from bot.workspace import Workspace
-from routing.errors import ConfigError
+from routing.errors import ConfigError, StorageFault
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return _run(options, load())
-    except ConfigError as error:
+    except (ConfigError, StorageFault) as error:
         print(f"tierbot: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -12,8 +12,8 @@ from bot.outbox import OutboxSender
 from bot.platform import Platform
 from handlers.dispatch import Dispatcher
 from handlers.parsing import is_stop
+from handlers.patience import patiently
 from handlers.running import RunningTurns
-from routing.errors import StorageFault
 from routing.ports import ChatStore, InboxEntry, InboxStore
 from routing.turn import Stop
 from routing.types import ChatKey, InboundMessage
@@ -22,7 +22,6 @@ GATHER_SECONDS = 0.5
 """How long to wait for the rest of an album or of a text that the platform cut."""
 CUT_LENGTH = 4000
 """A text at least this long may have been cut (Telegram's clients cut at 4096)."""
-STORAGE_RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 
 log = logging.getLogger("bot.inbox")
 
@@ -70,21 +69,27 @@ class Inbox:
         self._waiting: dict[ChatKey, deque[InboxEntry]] = {}
         self._arrived: dict[ChatKey, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._routing = asyncio.Lock()
+        self._resumed = False
         self._closing = False
 
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
         """Keep messages; when this returns they are durable. What is known already is dropped."""
-        for entry in await self._store.accept(messages):
-            await self._route(entry)
+        async with self._routing:
+            entries = await self._store.accept(messages)
+            for entry in entries if self._resumed else ():  # before that, `resume` finds them in their place
+                await self._route(entry)
 
     async def resume(self) -> None:
-        """Take up what an earlier process left."""
-        entries = await self._store.unfinished()
-        if entries:
-            log.info("[Inbox] Going on with %d messages of an earlier run", len(entries))
-        for entry in entries:
-            if entry.message.chat.platform in self._platforms:
-                await self._route(entry)
+        """Take up what an earlier process left, ahead of what has come since."""
+        async with self._routing:
+            entries = await self._store.unfinished()
+            self._resumed = True
+            if entries:
+                log.info("[Inbox] Going on with %d messages of an earlier run", len(entries))
+            for entry in entries:
+                if entry.message.chat.platform in self._platforms:
+                    await self._route(entry)
 
     async def drain(self, seconds: float) -> None:
         """Begin nothing new; give running turns a moment, then leave them to the next start."""
@@ -128,10 +133,14 @@ class Inbox:
                 self._count()
                 stop = Stop()
                 with self._running.enter(chat, stop):
-                    await self._stubborn(entries)
+                    # Counted before it begins, so that a message that kills the process does so a few times only.
+                    await patiently(self._store.begin, [entry.id for entry in entries])
                     await self._handle(entries, stop)
         finally:
-            del self._waiting[chat], self._arrived[chat]
+            if self._waiting[chat] and not self._closing:  # behind one that failed in a way nobody foresaw
+                self._spawn(self._lane(chat))
+            else:
+                del self._waiting[chat], self._arrived[chat]
             self._count()
 
     async def _gather(self, chat: ChatKey) -> list[InboxEntry]:
@@ -148,24 +157,13 @@ class Inbox:
             together.append(queue.popleft())
         return together
 
-    async def _stubborn(self, entries: Sequence[InboxEntry]) -> None:
-        """Count the attempt before it begins, so that a message that kills the process does so a few times only."""
-        pauses = iter(STORAGE_RETRY_SECONDS)
-        while True:
-            try:
-                await self._store.begin([entry.id for entry in entries])
-                return
-            except StorageFault as fault:
-                log.error("%s Trying again.", fault)
-                await asyncio.sleep(next(pauses, STORAGE_RETRY_SECONDS[-1]))
-
     async def _handle(self, entries: Sequence[InboxEntry], stop: Stop) -> None:
         first = entries[0]
         chat = first.message.chat
         live = self._platforms[chat.platform].live(
             first.message,
             first.placeholder,
-            await self._chats.streaming(chat),
+            await patiently(self._chats.streaming, chat),
             lambda message_id: self._store.placeholder(first.id, message_id),
         )
         try:

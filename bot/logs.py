@@ -58,10 +58,11 @@ class _Json(logging.Formatter):
             "level": record.levelname,
             "turn": getattr(record, "turn", "-"),
             "name": record.name,
-            "message": record.getMessage(),
+            # Cleaned before it is quoted: a secret with a quotation mark in it would look different after.
+            "message": self._redactor.clean(record.getMessage()),
         }
         if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
+            line["error"] = self._redactor.clean(self.formatException(record.exc_info))
         return self._redactor.clean(json.dumps(line, ensure_ascii=False))
 
 

@@ -38,7 +38,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
         platforms = platforms_of(environment.settings, app)
         await app.start(platforms)
         await _print_owner_code(app)
-        beat = asyncio.create_task(pulse(platforms, app.clock))
+        beat = asyncio.create_task(pulse(platforms, app.clock, environment.settings.heartbeat_file))
         await ended.wait()
         log.info("Stopping: running turns get a moment, everything else goes on after the next start")
         beat.cancel()

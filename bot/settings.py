@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
@@ -17,6 +18,9 @@ from routing.errors import ConfigError
 from routing.types import Tier, UserKey
 
 _KEY_ENDING = "_API_KEY"
+_FILE_ENDING = "_FILE"
+_SECRET = ("TELEGRAM_BOT_TOKEN", "TELEGRAM_WEBHOOK_SECRET", "DATABASE_URL")
+"""What may also be given as the name of a file, beside every provider's key."""
 
 
 class Settings(BaseModel):
@@ -48,6 +52,7 @@ class Settings(BaseModel):
     tier_coding_pool: str = Field("", description="Models of the coding tier.")
     tier_deep_pool: str = Field("", description="Models of the deep tier.")
     transcription_model: str = Field("", description="Model for voice messages, such as openai/whisper-1; empty: none.")
+    heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the log tells.")
     log_format: Literal["text", "json"] = Field("text", description="text, or json for a log collector.")
 
@@ -60,10 +65,10 @@ class Settings(BaseModel):
     def owners(self) -> tuple[UserKey, ...]:
         """BOT_OWNERS, read. Raises ConfigError for an account without its platform."""
         accounts = []
-        for item in filter(None, (part.strip() for part in self.bot_owners.split(","))):
+        for number, item in enumerate(parse_pool(self.bot_owners), 1):
             platform, colon, user_id = item.partition(":")
             if not (platform and colon and user_id):
-                raise ConfigError(f"BOT_OWNERS must look like telegram:123,discord:456, not {item!r}.")
+                raise ConfigError(f"BOT_OWNERS must look like telegram:123,discord:456; entry {number} does not.")
             accounts.append(UserKey(platform.lower(), user_id))
         return tuple(accounts)
 
@@ -77,9 +82,10 @@ class Settings(BaseModel):
             "deep": parse_pool(self.tier_deep_pool),
         }
         for tier, pool in pools.items():
-            wrong = [model for model in pool if "/" not in model]
+            wrong = next((number for number, model in enumerate(pool, 1) if "/" not in model), None)
             if wrong:
-                raise ConfigError(f"TIER_{tier.upper()}_POOL must list provider/model, not {wrong[0]!r}.")
+                name = f"TIER_{tier.upper()}_POOL"
+                raise ConfigError(f"{name} must list models as provider/model; entry {wrong} has no provider.")
         return {tier: pool for tier, pool in pools.items() if pool}
 
 
@@ -92,8 +98,11 @@ class Environment:
 
     def secrets(self) -> tuple[str, ...]:
         """Every text that must never reach a log."""
-        tokens = (self.settings.telegram_bot_token, self.settings.telegram_webhook_secret)
-        return (*self.keys.values(), *(token.get_secret_value() for token in tokens if token))
+        told = self.settings
+        tokens = (told.telegram_bot_token, told.telegram_webhook_secret)
+        addresses = (told.telegram_proxy, told.https_proxy, told.database_url)
+        passwords = (_password(address) for address in addresses if address)
+        return (*self.keys.values(), *(token.get_secret_value() for token in tokens if token), *filter(None, passwords))
 
 
 def load(environ: Mapping[str, str] | None = None) -> Environment:
@@ -102,12 +111,13 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     What is set later in that list never overrides what is set earlier. Raises ConfigError naming the variable.
     """
     given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
-    workspace = Path(given.get("WORKSPACE") or "workspace")
-    merged = _dotenv(workspace / ".env") | _credentials(given) | given
-    values = {name: value for name, value in _with_files(merged).items() if value.strip()}
+    workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser()
+    layers = (_dotenv(workspace / ".env"), _credentials(given), given)
+    merged = {name: value.strip() for layer in layers for name, value in _with_files(layer).items()}
+    values = {name: value for name, value in merged.items() if value}
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
     try:
-        settings = Settings(**{**known, "workspace": workspace.expanduser()})  # type: ignore[arg-type]
+        settings = Settings(**{**known, "workspace": workspace})  # type: ignore[arg-type]
     except ValidationError as error:
         raise _explain(error) from None
     parse_limits(settings.user_rate_limit)
@@ -119,35 +129,60 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     return Environment(settings, keys)
 
 
+def strange_names(path: Path) -> tuple[str, ...]:
+    """Variables in a `.env` that mean nothing here: most likely mistyped."""
+    endings = (_KEY_ENDING, _KEY_ENDING + _FILE_ENDING)
+    known = {name.upper() for name in Settings.model_fields} | {name + _FILE_ENDING for name in _SECRET}
+    return tuple(name for name in _dotenv(path) if name not in known and not name.endswith(endings))
+
+
 def _dotenv(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        return {name.upper(): value or "" for name, value in dotenv_values(path).items()}
+        return {name.upper(): value or "" for name, value in dotenv_values(path, interpolate=False).items()}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} can't be read: {error}.") from None
+        raise ConfigError(f"{path} can't be read: {_reason(error)}.") from None
 
 
 def _credentials(given: Mapping[str, str]) -> dict[str, str]:
-    """What systemd's LoadCredential left for us."""
+    """What systemd's LoadCredential left for us, under any spelling of the variable's name."""
     folder = given.get("CREDENTIALS_DIRECTORY")
     if not folder or not Path(folder).is_dir():
         return {}
-    return {path.name.upper(): path.read_text(encoding="utf-8").strip() for path in Path(folder).iterdir()}
+    files = [path for path in sorted(Path(folder).iterdir()) if path.is_file()]
+    return {path.name.upper(): _text(path, f"The credential {path.name}") for path in files}
 
 
 def _with_files(values: Mapping[str, str]) -> dict[str, str]:
-    """`X_FILE=/run/secrets/x` sets X, unless X is set."""
+    """`X_FILE=/run/secrets/x` sets X, unless X is set beside it. Only for secrets of ours: others' programs have
+    variables of the same ending."""
     found = dict(values)
     for name, path in values.items():
-        secret = name.endswith(("_TOKEN_FILE", "_API_KEY_FILE", "_SECRET_FILE"))
-        if not secret or values.get(name[:-5], "").strip():
-            continue
-        try:
-            found[name[:-5]] = Path(path).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{name} names a file that can't be read: {error}.") from None
+        plain = name.removesuffix(_FILE_ENDING)
+        ours = name != plain and (plain in _SECRET or plain.endswith(_KEY_ENDING))
+        if ours and path.strip() and not values.get(plain, "").strip():
+            found[plain] = _text(Path(path.strip()), f"{name} names a file that")
     return found
+
+
+def _text(path: Path, subject: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{subject} can't be read: {_reason(error)}.") from None
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    """Why, without the content."""
+    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or type(error).__name__
+
+
+def _password(address: str) -> str | None:
+    try:
+        return urlsplit(address).password
+    except ValueError:
+        return None
 
 
 def _explain(error: ValidationError) -> ConfigError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,14 +33,16 @@ class Workspace:
         self.config_file = self.root / "preferences" / "runtime-config.json"
         self.system_file = self.root / "SYSTEM.md"
         self.console_history = self.root / "console-history"
-        self._lock = FileLock(self.root / "tierbot.lock")
+        self.lock_file = self.root / "tierbot.lock"
+        self._lock = FileLock(self.lock_file)
 
     def prepare(self) -> None:
         """Make the folders and take the lock; the catalogue is copied once and the owner's from then on."""
         try:
             for folder in (self.root, self.backups, self.models, self.config_file.parent):
                 folder.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
+            # A doctor that looks at the lock holds it for an instant.
+            self._lock.acquire(timeout=0.2, poll_interval=0.02)
             if not self.catalog_file.exists():
                 shutil.copyfile(BUNDLED, self.catalog_file)
         except Timeout:
@@ -50,6 +54,20 @@ class Workspace:
                 f"The workspace {self.root} can't be written ({error.strerror}): make it writable for this user, "
                 "free some space, or set WORKSPACE to another folder."
             ) from None
+
+    def in_use(self) -> bool:
+        """Whether a process holds the lock. Changes nothing, makes no file."""
+        try:
+            handle = os.open(self.lock_file, os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        return False
 
     def release(self) -> None:
         """Let another process in."""

@@ -18,7 +18,8 @@ from routing.errors import (
 )
 from routing.ports import HistoryStore, TurnRecord
 from routing.router import Router
-from routing.types import Attachment, Button, Finish, Outcome, Question
+from routing.tiers import split_prefix
+from routing.types import Attachment, Button, Finish, InboundMessage, Outcome, Question
 
 MOST_TEXT_BYTES = 200_000
 """A text document above this is not read."""
@@ -57,26 +58,47 @@ class Chat:
 
     async def answer(self, ask: Ask) -> Reply:
         """Answer a message with all that came with it."""
+        prefix, written = split_prefix(ask.message.text)
+        if prefix is not None and not (written.strip() or ask.message.attachments or ask.message.quoted):
+            raise Refused("Write your question behind !{tier}, in the same message.", tier=prefix)
         await ask.live.working()
         conversation = await self._history.current(ask.message.chat)
         pictures = tuple(each for each in ask.message.attachments if each.kind == "image")
-        text = await self._whole_text(ask)
-        return await self.turn(ask, Question(ask.person, conversation.id, text, pictures))
+        text = await self._whole_text(ask.message, written)
+        return await self.turn(ask, Question(ask.person, conversation.id, text, pictures, prefix=prefix))
+
+    async def unanswered(self, ask: Ask, words: str) -> Reply:
+        """Say why a message gets no answer; it is kept, so that /retry asks it."""
+        conversation = await self._history.current(ask.message.chat)
+        pictures = tuple(each for each in ask.message.attachments if each.kind == "image")
+        plan = await self._router.plan(ask.person)
+        record = TurnRecord(
+            turn_id=ask.turn_id,
+            conversation_id=conversation.id,
+            person_id=ask.person.id,
+            question=await self._whole_text(ask.message, split_prefix(ask.message.text)[1]),
+            pictures=pictures,
+            answer="",
+            tier=plan.decision.tier,
+            model="",
+            usage=None,
+            seconds=0.0,
+        )
+        return Reply(words, _retry(ask), record)
 
     async def turn(self, ask: Ask, question: Question) -> Reply:
         """One turn of the router as a reply."""
         outcome = await self._router.answer(question, ask.live, ask.stop)
         notice = self._blind_notice(ask, question, outcome)
         text = "\n\n".join(part for part in (_answer_text(ask, outcome), notice) if part)
-        again = () if outcome.completion else ((Button(ask.say("🔁 Retry"), "/retry"),),)
+        again = () if outcome.completion else _retry(ask)
         return Reply(text, again, _record(ask, question, outcome))
 
-    async def _whole_text(self, ask: Ask) -> str:
-        """What was written, the message it replies to, the documents and the voice messages, as one text."""
-        message = ask.message
-        parts = [f"> {message.quoted}"] if message.quoted else []
-        if message.text.strip():
-            parts.append(message.text.strip())
+    async def _whole_text(self, message: InboundMessage, written: str) -> str:
+        """The message it replies to, what was written, the documents and the voice messages, as one text."""
+        parts = ["\n".join(f"> {line}" for line in message.quoted.splitlines())] if message.quoted else []
+        if written.strip():
+            parts.append(written.strip())
         for each in message.attachments:
             if each.kind == "text":
                 if each.size > MOST_TEXT_BYTES:
@@ -109,6 +131,10 @@ def _answer_text(ask: Ask, outcome: Outcome) -> str:
     ending = _ENDINGS.get(outcome.completion.finish)
     said = outcome.completion.text.strip()
     return said if ending is None else f"{said}\n\n{ask.say(ending)}".strip()
+
+
+def _retry(ask: Ask) -> tuple[tuple[Button, ...], ...]:
+    return ((Button(ask.say("🔁 Retry"), "/retry"),),)
 
 
 def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:

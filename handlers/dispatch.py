@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
@@ -16,17 +15,17 @@ from handlers.chat import Chat
 from handlers.languages import Say
 from handlers.notices import Notices
 from handlers.parsing import Typed, merge, parse_command
+from handlers.patience import patiently
 from handlers.presses import Presses
 from handlers.ratelimit import RateLimit
 from routing.errors import Refused, StorageFault
-from routing.ports import InboxEntry, Ledger, LiveReply, Pairing, TurnRecord
+from routing.ports import InboxEntry, Ledger, LiveReply, Pairing
 from routing.tracing import turn_id
 from routing.turn import Stop
 from routing.types import Button, InboundMessage, OutboundMessage, Person
 
 MOST_ATTEMPTS = 3
 """A message whose turn never came to its end in this many starts is answered with that."""
-STORAGE_RETRY_SECONDS = 5.0
 NOTHING = Reply("")
 
 log = logging.getLogger("handlers")
@@ -63,7 +62,7 @@ class Dispatcher:
         if message.kind == "press":
             try:
                 text = await self._presses.command(message)
-            except Refused:
+            except (Refused, StorageFault):
                 return False
         typed = parse_command(text, message.bot_name)
         if typed is None:
@@ -76,7 +75,7 @@ class Dispatcher:
         message = merge([entry.message for entry in entries])
         turn_id.set(secrets.token_hex(4))
         try:
-            reply = await self._reply(message, entries[0].attempts, live, stop)
+            reply = await patiently(self._reply, message, entries[0].attempts, live, stop)
         except Refused as refusal:
             reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
         except Exception:
@@ -85,24 +84,12 @@ class Dispatcher:
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()))
         unfinished = await live.close()
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
-        await self._finish([entry.id for entry in entries], replies, reply.record)
+        await patiently(self._ledger.finish, [entry.id for entry in entries], replies, reply.record)
         return bool(replies)
 
     async def dismiss(self, entry: InboxEntry) -> None:
         """A message that needs no reply of its own."""
-        await self._finish([entry.id], [], None)
-
-    async def _finish(
-        self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None
-    ) -> None:
-        """However long the disk is full: what a model has answered is not thrown away."""
-        while True:
-            try:
-                await self._ledger.finish(inbox_ids, replies, record)
-                return
-            except StorageFault as fault:
-                log.error("%s An answer waits to be kept.", fault)
-                await asyncio.sleep(STORAGE_RETRY_SECONDS)
+        await patiently(self._ledger.finish, [entry.id], [], None)
 
     async def _reply(self, message: InboundMessage, attempts: int, live: LiveReply, stop: Stop) -> Reply:
         typed = None if message.kind == "press" else parse_command(message.text, message.bot_name)
@@ -138,8 +125,11 @@ class Dispatcher:
             words = "I can't read {thing}. I understand text, pictures, text documents and voice messages."
             return Reply(ask.say(words, thing=ask.say(message.text)))
         if attempts >= MOST_ATTEMPTS:
-            words = "⚠️ I was interrupted {times} times while answering this and give up on it. /retry asks again."
-            return Reply(ask.say(words, times=attempts))
+            words = ask.say(
+                "⚠️ I was interrupted {times} times while answering this and give up on it. /retry asks again.",
+                times=attempts,
+            )
+            return Reply(words) if typed else await self._chat.unanswered(ask, words)
         if typed is None:
             return await self._chat.answer(ask)
         return await self._command(ask, typed)

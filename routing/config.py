@@ -126,14 +126,16 @@ def _profiles(root: JsonObject, keys: Mapping[str, str]) -> dict[str, ProviderPr
     llm = root.child("llm") or JsonObject(root.file, ("llm",), {})
     providers = llm.child("providers") or JsonObject(root.file, ("llm", "providers"), {})
     found = {}
-    for name in {**providers.values, **keys}:
+    held = {variable(name): key for name, key in keys.items()}
+    written_as = {variable(name) for name in providers.values}
+    for name in (*providers.values, *(name for name in keys if variable(name) not in written_as)):
         own = providers.child(name) or JsonObject(root.file, (*providers.path, name), {})
         written = name in providers.values
         found[name] = ProviderProfile(
             name=name,
             api_type=_api_type(own, name, written),
             base_url=_optional(own, "baseUrl"),
-            api_key=_optional(own, "apiKey") or keys.get(name),
+            api_key=_optional(own, "apiKey") or held.get(variable(name)),
             timeout_seconds=_number(own, "requestTimeoutSeconds", DEFAULT_TIMEOUT_SECONDS, 86_400.0),
             variable=variable(name),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -14,14 +13,12 @@ from filelock import FileLock
 
 from routing import jsonfile
 from routing.listing import PROTOCOLS, DiscoveryError, Listing
-from routing.types import ApiType
+from routing.types import ApiType, ProviderProfile
 
 __all__ = [
     "DiscoveredModel",
     "DiscoveryError",
-    "ProviderAccess",
     "discover",
-    "key_variable",
     "load_discovered",
     "save_discovered",
 ]
@@ -40,17 +37,6 @@ _HOMES: Mapping[tuple[str, ApiType], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderAccess:
-    """How to reach a provider: its protocol, address, key and the seconds that one discovery may take."""
-
-    name: str
-    api_type: ApiType
-    base_url: str | None
-    api_key: str | None
-    timeout_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class DiscoveredModel:
     """A model as `provider/model`, and what its provider calls it."""
 
@@ -58,16 +44,19 @@ class DiscoveredModel:
     display_name: str
 
 
-async def discover(
-    provider: str, profile: ProviderAccess, client: httpx.AsyncClient | None = None
-) -> tuple[DiscoveredModel, ...]:
-    """The provider's models by display name. Raises DiscoveryError: 400 is ours to mend, 502 the provider's."""
-    key = _key(provider, profile)
-    url = _models_url(provider, profile)
-    protocol = PROTOCOLS[profile.api_type]
+async def discover(profile: ProviderProfile, client: httpx.AsyncClient | None = None) -> tuple[DiscoveredModel, ...]:
+    """The provider's models by display name, within the profile's time-out.
+
+    Raises DiscoveryError: 400 is ours to mend, 502 the provider's.
+    """
+    provider = profile.name
+    key = _key(profile)
+    api_type = profile.api_type or "openai"
+    url = _models_url(profile, api_type)
+    protocol = PROTOCOLS[api_type]
     async with AsyncExitStack() as stack:
         web = client if client is not None else await stack.enter_async_context(httpx.AsyncClient())
-        listing = Listing(web, provider, key_variable(provider), protocol, key)
+        listing = Listing(web, provider, profile.variable, protocol, key)
         try:
             async with asyncio.timeout(profile.timeout_seconds):
                 rows = await listing.everything(url)
@@ -80,8 +69,8 @@ async def discover(
     return tuple(sorted(models.values(), key=lambda model: (model.display_name.casefold(), model.id)))
 
 
-def _key(provider: str, profile: ProviderAccess) -> str:
-    variable = key_variable(provider)
+def _key(profile: ProviderProfile) -> str:
+    provider, variable = profile.name, profile.variable
     key = (profile.api_key or "").strip()
     if not key:
         sentence = f"There is no key for {provider}: set {variable} or llm.providers.{provider}.apiKey."
@@ -91,25 +80,20 @@ def _key(provider: str, profile: ProviderAccess) -> str:
     return key
 
 
-def _models_url(provider: str, profile: ProviderAccess) -> httpx.URL:
+def _models_url(profile: ProviderProfile, api_type: ApiType) -> httpx.URL:
     """The address to ask: a base URL without a path gets the protocol's usual one."""
-    setting = f"llm.providers.{provider}.baseUrl"
-    base = (profile.base_url or "").strip() or _HOMES.get((provider, profile.api_type), "")
+    setting = f"llm.providers.{profile.name}.baseUrl"
+    base = (profile.base_url or "").strip() or _HOMES.get((profile.name, api_type), "")
     if not base:
-        raise DiscoveryError(400, f"Where {provider} is, is not known: set {setting}.")
+        raise DiscoveryError(400, f"Where {profile.name} is, is not known: set {setting}.")
     try:
         url = httpx.URL(base)
     except httpx.InvalidURL as error:
         raise DiscoveryError(400, f"{setting} is not an address.") from error
     if url.scheme not in ("http", "https") or not url.host or url.userinfo:
         raise DiscoveryError(400, f"{setting} must be http:// or https:// with a host and without a password.")
-    path = url.path.rstrip("/") or PROTOCOLS[profile.api_type].usual_path
+    path = url.path.rstrip("/") or PROTOCOLS[api_type].usual_path
     return url.copy_with(path=f"{path}/models", fragment=None)
-
-
-def key_variable(provider: str) -> str:
-    """The environment variable that fills a provider's key."""
-    return re.sub(r"[^A-Z0-9]+", "_", provider.upper()) + "_API_KEY"
 
 
 def save_discovered(path: Path, provider: str, models: Collection[DiscoveredModel]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -75,9 +75,7 @@ class Router:
 
     async def answer(self, question: Question, live: LiveReply, stop: Stop) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too."""
-        prefix, text = tiers.split_prefix(question.text)
-        question = replace(question, text=text)
-        plan = await self.plan(question.person, prefix)
+        plan = await self.plan(question.person, question.prefix)
         log.info("[ContextBuilding] Resolved tier: %s (source: %s)", plan.decision.tier, plan.decision.source)
         messages, fit = await self._prompt(question, plan.choice)
         log.info(
@@ -91,8 +89,8 @@ class Router:
         except ModelError as error:
             log.warning("[LLM] %s failed: %s", plan.choice.model, error.reason)
             self._failures.note(plan.choice.model, error.reason, self._clock())
-            return Outcome(plan.decision, plan.choice, text, fit, None, error)
-        return Outcome(plan.decision, plan.choice, text, fit, completion)
+            return Outcome(plan.decision, plan.choice, question.text, fit, None, error)
+        return Outcome(plan.decision, plan.choice, question.text, fit, completion)
 
     async def fit(self, person: Person, conversation_id: int) -> PromptFit:
         """How full the context window would be if they asked something now."""

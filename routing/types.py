@@ -267,13 +267,15 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person asks in a conversation; with `replaces` the history from that message id on is not shown."""
+    """What a person asks in a conversation; with `replaces` the history from that message id on is not shown.
+    `prefix` is the tier that `!tier` before the message asked for."""
 
     person: Person
     conversation_id: int
     text: str
     pictures: tuple[Attachment, ...] = ()
     replaces: int | None = None
+    prefix: Tier | None = None
 
 
 @dataclass(frozen=True, slots=True)

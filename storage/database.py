@@ -8,16 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import URL, Connection, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError, SQLAlchemyError
 
 from routing.errors import ConfigError, StorageFault
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
+_OUR_OWN = (IntegrityError, ProgrammingError, DataError)
+"""What a step did wrong; anything else is the database's trouble."""
 
 
 class Database(Protocol):
-    """What the stores need: run `step` in one transaction, committed when it returns, undone if it raises."""
+    """What the stores need: run `step` in one transaction, committed when it returns, undone if it raises.
+
+    Raises StorageFault when the disk is full, the file locked or damaged, the server away.
+    """
 
     async def write(self, step: Callable[[Connection], T]) -> T:
         """A transaction that may change things."""
@@ -59,9 +64,14 @@ class SqliteDatabase:
         return await asyncio.shield(job)
 
     def _transact(self, begin: str, step: Callable[[Connection], T]) -> T:
-        with self._engine.connect() as connection, connection.begin():
-            connection.exec_driver_sql(begin)
-            return step(connection)
+        try:
+            with self._engine.connect() as connection, connection.begin():
+                connection.exec_driver_sql(begin)
+                return step(connection)
+        except _OUR_OWN:
+            raise
+        except DBAPIError as error:
+            raise _fault(error) from error
 
     async def size_bytes(self) -> int:
         question = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
@@ -84,8 +94,10 @@ class PostgresDatabase:
         try:
             async with self._engine.begin() as connection:
                 return await connection.run_sync(step)
-        except (OperationalError, InterfaceError, OSError) as error:
-            raise StorageFault(f"The database server can't be used: {error}") from error
+        except _OUR_OWN:
+            raise
+        except (DBAPIError, OSError) as error:
+            raise _fault(error) from error
 
     async def read(self, step: Callable[[Connection], T]) -> T:
         return await self.write(step)
@@ -133,9 +145,19 @@ def _prepare(connection: Any, _record: object) -> None:
     cursor.close()
 
 
+def _fault(error: BaseException) -> StorageFault:
+    return StorageFault(f"The database can't be used at the moment ({_said(error)}).")
+
+
+def _said(error: BaseException) -> str:
+    """The driver's own words on one line: around them stand the statement and its values, which are private."""
+    words = str(error.orig if isinstance(error, DBAPIError) and error.orig else error)
+    return " ".join(words.split())
+
+
 def explain(error: BaseException, where: str) -> ConfigError:
     """Turn what a driver said about an unusable database into the owner's sentence."""
-    text = str(error.orig if isinstance(error, DBAPIError) and error.orig else error)
+    text = _said(error)
     low = text.lower()
     if "malformed" in low or "not a database" in low:
         mend = "it is damaged; move it aside and put back a copy from the backups folder (nothing was changed)"

@@ -14,7 +14,8 @@ from storage.database import Database
 from storage.outbox import queue
 from storage.schema import inbox, messages, usage
 
-_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done")
+_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="")
+"""What is answered stays known by its number; its text is not kept twice."""
 
 
 class SqlLedger:

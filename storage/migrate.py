@@ -100,9 +100,13 @@ def _upgrade(connection: Connection) -> str:
     return REVISION
 
 
+def known_revisions() -> frozenset[str]:
+    """The revisions that this program has a migration for."""
+    return frozenset(path.name.split("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
+
+
 def _refuse_newer(revision: str) -> None:
-    known = {path.name.split("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py")}
-    if revision and revision not in known:
+    if revision and revision not in known_revisions():
         raise ConfigError(
             f"The database is at revision {revision}, which this version of tierbot does not know: "
             "install the version that wrote it, or restore a backup from the backups folder (nothing was changed)."

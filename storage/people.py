@@ -8,8 +8,9 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select,
 
 from routing.ports import Clock, Pairing
 from routing.types import Person, Role, UserKey
+from storage.codec import OUTBOUND
 from storage.database import Database
-from storage.schema import audit, identities, pairings, people, preferences
+from storage.schema import audit, identities, outbox, pairings, people, preferences
 
 _FIND = (
     select(people, preferences.c.language)
@@ -52,6 +53,7 @@ class SqlPeople:
         now = self._clock()
 
         def step(connection: Connection) -> None:
+            _forget_replies(connection, person_id)
             connection.execute(delete(people).where(people.c.id == person_id))
             _audit(connection, now, actor, "forget", f"person {person_id}")
 
@@ -89,6 +91,16 @@ class SqlPeople:
         newest = select(audit).order_by(audit.c.id.desc()).limit(limit)
         rows = await self._database.read(lambda c: c.execute(newest).all())
         return tuple((row.at, row.actor, row.action, row.detail) for row in rows)
+
+
+def _forget_replies(connection: Connection, person_id: int) -> None:
+    """What was answered to them and kept for its buttons; what is still on its way arrives."""
+    theirs = select(outbox.c.id, outbox.c.payload).where(
+        outbox.c.state.in_(("sent", "dead")), outbox.c.payload.contains(f'"owner":{person_id}')
+    )
+    found = [row.id for row in connection.execute(theirs) if OUTBOUND.load(row.payload).owner == person_id]
+    for outbox_id in found:
+        connection.execute(delete(outbox).where(outbox.c.id == outbox_id))
 
 
 def _find(connection: Connection, user: UserKey) -> Person | None:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 
 from bot.workspace import Workspace
-from routing.discovery import DiscoveryError, ProviderAccess, discover, save_discovered
+from routing.discovery import DiscoveryError, discover, save_discovered
 
 
 def list_models(workspace: Workspace) -> int:
@@ -19,16 +19,8 @@ def list_models(workspace: Workspace) -> int:
 
 def find(workspace: Workspace, provider: str) -> int:
     """Ask a provider for its models, print them, and let /model take them from now on."""
-    profile = workspace.config().profile(provider)
-    access = ProviderAccess(
-        name=provider,
-        api_type=profile.api_type or "openai",
-        base_url=profile.base_url,
-        api_key=profile.api_key,
-        timeout_seconds=profile.timeout_seconds,
-    )
     try:
-        found = asyncio.run(discover(provider, access))
+        found = asyncio.run(discover(workspace.config().profile(provider)))
     except DiscoveryError as error:
         print(f"tierbot: {error}", file=sys.stderr)
         return 1

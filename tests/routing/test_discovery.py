@@ -13,17 +13,16 @@ import httpx
 import pytest
 from aiohttp import web
 
+from routing.config import variable
 from routing.discovery import (
     DiscoveredModel,
     DiscoveryError,
-    ProviderAccess,
     discover,
-    key_variable,
     load_discovered,
     save_discovered,
 )
 from routing.errors import ConfigError
-from routing.types import ApiType
+from routing.types import ApiType, ProviderProfile
 
 KEY = "sk-secret-123"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -59,6 +58,10 @@ def replying(*pages: object, status: int = 200) -> Handler:
     return answer
 
 
+def profile(name: str, api_type: ApiType | None, base: str | None, key: str | None, seconds: float) -> ProviderProfile:
+    return ProviderProfile(name, api_type, base, key, seconds, variable(name))
+
+
 async def found(
     base: str | None,
     api_type: ApiType = "openai",
@@ -66,9 +69,8 @@ async def found(
     seconds: float = 20,
     name: str = "mine",
 ) -> tuple[DiscoveredModel, ...]:
-    access = ProviderAccess(name, api_type, base, key, seconds)
     async with httpx.AsyncClient(trust_env=False) as client:
-        return await discover(name, access, client)
+        return await discover(profile(name, api_type, base, key, seconds), client)
 
 
 async def refusal(
@@ -179,7 +181,15 @@ async def test_without_a_key_the_variable_is_named_and_nothing_is_asked(key: str
         error = await refusal(base, key=key, name="my-router")
     assert (error.status, error.upstream, asked) == (400, None, [])
     assert "MY_ROUTER_API_KEY" in str(error)
-    assert key_variable("openai") == "OPENAI_API_KEY"
+
+
+async def test_a_profile_without_a_protocol_is_asked_as_openai_is() -> None:
+    async with (
+        serving(replying({"data": [{"id": "a"}]})) as (base, asked),
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        assert await discover(profile("mine", None, base, KEY, 20), client) == (DiscoveredModel("mine/a", "a"),)
+    assert asked[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("base", [None, "", "ftp://x", "localhost:11434", "http://", "http://u:p@h", "http://a:b", "x"])
@@ -206,7 +216,7 @@ async def test_a_known_provider_is_at_home_without_a_base_url(name: str, api_typ
         return httpx.Response(200, json={"data": [], "models": []})
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
-        await discover(name, ProviderAccess(name, api_type, None, KEY, 20), client)
+        await discover(profile(name, api_type, None, KEY, 20), client)
     assert asked == [address]
 
 
@@ -324,7 +334,7 @@ async def test_a_client_that_follows_redirects_does_not_either() -> None:
 
         async with serving(away) as (base, _), httpx.AsyncClient(follow_redirects=True, trust_env=False) as client:
             with pytest.raises(DiscoveryError, match="not sent"):
-                await discover("mine", ProviderAccess("mine", "openai", base, KEY, 20), client)
+                await discover(profile("mine", "openai", base, KEY, 20), client)
     assert asked == []
 
 

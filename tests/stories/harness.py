@@ -8,6 +8,7 @@ import os
 import signal
 import sqlite3
 import sys
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,9 +18,10 @@ from bot.app import App, assembled
 from bot.running import platforms_of
 from bot.settings import load
 from bot.workspace import Workspace
+from routing.ports import Clock
 from storage.migrate import migrate
 from tests.servers.model import ModelServer
-from tests.servers.telegram import TelegramServer
+from tests.servers.telegram import Message, TelegramServer, User
 
 ROOT = Path(__file__).resolve().parents[2]
 OWNER = 1001
@@ -78,19 +80,33 @@ async def stage(workspace: Path) -> AsyncIterator[Stage]:
 
 
 @asynccontextmanager
-async def running(on: Stage) -> AsyncIterator[App]:
-    """The bot in this process, from its start to its orderly end."""
+async def running(on: Stage, clock: Clock = time.time) -> AsyncIterator[App]:
+    """The bot in this process, from its start to its orderly end; `clock` lets a story move time."""
     on.write_config()
     environment = load(on.environment())
     workspace = Workspace(environment)
     workspace.prepare()
     try:
         await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
-        async with assembled(environment, workspace) as app:
+        async with assembled(environment, workspace, clock) as app:
             await app.start(platforms_of(environment.settings, app))
             yield app
     finally:
         workspace.release()
+
+
+async def ask(on: Stage, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
+    """Say something and wait for the reply to it."""
+    said = on.tg.say(text, user=user, group=group)
+    return await on.tg.reply(said, after=said)
+
+
+async def press(on: Stage, button: str, message: Message) -> Message:
+    """The owner of the message presses one of its buttons; the message once it was redrawn."""
+    drawn = len(message.versions)
+    on.tg.press(button, message=message)
+    await on.tg.wait_for(lambda _: len(message.versions) > drawn)
+    return message
 
 
 class BotProcess:

@@ -94,9 +94,7 @@ class ConsolePlatform:
                 raise SendLater(reason, GONE_SECONDS, maybe_sent=True) from error
         yield Sent(message_id=str(outbox_id), last=True)
 
-    def live(
-        self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
-    ) -> LiveReply:
+    def live(self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder) -> LiveReply:
         """The answer as it grows, above the prompt; a pipe shows none. No message is left behind to go on in."""
         return self._ready().live(message, streaming)
 

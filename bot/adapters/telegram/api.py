@@ -29,7 +29,7 @@ _SLACK = 10.0  # seconds that a long poll's answer may come late
 _UNSTATED = 5.0  # seconds to wait after a 429 that does not say how long
 _POOL = 64  # connections
 _KEEP = 30.0  # seconds; with httpx's 5 nearly every reply would begin with a handshake
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a Bot API server of one's own, not behind any proxy
+LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a Bot API server of one's own, not behind any proxy
 
 
 class TooMany(TelegramError):
@@ -91,7 +91,7 @@ class Api(Bot):
         verify = httpx.create_ssl_context() if root.startswith("https") else False
         limits = httpx.Limits(max_connections=_POOL, keepalive_expiry=_KEEP)
         kwargs: Json = {"httpx_kwargs": {"verify": verify, "limits": limits, "trust_env": False}}
-        if urlsplit(root).hostname not in _LOOPBACK:
+        if urlsplit(root).hostname not in LOOPBACK:
             kwargs["proxy"] = options.proxy
         for wait in ("connect_timeout", "write_timeout", "pool_timeout"):
             kwargs[wait] = pace.connect

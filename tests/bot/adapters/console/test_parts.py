@@ -7,7 +7,10 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 
+from bot.adapters.console.completion import CommandCompleter
 from bot.adapters.console.hints import suggestions, typed_instead
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line, printable
@@ -68,6 +71,13 @@ def test_suggestions(typed: str, words: list[str]) -> None:
     found = suggestions(COMMANDS, typed)
     assert [each.word for each in found] == words
     assert all(typed[len(typed) - each.replaces :].lower() == each.word[: each.replaces] for each in found)
+
+
+def test_a_completion_replaces_what_was_typed_of_a_word() -> None:
+    found = CommandCompleter(COMMANDS).get_completions(Document("/tier SM and more", 8), CompleteEvent())
+    assert [(each.text, each.start_position) for each in found] == [("smart", -2)]
+    (tools,) = CommandCompleter(COMMANDS).get_completions(Document("/to"), CompleteEvent())
+    assert (tools.text, tools.start_position, tools.display_meta_text) == ("/tools", -3, "what I can use")
 
 
 def test_each_button_is_named_once() -> None:

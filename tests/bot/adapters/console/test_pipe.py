@@ -171,9 +171,7 @@ def _opened(name: str) -> TextIO:
     return open(name)
 
 
-async def test_a_file_an_empty_device_and_memory_are_inputs(
-    ends: Ends, history: Path, tmp_path: Path
-) -> None:
+async def test_a_file_an_empty_device_and_memory_are_inputs(ends: Ends, history: Path, tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(b"\xef\xbb\xbfone\ntwo")
     for name, expected in ((str(tmp_path / "lines"), ["one", "two"]), (os.devnull, [])):
         desk = Desk()
@@ -322,9 +320,7 @@ async def test_there_are_no_files(ends: Ends, history: Path) -> None:
 
 def _python(script: str, stdin: int) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script]
-    return subprocess.run(
-        command, cwd=ROOT, stdin=stdin, capture_output=True, text=True, timeout=60, check=False
-    )
+    return subprocess.run(command, cwd=ROOT, stdin=stdin, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_the_prompts_libraries_are_left_alone() -> None:

@@ -1,0 +1,102 @@
+"""Figures → the table, with the limits that ours is held to."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.contestants import CONTESTANTS, FLOOR, OURS
+from benchmarks.measure import Figures
+
+Rounds = Mapping[str, Sequence[Figures]]
+"""The figures of every round, by contestant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure and its limits: `ratio` ours to floor, at most (or at least, where `more_is_better`), and `most`."""
+
+    figure: str
+    ratio: float | None = None
+    most: float | None = None
+    more_is_better: bool = False
+    digits: int = 1
+
+    def limit(self) -> str:
+        """The limits in words."""
+        sign = "≥" if self.more_is_better else "≤"
+        bounds = [] if self.ratio is None else [f"{sign} {self.ratio:g}×"]
+        return ", ".join(bounds + ([] if self.most is None else [f"≤ {self.most:g}"]))
+
+    def holds(self, rounds: Rounds) -> bool | None:
+        """Whether ours keeps the limits; None without one."""
+        if self.ratio is None and self.most is None:
+            return None
+        times = ratio(rounds, self.figure)
+        within = self.ratio is None or (times >= self.ratio if self.more_is_better else times <= self.ratio)
+        return within and (self.most is None or middle(rounds[OURS.name], self.figure) <= self.most)
+
+
+ROWS = (
+    Row("start to first poll, s", ratio=1, most=1, digits=2),
+    Row("very first start to first poll, s", ratio=1, most=1, digits=2),
+    Row("start to first reply, s", digits=2),
+    Row("serial turn p50, ms", ratio=2.5),
+    Row("serial turn p95, ms", ratio=2.5),
+    Row("first turn in a chat p50, ms"),
+    Row("turns a second with many chats", ratio=0.5, more_is_better=True, digits=0),
+    Row("CPU a turn, ms", ratio=2),
+    Row("CPU a turn with many chats, ms", ratio=2),
+    Row("CPU of a first turn, ms"),
+    Row("RSS when ready, MB", digits=0),
+    Row("RSS at the end, MB", ratio=1.15, digits=0),
+    Row("request for hello, bytes", most=2000, digits=0),
+    Row("model alone, ms"),
+)
+"""The limits are the project's promises beside the floor bot."""
+
+
+def middle(rounds: Sequence[Figures], figure: str) -> float:
+    """The median over the rounds."""
+    return statistics.median(each[figure] for each in rounds)
+
+
+def ratio(rounds: Rounds, figure: str) -> float:
+    """Ours to the floor: the median of the rounds' own ratios, because a shared machine drifts between rounds."""
+    pairs = zip(rounds[OURS.name], rounds[FLOOR.name], strict=True)
+    return statistics.median(ours[figure] / floor[figure] for ours, floor in pairs)
+
+
+def kept(rounds: Rounds) -> bool:
+    """Whether every limit holds."""
+    return all(row.holds(rounds) is not False for row in ROWS)
+
+
+def table(rounds: Rounds) -> str:
+    """Medians with the spread over the rounds; Markdown."""
+    lines = [["", *(each.name for each in CONTESTANTS), "ours/floor", "limit", ""]]
+    for row in ROWS:
+        cells = [_cell(rounds[each.name], row) for each in CONTESTANTS]
+        verdict = {True: "✓", False: "✗", None: ""}[row.holds(rounds)]
+        lines.append([row.figure, *cells, f"{ratio(rounds, row.figure):.2f}×", row.limit(), verdict])
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    rule = ["-" * width for width in widths]
+    padded = (
+        [text.ljust(width) for text, width in zip(line, widths, strict=True)] for line in (lines[0], rule, *lines[1:])
+    )
+    return "\n".join(f"| {' | '.join(line)} |" for line in padded)
+
+
+def _cell(rounds: Sequence[Figures], row: Row) -> str:
+    values = [each[row.figure] for each in rounds]
+    shown = f"{statistics.median(values):.{row.digits}f}"
+    low, high = f"{min(values):.{row.digits}f}", f"{max(values):.{row.digits}f}"
+    return shown if low == high else f"{shown} ({low} to {high})"
+
+
+def save(path: Path, rounds: Rounds, conditions: Sequence[str]) -> None:
+    """Everything, for another program."""
+    path.write_text(json.dumps({"conditions": conditions, "rounds": rounds}, indent=1), encoding="utf-8")

@@ -1,0 +1,147 @@
+"""The two loopback servers as processes of their own, and what the benchmark asks of them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parents[1]
+ANSWER = (
+    "Certainly. The **short** answer is that it depends on the size of the garden: a small one is watered by hand in "
+    "ten minutes, a large one wants a hose, and `cron` helps nobody here. Water early, before the sun stands high."
+)
+"""What the model says to everything: 220 characters with a little Markdown."""
+CHUNKS = 8
+PATIENCE_SECONDS = 60.0
+
+
+class Control:
+    """JSON over one kept connection."""
+
+    def __init__(self, root: str) -> None:
+        address = urlsplit(root)
+        self._http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=PATIENCE_SECONDS)
+
+    def get(self, path: str) -> Any:
+        """The answer to GET /control/`path`."""
+        return self._ask("GET", path, None)
+
+    def post(self, command: str, **fields: object) -> Any:
+        """The answer to POST /control/`command`."""
+        return self._ask("POST", command, json.dumps(fields))
+
+    def _ask(self, method: str, path: str, body: str | None) -> Any:
+        self._http.request(method, f"/control/{path}", body)
+        response = self._http.getresponse()
+        answer = json.loads(response.read())
+        if response.status != 200:
+            raise RuntimeError(f"{method} {path}: {answer}")
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A message of the bot; `at` in monotonic seconds."""
+
+    user: int
+    message_id: int
+    at: float
+
+
+class People:
+    """Everybody who writes to the bot. A person's id is their private chat's; times are monotonic seconds."""
+
+    def __init__(self, root: str) -> None:
+        self._control = Control(root)
+        self._seen = 0
+
+    def say(self, user: int, text: str) -> float:
+        """One message; when it was said."""
+        return float(self._control.post("say", user=user, text=text)["at"])
+
+    def all_say(self, users: Sequence[int], text: str) -> None:
+        """One message each."""
+        self._control.post("say_many", messages=[{"user": user, "text": text} for user in users])
+
+    def replies(self) -> list[Reply]:
+        """What the bot has said since the last look, waiting for something to change."""
+        state = self._control.get(f"state?since={self._seen}&wait={PATIENCE_SECONDS}")
+        if state["violations"]:
+            raise RuntimeError(f"the Telegram server was asked something illegal: {state['violations']}")
+        self._seen = state["seq"]
+        return [Reply(said["chat_id"], said["id"], said["at"]) for said in state["messages"] if said["from_bot"]]
+
+    def first_call(self, method: str, since: float) -> float:
+        """When the bot first called a method after `since`."""
+        calls = self._control.post("requests", method=method, last=100)
+        return min(float(call["at"]) for call in calls if call["at"] >= since)
+
+
+class Model:
+    """The model's side."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._control = Control(root)
+
+    def request_bytes(self) -> int:
+        """The size of the newest request's body."""
+        return int(self._control.get("journal?since=0")["journal"][-1]["headers"]["content-length"])
+
+    def seconds(self, *, stream: bool, times: int = 100) -> list[float]:
+        """How long the model itself takes, asked by a plain HTTP client."""
+        address = urlsplit(self.root)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=PATIENCE_SECONDS)
+        question = {"model": "gpt-5.1", "messages": [{"role": "user", "content": "hello"}], "stream": stream}
+        headers = {"Authorization": "Bearer benchmark", "Content-Type": "application/json"}
+        taken = []
+        for _ in range(times):
+            began = time.perf_counter()
+            connection.request("POST", "/v1/chat/completions", json.dumps(question), headers)
+            connection.getresponse().read()
+            taken.append(time.perf_counter() - began)
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """Both, up."""
+
+    telegram_root: str
+    token: str
+    people: People
+    model: Model
+
+
+@contextmanager
+def servers() -> Iterator[Servers]:
+    """Start both on free ports; they end with the block."""
+    model = ("tests.servers.model", "--quiet", "--text", ANSWER, "--chunks", str(CHUNKS), "--keep", "50")
+    with _process("tests.servers.telegram") as said, _process(*model) as root:
+        found = re.search(r"(http://\S+)\s+token (\S+)", said)
+        if found is None:
+            raise RuntimeError(f"the Telegram server said {said!r}")
+        yield Servers(found[1], found[2], People(found[1]), Model(root.strip()))
+
+
+@contextmanager
+def _process(module: str, *arguments: str) -> Iterator[str]:
+    """Run a server; its first line."""
+    command = [sys.executable, "-m", module, "--port", "0", *arguments]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline()
+        finally:
+            process.terminate()
+            process.wait()

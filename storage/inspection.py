@@ -1,0 +1,104 @@
+"""A look at a database that changes nothing: for `doctor`, also beside a running bot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import Connection, NullPool, create_engine, func, inspect, select, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from storage.database import explain, is_sqlite, parse_url
+from storage.migrate import known_revisions
+from storage.schema import REVISION, outbox, people
+
+Standing = Literal["empty", "current", "older", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFacts:
+    """What was found. `complaint` is empty when every page is sound; owners and dead replies are counted only at
+    the current revision."""
+
+    revision: str
+    standing: Standing
+    size_bytes: int
+    complaint: str
+    writable: bool
+    owners: int = 0
+    dead: int = 0
+
+
+async def look(url: str) -> DatabaseFacts | None:
+    """None when there is no database yet. Raises ConfigError when it can't be read at all."""
+    parsed = parse_url(url)
+    try:
+        if is_sqlite(parsed):
+            return await asyncio.to_thread(_look_at_file, Path(parsed.database or ""))
+        return await _look_at_server(url)
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        raise explain(error, parsed.render_as_string(hide_password=True)) from error
+
+
+def _look_at_file(path: Path) -> DatabaseFacts | None:
+    if not path.is_file():
+        return None
+    facts = _read(path)
+    if _at_rest(path) or not facts.complaint:
+        return facts
+    # Somebody began to write between the first look and now.
+    return _read(path)
+
+
+def _at_rest(path: Path) -> bool:
+    """Nobody has the file open: the write-ahead log is gone. Opening it plainly would leave one behind."""
+    return not path.with_name(f"{path.name}-wal").exists()
+
+
+def _read(path: Path) -> DatabaseFacts:
+    address = f"{path.absolute().as_uri()}?{'immutable=1' if _at_rest(path) else 'mode=ro'}"
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(address, uri=True, timeout=5.0)
+
+    writable = os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    with engine.connect() as connection:
+        verdict = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
+        size = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
+        return _facts(connection, size, "" if verdict == "ok" else verdict, writable)
+
+
+async def _look_at_server(url: str) -> DatabaseFacts:
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    def step(connection: Connection) -> DatabaseFacts:
+        right = "select has_schema_privilege(current_schema(), 'CREATE') and not pg_is_in_recovery()"
+        writable = bool(connection.exec_driver_sql(right).scalar())
+        return _facts(connection, "select pg_database_size(current_database())", "", writable)
+
+    engine = create_async_engine(url, poolclass=NullPool, connect_args={"timeout": 5.0})
+    try:
+        async with engine.connect() as connection:
+            await connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+            return await connection.run_sync(step)
+    finally:
+        await engine.dispose()
+
+
+def _facts(connection: Connection, size: str, complaint: str, writable: bool) -> DatabaseFacts:
+    size_bytes = int(connection.exec_driver_sql(size).scalar_one())
+    revision = ""
+    if inspect(connection).has_table("alembic_version"):
+        revision = str(connection.execute(text("select version_num from alembic_version")).scalar_one_or_none() or "")
+    if revision != REVISION:
+        standing: Standing = "empty" if not revision else "older" if revision in known_revisions() else "unknown"
+        return DatabaseFacts(revision, standing, size_bytes, complaint, writable)
+    owners = select(func.count()).select_from(people).where(people.c.role == "owner")
+    dead = select(func.count()).select_from(outbox).where(outbox.c.state == "dead")
+    counts = (connection.execute(owners).scalar_one(), connection.execute(dead).scalar_one())
+    return DatabaseFacts(revision, "current", size_bytes, complaint, writable, *counts)

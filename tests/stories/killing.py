@@ -1,0 +1,140 @@
+"""Questions in several chats through kills at random instants, and what must hold of their answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import Script
+from tests.servers.telegram import Chat, Message
+from tests.stories.harness import BotProcess, Stage
+
+PEOPLE = ("alice", "bob", "carol")
+GROUP = "Team"
+MARK = "(recovered) "
+PATIENCE = 60.0
+"""Seconds until everything is answered at the latest; a start takes about 4."""
+HELD = Script(first_delay=600.0)
+
+
+def answer(question: str) -> str:
+    """What the model says to a question: long enough to be streamed."""
+    return f"About {question}: " + "and so on, " * 20 + f"that is {question}."
+
+
+class Ordeal:
+    """Asks in private chats and in a group, kills, starts again, and holds the result against the promises."""
+
+    def __init__(self, on: Stage, seed: int) -> None:
+        self.random = Random(seed)
+        self._on = on
+        self._asked: dict[int, list[str]] = {}
+        self._placeholders: set[tuple[str, str]] = set()
+        on.env |= {"BOT_ACCESS": "open"}
+        on.ms.default = lambda request: answer(_question(request))
+
+    def hold(self) -> None:
+        """From now on the model says nothing."""
+        self._on.ms.default = lambda _: HELD
+
+    def slow(self, seconds: float) -> None:
+        """From now on an answer takes so long, in 40 pieces."""
+        self._on.ms.default = lambda r: Script(text=answer(_question(r)), chunks=40, delay=seconds / 40)
+
+    def quick(self) -> None:
+        """From now on answers come at once."""
+        self._on.ms.default = lambda request: answer(_question(request))
+
+    def ask(self, name: str, each: int = 2) -> None:
+        """So many questions in every chat."""
+        for number in range(each):
+            for person in PEOPLE:
+                self._note(self._on.tg.say(f"{name}-{person}-{number}", user=person))
+            self._note(self._on.tg.say(f"@tierbot {name}-group-{number}", user="alice", group=GROUP))
+
+    def _note(self, said: Message) -> None:
+        self._asked.setdefault(said.chat.id, []).append(said.text.removeprefix("@tierbot "))
+
+    async def listening(self) -> None:
+        """The bot waits for messages."""
+        await self._on.tg.wait_for(lambda tg: tg.updates.is_polled, PATIENCE)
+
+    async def delivered(self) -> None:
+        """Telegram has heard that every message arrived."""
+        await self._on.tg.wait_for(lambda tg: not tg.updates.pending, PATIENCE)
+
+    async def streaming(self) -> None:
+        """The model has begun to answer the newest question of somebody."""
+        newest = {questions[-1].rpartition("-")[0] for questions in self._asked.values()}
+        journal = self._on.ms.journal
+
+        def begun() -> bool:
+            return any(each.chunks_sent and _question(each).rpartition("-")[0] in newest for each in journal.calls)
+
+        async with asyncio.timeout(PATIENCE):
+            while not begun():
+                await asyncio.sleep(0.01)
+
+    async def answered(self) -> None:
+        """Everything asked so far has its whole answer."""
+        await self._on.tg.wait_for(lambda _: not self._unanswered(), PATIENCE)
+
+    def _unanswered(self) -> list[str]:
+        return [
+            question
+            for chat_id, questions in self._asked.items()
+            for question in questions
+            if not self._finals(self._on.tg.chats[chat_id], question)
+        ]
+
+    async def kill(self, bot: BotProcess, within: float) -> None:
+        """SIGKILL at a random instant within so many seconds; the database must be sound."""
+        await asyncio.sleep(self.random.uniform(0.0, within))
+        await bot.kill()
+        assert self._on.rows("PRAGMA integrity_check") == [("ok",)]
+        rows = self._on.rows("SELECT payload, placeholder FROM inbox WHERE state = 'waiting' AND placeholder != ''")
+        self._placeholders |= {(str(payload), str(message_id)) for payload, message_id in rows}
+
+    @property
+    def placeholders(self) -> int:
+        """How many half-streamed messages a kill left behind."""
+        return len(self._placeholders)
+
+    def check(self, marked: bool) -> None:
+        """Each question is answered once (`marked`: or again with the mark), in order, and nothing else was said."""
+        for chat_id, questions in self._asked.items():
+            chat = self._on.tg.chats[chat_id]
+            answers = [self._finals(chat, question) for question in questions]
+            firsts = [chat.messages.index(each[0]) for each in answers]
+            assert firsts == sorted(firsts), self._on.tg.transcript()
+            for question, finals in zip(questions, answers, strict=True):
+                texts = [each.text for each in finals]
+                allowed = texts[1:] if texts[0] == answer(question) else texts
+                assert not allowed or marked, (question, texts)
+                assert all(text == MARK + answer(question) for text in allowed), (question, texts)
+            whole = [each for finals in answers for each in finals]
+            self._check_rest([each for each in chat.from_bot() if each not in whole], questions)
+        assert self._on.rows("SELECT count(*) FROM inbox WHERE state != 'done'") == [(0,)]
+        assert self._on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)]
+
+    def _check_rest(self, rest: list[Message], questions: list[str]) -> None:
+        """A half-streamed message may only be left over when the kill came before its id could be written down."""
+        known = {message_id for _, message_id in self._placeholders}
+        for each in rest:
+            begun = any(answer(question).startswith(each.text.rstrip(" …")) for question in questions)
+            assert begun and str(each.id) not in known, self._on.tg.transcript()
+
+    def _finals(self, chat: Chat, question: str) -> list[Message]:
+        wanted = (answer(question), MARK + answer(question))
+        return [each for each in chat.from_bot() if each.text in wanted]
+
+
+async def through_kills(on: Stage, seed: int, kills: int, strike: Callable[[Ordeal, BotProcess, int], object]) -> Ordeal:
+    """Kill `kills` processes by `strike`, then let one answer everything."""
+    raise NotImplementedError
+
+
+def _question(request: ModelRequest) -> str:
+    return request.last_user_text

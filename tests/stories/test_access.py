@@ -1,0 +1,342 @@
+"""Who gets in: codes, roles, groups, limits, and being forgotten."""
+
+import re
+import time
+
+import pytest
+
+from bot.app import App
+from tests.servers.telegram import Message, User
+from tests.stories.harness import OWNER, BotProcess, Stage, ask, press, running
+
+CODE = re.compile(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b")
+
+
+class Hours:
+    """A clock that a story sets forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+def code_in(message: Message) -> str:
+    found = CODE.search(message.text)
+    assert found is not None, message.text
+    return found.group()
+
+
+def account(user: User) -> str:
+    return f"telegram:{user.id}"
+
+
+async def owner_code(app: App) -> str:
+    code = await app.access.owner_code()
+    assert code is not None
+    return code
+
+
+async def test_a_stranger_gets_a_code_and_no_model_until_the_owner_approves_by_command(on: Stage) -> None:
+    async with running(on):
+        answer = await ask(on, "hello there", user="mallory")
+        assert "This bot is private" in answer.text and "10 minutes" in answer.text
+        code = code_in(answer)
+        notice = await on.tg.reply()
+        assert "Mallory" in notice.text and code in notice.text
+        assert code_in(await ask(on, "please?", user="mallory")) == code
+        assert on.ms.calls == []
+        approved = await ask(on, f"/access pair {code.lower()}")
+        assert approved.text == "✅ Mallory may use me now."
+        welcome = await on.tg.reply(answer, after=answer, matching="You may use me now")
+        assert (await ask(on, "hi", user="mallory")).text == "You said: hi"
+        assert "Nobody waits" in (await ask(on, f"/access pair {code}")).text
+    assert welcome.chat.id == answer.chat.id and len(on.ms.calls) == 1
+
+
+async def test_the_owner_approves_with_the_button_of_the_notice(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello", user="mallory")
+        notice = await on.tg.reply()
+        await press(on, "✅ Let them in", notice)
+        assert notice.text == "✅ Mallory may use me now."
+        await on.tg.reply(on.tg.user("mallory"), matching="You may use me now")
+        assert (await ask(on, "hi", user="mallory")).text == "You said: hi"
+
+
+async def test_nobody_else_can_press_the_owners_button(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello", user="mallory")
+        notice = await on.tg.reply()
+        on.tg.press("✅ Let them in", message=notice, user=on.tg.user("mallory"))
+        answer = await ask(on, "well?", user="mallory")
+        assert "This bot is private" in answer.text
+        assert len(notice.versions) == 1
+    assert on.ms.calls == []
+
+
+async def test_a_code_expires_and_a_new_one_is_given(on: Stage) -> None:
+    clock = Hours()
+    async with running(on, clock):
+        old = code_in(await ask(on, "hello", user="mallory"))
+        clock.ahead = 601.0
+        assert "it may have expired" in (await ask(on, f"/access pair {old}")).text
+        new = code_in(await ask(on, "hello", user="mallory"))
+        assert new != old
+        assert (await ask(on, f"/access pair {new}")).text.startswith("✅")
+
+
+async def test_three_strangers_wait_at_most(on: Stage) -> None:
+    async with running(on):
+        for name in ("ann", "ben", "cid"):
+            code_in(await ask(on, "hello", user=name))
+        fourth = await ask(on, "hello", user="dan")
+        assert "several people wait" in fourth.text and not CODE.search(fourth.text)
+        listed = await ask(on, "/access")
+        assert [name in listed.text for name in ("Ann", "Ben", "Cid", "Dan")] == [True, True, True, False]
+        await press(on, "✅ Ben", listed)
+        code_in(await ask(on, "hello again", user="dan"))
+
+
+async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: Stage) -> None:
+    clock = Hours()
+    async with running(on, clock):
+        code = code_in(await ask(on, "hello", user="mallory"))
+        for _ in range(5):
+            assert "Nobody waits" in (await ask(on, "/access pair AAAA-AAAA")).text
+        assert "Too many wrong codes" in (await ask(on, f"/access pair {code}")).text
+        clock.ahead = 3601.0
+        code = code_in(await ask(on, "hello", user="mallory"))
+        assert (await ask(on, f"/access pair {code}")).text.startswith("✅")
+
+
+async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with BotProcess(on) as bot:
+        await on.tg.wait_for(lambda _: "Owner code: " in bot.log, timeout=40)
+        assert bot.log.count("Owner code: ") == 1
+        code = CODE.search(bot.log)
+        assert code is not None
+        assert "You are the owner now" in (await ask(on, code.group())).text
+        assert "This bot is private" in (await ask(on, code.group(), user="mallory")).text
+        assert "owner" in (await ask(on, "/whoami")).text
+        assert await bot.terminate() == 0
+    async with BotProcess(on) as bot:
+        await on.tg.wait_for(lambda tg: len(tg.calls("getMe")) == 2, timeout=40)
+        assert (await ask(on, "hi")).text == "You said: hi"
+        assert await bot.terminate() == 0
+        assert "Owner code" not in bot.log
+
+
+async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    clock = Hours()
+    async with running(on, clock) as app:
+        code = await owner_code(app)
+        for _ in range(5):
+            assert "not the owner's code" in (await ask(on, "BBBB-BBBB")).text
+        assert "Too many wrong codes" in (await ask(on, code)).text
+        assert (await ask(on, code, user="bob")).text.startswith("👑")
+        assert on.rows("select count(*) from audit where action = 'wrong owner code'") == [(5,)]
+
+
+async def test_the_owner_code_never_lies_in_the_database(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with running(on) as app:
+        code = await owner_code(app)
+    stored = str(on.rows("select * from state"))
+    assert code not in stored and code.replace("-", "") not in stored
+
+
+async def test_roles_are_given_by_those_who_may(on: Stage) -> None:
+    bob, carol = on.tg.user("bob"), on.tg.user("carol")
+    async with running(on):
+        for person in (bob, carol):
+            assert (await ask(on, f"/access allow {account(person)}")).text.endswith("has the role user now.")
+        assert "Only admins and owners" in (await ask(on, "/access list", user=bob)).text
+        assert "Only admins and owners" in (await ask(on, f"/access role {account(bob)} owner", user=bob)).text
+        assert "role admin now" in (await ask(on, f"/access role {account(bob)} ADMIN")).text
+        assert "Carol" not in (await ask(on, "/access", user=bob)).text  # carol has never written: no name yet
+        assert account(carol) in (await ask(on, "/access", user=bob)).text
+        assert "Only an owner can do that" in (await ask(on, f"/access role {account(carol)} admin", user=bob)).text
+        assert "Only an owner can do that" in (await ask(on, f"/access block telegram:{OWNER}", user=bob)).text
+        assert "role blocked now" in (await ask(on, f"/access block {account(carol)}", user=bob)).text
+        assert "You can't change your own role" in (await ask(on, f"/access role telegram:{OWNER} guest")).text
+        assert "The roles are owner, admin" in (await ask(on, f"/access role {account(bob)} king")).text
+        assert "Write an account like telegram:123" in (await ask(on, "/access allow bob")).text
+        assert "Nothing was changed" in (await ask(on, "/access dance")).text
+    roles = "select user_id, role from people join identities on people.id = person_id order by role"
+    assert on.rows(roles) == [(str(bob.id), "admin"), (str(carol.id), "blocked"), (str(OWNER), "owner")]
+
+
+async def test_the_blocked_are_told_once_and_reach_nothing(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    async with running(on):
+        await ask(on, f"/access allow {account(bob)}")
+        await ask(on, "hi", user=bob)
+        await ask(on, f"/access block {account(bob)}")
+        assert (await ask(on, "hi", user=bob)).text == "You may not use this bot."
+        on.tg.say("hello?", user=bob)
+        on.tg.say("/status", user=bob)
+        await ask(on, f"/access allow {account(bob)}")
+        back = await ask(on, "I am back", user=bob)
+        assert back.text == "You said: I am back"
+        assert len(back.chat.from_bot()) == 3
+    assert len(on.ms.calls) == 2
+
+
+async def test_a_group_is_closed_until_an_owner_opens_it_and_its_people_are_guests(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    async with running(on):
+        hint = await ask(on, "@tierbot hi", user=bob, group="Team")
+        assert "This group is not allowed yet" in hint.text
+        on.tg.say("@tierbot are you there?", user=bob, group="Team")
+        assert "Everybody in this group" in (await ask(on, "/access here on", group="Team")).text
+        said = on.tg.say("@tierbot hi", user=bob, group="Team")
+        await on.tg.reply(said, after=said, matching=lambda message: message.text == "You said: hi")
+        assert "role guest" in (await ask(on, "/whoami", user=bob, group="Team")).text
+        assert "Only admins and owners" in (await ask(on, "/access here off", user=bob, group="Team")).text
+        assert "Only admins and owners" in (await ask(on, "/access list", user=bob, group="Team")).text
+        await ask(on, "/access here off", group="Team")
+        on.tg.say("@tierbot and now?", user=bob, group="Team")
+        assert "Tier: " in (await ask(on, "/tier", group="Team")).text
+    assert len(on.ms.calls) == 1
+    assert len(hint.chat.from_bot()) == 7  # the hint came once
+
+
+async def test_here_is_refused_in_private(on: Stage) -> None:
+    async with running(on):
+        assert "Write this in the group" in (await ask(on, "/access here on")).text
+
+
+async def test_allowlist_names_the_command_that_lets_a_stranger_in(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "allowlist"
+    bob = on.tg.user("bob")
+    async with running(on):
+        told = await ask(on, "hi", user=bob)
+        command = f"/access allow {account(bob)}"
+        assert command in told.text and not CODE.search(told.text)
+        on.tg.say("hello?", user=bob)
+        assert (await ask(on, command)).text.startswith("✅")
+        assert (await ask(on, "hi", user=bob)).text == "You said: hi"
+        assert len(told.chat.from_bot()) == 2
+    assert on.rows("select count(*) from pairings") == [(0,)]
+
+
+async def test_open_access_makes_everybody_a_user(on: Stage) -> None:
+    on.env |= {"BOT_ACCESS": "open", "BOT_OWNERS": ""}
+    async with running(on) as app:
+        assert await app.access.owner_code() is None
+        assert (await ask(on, "hi", user="bob")).text == "You said: hi"
+        assert "role user" in (await ask(on, "/whoami", user="bob")).text
+        assert "Only admins and owners" in (await ask(on, "/access list", user="bob")).text
+
+
+async def test_the_rate_limit_is_told_once_with_when_to_come_back(on: Stage) -> None:
+    on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "2/minute,100/hour"}
+    clock = Hours()
+    async with running(on, clock):
+        for text in ("one", "two"):
+            await ask(on, text, user="bob")
+        told = await ask(on, "three", user="bob")
+        seconds = re.fullmatch(r"That was a lot at once\. I answer again in (\d+) seconds\.", told.text)
+        assert seconds is not None and 50 <= int(seconds.group(1)) <= 60
+        for text in ("four", "five"):
+            on.tg.say(text, user="bob")
+        for text in ("1", "2", "3", "4"):
+            assert (await ask(on, text)).text == f"You said: {text}"  # the owner is exempt
+        assert (await ask(on, "hi", user="carol")).text == "You said: hi"
+        clock.ahead = 61.0
+        assert (await ask(on, "six", user="bob")).text == "You said: six"
+        assert [message.text[:8] for message in told.chat.from_bot()] == ["You said", "You said", "That was", "You said"]
+
+
+async def test_strangers_do_not_make_the_bot_talk_without_end(on: Stage) -> None:
+    on.env["USER_RATE_LIMIT"] = "3/minute"
+    async with running(on):
+        for _ in range(3):
+            code_in(await ask(on, "let me in", user="mallory"))
+        assert "a lot at once" in (await ask(on, "let me in", user="mallory")).text
+        for _ in range(5):
+            on.tg.say("let me in", user="mallory")
+        await ask(on, "hi")
+        assert len(on.tg.private("mallory").from_bot()) == 4
+
+
+async def test_every_change_is_in_the_audit_log(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    async with running(on):
+        await ask(on, f"/access allow {account(bob)}")
+        await ask(on, f"/access role {account(bob)} admin")
+        await ask(on, "/access here on", group="Team")
+        await ask(on, f"/access block {account(bob)}")
+        logged = (await ask(on, "/access log")).text
+    team = on.tg.group("Team").id
+    changes = on.rows("select actor, action, detail from audit order by id")
+    assert changes[1:] == [
+        (f"telegram:{OWNER}", "admit", f"{account(bob)} as user"),
+        (f"telegram:{OWNER}", "admit", f"{account(bob)} as admin"),
+        (f"telegram:{OWNER}", "allow chat", f"telegram:{team}"),
+        (f"telegram:{OWNER}", "admit", f"{account(bob)} as blocked"),
+    ]
+    assert len(logged.splitlines()) == len(changes)
+    assert f"{account(bob)} as blocked" in logged.splitlines()[0]
+
+
+SECRET = "xyzzy-plugh"
+
+
+def traces(on: Stage, words: str) -> list[str]:
+    """The tables in which some text stands."""
+    tables = [str(name) for (name,) in on.rows("select name from sqlite_master where type = 'table'")]
+    return [table for table in tables if words in str(on.rows(f'select * from "{table}"'))]
+
+
+async def test_forget_me_deletes_a_persons_rows_everywhere(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    bob = on.tg.user("robert")
+    async with running(on):
+        await ask(on, f"My secret is {SECRET}", user=bob)
+        await ask(on, "/tier deep force", user=bob)
+        await ask(on, "/model smart openai/gpt-4.1", user=bob)
+        await ask(on, f"/settings instructions Call me {SECRET}", user=bob)
+        await ask(on, "hi from Alice")
+        assert {"messages", "preferences"} <= set(traces(on, SECRET))
+        warning = await ask(on, "/access forget me", user=bob)
+        assert "for good" in warning.text and traces(on, SECRET) != []
+        await press(on, "🗑 Delete it all", warning)
+        assert warning.text == "🗑 Done. I don't know you any more."
+        assert traces(on, SECRET) == []
+        assert traces(on, "Robert") == []
+        for table in ("preferences", "overrides", "usage", "identities", "people"):
+            column = "id" if table == "people" else "person_id"
+            assert on.rows(f"select count(*) from {table} where {column} not in (select id from people)") == [(0,)]
+        assert on.rows("select count(*) from identities") == [(1,)]
+        assert (await ask(on, "/tier", user=bob)).text.startswith("Tier: balanced, Force: off")
+        assert (await ask(on, "do you know me?", user=bob)).text == "You said: do you know me?"
+        assert SECRET not in str(on.ms.last.body)
+        assert (await ask(on, "and me?")).text == "You said: and me?"
+        assert ("user", "hi from Alice") in on.ms.last.reading.turns
+
+
+async def test_being_forgotten_needs_a_second_word(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/access forget me")
+        assert (await ask(on, "/whoami")).text.endswith("role owner.")
+
+
+@pytest.mark.parametrize("typed", ["/access list", "/access pair ABCD-EFGH", "/access log", "/access allow telegram:1"])
+async def test_a_guest_cannot_administer(on: Stage, typed: str) -> None:
+    async with running(on):
+        bob = on.tg.user("bob")
+        await ask(on, f"/access role {account(bob)} guest")
+        assert "Only admins and owners" in (await ask(on, typed, user=bob)).text
+
+
+async def test_a_name_cannot_write_our_markdown(on: Stage) -> None:
+    mallory = on.tg.rename("mallory", "[free](http://evil.example) `x`")
+    async with running(on):
+        await ask(on, "hello", user=mallory)
+        listed = await ask(on, "/access")
+    assert not any(entity["type"] == "text_link" for entity in listed.entities)

@@ -1,0 +1,198 @@
+"""/model: a person's own model for a tier, down to the request on the wire."""
+
+import json
+
+import pytest
+
+from tests.servers.telegram import Message
+from tests.stories.harness import OWNER, Stage, ask, press, running
+
+DEFAULTS = [
+    "balanced: openai/gpt-5.1, reasoning medium, default",
+    "smart: openai/gpt-5.1, reasoning high, default",
+    "coding: openai/gpt-5.2, reasoning medium, default",
+    "deep: openai/gpt-5.2, reasoning xhigh, default",
+]
+
+
+def table(message: Message) -> list[str]:
+    """The four lines of /model, whatever was said above them."""
+    return message.text.splitlines()[-4:]
+
+
+def overrides(on: Stage) -> list[tuple[object, ...]]:
+    return on.rows("select tier, model, reasoning from overrides order by tier")
+
+
+async def test_model_lists_the_four_tiers_in_order_with_their_defaults(on: Stage) -> None:
+    async with running(on):
+        assert table(await ask(on, "/model")) == DEFAULTS
+
+
+async def test_an_override_shows_in_model_and_in_the_next_request_of_its_tier(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/tier coding")
+        shown = await ask(on, "/model coding openai/gpt-5.4-mini")
+        assert shown.text.startswith("✅ coding now uses openai/gpt-5.4-mini.")
+        assert table(shown) == [*DEFAULTS[:2], "coding: openai/gpt-5.4-mini, reasoning medium, override", DEFAULTS[3]]
+        await ask(on, "hi")
+        assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.4-mini", "medium")
+        assert "override" in (await ask(on, "/tier")).text
+        await ask(on, "!smart hi")
+        assert on.ms.last.model == "gpt-5.1"
+
+
+async def test_the_same_model_as_configured_is_an_override_too(on: Stage) -> None:
+    async with running(on):
+        shown = await ask(on, "/model coding openai/gpt-5.2")
+        assert table(shown)[2] == "coding: openai/gpt-5.2, reasoning medium, override"
+        await ask(on, "!coding hi")
+    assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "medium")
+
+
+async def test_a_new_model_brings_its_own_default_level(on: Stage) -> None:
+    async with running(on):
+        shown = await ask(on, "/model deep openai/gpt-5-pro")
+        assert table(shown)[3] == "deep: openai/gpt-5-pro, reasoning high, override"
+        await ask(on, "/model deep openai/gpt-4.1")
+        await ask(on, "!deep hi")
+        assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-4.1", None)
+        assert on.ms.last.reading.temperature == 0.7
+
+
+async def test_reasoning_creates_an_override_from_the_configured_model(on: Stage) -> None:
+    async with running(on):
+        shown = await ask(on, "/model smart REASONING Low")
+        assert table(shown)[1] == "smart: openai/gpt-5.1, reasoning low, override"
+        await ask(on, "!smart hi")
+        assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.1", "low")
+        await ask(on, "/model smart openai/gpt-5-mini")
+        await ask(on, "/model smart reasoning minimal")
+        await ask(on, "!smart hi")
+        assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5-mini", "minimal")
+        await ask(on, "/model smart openai/gpt-5.1")
+        await ask(on, "/model smart reasoning none")
+        await ask(on, "!smart hi")
+        assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.1", None)
+
+
+async def test_reset_removes_the_override_or_says_that_there_was_none(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/model deep openai/gpt-4.1")
+        shown = await ask(on, "/model deep reset")
+        assert shown.text.startswith("✅ deep uses the configured model again.") and table(shown) == DEFAULTS
+        shown = await ask(on, "/model deep reset")
+        assert shown.text.startswith("There was no model of your own for deep.") and table(shown) == DEFAULTS
+        await ask(on, "!deep hi")
+    assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
+
+
+async def test_list_holds_the_allowed_providers_only_grouped_with_names_and_levels(on: Stage) -> None:
+    on.env["BOT_MODEL_SELECTION_ALLOWED_PROVIDERS"] = "openai, mistral"
+    async with running(on):
+        on.tg.say("/model list")
+        lines = (await on.tg.reply()).text.splitlines()
+    headings = [line for line in lines if line and not line.startswith("•")]
+    assert headings == ["mistral", "openai"]
+    models = [line.removeprefix("• ") for line in lines if line.startswith("•")]
+    assert {model.partition("/")[0] for model in models} == {"openai", "mistral"}
+    assert "openai/gpt-5.2 GPT-5.2: none, low, medium, high, xhigh" in models
+    assert "openai/gpt-4.1 GPT-4.1" in models
+
+
+REFUSALS = [
+    ("/model turbo openai/gpt-5.2", ["turbo", "balanced, smart, coding, deep"]),
+    ("/model smrt reset", ["did you mean smart?"]),
+    ("/model coding openai/gpt-5.22", ["openai/gpt-5.22", "Did you mean openai/gpt-5.2"]),
+    ("/model coding gpt-5.1", ["gpt-5.1", "Did you mean openai/gpt-5.1"]),
+    ("/model coding openai/zzzzzzzz", ["openai/zzzzzzzz", "/model list"]),
+    ("/model coding mistral/mistral-large-4", ["mistral is not allowed", "anthropic, local, openai"]),
+    ("/model coding reasoning extreme", ["no reasoning level extreme", "none, low, medium, high, xhigh"]),
+    ("/model coding reasoning", ["/model <tier> reasoning <level>"]),
+    ("/model coding", ["/model <tier> <provider/model>"]),
+    ("/model coding openai/gpt-5.2 high", ["/model <tier> <provider/model>"]),
+    ("/model list openai", ["list", "balanced, smart, coding, deep"]),
+]
+
+
+@pytest.mark.parametrize(("typed", "named"), REFUSALS)
+async def test_a_refusal_gives_its_reason_and_saves_nothing(on: Stage, typed: str, named: list[str]) -> None:
+    async with running(on):
+        refusal = await ask(on, typed)
+        for words in [*named, "Nothing was changed."]:
+            assert words in refusal.text
+        assert overrides(on) == []
+        assert table(await ask(on, "/model")) == DEFAULTS
+    assert on.ms.calls == []
+
+
+async def test_a_model_that_does_not_reason_takes_no_level(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/model smart openai/gpt-4.1")
+        refusal = await ask(on, "/model smart reasoning high")
+        assert refusal.text == "openai/gpt-4.1 does not take a reasoning level. Nothing was changed."
+        assert overrides(on) == [("smart", "openai/gpt-4.1", None)]
+
+
+async def test_a_model_that_only_the_last_discovery_or_the_librarys_map_knows_may_be_chosen(on: Stage) -> None:
+    found = on.workspace / "models" / "discovered.json"
+    found.parent.mkdir(parents=True)
+    found.write_text(json.dumps({"openai": [{"id": "openai/brandnew-1", "displayName": "Brand New"}]}))
+    async with running(on):
+        refused = await ask(on, "/model smart openai/brandnew-2")
+        assert "Nothing was changed." in refused.text
+        assert (await ask(on, "/model smart openai/gpt-3.5-turbo")).text.startswith("✅")
+        assert (await ask(on, "/model deep openai/brandnew-1")).text.startswith("✅")
+        await ask(on, "!deep hi")
+    assert (on.ms.last.model, on.ms.last.reading.effort) == ("brandnew-1", None)
+
+
+async def test_tier_and_model_leave_each_other_alone(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/tier deep force")
+        await ask(on, "/model deep openai/gpt-4.1")
+        await ask(on, "/model coding reasoning high")
+        assert on.rows("select tier, force from preferences") == [("deep", 1)]
+        before = overrides(on)
+        await ask(on, "/tier coding")
+        assert overrides(on) == before == [("coding", "openai/gpt-5.2", "high"), ("deep", "openai/gpt-4.1", None)]
+
+
+async def test_overrides_are_one_persons_and_survive_a_restart(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "/model balanced openai/gpt-4.1")
+        assert table(await ask(on, "/model", user="bob")) == DEFAULTS
+        await ask(on, "hi", user="bob")
+        assert on.ms.last.model == "gpt-5.1"
+    async with running(on):
+        await ask(on, "hi")
+        assert on.ms.last.model == "gpt-4.1"
+    assert on.rows("select user_id from overrides natural join identities") == [(str(OWNER),)]
+
+
+async def test_a_model_without_a_key_is_kept_and_the_variable_named_before_and_after(on: Stage) -> None:
+    async with running(on):
+        shown = await ask(on, "/model deep anthropic/claude-opus-4-5")
+        assert shown.text.startswith("✅ deep now uses anthropic/claude-opus-4-5.")
+        assert "ANTHROPIC_API_KEY" in shown.text
+        answer = await ask(on, "!deep hi")
+        assert "ANTHROPIC_API_KEY" in answer.text and "anthropic/claude-opus-4-5" in answer.text
+    assert on.ms.calls == []
+
+
+async def test_the_menu_leads_from_tier_to_model_to_level_and_back(on: Stage) -> None:
+    async with running(on):
+        menu = await ask(on, "/model")
+        await press(on, "coding", menu)
+        assert "openai/gpt-5.2" in menu.text
+        await press(on, "high", menu)
+        assert table(menu)[2] == "coding: openai/gpt-5.2, reasoning high, override"
+        await press(on, "coding", menu)
+        assert "✅ high" in [button["text"] for button in menu.buttons]
+        await press(on, "« Back", menu)
+        assert menu.text.splitlines()[2] == "coding: openai/gpt-5.2, reasoning high, override"
+        await press(on, "coding", menu)
+        await press(on, "↩ Reset", menu)
+        assert table(menu) == DEFAULTS
+        assert menu.chat.from_bot() == [menu]

@@ -1,0 +1,214 @@
+"""/tier and the prefix: what a person chose, why it holds, and that it reaches the model."""
+
+import time
+
+import pytest
+
+from tests.servers.telegram import Message
+from tests.stories.harness import Stage, ask, press, running
+
+
+def first_line(message: Message) -> str:
+    return message.text.splitlines()[0]
+
+
+def labels(message: Message) -> list[list[str]]:
+    rows = (message.reply_markup or {})["inline_keyboard"]
+    return [[button["text"] for button in row] for row in rows]
+
+
+async def test_a_bare_tier_shows_the_stored_pair_then_the_one_in_effect(on: Stage) -> None:
+    async with running(on):
+        shown = await ask(on, "/tier")
+    lines = shown.text.splitlines()
+    assert lines[0] == "Tier: balanced, Force: off"
+    assert lines[1] == "In effect: balanced, because nothing else was chosen."
+    assert "openai/gpt-5.1" in lines[2] and "medium" in lines[2]
+    assert on.ms.calls == []
+
+
+async def test_a_locked_tier_survives_a_restart_and_reaches_the_model(on: Stage) -> None:
+    async with running(on):
+        assert first_line(await ask(on, "/tier smart force")) == "Tier: smart, Force: on"
+    async with running(on):
+        shown = await ask(on, "/TIER")
+        assert shown.text.splitlines()[:2] == [
+            "Tier: smart, Force: on",
+            "In effect: smart, because you locked it with /tier smart force.",
+        ]
+        await ask(on, "hi")
+    assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.1", "high")
+
+
+async def test_a_tier_without_the_word_force_clears_the_lock(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/tier smart force")
+        assert first_line(await ask(on, "/tier CODING")) == "Tier: coding, Force: off"
+        await ask(on, "hi")
+    assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "medium")
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("/tier turbo", ["turbo", "balanced, smart, coding, deep", "Nothing was changed"]),
+        ("/tier smrt", ["did you mean smart?", "balanced, smart, coding, deep", "Nothing was changed"]),
+        ("/tier deep please", ["only the word force", "Nothing was changed"]),
+        ("/tier deep force now", ["only the word force", "Nothing was changed"]),
+    ],
+)
+async def test_what_is_no_tier_is_explained_and_saves_nothing(on: Stage, typed: str, named: list[str]) -> None:
+    async with running(on):
+        await ask(on, "/tier smart force")
+        refusal = await ask(on, typed)
+        for words in named:
+            assert words in refusal.text
+        assert first_line(await ask(on, "/tier")) == "Tier: smart, Force: on"
+    assert on.rows("select tier, force from preferences") == [("smart", 1)]
+
+
+async def test_a_command_is_found_in_blanks_capitals_and_with_the_bots_own_name(on: Stage) -> None:
+    async with running(on):
+        assert first_line(await ask(on, "  /Tier@TierBot   deep  FORCE ")) == "Tier: deep, Force: on"
+
+
+@pytest.mark.parametrize("group", [None, "Team"])
+async def test_a_command_for_another_bot_is_ignored(on: Stage, group: str | None) -> None:
+    async with running(on):
+        if group:
+            await ask(on, "/access here on", group=group)
+        on.tg.say("/tier@OtherBot deep", group=group)
+        shown = await ask(on, "/tier", group=group)
+        assert first_line(shown) == "Tier: balanced, Force: off"
+        assert len(shown.chat.from_bot()) == (2 if group else 1)
+    assert on.ms.calls == []
+
+
+async def test_the_keyboard_ticks_the_current_tier_and_is_redrawn_in_place(on: Stage) -> None:
+    async with running(on):
+        menu = await ask(on, "/tier")
+        assert labels(menu) == [["✅ balanced", "smart"], ["coding", "deep"], ["🔒 Force"]]
+        await press(on, "deep", menu)
+        assert first_line(menu) == "Tier: deep, Force: off"
+        assert labels(menu) == [["balanced", "smart"], ["coding", "✅ deep"], ["🔒 Force"]]
+        await press(on, "🔒 Force", menu)
+        assert first_line(menu) == "Tier: deep, Force: on"
+        assert labels(menu)[2] == ["🔓 Force: off"]
+        await press(on, "🔓 Force: off", menu)
+        assert first_line(menu) == "Tier: deep, Force: off"
+        assert menu.chat.from_bot() == [menu]
+        again = on.tg.press("deep", message=menu)
+        await on.tg.answered(again)
+        await ask(on, "hi")
+    assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
+
+
+async def test_a_press_after_a_restart_still_counts(on: Stage) -> None:
+    async with running(on):
+        menu = await ask(on, "/tier")
+    async with running(on):
+        await press(on, "coding", menu)
+        assert first_line(menu) == "Tier: coding, Force: off"
+
+
+async def test_a_press_by_somebody_else_is_refused_to_them_and_changes_nothing(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        menu = await ask(on, "/tier", group="Team")
+        answer = await on.tg.answered(on.tg.press("deep", message=menu, user=bob))
+        assert answer["text"] == "This button is for somebody else."
+        assert len(menu.versions) == 1
+        assert first_line(await ask(on, "/tier", user=bob, group="Team")) == "Tier: balanced, Force: off"
+        assert first_line(await ask(on, "/tier", group="Team")) == "Tier: balanced, Force: off"
+
+
+async def test_a_button_of_last_week_is_refused_and_changes_nothing(on: Stage) -> None:
+    ahead = 0.0
+    async with running(on, lambda: time.time() + ahead):
+        menu = await ask(on, "/tier")
+        ahead = 8 * 24 * 3600.0
+        answer = await on.tg.answered(on.tg.press("deep", message=menu))
+        assert answer["text"] == "This button has expired. Ask for the menu again."
+        assert first_line(await ask(on, "/tier")) == "Tier: balanced, Force: off"
+
+
+async def test_a_button_that_never_was_is_refused(on: Stage) -> None:
+    async with running(on):
+        menu = await ask(on, "/tier")
+        for data in ("t:999999:0.0", "t:1:7.7", "nonsense"):
+            answer = await on.tg.answered(on.tg.press(data, message=menu, force=True))
+            assert answer["text"] == "This button is no longer valid."
+
+
+async def test_people_do_not_touch_each_other_and_conversations_share_their_persons_tier(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "/tier deep")
+        assert first_line(await ask(on, "/tier", user="bob")) == "Tier: balanced, Force: off"
+        await ask(on, "hi", user="bob")
+        assert on.ms.last.model == "gpt-5.1"
+        await ask(on, "/new")
+        assert first_line(await ask(on, "/tier")) == "Tier: deep, Force: off"
+        assert first_line(await ask(on, "/tier", group="Team")) == "Tier: deep, Force: off"
+        on.tg.say("@tierbot hi", group="Team")
+        await on.ms.wait_requests(2)
+        assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
+
+
+@pytest.mark.parametrize("typed", ["!smart why?", "  !SMART   why?", "!smart\nwhy?"])
+async def test_a_prefix_holds_for_one_turn_and_the_model_never_sees_it(on: Stage, typed: str) -> None:
+    async with running(on):
+        await ask(on, "/tier coding force")
+        await ask(on, typed)
+        assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.1", "high")
+        assert on.ms.last.last_user_text == "why?"
+        await ask(on, "and now?")
+        assert on.ms.last.model == "gpt-5.2"
+        assert "!smart" not in str(on.ms.last.body).lower()
+        assert first_line(await ask(on, "/tier")) == "Tier: coding, Force: on"
+
+
+async def test_a_prefix_counts_in_a_reply_too(on: Stage) -> None:
+    async with running(on):
+        told = await ask(on, "tell me")
+        said = on.tg.say("!deep really?", reply_to=told)
+        await on.tg.reply(after=said)
+    assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
+    assert "!deep" not in str(on.ms.last.body)
+    assert on.ms.last.last_user_text == f"> {told.text}\n\nreally?"
+
+
+@pytest.mark.parametrize("typed", ["!smarter why?", "why !smart?", "!turbo go", "!!smart x", "! smart x"])
+async def test_what_only_looks_like_a_prefix_goes_to_the_model_as_it_is(on: Stage, typed: str) -> None:
+    async with running(on):
+        await ask(on, typed)
+    assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.1", "medium")
+    assert on.ms.last.last_user_text == typed
+
+
+async def test_a_prefix_alone_asks_for_the_question(on: Stage) -> None:
+    async with running(on):
+        refusal = await ask(on, "!smart")
+    assert "!smart" in refusal.text and on.ms.calls == []
+
+
+async def test_without_any_key_tier_says_that_the_local_model_serves_all(on: Stage) -> None:
+    on.env["OPENAI_API_KEY"] = ""
+    on.config["llm"] = {"providers": {}}
+    async with running(on):
+        shown = await ask(on, "/tier deep")
+    assert first_line(shown) == "Tier: deep, Force: off"
+    assert "local/smollm2-135m-instruct" in shown.text
+    assert "No key is set for anthropic, openai, so the small local model serves every tier." in shown.text
+
+
+async def test_a_pool_of_the_environment_names_fallbacks_and_who_was_passed_over(on: Stage) -> None:
+    on.env["TIER_SMART_POOL"] = "anthropic/claude-opus-4-5, openai/gpt-4.1 ,, openai/gpt-5"
+    async with running(on):
+        shown = await ask(on, "/tier smart")
+        await ask(on, "hi")
+    assert "`" not in shown.text and "openai/gpt-4.1 (fallback)" in shown.text
+    assert "Passed over, for want of a key: anthropic/claude-opus-4-5." in shown.text
+    assert "Fallbacks: openai/gpt-5." in shown.text
+    assert on.ms.last.model == "gpt-4.1"
