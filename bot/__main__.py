@@ -17,10 +17,17 @@ from routing.errors import ConfigError, StorageFault
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. 0: done; 1: a check failed; 2: something has to be mended first, and one sentence says what."""
     options = _parser().parse_args(arguments)
+    redactor = logs.Redactor(())
     try:
-        return _run(options, load())
+        environment = load()
+        redactor.add(environment.secrets())
+        return _run(options, environment)
     except (ConfigError, StorageFault) as error:
-        print(f"tierbot: {error}", file=sys.stderr)
+        if options.command == "doctor":
+            from bot.ops.doctor import unreadable
+
+            return unreadable(error, options.json)
+        print(f"tierbot: {redactor.clean(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -57,7 +64,9 @@ def _run(options: argparse.Namespace, environment: Environment) -> int:
     if options.command == "models":
         from bot.ops import models
 
-        return models.list_models(workspace) if options.models == "list" else models.find(workspace, options.provider)
+        if options.models == "list":
+            return models.list_models(workspace)
+        return models.find(workspace, options.provider, settings.https_proxy)
     workspace.prepare()
     try:
         return _with_database(options, environment, workspace)

@@ -72,6 +72,7 @@ class App:
     async def start(self, platforms: Sequence[Platform]) -> None:
         """Connect the platforms, then go on with what an earlier run left, then load the model library."""
         self.platforms.update({platform.name: platform for platform in platforms})
+        await self.access.appoint()
         await asyncio.gather(*(platform.start() for platform in platforms))
         await self.outbox.wake()
         await self.inbox.resume()

@@ -105,6 +105,12 @@ class Access:
         self._hinted: dict[str, float] = {}
         self.wrong = WrongCodes(clock)
 
+    async def appoint(self) -> None:
+        """Make the configured owners known, so that they hear of strangers before they have ever written."""
+        for user in self._owners:
+            if await self._people.find(user) is None:
+                await self._people.admit(user, "", "owner", "configuration")
+
     async def owner_code(self) -> str | None:
         """A fresh one-time code for the owner; None when there is one already, or codes are not used."""
         if self.mode != "pairing" or self._owners or await self._people.owners():

@@ -37,7 +37,15 @@ _OFFLINE = {
 }
 """Set before the import: no price map or .env is fetched, and no cached session leaks on eviction."""
 
-_QUIET = {"suppress_debug_info": True, "turn_off_message_logging": True, "telemetry": False}
+_QUIET = {
+    "suppress_debug_info": True,
+    "turn_off_message_logging": True,
+    "telemetry": False,
+    "disable_token_counter": True,
+}
+"""Its token counter would load 60 to 110 MB at the first streamed call, to price an answer that has not come yet."""
+_LOCAL_LIMITS = {"max_tokens": 1024, "extra_body": {"repeat_penalty": 1.1}}
+"""A small model that has begun to repeat itself would fill its whole context."""
 _NO_KEY = "none"
 """An endpoint of one's own may need no key; without one LiteLLM would send that of the environment to it."""
 
@@ -67,7 +75,7 @@ class LiteLlm:
             model = request.model.partition("/")[2]
             address = await self._local.address(model)
             name, key = f"openai/{address.model_name}", address.api_key
-            where: dict[str, Any] = {"model": name, "api_base": address.base_url, "api_key": key}
+            where: dict[str, Any] = {"model": name, "api_base": address.base_url, "api_key": key, **_LOCAL_LIMITS}
             busy: AbstractContextManager[None] = self._local.in_use()
         else:
             where, busy = _where(request.model, request.profile), nullcontext()

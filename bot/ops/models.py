@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from bot.ops.web import client
 from bot.workspace import Workspace
-from routing.discovery import DiscoveryError, discover, save_discovered
+from routing.discovery import DiscoveredModel, DiscoveryError, discover, save_discovered
+from routing.types import ProviderProfile
 
 
 def list_models(workspace: Workspace) -> int:
@@ -17,10 +19,11 @@ def list_models(workspace: Workspace) -> int:
     return 0
 
 
-def find(workspace: Workspace, provider: str) -> int:
+def find(workspace: Workspace, provider: str, https_proxy: str | None = None) -> int:
     """Ask a provider for its models, print them, and let /model take them from now on."""
+    profile = workspace.config().profile(provider)
     try:
-        found = asyncio.run(discover(workspace.config().profile(provider)))
+        found = asyncio.run(_ask(profile, https_proxy))
     except DiscoveryError as error:
         print(f"tierbot: {error}", file=sys.stderr)
         return 1
@@ -28,3 +31,8 @@ def find(workspace: Workspace, provider: str) -> int:
     for model in found:
         print(f"{model.id}  {model.display_name}")
     return 0
+
+
+async def _ask(profile: ProviderProfile, https_proxy: str | None) -> tuple[DiscoveredModel, ...]:
+    async with client(https_proxy) as web:
+        return await discover(profile, web)

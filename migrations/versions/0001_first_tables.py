@@ -36,6 +36,7 @@ def upgrade() -> None:
         sa.Column("started_at", sa.Float(), nullable=False),
         sa.Column("ended_at", sa.Float(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_conversations")),
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_conversations_chat", "conversations", ["platform", "chat_id", "thread_id"], unique=False)
     op.create_table(
@@ -51,6 +52,7 @@ def upgrade() -> None:
         sa.Column("received_at", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_inbox")),
         sa.UniqueConstraint("platform", "bot_id", "update_id", name=op.f("uq_inbox_platform_bot_id_update_id")),
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_inbox_state", "inbox", ["state"], unique=False)
     op.create_table(
@@ -68,6 +70,7 @@ def upgrade() -> None:
         sa.Column("error", sa.Text(), nullable=False),
         sa.Column("created_at", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_outbox_state", "outbox", ["state"], unique=False)
     op.create_table(
@@ -87,6 +90,7 @@ def upgrade() -> None:
         sa.Column("role", sa.String(length=16), nullable=False),
         sa.Column("created_at", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_people")),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "state",

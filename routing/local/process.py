@@ -35,7 +35,7 @@ class Launch:
     """How a child is started: the interpreter's command, the context in tokens, seconds to be ready and to end."""
 
     interpreter: tuple[str, ...] = (sys.executable,)
-    context: int = 8192
+    context: int = 4096
     ready_seconds: float = 120.0
     end_seconds: float = 5.0
 

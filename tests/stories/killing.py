@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from random import Random
 
 from tests.servers.model.request import ModelRequest
@@ -129,11 +128,6 @@ class Ordeal:
     def _finals(self, chat: Chat, question: str) -> list[Message]:
         wanted = (answer(question), MARK + answer(question))
         return [each for each in chat.from_bot() if each.text in wanted]
-
-
-async def through_kills(on: Stage, seed: int, kills: int, strike: Callable[[Ordeal, BotProcess, int], object]) -> Ordeal:
-    """Kill `kills` processes by `strike`, then let one answer everything."""
-    raise NotImplementedError
 
 
 def _question(request: ModelRequest) -> str:

@@ -1,0 +1,57 @@
+"""The database, and whether anybody owns the bot."""
+
+from __future__ import annotations
+
+from bot.ops.checks.finding import Finding, Inspection, fail, ok, size, warn
+from handlers.access import AccessMode
+from routing.errors import ConfigError
+from storage.inspection import DatabaseFacts, look
+from storage.schema import REVISION
+
+
+async def database(inspection: Inspection) -> list[Finding]:
+    """One look; the same look counts the owners."""
+    told = inspection.environment.settings
+    try:
+        facts = await look(told.database)
+        owned = bool(told.owners)
+    except ConfigError as error:
+        return [fail("database", str(error), "See what it says after the colon.")]
+    found = [*_state(facts, str(inspection.workspace.backups)), _owner(owned, facts, told.bot_access)]
+    if facts is not None and facts.dead:
+        mend = "These people blocked the bot or left; /status shows the newest failures."
+        found.append(warn("replies", f"{facts.dead} could never be delivered", mend))
+    return found
+
+
+def _state(facts: DatabaseFacts | None, backups: str) -> list[Finding]:
+    if facts is None:
+        return [ok("database", "none yet; it is made at the first start")]
+    if facts.complaint:
+        mend = f"Stop the bot, move the file aside and put back a copy from {backups}."
+        return [fail("database", f"damaged: {facts.complaint}", mend)]
+    if not facts.writable:
+        return [fail("database", "it can't be written", "Make it and its folder writable for the bot's user.")]
+    if facts.standing == "unknown":
+        mend = f"Install the version of tierbot that wrote it, or restore a copy from {backups}."
+        return [fail("database", f"revision {facts.revision} is newer than this program ({REVISION})", mend)]
+    if facts.standing == "older":
+        mend = "Nothing to do: the next start keeps a copy and brings it up to date."
+        return [warn("database", f"revision {facts.revision}, this program has {REVISION}", mend)]
+    if facts.standing == "empty":
+        return [ok("database", "empty; the first start fills it")]
+    return [ok("database", f"revision {facts.revision}, sound, {size(facts.size_bytes)}")]
+
+
+def _owner(configured: bool, facts: DatabaseFacts | None, mode: AccessMode) -> Finding:
+    if mode == "open":
+        mend = "Set BOT_ACCESS=pairing unless strangers may spend your money."
+        return warn("access", "open: everyone who finds the bot may use it", mend)
+    if configured or (facts is not None and facts.owners):
+        where = "named in BOT_OWNERS" if configured else "known"
+        return ok("access", f"{mode}; the owner is {where}")
+    if mode == "allowlist":
+        mend = "Set BOT_OWNERS=telegram:<your id>, or BOT_ACCESS=pairing."
+        return fail("access", "allowlist without an owner: nobody can be let in", mend)
+    mend = "Start the bot and send it the owner code that it prints (journalctl -u tierbot shows it)."
+    return warn("access", "nobody owns the bot yet", mend)

@@ -1,0 +1,73 @@
+"""The machine: program, workspace, disk, clock."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import stat
+import time
+from pathlib import Path
+
+from bot.ops.checks.finding import Finding, Inspection, fail, ok, size, warn
+from bot.version import VERSION
+
+TIGHT_BYTES, FULL_BYTES = 500e6, 50e6
+"""A backup of a well-used database and a few attachments fit above the first, not even a migration above the second."""
+FIRST_YEAR, LAST_YEAR = 2026, 2100
+"""A machine without a battery-backed clock wakes up in 1970 or when its image was made."""
+
+
+async def program(inspection: Inspection) -> list[Finding]:
+    """Versions, and whether the bot runs."""
+    running = "running" if inspection.workspace.in_use() else "not running"
+    version = f"{VERSION}, Python {platform.python_version()}, {platform.machine()}"
+    return [ok("tierbot", f"{version}; {running} in {inspection.workspace.root.absolute()}")]
+
+
+async def workspace(inspection: Inspection) -> list[Finding]:
+    """Folder and permissions of what holds secrets."""
+    root = inspection.workspace.root
+    place = _existing(root)
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        mend = f"Make {place} writable for this user, or set WORKSPACE to another folder."
+        return [fail("workspace", f"{root} can't be written", mend)]
+    state = "writable" if root.exists() else "not there yet; the first start makes it"
+    secrets = (root / ".env", inspection.workspace.config_file)
+    return [ok("workspace", state), *(_open_to_others(path) for path in secrets if _loose(path))]
+
+
+async def disk(inspection: Inspection) -> list[Finding]:
+    """Free space where the workspace is, or will be."""
+    free = shutil.disk_usage(_existing(inspection.workspace.root)).free
+    if free < FULL_BYTES:
+        return [fail("disk", f"only {size(free)} free", "Free some space: a full disk stops the bot.")]
+    if free < TIGHT_BYTES:
+        return [warn("disk", f"{size(free)} free", "Free some space before it is full.")]
+    return [ok("disk", f"{size(free)} free")]
+
+
+async def year(inspection: Inspection) -> list[Finding]:
+    """Whether the clock was ever set."""
+    now = time.gmtime(inspection.clock())
+    if FIRST_YEAR <= now.tm_year <= LAST_YEAR:
+        return [ok("date", time.strftime("%Y-%m-%d %H:%M UTC", now))]
+    mend = "Turn time synchronisation on: sudo timedatectl set-ntp true"
+    return [fail("date", f"the clock says {now.tm_year}; no certificate is valid then", mend)]
+
+
+def _existing(path: Path) -> Path:
+    """The path itself, or its nearest ancestor that is there."""
+    path = path.absolute()
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+def _loose(path: Path) -> bool:
+    return path.exists() and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+
+
+def _open_to_others(path: Path) -> Finding:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    return warn("permissions", f"{path} may be read by others ({mode:04o})", f"chmod 600 {path}")

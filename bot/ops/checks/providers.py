@@ -1,0 +1,139 @@
+"""Which model serves each tier, whether the providers take their keys, voices, and the local model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.util import find_spec
+
+from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
+from bot.ops.web import client
+from routing.config import DEFAULT_FALLBACKS, RouterConfig
+from routing.discovery import DiscoveredModel, DiscoveryError, discover
+from routing.errors import ConfigError
+from routing.local.runtime import available
+from routing.models import LOCAL_PROVIDER, Models, provider_of
+from routing.types import TIERS, Preferences, ProviderProfile, Tier
+
+_REFUSED = (401, 403)
+
+
+async def tiers(inspection: Inspection) -> list[Finding]:
+    """Who would answer, tier by tier. A broken file is the configuration check's to report."""
+    models = _models(inspection)
+    if models is None:
+        return []
+    return [finding for tier in TIERS for finding in _tier(tier, models)]
+
+
+async def keys(inspection: Inspection) -> list[Finding]:
+    """Ask every provider that has a key for its models, at the same time."""
+    models = _models(inspection)
+    if models is None:
+        return []
+    wanted = _wanted(models.config, inspection.environment.settings.transcription_model)
+    asked = [profile for profile in models.config.profiles.values() if profile.api_key]
+    return list(await asyncio.gather(*(_provider(inspection, profile, wanted) for profile in asked)))
+
+
+async def voice(inspection: Inspection) -> list[Finding]:
+    """TRANSCRIPTION_MODEL."""
+    model = inspection.environment.settings.transcription_model
+    models = _models(inspection)
+    if not model:
+        return [ok("voice", "voice messages are not transcribed: TRANSCRIPTION_MODEL is not set")]
+    if models is None:
+        return []
+    provider = provider_of(model)
+    if "/" not in model or provider == LOCAL_PROVIDER:
+        mend = "Write it like openai/whisper-1; the local model can't hear."
+        return [fail("voice", "TRANSCRIPTION_MODEL can't transcribe", mend)]
+    if not models.has_key(provider):
+        variable = models.config.profile(provider).variable
+        return [fail("voice", f"{model} has no key", f"Set {variable}, or leave TRANSCRIPTION_MODEL empty.")]
+    return [ok("voice", f"{model} transcribes voice messages")]
+
+
+async def local(inspection: Inspection) -> list[Finding]:
+    """The model that needs no key, and those that the owner put beside it."""
+    models = _models(inspection)
+    needed = models is None or any(models.choose(tier, Preferences()).source == "local" for tier in TIERS)
+    say = fail if needed else warn
+    if find_spec("xllamacpp") is None:
+        return [say("local model", "its engine is not installed", "pip install xllamacpp, or set a provider's key.")]
+    names = available(inspection.workspace.models)
+    if not names:
+        mend = "Run `make chat` once, or put a .gguf file into the workspace's models folder, or set a provider's key."
+        return [say("local model", "there are no weights", mend)]
+    return [ok("local model", f"{', '.join(f'local/{name}' for name in names)}")]
+
+
+def _models(inspection: Inspection) -> Models | None:
+    try:
+        return Models(inspection.workspace.config(), inspection.workspace.catalog())
+    except ConfigError:
+        return None
+
+
+def _tier(tier: Tier, models: Models) -> list[Finding]:
+    name, pool = f"tier {tier}", models.config.pools[tier]
+    choice = models.choose(tier, Preferences())
+    without = [model for model in choice.skipped if model == pool[0] or model not in DEFAULT_FALLBACKS[tier]]
+    then = f", then {', '.join(choice.fallbacks)}" if choice.fallbacks else ""
+    answer = f"{choice.model} answers{then}"
+    variables = _unique(models.config.profile(provider_of(model)).variable for model in choice.skipped)
+    if choice.source == "local":
+        found = [warn(name, f"{answer}, because no provider has a key", f"Set one of {', '.join(variables)}.")]
+    elif without:
+        mend = f"Set {', '.join(variables)}, or take them out of the pool."
+        found = [warn(name, f"{answer}; without a key: {', '.join(without)}", mend)]
+    else:
+        found = [ok(name, answer)]
+    strange = [
+        model for model in pool if provider_of(model) != LOCAL_PROVIDER and not models.catalog.lookup(model).known
+    ]
+    if strange:
+        mend = "Correct the name, or add the model to models/models.json, so that its context window is known."
+        found.append(warn(name, f"not in the catalogue: {', '.join(strange)}", mend))
+    return found
+
+
+def _wanted(config: RouterConfig, transcription: str) -> frozenset[str]:
+    """Every model that somebody configured."""
+    return frozenset(model for pool in config.pools.values() for model in pool) | ({transcription} - {""})
+
+
+async def _provider(inspection: Inspection, profile: ProviderProfile, wanted: frozenset[str]) -> Finding:
+    name = f"provider {profile.name}"
+    brief = replace(profile, timeout_seconds=inspection.network_seconds)
+    try:
+        async with client(inspection.environment.settings.https_proxy) as web:
+            listed = await discover(brief, web)
+    except DiscoveryError as error:
+        return _unlisted(name, profile, error)
+    mine = sorted(model for model in wanted if provider_of(model) == profile.name)
+    missing = [model for model in mine if not _offered(model, listed)]
+    if missing:
+        mend = f"Check the spelling; `tierbot models discover {profile.name}` shows what there is."
+        return warn(name, f"takes the key, but does not list {', '.join(missing)}", mend)
+    return ok(name, f"takes the key and lists {len(listed)} models")
+
+
+def _offered(model: str, listed: Iterable[DiscoveredModel]) -> bool:
+    """Providers list dated versions, too: gpt-5.1-2025-11-13 is a gpt-5.1."""
+    return any(other.id == model or other.id.startswith(f"{model}-") for other in listed)
+
+
+def _unlisted(name: str, profile: ProviderProfile, error: DiscoveryError) -> Finding:
+    if error.status == 400:
+        return warn(name, f"could not be asked: {error}", "Nothing, if it answers; else correct what is named.")
+    if error.upstream in _REFUSED:
+        return fail(name, str(error), f"Put a valid key into {profile.variable}.")
+    if error.upstream is None:
+        return fail(name, str(error), "Check the internet connection, HTTPS_PROXY and the provider's base URL.")
+    return warn(name, str(error), "Try again later; the next model of the pool answers meanwhile.")
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,93 @@
+"""`tierbot doctor`: looks at everything the bot needs, changes nothing, and says how to mend what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from bot import logs
+from bot.ops.checks import configuration, database, machine, providers, telegram
+from bot.ops.checks.finding import Check, Finding, Inspection, fail
+from bot.settings import Environment
+from bot.workspace import Workspace
+from routing.errors import ConfigError, TierbotError
+from routing.ports import Clock
+
+CHECKS: tuple[Check, ...] = (
+    machine.program,
+    machine.year,
+    machine.disk,
+    machine.workspace,
+    configuration.settings,
+    configuration.files,
+    database.database,
+    telegram.telegram,
+    providers.tiers,
+    providers.keys,
+    providers.voice,
+    providers.local,
+)
+LONGEST_SECONDS = 30.0
+"""For one check; the integrity of a database of 1 GB on a memory card takes most of it."""
+
+
+def doctor(environment: Environment, workspace: Workspace, as_json: bool = False, clock: Clock = time.time) -> int:
+    """Print one line a finding; 1 when something fails, else 0."""
+    redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace)))
+    findings = asyncio.run(examine(Inspection(environment, workspace, clock)))
+    return _report([_without_secrets(finding, redactor) for finding in findings], as_json)
+
+
+def unreadable(error: TierbotError, as_json: bool) -> int:
+    """The report when not even the environment can be read: one failure."""
+    finding = fail("environment", str(error), "Correct that variable, then run the doctor again.")
+    return _report([_without_secrets(finding, logs.Redactor(()))], as_json)
+
+
+async def examine(inspection: Inspection, checks: Sequence[Check] = CHECKS) -> list[Finding]:
+    """Every check at the same time; their findings in the order of `checks`."""
+    found = await asyncio.gather(*(_isolated(check, inspection) for check in checks))
+    return [finding for group in found for finding in group]
+
+
+async def _isolated(check: Check, inspection: Inspection) -> list[Finding]:
+    """A check that breaks is a failure of its own, and hides none of the others."""
+    try:
+        async with asyncio.timeout(LONGEST_SECONDS):
+            return await check(inspection)
+    except Exception as error:
+        kind = "took too long" if isinstance(error, TimeoutError) else f"broke off: {type(error).__name__}: {error}"
+        return [fail(check.__name__, f"this check {kind}", "Please report this with the line above.")]
+
+
+def _file_keys(workspace: Workspace) -> tuple[str, ...]:
+    """Keys that only runtime-config.json holds."""
+    try:
+        profiles = workspace.config().profiles.values()
+    except ConfigError:
+        return ()
+    return tuple(profile.api_key for profile in profiles if profile.api_key)
+
+
+def _without_secrets(finding: Finding, redactor: logs.Redactor) -> Finding:
+    return replace(finding, detail=redactor.clean(finding.detail), mend=redactor.clean(finding.mend))
+
+
+def _report(findings: Sequence[Finding], as_json: bool) -> int:
+    failed = any(finding.status == "fail" for finding in findings)
+    if as_json:
+        json.dump({"checks": [asdict(finding) for finding in findings]}, sys.stdout, ensure_ascii=False, indent=2)
+        print()
+        return int(failed)
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        print(f"{finding.status:<4}  {finding.name:<{width}}  {finding.detail}")
+        if finding.mend:
+            print(f"{'':<{width + 6}}  → {finding.mend}")
+    counts = {status: sum(finding.status == status for finding in findings) for status in ("ok", "warn", "fail")}
+    print(", ".join(f"{count} {status}" for status, count in counts.items()))
+    return int(failed)
