@@ -46,6 +46,8 @@ from storage.state import SqlChats, SqlState
 from storage.usage import SqlUsage
 
 GRACE_SECONDS = 10.0
+LAST_SENDS_SECONDS = 1.0
+"""What the replies get in any case, when the turns took the whole grace."""
 RELOAD_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
 INBOX_KEPT_SECONDS = 48 * 3600.0
@@ -81,8 +83,10 @@ class App:
     async def stop(self) -> None:
         """Take nothing new, let running turns end, send what is ready; the rest is for the next start."""
         await asyncio.gather(*(platform.stop_receiving() for platform in self.platforms.values()))
+        now = asyncio.get_running_loop().time
+        ends = now() + GRACE_SECONDS
         await self.inbox.drain(GRACE_SECONDS)
-        await self.outbox.drain(GRACE_SECONDS)
+        await self.outbox.drain(max(ends - now(), LAST_SENDS_SECONDS))
         await asyncio.gather(*(platform.close() for platform in self.platforms.values()))
 
 

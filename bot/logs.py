@@ -11,7 +11,7 @@ from typing import Literal
 
 from routing.tracing import turn_id
 
-_TOKENS = re.compile(r"\b\d{6,12}:[A-Za-z0-9_-]{30,}|\b(?:sk|pk|gsk|xai|AIza)[-_A-Za-z0-9]{16,}")
+_TOKENS = re.compile(r"(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}|\b(?:sk|pk|gsk|xai|AIza)[-_A-Za-z0-9]{16,}")
 _HIDDEN = "***"
 _QUIET = ("httpx", "httpcore", "telegram", "aiohttp.access", "LiteLLM", "openai", "asyncio", "alembic")
 

@@ -91,7 +91,8 @@ class Chat:
         outcome = await self._router.answer(question, ask.live, ask.stop)
         notice = self._blind_notice(ask, question, outcome)
         text = "\n\n".join(part for part in (_answer_text(ask, outcome), notice) if part)
-        again = () if outcome.completion else _retry(ask)
+        answered = outcome.completion is not None and outcome.completion.finish != "cut"
+        again = () if answered else _retry(ask)
         return Reply(text, again, _record(ask, question, outcome))
 
     async def _whole_text(self, message: InboundMessage, written: str) -> str:

@@ -77,6 +77,8 @@ def explain(error: BaseException, model: str, profile: ProviderProfile) -> Model
     if any(words in text for words in OVERFLOW_WORDS):
         return ContextOverflow(model, "the conversation is longer than its context window")
     kind = next((BY_NAME[each.__name__] for each in type(error).__mro__ if each.__name__ in BY_NAME), Unreachable)
+    if kind is Unreachable and getattr(error, "status_code", None) == 403:
+        kind = KeyRejected  # the library has no class for it on OpenAI's wire
     if kind is BadModelRequest and any(words in text for words in _POLICY_WORDS):
         kind = PolicyRefused
     if kind is KeyRejected:

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from routing import chunks
+from routing import chunks, passthrough
 from routing.catalog import Catalog
 from routing.errors import KeyRejected
 from routing.failures import explain
@@ -113,7 +113,8 @@ async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, A
             await stream.aclose()
     except Exception as error:  # the library raises whatever its providers' clients raise
         raise explain(error, request.model, request.profile) from error
-    yield StreamEnd(reader.finish, _usage(litellm, request, reader.usage) if reader.usage else None)
+    counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
+    yield StreamEnd(reader.finish, _usage(litellm, request, counted) if counted else None)
 
 
 def _parameters(request: ModelRequest) -> dict[str, Any]:
@@ -182,6 +183,7 @@ def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
     litellm = importlib.import_module("litellm")
     for name, value in _QUIET.items():
         setattr(litellm, name, value)
+    passthrough.install()
     _teach_levels(litellm, catalog)
     return litellm
 

@@ -13,7 +13,7 @@ from storage.database import Database
 from storage.schema import conversations, messages
 
 _HERE = (
-    conversations.c.platform == bindparam("platform"),
+    conversations.c.platform == bindparam("on_platform"),
     conversations.c.chat_id == bindparam("chat"),
     conversations.c.thread_id == bindparam("thread"),
 )
@@ -112,7 +112,7 @@ class SqlHistory:
 
 
 def _place(chat: ChatKey) -> dict[str, object]:
-    return {"platform": chat.platform, "chat": chat.chat_id, "thread": chat.thread_id}
+    return {"on_platform": chat.platform, "chat": chat.chat_id, "thread": chat.thread_id}
 
 
 def _current(connection: Connection, chat: ChatKey, now: float) -> Conversation:

@@ -18,6 +18,7 @@ _KNOWN = select(inbox.c.id).where(
     inbox.c.bot_id == bindparam("bot_id"),
     inbox.c.update_id == bindparam("update_id"),
 )
+_KEEP = insert(inbox)
 _UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
 _BEGIN = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(attempts=inbox.c.attempts + 1)
 _PLACEHOLDER = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(placeholder=bindparam("message_id"))
@@ -70,7 +71,7 @@ def _keep(connection: Connection, message: InboundMessage, now: float) -> InboxE
     if connection.execute(_KNOWN, key).first():
         return None
     row = {"payload": INBOUND.dump(message), "state": "waiting", "received_at": now}
-    added = connection.execute(insert(inbox), key | row).inserted_primary_key
+    added = connection.execute(_KEEP, key | row).inserted_primary_key
     assert added is not None
     return InboxEntry(added[0], message, 0, "")
 

@@ -16,6 +16,8 @@ from storage.schema import inbox, messages, usage
 
 _DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="")
 """What is answered stays known by its number; its text is not kept twice."""
+_SAY = insert(messages)
+_SPEND = insert(usage)
 
 
 class SqlLedger:
@@ -60,9 +62,9 @@ def _remember(connection: Connection, record: TurnRecord, now: float) -> None:
     rows = [said | {"role": "user", "text": record.question, "pictures": pictures}]
     if record.answer:
         rows.append(said | {"role": "assistant", "text": record.answer, "pictures": "[]"})
-    connection.execute(insert(messages), rows)
+    connection.execute(_SAY, rows)
     if record.model:
-        connection.execute(insert(usage), _spent(record, now))
+        connection.execute(_SPEND, _spent(record, now))
 
 
 def _spent(record: TurnRecord, now: float) -> dict[str, object]:

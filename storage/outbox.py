@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Update, bindparam, delete, func, insert, select, update
 
 from routing.ports import Clock, OutboxEntry
 from routing.types import OutboundMessage
@@ -18,12 +18,22 @@ _UNSENT = (
     .where(outbox.c.state.in_(("pending", "attempting")), outbox.c.id > bindparam("after"))
     .order_by(outbox.c.id)
 )
-_ONE = select(outbox).where(outbox.c.id == bindparam("outbox_id"))
-_ATTEMPTING = (
+_THIS = outbox.c.id == bindparam("outbox_id")
+_ONE = select(outbox).where(_THIS)
+_ATTEMPTING = update(outbox).where(_THIS).values(state="attempting", attempts=outbox.c.attempts + 1)
+_PIECE_SENT = (
     update(outbox)
-    .where(outbox.c.id == bindparam("outbox_id"))
-    .values(state="attempting", attempts=outbox.c.attempts + 1)
+    .where(_THIS)
+    .values(state="pending", pieces_sent=bindparam("new_pieces"), message_id=bindparam("new_message"))
 )
+_SENT = update(outbox).where(_THIS).values(state="sent", message_id=bindparam("new_message"))
+_AGAIN = (
+    update(outbox)
+    .where(_THIS)
+    .values(state=bindparam("new_state"), not_before=bindparam("new_time"), error=bindparam("new_error"))
+)
+_DEAD = update(outbox).where(_THIS).values(state="dead", error=bindparam("new_error"))
+_QUEUE = insert(outbox)
 
 
 class SqlOutbox:
@@ -45,20 +55,20 @@ class SqlOutbox:
         return None if row is None else _entry(row)
 
     async def attempting(self, outbox_id: int) -> None:
-        await self._database.write(lambda c: c.execute(_ATTEMPTING, {"outbox_id": outbox_id}))
+        await self._change(_ATTEMPTING, outbox_id)
 
     async def piece_sent(self, outbox_id: int, pieces: int, message_id: str) -> None:
-        await self._set(outbox_id, state="pending", pieces_sent=pieces, message_id=message_id)
+        await self._change(_PIECE_SENT, outbox_id, new_pieces=pieces, new_message=message_id)
 
     async def sent(self, outbox_id: int, message_id: str) -> None:
-        await self._set(outbox_id, state="sent", message_id=message_id)
+        await self._change(_SENT, outbox_id, new_message=message_id)
 
     async def again(self, outbox_id: int, not_before: float, maybe_sent: bool, error: str) -> None:
         state = "attempting" if maybe_sent else "pending"
-        await self._set(outbox_id, state=state, not_before=not_before, error=error)
+        await self._change(_AGAIN, outbox_id, new_state=state, new_time=not_before, new_error=error)
 
     async def dead(self, outbox_id: int, error: str) -> None:
-        await self._set(outbox_id, state="dead", error=error)
+        await self._change(_DEAD, outbox_id, new_error=error)
 
     async def counts(self) -> dict[str, int]:
         unfinished = outbox.c.state.in_(("pending", "attempting", "dead"))
@@ -70,9 +80,8 @@ class SqlOutbox:
         old = delete(outbox).where(outbox.c.state.in_(("sent", "dead")), outbox.c.created_at < before)
         await self._database.write(lambda c: c.execute(old))
 
-    async def _set(self, outbox_id: int, **values: object) -> None:
-        change = update(outbox).where(outbox.c.id == outbox_id).values(**values)
-        await self._database.write(lambda c: c.execute(change))
+    async def _change(self, change: Update, outbox_id: int, **values: object) -> None:
+        await self._database.write(lambda c: c.execute(change, {"outbox_id": outbox_id} | values))
 
 
 def queue(connection: Connection, messages: Sequence[OutboundMessage], now: float) -> None:
@@ -86,7 +95,7 @@ def queue(connection: Connection, messages: Sequence[OutboundMessage], now: floa
             "state": "pending",
             "created_at": now,
         }
-        connection.execute(insert(outbox), row)
+        connection.execute(_QUEUE, row)
 
 
 def _entry(row: Row[Any]) -> OutboxEntry:

@@ -69,6 +69,11 @@ class Stage:
         with sqlite3.connect(self.database) as connection:
             return connection.execute(question).fetchall()
 
+    def change(self, statement: str, *values: object) -> None:
+        """Change the database from outside, while no bot runs."""
+        with sqlite3.connect(self.database) as connection:
+            connection.execute(statement, values)
+
 
 @asynccontextmanager
 async def stage(workspace: Path) -> AsyncIterator[Stage]:
@@ -98,7 +103,7 @@ async def running(on: Stage, clock: Clock = time.time) -> AsyncIterator[App]:
 async def ask(on: Stage, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
     """Say something and wait for the reply to it."""
     said = on.tg.say(text, user=user, group=group)
-    return await on.tg.reply(said, after=said)
+    return await on.tg.reply(said, after=said, timeout=30)
 
 
 async def press(on: Stage, button: str, message: Message) -> Message:

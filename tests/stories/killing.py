@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from random import Random
 
 from tests.servers.model.request import ModelRequest
@@ -21,6 +22,13 @@ HELD = Script(first_delay=600.0)
 def answer(question: str) -> str:
     """What the model says to a question: long enough to be streamed."""
     return f"About {question}: " + "and so on, " * 20 + f"that is {question}."
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Look every few milliseconds; TimeoutError after PATIENCE."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.01)
 
 
 class Ordeal:
@@ -72,9 +80,7 @@ class Ordeal:
         def begun() -> bool:
             return any(each.chunks_sent and _question(each).rpartition("-")[0] in newest for each in journal.calls)
 
-        async with asyncio.timeout(PATIENCE):
-            while not begun():
-                await asyncio.sleep(0.01)
+        await until(begun)
 
     async def answered(self) -> None:
         """Everything asked so far has its whole answer."""
@@ -100,6 +106,12 @@ class Ordeal:
     def placeholders(self) -> int:
         """How many half-streamed messages a kill left behind."""
         return len(self._placeholders)
+
+    @property
+    def recovered(self) -> int:
+        """How many answers were marked as perhaps a repetition."""
+        messages = (message for chat in self._on.tg.chats.values() for message in chat.from_bot())
+        return sum(message.text.startswith(MARK) for message in messages)
 
     def check(self, marked: bool) -> None:
         """Each question is answered once (`marked`: or again with the mark), in order, and nothing else was said."""

@@ -128,6 +128,7 @@ class TelegramPlatform:
         try:
             while (user := await self._greet(trouble, first)) is None:
                 pass
+            self.progress.last_step = self._clock()
         except ConfigError as error:
             self.progress.trouble = str(error)
             if first.done():
@@ -155,8 +156,10 @@ class TelegramPlatform:
         except InvalidToken:
             if not first.done():
                 raise ConfigError(_refused(self._options.api_root)) from None
+            self.progress.last_step = self._clock()
             await asyncio.sleep(trouble.with_call(InvalidToken()))
         except TelegramError as error:
+            self.progress.last_step = self._clock()
             pause = trouble.with_call(error)
             if not first.done():
                 first.set_result(None)

@@ -74,12 +74,13 @@ class Poller:
             try:
                 updates = await self._api.poll(self._offset, self._pace.long_poll)
             except TelegramError as error:
+                self._progress.last_step = self._clock()
                 if not isinstance(error, NetworkError) or isinstance(error, ServerTrouble):
                     self._heard_at = self._clock()
                 await asyncio.sleep(self._trouble.with_call(error))
                 continue
             self._confirmed = self._offset
-            self._progress.last_contact = self._heard_at = self._clock()
+            self._progress.last_step = self._progress.last_contact = self._heard_at = self._clock()
             if not updates:
                 self._trouble.over()
             elif not await self._accepted(updates):

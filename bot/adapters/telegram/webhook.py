@@ -100,7 +100,7 @@ class Webhook:
             log.debug("accepting failed", exc_info=True)
             self._progress.trouble = "updates cannot be kept; Telegram is asked to bring them again"
             return web.Response(status=503)
-        self._progress.last_contact = self._clock()
+        self._progress.last_step = self._progress.last_contact = self._clock()
         self._progress.trouble = ""
         return web.Response()
 
@@ -111,9 +111,10 @@ class Webhook:
             try:
                 info = await self._api.get_webhook_info()
             except TelegramError as error:
+                self._progress.last_step = self._clock()
                 self._progress.trouble = f"no connection to Telegram ({type(error).__name__})"
                 continue
-            self._progress.last_contact = now = self._clock()
+            self._progress.last_step = self._progress.last_contact = now = self._clock()
             trouble = ""
             if info.url != self._url:
                 trouble = "another program changed the webhook of this token; restart this bot"

@@ -1,0 +1,59 @@
+"""The command line as a process of its own, and a provider that says one thing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import web
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int, str, str]:
+    """Run it as a process of its own, with an environment of its own; exit code, output, complaints."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "bot",
+        *arguments,
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    output, complaint = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode is not None
+    assert b"Traceback" not in complaint
+    return process.returncode, output.decode(), complaint.decode()
+
+
+def configured(workspace: Path, base: str, provider: str = "openai") -> Path:
+    """A workspace whose provider is at `base`."""
+    file = workspace / "preferences" / "runtime-config.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"llm": {"providers": {provider: {"baseUrl": base}}}}), encoding="utf-8")
+    return workspace
+
+
+@asynccontextmanager
+async def always(status: int) -> AsyncIterator[str]:
+    """A provider that answers everything with `status`."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=status)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()

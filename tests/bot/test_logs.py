@@ -1,0 +1,86 @@
+"""What the log shows and what it never does."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from bot.logs import Redactor, configure
+from routing.tracing import turn_id
+
+TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
+KEY = 'quo"ted\\key'
+
+
+@pytest.fixture(autouse=True)
+def root_logger() -> Iterator[None]:
+    """The logging of the test run, put back afterwards."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    levels = {name: logging.getLogger(name).level for name in ("httpx", "telegram", "LiteLLM")}
+    yield
+    root.handlers[:], root.level = handlers, level
+    for name, before in levels.items():
+        logging.getLogger(name).setLevel(before)
+
+
+@pytest.mark.parametrize("text", [TOKEN, f"https://host/bot{TOKEN}/getMe", "Bearer sk-proj-abcdefghijklmnop0123"])
+def test_what_looks_like_a_secret_is_hidden_without_being_known(text: str) -> None:
+    cleaned = Redactor(()).clean(text)
+    assert "***" in cleaned
+    assert TOKEN not in cleaned and "abcdefghijklmnop" not in cleaned
+
+
+def test_a_known_secret_is_hidden_whole_even_when_another_begins_it() -> None:
+    redactor = Redactor(["abcdef", "abcdefghi"])
+    redactor.add(["later-one"])
+    assert redactor.clean("abcdefghi abcdef later-one x") == "*** *** *** x"
+
+
+def test_a_short_value_does_not_blacken_the_log() -> None:
+    assert Redactor(["a", ""]).clean("banana") == "banana"
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_no_line_shows_a_secret(style: str, capsys: pytest.CaptureFixture[str]) -> None:
+    configure("INFO", "json" if style == "json" else "text", [KEY])
+    try:
+        raise ValueError(f"refused {KEY}")
+    except ValueError:
+        logging.getLogger("bot").exception("at %s with %s", f"/bot{TOKEN}/x", KEY)
+    written = capsys.readouterr().err
+    assert "ValueError" in written
+    for form in (TOKEN, KEY, json.dumps(KEY)[1:-1]):
+        assert form not in written
+
+
+def test_json_is_one_object_a_line_with_the_turn(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("INFO", "json", ())
+    mark = turn_id.set("t-1")
+    try:
+        logging.getLogger("bot").info("one\ntwo ünï")
+    finally:
+        turn_id.reset(mark)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    line = json.loads(lines[0])
+    assert (line["level"], line["turn"], line["name"], line["message"]) == ("INFO", "t-1", "bot", "one\ntwo ünï")
+
+
+def test_text_is_plain_and_uncoloured(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("INFO", "text", ())
+    logging.getLogger("bot").warning("x" * 300)
+    written = capsys.readouterr().err
+    assert written.endswith("bot: " + "x" * 300 + "\n")
+    assert "\x1b" not in written
+
+
+def test_libraries_are_quiet_at_info_because_their_lines_carry_addresses(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("INFO", "text", ())
+    for name in ("httpx", "telegram", "LiteLLM"):
+        logging.getLogger(name).info("POST https://host/bot…")
+        logging.getLogger(name).warning("loud %s", name)
+    assert capsys.readouterr().err.count("\n") == 3

@@ -1,0 +1,174 @@
+"""Where a setting may come from, which source wins, and that a complaint names the variable and hides the value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.settings import Settings, load, strange_names
+from routing.errors import ConfigError
+from routing.types import UserKey
+
+SECRET = "hunter2-correct-horse"
+
+
+def written(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def workspace(tmp_path: Path, dotenv: str = "") -> dict[str, str]:
+    written(tmp_path / "ws" / ".env", dotenv)
+    return {"WORKSPACE": str(tmp_path / "ws")}
+
+
+def token(environ: dict[str, str]) -> str | None:
+    found = load(environ).settings.telegram_bot_token
+    return found.get_secret_value() if found else None
+
+
+def test_the_environment_wins_over_credentials_over_dotenv_over_the_default(tmp_path: Path) -> None:
+    environ = workspace(tmp_path, "TELEGRAM_BOT_TOKEN=1:dotenv\nLOG_LEVEL=ERROR\n")
+    assert token(environ) == "1:dotenv"
+    written(tmp_path / "credentials" / "telegram_bot_token", "1:credential\n")
+    environ["CREDENTIALS_DIRECTORY"] = str(tmp_path / "credentials")
+    assert token(environ) == "1:credential"
+    environ["TELEGRAM_BOT_TOKEN"] = "1:environment"
+    assert token(environ) == "1:environment"
+    settings = load(environ).settings
+    assert (settings.log_level, settings.log_format) == ("ERROR", "text")
+
+
+def test_a_file_of_a_secret_ranks_with_the_source_that_names_it(tmp_path: Path) -> None:
+    file = written(tmp_path / "token", "  1:file\n")
+    environ = workspace(tmp_path, "TELEGRAM_BOT_TOKEN=1:dotenv\n")
+    assert token(environ | {"TELEGRAM_BOT_TOKEN_FILE": str(file)}) == "1:file"
+    both = {"TELEGRAM_BOT_TOKEN_FILE": str(file), "TELEGRAM_BOT_TOKEN": "1:plain"}
+    assert token(environ | both) == "1:plain"
+    named_in_dotenv = workspace(tmp_path, f"TELEGRAM_BOT_TOKEN_FILE={file}\n")
+    assert token(named_in_dotenv) == "1:file"
+    assert token(named_in_dotenv | {"TELEGRAM_BOT_TOKEN": "1:plain"}) == "1:plain"
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "TELEGRAM_WEBHOOK_SECRET", "DATABASE_URL"])
+def test_every_secret_may_lie_in_a_file(tmp_path: Path, name: str) -> None:
+    environment = load({"WORKSPACE": str(tmp_path), f"{name}_FILE": str(written(tmp_path / "s", SECRET))})
+    secret = environment.settings.telegram_webhook_secret
+    found = (environment.keys.get("openai"), secret and secret.get_secret_value(), environment.settings.database_url)
+    assert SECRET in found
+
+
+def test_other_programs_files_are_not_read(tmp_path: Path) -> None:
+    load({"WORKSPACE": str(tmp_path), "AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "absent")})
+
+
+def test_a_file_that_is_not_there_names_its_variable(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^TELEGRAM_BOT_TOKEN_FILE names a file that can't be read: No such file"):
+        load({"WORKSPACE": str(tmp_path), "TELEGRAM_BOT_TOKEN_FILE": str(tmp_path / "absent")})
+
+
+def test_bytes_that_are_no_text_are_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"\xff\xfe" + SECRET.encode())
+    with pytest.raises(ConfigError, match="not UTF-8 text") as refused:
+        load({"WORKSPACE": str(tmp_path), "OPENAI_API_KEY_FILE": str(tmp_path / "key")})
+    assert SECRET not in str(refused.value)
+
+
+def test_a_blank_variable_takes_the_default(tmp_path: Path) -> None:
+    environ = {"WORKSPACE": " ", "TELEGRAM_BOT_TOKEN": "", "LOG_LEVEL": "  ", "OPENAI_API_KEY": " "}
+    environment = load(environ)
+    assert environment.settings == Settings()  # type: ignore[call-arg]
+    assert environment.keys == {}
+
+
+def test_a_value_is_taken_without_the_blanks_around_it(tmp_path: Path) -> None:
+    assert token({"WORKSPACE": str(tmp_path), "TELEGRAM_BOT_TOKEN": " 1:x\n"}) == "1:x"
+
+
+def test_names_are_read_in_any_case_and_providers_in_lower(tmp_path: Path) -> None:
+    environment = load({"workspace": str(tmp_path), "my_router_api_key": "k", "_API_KEY": "x"})
+    assert environment.settings.workspace == tmp_path
+    assert environment.keys == {"my_router": "k"}
+
+
+def test_a_home_is_found_for_the_workspace_and_its_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    written(tmp_path / "ws" / ".env", "LOG_LEVEL=ERROR")
+    settings = load({"WORKSPACE": "~/ws"}).settings
+    assert (settings.workspace, settings.log_level) == (tmp_path / "ws", "ERROR")
+
+
+def test_dotenv_takes_a_dollar_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/expanded")
+    assert load(workspace(tmp_path, "OPENAI_API_KEY=a${HOME}b\n")).keys["openai"] == "a${HOME}b"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LOG_LEVEL", SECRET),
+        ("LOG_FORMAT", SECRET),
+        ("BOT_ACCESS", SECRET),
+    ],
+)
+def test_a_complaint_names_the_variable_and_not_its_value(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load({"WORKSPACE": str(tmp_path), name: value})
+    assert str(refused.value).startswith(f"{name} is not valid")
+    assert value not in str(refused.value)
+
+
+def test_owners_are_accounts_with_their_platform(tmp_path: Path) -> None:
+    environ = {"WORKSPACE": str(tmp_path), "BOT_OWNERS": "Telegram:12, discord:34,"}
+    assert load(environ).settings.owners == (UserKey("telegram", "12"), UserKey("discord", "34"))
+    with pytest.raises(ConfigError, match=r"^BOT_OWNERS must .*entry 2") as refused:
+        assert load(environ | {"BOT_OWNERS": f"telegram:1,{SECRET}"}).settings.owners
+    assert SECRET not in str(refused.value)
+
+
+def test_pools_are_lists_of_provider_and_model(tmp_path: Path) -> None:
+    environ = {"WORKSPACE": str(tmp_path), "TIER_DEEP_POOL": "a/x, b/y"}
+    assert load(environ).settings.pools == {"deep": ("a/x", "b/y")}
+    with pytest.raises(ConfigError, match=r"^TIER_DEEP_POOL must .*entry 2") as refused:
+        assert load(environ | {"TIER_DEEP_POOL": f"a/x,{SECRET}"}).settings.pools
+    assert SECRET not in str(refused.value)
+
+
+def test_every_secret_is_known_as_one(tmp_path: Path) -> None:
+    environ = {
+        "WORKSPACE": str(tmp_path),
+        "TELEGRAM_BOT_TOKEN": "secret-1",
+        "TELEGRAM_WEBHOOK_SECRET": "secret-2",
+        "GROQ_API_KEY": "secret-3",
+        "HTTPS_PROXY": "http://u:secret-4@proxy:1",
+        "TELEGRAM_PROXY": "http://u:secret-5@proxy:1",
+        "DATABASE_URL": "postgresql+asyncpg://u:secret-6@host/name",
+    }
+    environment = load(environ)
+    assert {f"secret-{number}" for number in range(1, 7)} <= set(environment.secrets())
+    assert "secret-1" not in repr(environment.settings)
+
+
+def test_mistyped_names_in_dotenv_are_found(tmp_path: Path) -> None:
+    text = "TELEGRAM_TOKEN=x\nLOG_LEVEL=INFO\nGROQ_API_KEY=x\nGROQ_API_KEY_FILE=x\nTELEGRAM_BOT_TOKEN_FILE=x\n"
+    assert strange_names(written(tmp_path / ".env", text)) == ("TELEGRAM_TOKEN",)
+
+
+def test_every_setting_says_what_it_is() -> None:
+    silent = [name for name, field in Settings.model_fields.items() if not (field.description or "").endswith(".")]
+    assert silent == []
+
+
+def test_the_example_file_names_every_setting_and_sets_none(tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / ".env.example"
+    text = example.read_text(encoding="utf-8")
+    told = {line.lstrip("# ").partition("=")[0] for line in text.splitlines() if "=" in line}
+    assert {name.upper() for name in Settings.model_fields} - {"WORKSPACE"} <= told
+    assert load(workspace(tmp_path, text)).settings == load({"WORKSPACE": str(tmp_path / "ws")}).settings
+    uncommented = "\n".join(
+        line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ") and "=" in line
+    )
+    assert strange_names(written(tmp_path / "all" / ".env", uncommented)) == ()
+    assert load({"WORKSPACE": str(tmp_path / "all")}).settings.owners

@@ -1,0 +1,195 @@
+"""Every sentence for people is in the code once, and in every language file with the same placeholders."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from bot.adapters.telegram import content
+from handlers import chat, languages
+from handlers.commands import COMMANDS, start, tier
+from handlers.languages import Say
+from routing.types import ROLES, ModelSource
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
+SPEAKERS = {"say", "Refused", "tell_owners"}
+
+# Sentences that are not written where they are said: the expression that says them, and where they come from.
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "spec.summary": tuple(spec.summary for spec in COMMANDS),
+    "WHY[decision.source]": tuple(tier.WHY.values()),
+    "choice.source": get_args(ModelSource),
+    "ask.person.role": ROLES,
+    "person.role": ROLES,
+    "role": ROLES,
+    "ending": tuple(chat._ENDINGS.values()),
+    "message.text": (*content._NOUNS.values(), "a PDF file"),
+    "button.label": (),  # of tell_owners; its buttons are written as Button("…")
+    "refusal.template": (),  # of Refused
+    "verdict.refusal.template": (),
+    "template": (),  # of tell_owners, in Notices
+}
+FAILURES = (*(words for _, words in chat._FAILURES), chat._OTHER_FAILURE)
+
+
+def sources() -> Iterator[Path]:
+    for package in ("bot", "handlers", "routing"):
+        yield from sorted((ROOT / package).rglob("*.py"))
+
+
+def speaks(call: ast.Call) -> bool:
+    """say(…), ask.say(…), Refused(…), notices.tell_owners(…), Say(…)(…), _speak(…)(…)."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in SPEAKERS
+        case ast.Call(func=ast.Name(id=name)):
+            return name in ("Say", "_speak")
+    return False
+
+
+class Collector:
+    """The templates of one module, and the expressions that it could not follow."""
+
+    def __init__(self, path: Path) -> None:
+        self.templates: set[str] = set()
+        self.unknown: set[str] = set()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        self._constants = _assigned(tree.body)
+        for function in [tree, *(each for each in ast.walk(tree) if isinstance(each, _FUNCTIONS))]:
+            local = {} if isinstance(function, ast.Module) else _assigned(ast.walk(function))
+            for node in _own(function):
+                if isinstance(node, ast.Call) and speaks(node) and node.args:
+                    self._follow(node.args[0], local)
+                if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "tell_owners":
+                    self._labels(node)
+
+    def _labels(self, call: ast.Call) -> None:
+        for node in ast.walk(call):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Button":
+                self._follow(node.args[0], {})
+
+    def _follow(self, value: ast.expr, local: Mapping[str, list[ast.expr]]) -> None:
+        match value:
+            case ast.Constant(value=str(text)):
+                self.templates.add(text)
+            case ast.IfExp(body=one, orelse=other):
+                self._follow(one, local)
+                self._follow(other, local)
+            case ast.Name(id=name) if _texts(found := local.get(name) or self._constants.get(name) or []):
+                for each in found:
+                    self._follow(each, local)
+            case _:
+                self.unknown.add(ast.unparse(value))
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _own(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function or module, without those of the functions inside it."""
+    for child in ast.iter_child_nodes(function):
+        if not isinstance(child, _FUNCTIONS):
+            yield child
+            yield from _own(child)
+
+
+def _texts(values: list[ast.expr]) -> bool:
+    return bool(values) and all(isinstance(each, ast.Constant | ast.IfExp) for each in values)
+
+
+def _assigned(nodes: object) -> dict[str, list[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
+    for node in nodes:  # type: ignore[attr-defined]
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.targets[0].id, []).append(node.value)
+    return found
+
+
+def collected() -> tuple[set[str], set[str]]:
+    templates: set[str] = set()
+    unknown: set[str] = set()
+    for path in sources():
+        collector = Collector(path)
+        templates |= collector.templates
+        unknown |= collector.unknown
+    return templates, unknown
+
+
+def everything() -> set[str]:
+    tables = {text for texts in TABLES.values() for text in texts}
+    return collected()[0] | tables | set(FAILURES)
+
+
+def placeholders(template: str) -> list[str]:
+    return sorted(re.findall(r"\{(\w+)", template))
+
+
+def test_every_sentence_can_be_found_from_the_code() -> None:
+    unknown = collected()[1] - TABLES.keys() - {"template"}
+    assert unknown == set(), "name where these sentences come from"
+
+
+def test_the_collector_sees_each_way_to_speak(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(
+        inspect.cleandoc(
+            """
+            LATER = "g"
+            def f(ask, notices, on, strange):
+                ask.say("a"); say("b" if on else "c"); Say("de")("d")
+                words = "e"
+                ask.say(words)
+                raise Refused("f", x=1)
+            async def g(self):
+                _speak(p, m)(LATER)
+                await self.notices.tell_owners("h", (Button("i", "/x"),))
+                say(strange.thing)
+            """
+        )
+    )
+    found = Collector(path)
+    assert sorted(found.templates) == list("abcdefghi")
+    assert found.unknown == {"strange.thing"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_language_has_every_sentence_with_its_placeholders_and_no_dead_one(file: Path) -> None:
+    table: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    wanted = everything() | {"English"}
+    assert sorted(wanted - table.keys()) == [], "sentences without a translation"
+    assert sorted(table.keys() - wanted) == [], "translations of nothing"
+    for template, translated in table.items():
+        assert translated.strip(), template
+        assert placeholders(translated) == placeholders(template), template
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_summary_fits_the_menus(file: Path) -> None:
+    say = Say(file.stem)
+    assert [spec.name for spec in COMMANDS if not 0 < len(say(spec.summary)) <= 256] == []
+
+
+def test_german_is_there_and_calls_itself_so() -> None:
+    assert languages.languages()["de"] == "Deutsch"
+    assert Say("de")("on") == "an"
+
+
+def test_what_is_not_spoken_falls_back_to_english() -> None:
+    assert Say("tlh").language == "en"
+    assert Say("")("Write on or off. Nothing was changed.") == "Write on or off. Nothing was changed."
+    assert Say("de")("a sentence that nobody translated {x}", x=1) == "a sentence that nobody translated 1"
+
+
+def test_start_says_the_same_in_the_code_as_here() -> None:
+    """The longest sentence is put together from parts; the collector must see it whole."""
+    module = importlib.import_module(start.__name__)
+    assert any(text.startswith("👋") and "/help lists the rest" in text for text in everything()), module

@@ -1,0 +1,164 @@
+"""What a person reads when the model fails, and that /retry goes on from there."""
+
+import pytest
+
+from tests.stories.harness import Stage, ask, running
+
+KEY = "sk-test-openai-000000000000"
+
+
+def patience(on: Stage, seconds: float) -> None:
+    """So long the provider may take."""
+    openai = {"apiType": "openai", "baseUrl": on.ms.openai_base, "requestTimeoutSeconds": seconds}
+    on.config["llm"] = {"providers": {"openai": openai}}
+
+
+async def test_no_connection_to_the_model_keeps_the_question(on: Stage) -> None:
+    async with running(on):
+        async with on.ms.outage():
+            sorry = await ask(on, "my question")
+        assert "`" not in sorry.text
+        assert sorry.text.startswith("⚠️ openai/gpt-5.1 can't be reached (")
+        assert sorry.text.endswith("Your message is kept: /retry asks again.")
+        assert (await ask(on, "/retry")).text == "You said: my question"
+        assert list(on.ms.last.reading.turns)[-1] == ("user", "my question")
+        assert len([turn for turn in on.ms.last.reading.turns if turn[0] == "user"]) == 1
+
+
+async def test_the_button_asks_again(on: Stage) -> None:
+    async with running(on):
+        async with on.ms.outage():
+            sorry = await ask(on, "my question")
+        on.tg.press("🔁 Retry", message=sorry)
+        assert (await on.tg.reply(after=sorry)).text == "You said: my question"
+
+
+@pytest.mark.parametrize("abrupt", [False, True])
+async def test_a_stream_that_breaks_off_keeps_its_text_and_says_so(on: Stage, abrupt: bool) -> None:
+    on.ms.truncate(after_chunks=4, text="one two three four", abrupt=abrupt)
+    async with running(on):
+        cut = await ask(on, "count")
+        text, mark = cut.text.split("\n\n")
+        assert "one two three four".startswith(text) and text.startswith("one")
+        assert mark == "✂️ The answer broke off here: the provider ended it early. /retry asks again."
+        assert len(on.ms.calls) == 1
+        on.ms.reply("one two three four")
+        on.tg.press("🔁 Retry", message=cut)
+        assert (await on.tg.reply(after=cut)).text == "one two three four"
+        assert on.ms.last.last_user_text == "count"
+
+
+@pytest.mark.parametrize("fault", ["garbage", "break_stream"])
+async def test_a_stream_that_turns_bad_keeps_its_text(on: Stage, fault: str) -> None:
+    getattr(on.ms, fault)(after_chunks=4, text="one two three four")
+    async with running(on):
+        cut = await ask(on, "count")
+        assert cut.text.startswith("one") and "broke off here" in cut.text
+
+
+async def test_an_answer_that_reached_its_length_says_so(on: Stage) -> None:
+    on.ms.length_cut("as far as")
+    async with running(on):
+        assert (await ask(on, "go")).text.startswith("as far as\n\n✂️ The answer stops here")
+
+
+async def test_an_empty_answer_is_asked_for_once_more(on: Stage) -> None:
+    on.ms.empty()
+    async with running(on):
+        assert (await ask(on, "hm")).text == "You said: hm"
+        assert len(on.ms.calls) == 2
+        on.ms.empty(times=2)
+        said = await ask(on, "again")
+        assert said.text.startswith("⚠️ openai/gpt-5.1 gave an empty answer, twice.")
+        assert len(on.ms.calls) == 4
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 529])
+async def test_trouble_at_the_provider_is_tried_once_more(on: Stage, status: int) -> None:
+    on.ms.fail(status)
+    async with running(on):
+        assert (await ask(on, "hm")).text == "You said: hm"
+        assert len(on.ms.calls) == 2
+        on.ms.fail(status, times=2)
+        assert "Your message is kept: /retry asks again." in (await ask(on, "more")).text
+        assert len(on.ms.calls) == 4
+
+
+async def test_a_connection_reset_is_tried_once_more(on: Stage) -> None:
+    on.ms.reset()
+    async with running(on):
+        assert (await ask(on, "hm")).text == "You said: hm"
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_key_is_named_and_never_shown(on: Stage, status: int) -> None:
+    on.ms.fail(status, message=f"Incorrect API key provided: {KEY}.")
+    async with running(on):
+        said = (await ask(on, "hm")).text
+        assert "OPENAI_API_KEY" in said and "/retry" in said
+        assert KEY not in said and KEY[:12] not in said
+        assert len(on.ms.calls) == 1
+        assert (await ask(on, "/retry")).text == "You said: hm"
+
+
+async def test_an_unknown_model_is_named(on: Stage) -> None:
+    on.ms.fail(404)
+    async with running(on):
+        said = (await ask(on, "hm")).text
+        assert said.startswith("⚠️ openai/gpt-5.1 is not known to its provider")
+        assert "/model" in said and len(on.ms.calls) == 1
+
+
+async def test_a_short_retry_after_is_waited_for(on: Stage) -> None:
+    on.ms.fail(429, retry_after=1)
+    async with running(on):
+        assert (await ask(on, "hm")).text == "You said: hm"
+        first, second = on.ms.calls
+        assert second.time - first.time >= 1.0
+
+
+async def test_a_long_retry_after_is_said_at_once(on: Stage) -> None:
+    on.ms.fail(429, retry_after=600)
+    async with running(on):
+        said = (await ask(on, "hm")).text
+        assert said.startswith("⏳ openai/gpt-5.1 is busy (try again in 600 s)")
+        assert len(on.ms.calls) == 1
+        assert (await ask(on, "/retry")).text == "You said: hm"
+
+
+async def test_a_model_that_never_begins_is_left_in_time(on: Stage) -> None:
+    patience(on, 0.3)
+    on.ms.hang(600.0, times=2)
+    async with running(on):
+        said = await ask(on, "hm")
+        assert "can't be reached (no answer within 0.3 s)" in said.text
+        assert [await call.finished() for call in on.ms.calls] == ["cut", "cut"]
+
+
+async def test_a_model_that_stops_in_the_middle_is_left_in_time(on: Stage) -> None:
+    patience(on, 1.0)
+    on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with running(on):
+        said = await ask(on, "count")
+        assert said.text.startswith("one two t\n\n✂️ The answer broke off here")
+
+
+async def test_content_that_a_provider_declines(on: Stage) -> None:
+    on.ms.fail(400, code="content_policy_violation")
+    async with running(on):
+        assert (await ask(on, "hm")).text.startswith("🛑 openai/gpt-5.1 declined this")
+        assert len(on.ms.calls) == 1
+
+
+async def test_a_conversation_longer_than_the_model_reads(on: Stage) -> None:
+    on.ms.fail(400, code="context_length_exceeded", times=2)
+    async with running(on):
+        said = (await ask(on, "hm")).text
+        assert said.startswith("⚠️ This is longer than openai/gpt-5.1 can read.") and "/new" in said
+
+
+async def test_a_failure_is_in_status(on: Stage) -> None:
+    on.ms.fail(401)
+    async with running(on):
+        await ask(on, "hm")
+        assert "openai/gpt-5.1 failed" in (await ask(on, "/status")).text

@@ -1,0 +1,71 @@
+"""SIGTERM: what runs gets a moment, everything else goes on after the next start; exit code 0."""
+
+import signal
+
+from tests.stories.harness import BotProcess, Stage
+from tests.stories.killing import until
+from tests.stories.test_order import texts
+
+
+async def test_a_running_turn_gets_its_moment(on: Stage) -> None:
+    """The answer that comes within the grace is sent before the process ends; nothing new is taken."""
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with BotProcess(on) as bot:
+        on.tg.say("count")
+        await gate.reached(60.0)
+        waits = on.tg.say("next")
+        await on.tg.wait_for(lambda _: waits.emoji)
+        bot.signal(signal.SIGTERM)
+        await until(lambda: "Stopping" in bot.log)
+        await on.tg.wait_for(lambda tg: not tg.updates.is_polled)
+        on.tg.say("late")
+        gate.open()
+        assert await bot.ended() == 0
+    assert texts(on) == ["one two three four"]
+    async with BotProcess(on) as bot:
+        assert [each.text for each in (await on.tg.reply(count=3, timeout=30.0))[1:]] == [
+            "You said: next",
+            "You said: late",
+        ]
+        assert await bot.terminate() == 0
+    assert texts(on) == ["one two three four", "You said: next", "You said: late"]
+    assert [call.last_user_text for call in on.ms.calls] == ["count", "next", "late"]
+
+
+async def test_a_turn_longer_than_the_grace_is_resumed_and_answered_once(on: Stage) -> None:
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with BotProcess(on) as bot:
+        on.tg.say("count")
+        await gate.reached(60.0)
+        assert await bot.terminate() == 0
+    assert texts(on) == []
+    on.ms.reply("one two three four")
+    async with BotProcess(on) as bot:
+        assert (await on.tg.reply(timeout=30.0)).text == "one two three four"
+        assert await bot.terminate() == 0
+    assert texts(on) == ["one two three four"]
+    assert [call.last_user_text for call in on.ms.calls] == ["count", "count"]
+
+
+async def test_a_reply_pending_at_the_stop_is_sent_after_the_restart(on: Stage) -> None:
+    """Telegram asked for patience longer than the grace: the reply did not arrive, so it comes without a mark."""
+    flood = on.tg.fault("sendMessage", "too_many", retry_after=12, times=None)
+    async with BotProcess(on) as bot:
+        on.tg.say("hello")
+        await on.tg.wait_for(lambda _: flood.hits, 30.0)
+        assert await bot.terminate() == 0
+    assert texts(on) == []
+    flood.clear()
+    async with BotProcess(on) as bot:
+        assert (await on.tg.reply(timeout=30.0)).text == "You said: hello"
+        assert await bot.terminate() == 0
+    assert len(on.ms.calls) == 1
+
+
+async def test_an_idle_bot_ends_at_once_at_either_signal(on: Stage) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        async with BotProcess(on) as bot:
+            await on.tg.wait_for(lambda tg: tg.updates.is_polled, 30.0)
+            bot.signal(number)
+            assert await bot.ended() == 0
+            assert "Traceback" not in bot.log

@@ -1,0 +1,197 @@
+"""Conversations run side by side, each in order; a running turn can be stopped; nothing is answered twice."""
+
+import pytest
+
+from tests.servers.telegram import Message
+from tests.stories.harness import BotProcess, Stage, running
+from tests.stories.killing import until
+
+PEOPLE = [f"person{number}" for number in range(20)]
+
+
+def texts(on: Stage, user: str | None = None) -> list[str]:
+    """What the bot has said to somebody."""
+    return [message.text for message in on.tg.private(user).from_bot()]
+
+
+async def settled(on: Stage) -> None:
+    """Telegram knows that everything arrived, and everything that arrived is finished and sent."""
+    await on.tg.wait_for(lambda tg: not tg.updates.pending)
+    await until(lambda: on.rows("SELECT count(*) FROM inbox WHERE state != 'done'") == [(0,)])
+    await until(lambda: on.rows("SELECT count(*) FROM outbox WHERE state != 'sent'") == [(0,)])
+
+
+async def test_twenty_conversations_at_once_and_a_slow_one_delays_no_other(on: Stage) -> None:
+    on.env |= {"BOT_ACCESS": "open"}
+    slow = on.ms.gate("at last", when=lambda request: request.last_user_text == "q-person7")
+    async with running(on):
+        said = [on.tg.say(f"q-{person}", user=person) for person in PEOPLE]
+        for person, message in zip(PEOPLE, said, strict=True):
+            if person != "person7":
+                assert (await on.tg.reply(message)).text == f"You said: q-{person}"
+        assert texts(on, "person7") == []
+        slow.open()
+        assert (await on.tg.reply(said[7])).text == "at last"
+
+
+async def test_status_answers_while_its_own_conversation_is_busy(on: Stage) -> None:
+    gate = on.ms.gate("done")
+    async with running(on):
+        on.tg.say("think")
+        await gate.reached()
+        on.tg.say("/status")
+        status = await on.tg.reply()
+        assert "Running turns: 1, waiting: 0" in status.text
+        gate.open()
+        assert (await on.tg.reply()).text == "done"
+
+
+@pytest.mark.parametrize("word", ["/stop", "stop", "Stop!", " STOP ", "/stop@tierbot"])
+async def test_stop_ends_the_running_turn_and_keeps_what_was_said(on: Stage, word: str) -> None:
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with running(on):
+        on.tg.say("count")
+        asked = await gate.reached()
+        await on.tg.wait_for(lambda tg: tg.drafts)
+        on.tg.say(word)
+        stopped = await on.tg.reply()
+        assert stopped.text == "one two t\n\n⏹ Stopped."
+        assert await asked.finished() == "cut"
+        on.ms.reply("fine")
+        on.tg.say("and now?")
+        assert (await on.tg.reply()).text == "fine"
+        assert ("assistant", "one two t") in on.ms.last.reading.turns
+        await settled(on)
+    assert len(texts(on)) == 2
+
+
+async def test_stop_before_the_first_word_says_that_it_stopped(on: Stage) -> None:
+    gate = on.ms.gate("never")
+    async with running(on):
+        on.tg.say("think")
+        await gate.reached()
+        on.tg.say("stop")
+        assert (await on.tg.reply()).text == "⏹ Stopped."
+
+
+async def test_stop_where_nothing_runs(on: Stage) -> None:
+    """The command says so; the plain word is a message like any other."""
+    async with running(on):
+        on.tg.say("/stop")
+        assert (await on.tg.reply()).text == "Nothing is running here."
+        on.tg.say("stop")
+        assert (await on.tg.reply()).text == "You said: stop"
+
+
+async def test_messages_wait_visibly_and_are_answered_in_order(on: Stage) -> None:
+    gate = on.ms.gate("first")
+    async with running(on):
+        first = on.tg.say("one")
+        await gate.reached()
+        waiting = [on.tg.say(word) for word in ("two", "three", "four")]
+        await on.tg.wait_for(lambda _: all(message.emoji == ["👀"] for message in waiting))
+        assert first.emoji == []
+        assert len(on.ms.calls) == 1
+        gate.open()
+        replies = await on.tg.reply(count=4)
+    assert [reply.text for reply in replies] == ["first", "You said: two", "You said: three", "You said: four"]
+    assert list(on.ms.last.reading.turns)[-3:] == [
+        ("user", "three"),
+        ("assistant", "You said: three"),
+        ("user", "four"),
+    ]
+
+
+async def test_stop_ends_the_running_turn_only(on: Stage) -> None:
+    gate = on.ms.gate("never")
+    async with running(on):
+        on.tg.say("one")
+        await gate.reached()
+        two = on.tg.say("two")
+        await on.tg.wait_for(lambda _: two.emoji)
+        on.tg.say("/stop")
+        assert [reply.text for reply in await on.tg.reply(count=2)] == ["⏹ Stopped.", "You said: two"]
+
+
+async def test_retry_waits_for_the_running_turn(on: Stage) -> None:
+    gate = on.ms.gate("first")
+    async with running(on):
+        on.tg.say("one")
+        await gate.reached()
+        retry = on.tg.say("/retry")
+        await on.tg.wait_for(lambda _: retry.emoji == ["👀"])
+        on.ms.reply("second")
+        gate.open()
+        assert [reply.text for reply in await on.tg.reply(count=2)] == ["first", "second"]
+        assert on.ms.last.last_user_text == "one"
+
+
+async def test_an_update_delivered_twice_is_answered_once(on: Stage) -> None:
+    async with running(on):
+        said = on.tg.say("once")
+        await on.tg.reply()
+        on.tg.redeliver(said)
+        on.tg.say("after it")
+        assert (await on.tg.reply()).text == "You said: after it"
+        await settled(on)
+    assert len(on.ms.calls) == 2
+    async with running(on):  # and across a restart
+        on.tg.redeliver(said)
+        on.tg.say("later")
+        assert (await on.tg.reply()).text == "You said: later"
+        await settled(on)
+    assert len(on.ms.calls) == 3
+    assert len(texts(on)) == 3
+
+
+async def test_an_update_delivered_twice_while_it_is_answered(on: Stage) -> None:
+    gate = on.ms.gate("one answer")
+    async with running(on):
+        said = on.tg.say("once")
+        await gate.reached()
+        on.tg.redeliver(said)
+        other = on.tg.say("two")
+        await on.tg.wait_for(lambda _: other.emoji)
+        gate.open()
+        await on.tg.reply(count=2)
+        await settled(on)
+    assert texts(on) == ["one answer", "You said: two"]
+
+
+async def test_what_came_while_the_bot_was_down_follows_what_was_left_once_each(on: Stage) -> None:
+    """What an earlier run left and what Telegram delivers at the start meet: nothing twice, nothing out of order."""
+    gate = on.ms.gate("never")
+    async with BotProcess(on) as bot:
+        on.tg.say("q0")
+        await gate.reached(60.0)
+        early = [on.tg.say(f"q{number}") for number in range(1, 6)]
+        await on.tg.wait_for(lambda _: early[-1].emoji)
+        await bot.kill()
+    for number in range(6, 40):
+        on.tg.say(f"q{number}")
+    async with running(on):
+        await on.tg.reply(count=40, timeout=30.0)
+        await settled(on)
+    assert texts(on) == [f"You said: q{number}" for number in range(40)]
+
+
+async def test_a_platform_that_fails_at_one_message_still_answers_the_next(on: Stage) -> None:
+    """Something nobody foresaw: the message it struck is answered after the next start, the ones behind it now."""
+    gate = on.ms.gate("first")
+    async with running(on) as app:
+        on.tg.say("one")
+        await gate.reached()
+        waiting: list[Message] = [on.tg.say("two"), on.tg.say("three")]
+        await on.tg.wait_for(lambda _: waiting[-1].emoji)
+        telegram = app.platforms["telegram"]
+        live = telegram.live
+
+        def fails_once(*given: object) -> object:
+            telegram.live = live  # type: ignore[method-assign]
+            raise RuntimeError("nobody foresaw this")
+
+        telegram.live = fails_once  # type: ignore[method-assign, assignment]
+        gate.open()
+        assert [reply.text for reply in await on.tg.reply(count=2)] == ["first", "You said: three"]
+    async with running(on):
+        assert (await on.tg.reply()).text == "You said: two"

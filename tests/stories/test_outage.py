@@ -1,0 +1,207 @@
+"""Telegram away, busy or refusing: every reply arrives, in order, and is marked where it may be a repetition."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from bot.adapters.telegram import TelegramOptions
+from bot.adapters.telegram.options import Pace
+from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
+from tests.stories.test_order import settled, texts
+
+QUICK = Pace(backoff=0.05, longest_backoff=0.2, conflict=0.2, longest_conflict=0.4, revoked=0.3, webhook_check=0.2)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The waits that are long to spare Telegram, short."""
+    monkeypatch.setattr("bot.adapters.telegram.TelegramOptions", partial(TelegramOptions, pace=QUICK))
+    monkeypatch.setattr("bot.adapters.telegram.failure.AMBIGUOUS", 0.2)
+    monkeypatch.setattr("bot.adapters.telegram.failure.REVOKED", 0.2)
+
+
+async def test_flood_control_on_a_send_is_honoured_and_keeps_the_order(on: Stage) -> None:
+    fault = on.tg.fault("sendMessage", "too_many", retry_after=1)
+    async with running(on):
+        on.tg.say("/whoami")
+        on.tg.say("hello")
+        first, second = await on.tg.reply(count=2)
+        assert first.text.startswith("Alice") or "telegram:1001" in first.text
+        assert second.text == "You said: hello"
+        await settled(on)
+    refused, *sent = on.tg.calls("sendMessage")
+    assert fault.hits == 1 and refused.status == 429
+    assert sent[0].at - refused.at >= 1.0
+    assert len(sent) == 2
+
+
+async def test_flood_control_on_the_edit_that_finishes_an_answer(on: Stage) -> None:
+    on.env |= {"BOT_ACCESS": "open"}
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with running(on):
+        said = on.tg.say("@tierbot count", group="Team")
+        await gate.reached()
+        half = await on.tg.reply(said)
+        on.tg.fault("editMessageText", "too_many", retry_after=1)
+        gate.open()
+        await on.tg.wait_for(lambda _: half.text == "one two three four")
+        await settled(on)
+    assert said.chat.from_bot() == [half]
+
+
+async def test_a_reply_that_telegram_would_not_take_is_simply_sent_again(on: Stage) -> None:
+    on.tg.fault("sendMessage", "server_error", times=2)
+    async with running(on):
+        assert (await ask(on, "hello")).text == "You said: hello"
+        await settled(on)
+    assert len(texts(on)) == 1
+
+
+@pytest.mark.parametrize(
+    "kind,expected",
+    [("drop_after", ["You said: hello", "(recovered) You said: hello"]), ("drop_before", ["(recovered) You said: hello"])],
+)
+async def test_a_reply_that_may_have_arrived_is_sent_again_with_a_mark(
+    on: Stage, hurried: None, kind: str, expected: list[str]
+) -> None:
+    on.tg.fault("sendMessage", kind)  # type: ignore[arg-type]
+    async with running(on):
+        on.tg.say("hello")
+        await on.tg.reply(matching="(recovered)")
+        await settled(on)
+    assert texts(on) == expected
+
+
+async def test_an_outage_of_telegram_loses_nothing(on: Stage, hurried: None) -> None:
+    """Down in the middle of a turn: the answer goes out afterwards, and so do answers to what was said meanwhile."""
+    gate = on.ms.gate("before")
+    async with running(on):
+        on.tg.say("one")
+        await gate.reached()
+        async with on.tg.outage():
+            gate.open()
+            on.tg.say("two")
+            await asyncio.wait_for(_recorded(on), 10.0)
+        assert [each.text for each in await on.tg.reply(count=2)] == ["before", "You said: two"]
+        await settled(on)
+        assert "Telegram works again" not in texts(on)
+    assert texts(on) == ["before", "You said: two"]
+
+
+async def _recorded(on: Stage) -> None:
+    """The turn is over and its reply waits."""
+    while not on.rows("SELECT 1 FROM outbox WHERE state != 'sent' AND error != ''"):
+        await asyncio.sleep(0.01)
+
+
+async def test_started_while_telegram_is_away(on: Stage) -> None:
+    """The process waits for Telegram instead of ending, and says what is wrong."""
+    async with on.tg.outage():
+        bot = BotProcess(on)
+        await bot.__aenter__()
+        while "no connection to Telegram" not in bot.log:
+            await asyncio.sleep(0.02)
+        on.tg.say("hello")
+    assert (await on.tg.reply(timeout=60.0)).text == "You said: hello"
+    assert await bot.terminate() == 0
+
+
+async def test_a_second_poller_is_explained_and_outlasted(on: Stage, hurried: None) -> None:
+    async with running(on):
+        await ask(on, "hello")
+        conflict = on.tg.fault("getUpdates", "conflict", times=2)
+        on.tg.updates.interrupt("other getUpdates request")
+        await on.tg.wait_for(lambda _: conflict.hits == 2)
+        assert (await ask(on, "still there?")).text == "You said: still there?"
+
+
+async def test_a_second_poller_is_named_in_status(on: Stage) -> None:
+    async with running(on) as app:
+        await ask(on, "hello")
+        on.tg.updates.interrupt("other getUpdates request; make sure that only one bot instance is running")
+        telegram = app.platforms["telegram"]
+        while not telegram.progress.trouble:
+            await asyncio.sleep(0.01)
+        assert "only one may" in telegram.progress.trouble
+
+
+async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: Stage, hurried: None) -> None:
+    gate = on.ms.gate("kept")
+    async with running(on) as app:
+        on.tg.say("one")
+        await gate.reached()
+        on.tg.revoke()
+        gate.open()
+        telegram = app.platforms["telegram"]
+        while "TELEGRAM_BOT_TOKEN" not in telegram.progress.trouble:
+            await asyncio.sleep(0.01)
+        on.tg.restore()
+        assert (await on.tg.reply()).text == "kept"
+        await on.tg.wait_for(lambda tg: tg.updates.is_polled)
+        assert telegram.progress.trouble == "" or (await ask(on, "two")).text == "You said: two"
+
+
+async def test_a_chat_that_blocked_the_bot_holds_up_nobody_and_the_owner_hears_of_it(on: Stage) -> None:
+    on.env |= {"BOT_ACCESS": "open"}
+    gate = on.ms.gate("too late", when=lambda request: request.last_user_text == "hi from bob")
+    async with running(on):
+        await ask(on, "hello")
+        bob = on.tg.say("hi from bob", user="bob")
+        await gate.reached()
+        on.tg.block("bob")
+        gate.open()
+        notice = await on.tg.reply()
+        assert notice.text.startswith(f"📭 A reply to telegram:{bob.chat.id} can't be delivered: ")
+        assert (await ask(on, "and you?")).text == "You said: and you?"
+    assert on.rows("SELECT state FROM outbox WHERE chat_id = '%d'" % bob.chat.id) == [("dead",)]
+
+
+async def test_a_chat_that_cannot_be_reached_holds_up_no_other(on: Stage, hurried: None) -> None:
+    on.env |= {"BOT_ACCESS": "open"}
+    async with running(on):
+        bob = on.tg.private("bob").id
+        stuck = on.tg.fault("sendMessage", "hang", seconds=2.0, when=lambda given: given["chat_id"] == bob)
+        on.tg.say("hi", user="bob")
+        await on.tg.wait_for(lambda _: stuck.hits)
+        assert (await ask(on, "hello")).text == "You said: hello"
+
+
+async def test_a_reply_for_a_platform_that_is_not_set_up_waits(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello")
+    (payload,) = on.rows("SELECT payload FROM outbox")[0]
+    elsewhere = str(payload).replace("telegram", "discord")
+    on.change(
+        "INSERT INTO outbox (platform, chat_id, thread_id, payload, state, created_at, attempts, pieces_sent,"
+        " not_before, message_id, error) SELECT 'discord', chat_id, thread_id, ?, 'pending', created_at, 0, 0,"
+        " 0, '', '' FROM outbox LIMIT 1",
+        elsewhere,
+    )
+    async with running(on):
+        assert (await ask(on, "again")).text == "You said: again"
+    assert on.rows("SELECT platform, state FROM outbox ORDER BY id") == [
+        ("telegram", "sent"),
+        ("discord", "pending"),
+        ("telegram", "sent"),
+    ]
+    assert OWNER == on.tg.private().id
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_minute_without_telegram(on: Stage) -> None:
+    """With the waits as they are, in a process of its own."""
+    gate = on.ms.gate("before")
+    async with BotProcess(on) as bot:
+        on.tg.say("one")
+        await gate.reached(60.0)
+        async with on.tg.outage():
+            gate.open()
+            for number in range(5):
+                on.tg.say(f"q{number}")
+            await asyncio.sleep(60)
+        replies = await on.tg.reply(count=6, timeout=60.0)
+        assert await bot.terminate() == 0
+    assert [each.text for each in replies] == ["before", *(f"You said: q{number}" for number in range(5))]
+    assert len(texts(on)) == 6

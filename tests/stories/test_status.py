@@ -1,0 +1,195 @@
+"""/status explains what was decided and how the bot is; the log says the same with a turn's id."""
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from bot.logs import Redactor
+from bot.version import VERSION
+from routing.tracing import turn_id
+from tests.servers.telegram import Message
+from tests.servers.telegram.entities import utf16_length
+from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
+
+OWNERS_ONLY = ("Running turns", "Replies on their way", "telegram: up", "Database", "tierbot ", "p50", "failed")
+
+
+async def test_status_says_what_was_decided_and_by_which_rule(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/model deep openai/gpt-4.1")
+        await ask(on, "/tier deep force")
+        lines = (await ask(on, "/status")).text.splitlines()
+    assert lines[:3] == [
+        "Tier: deep, Force: on",
+        "In effect: deep, because you locked it with /tier deep force.",
+        "Model: openai/gpt-4.1 (override).",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pool", "line"),
+    [
+        ("", "Model: openai/gpt-5.1, reasoning medium (configured)."),
+        ("anthropic/claude-haiku-4-5,openai/gpt-5-mini", "Model: openai/gpt-5-mini, reasoning medium (fallback)."),
+    ],
+)
+async def test_status_says_where_the_model_comes_from(on: Stage, pool: str, line: str) -> None:
+    on.env["TIER_BALANCED_POOL"] = pool
+    async with running(on):
+        assert line in (await ask(on, "/status")).text.splitlines()
+
+
+async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
+    async with running(on):
+        on.ms.reply("one", usage=(8000, 1000))
+        await ask(on, "first")
+        on.ms.reply("two", usage=(4000, 500, 1000))
+        await ask(on, "!coding second")
+        text = (await ask(on, "/status")).text
+        used = re.search(r"Context: (\d+) of 50000 tokens \((\d+) %\)", text)
+        assert used is not None and 6250 < int(used[1]) < 6500 and int(used[2]) == 13
+        # gpt-5.1: 8000 × $1.25/M + 1000 × $10/M; gpt-5.2: 3000 × $1.75/M + 1000 × $0.175/M + 500 × $14/M
+        assert "This conversation: 2 calls, 12000 + 1500 tokens (1000 cached), $0.0324" in text
+        assert "Last 24 hours: $0.0324" in text
+        assert "• openai/gpt-5.1: 1 calls, 8000 + 1000 tokens, $0.0200" in text
+        assert "• openai/gpt-5.2: 1 calls, 4000 + 500 tokens (1000 cached), $0.0124" in text
+        await ask(on, "/new")
+        text = (await ask(on, "/status")).text
+        assert "This conversation: nothing yet" in text and "Last 24 hours: $0.0324" in text
+
+
+async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
+    on.config["llm"] = {"providers": {"house": {"baseUrl": f"{on.ms.vendor('house')}/v1", "apiKey": "sk-house-0000000000"}}}
+    on.env["TIER_BALANCED_POOL"] = "house/anything"
+    async with running(on):
+        on.ms.reply("one", usage=(10, 20))
+        await ask(on, "hi")
+        text = (await ask(on, "/status")).text
+        assert "This conversation: 1 calls, 10 + 20 tokens, price unknown" in text
+        assert "Last 24 hours: price unknown" in text and "$" not in text
+        assert "price unknown" in (await ask(on, "/usage")).text
+
+
+async def test_a_provider_that_counts_nothing_leaves_the_price_unknown(on: Stage) -> None:
+    async with running(on):
+        on.ms.reply("one", usage=None)
+        await ask(on, "hi")
+        on.ms.reply("two", usage=(8000, 1000))
+        await ask(on, "hi")
+        text = (await ask(on, "/status")).text
+    assert "2 calls, 8000 + 1000 tokens, $0.0200 and 1 calls of unknown price" in text
+
+
+async def test_the_owner_sees_the_process_and_others_do_not(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "hi")
+        on.ms.fail(401)
+        await ask(on, "hi again", user="bob")
+        mine = (await ask(on, "/status")).text
+        assert "Running turns: 0, waiting: 0" in mine
+        assert re.search(r"telegram: up \d+ s, last message \d+ s ago", mine)
+        assert re.search(r"openai/gpt-5\.1: p50 \d+\.\d s, p95 \d+\.\d s", mine)
+        assert re.search(r"⚠️ openai/gpt-5\.1 failed \d+ s ago: openai refused the key in OPENAI_API_KEY", mine)
+        assert re.search(r"Database: revision 0\d{3}, \d\.\d MB", mine)
+        assert re.search(rf"tierbot {re.escape(VERSION)}, up \d+ s, \d+ MB of memory", mine)
+        his = (await ask(on, "/status full", user="bob")).text
+        assert [words for words in OWNERS_ONLY if words in his] == []
+        assert his.startswith("Tier: balanced, Force: off")
+
+
+async def test_status_shows_the_turn_that_runs_and_the_messages_that_wait(on: Stage) -> None:
+    async with running(on):
+        gate = on.ms.gate("at last")
+        on.tg.say("a long one")
+        await gate.reached()
+        waits = on.tg.say("and this?")
+        await on.tg.wait_for(lambda _: waits.emoji == ["👀"])
+        text = (await ask(on, "/status")).text
+        assert "Running turns: 1, waiting: 1" in text
+        gate.open()
+        await on.tg.reply(matching="and this?")
+
+
+async def test_status_fits_one_message_and_full_tells_the_rest(on: Stage) -> None:
+    models = [f"openai/a-model-with-quite-a-long-name-indeed-number-{n:02}" for n in range(40)]
+    found = on.workspace / "models" / "discovered.json"
+    found.parent.mkdir(parents=True)
+    rows = ",".join(f'{{"id": "{name}"}}' for name in models)
+    found.write_text(f'{{"openai": [{rows}]}}')
+    async with running(on):
+        for name in models:
+            await ask(on, f"/model balanced {name}")
+            on.ms.reply("yes", usage=(123456, 1000, 1000)) if int(name[-2:]) % 2 else on.ms.fail(400, None, "no " * 200)
+            await ask(on, "hi")
+        short = await ask(on, "/status")
+        assert utf16_length(short.text) <= 4096
+        assert short.text.splitlines()[-1].startswith("tierbot ")
+        said = on.tg.say("/status full")
+            await on.tg.reply(after=said, matching="of memory")
+    everything = "\n".join(part.text for part in short.chat.messages if part.id > said.id)
+    assert [name for name in models if name not in everything] == []
+    assert [name for name in models if name in short.text] != models
+
+
+class Line(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{record.levelname} {getattr(record, 'turn', '?')} {record.getMessage()}"
+
+
+@contextmanager
+def info_log() -> Iterator[list[str]]:
+    """Every line that a log at INFO would have, while the block runs and a moment after it."""
+    stream, lines = io.StringIO(), list[str]()
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(Redactor(()))
+    handler.setFormatter(Line())
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield lines
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        lines += stream.getvalue().splitlines()
+
+
+async def test_each_turn_logs_its_tier_and_model_under_its_id_and_no_text(on: Stage) -> None:
+    with info_log() as lines:
+        async with running(on):
+            await ask(on, "/tier smart force")
+            on.ms.reply("the answer is plugh")
+            await ask(on, "my secret is xyzzy")
+            await ask(on, "!deep my secret is xyzzy")
+    turns = [line.split(" ", 2)[1:] for line in lines if "[ContextBuilding]" in line or "[LLM]" in line]
+    assert [text for _, text in turns] == [
+        "[ContextBuilding] Resolved tier: smart (source: forced)",
+        "[LLM] Model tier: smart, selected model: openai/gpt-5.1, reasoning: high",
+        "[ContextBuilding] Resolved tier: deep (source: prefix)",
+        "[LLM] Model tier: deep, selected model: openai/gpt-5.2, reasoning: xhigh",
+    ]
+    ids = [turn for turn, _ in turns]
+    assert ids[0] == ids[1] != ids[2] == ids[3] and all(re.fullmatch(r"[0-9a-f]{8}", turn) for turn in ids)
+    assert [line for line in lines if "xyzzy" in line or "plugh" in line] == []
+    assert turn_id.get() == "-"
+
+
+async def test_the_process_writes_the_same_to_its_log_without_keys(on: Stage) -> None:
+    async with BotProcess(on) as bot:
+        await ask_when_up(on, "hi xyzzy")
+        await bot.terminate()
+    assert re.search(r"INFO +[0-9a-f]{8} routing: \[LLM\] Model tier: balanced, selected model: openai/gpt-5.1", bot.log)
+    for secret in ("xyzzy", on.tg.token, on.tg.token.partition(":")[2], "sk-test-openai-000000000000"):
+        assert secret not in bot.log
+    assert str(OWNER) not in bot.log or "getUpdates" not in bot.log
+
+
+async def ask_when_up(on: Stage, text: str) -> Message:
+    said = on.tg.say(text)
+    return await on.tg.reply(said, after=said, timeout=60)
