@@ -18,4 +18,5 @@ def install() -> None:
     async def as_given(parameters: Mapping[str, Any], _: object) -> dict[str, Any]:
         return {name: value for name, value in parameters.items() if is_given(value)}
 
-    importlib.import_module(COMPLETIONS).async_maybe_transform = as_given
+    completions: Any = importlib.import_module(COMPLETIONS)
+    completions.async_maybe_transform = as_given

@@ -57,8 +57,8 @@ def build(
     `missing` counts messages that were not even read."""
     system = ChatMessage("system", instructions.text())
     asked = ChatMessage("user", question, pictures)
-    used = _size(system) + _size(asked) + min(MOST_OVERHEAD, limit_tokens // 8)
-    room = int(SHARE_OF_WINDOW * limit_tokens)
+    used = _size(system) + _size(asked)
+    room = int(SHARE_OF_WINDOW * limit_tokens) - min(MOST_OVERHEAD, limit_tokens // 8)
     kept: list[ChatMessage] = []
     for message in reversed(history):
         used += _size(message)

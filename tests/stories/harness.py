@@ -117,8 +117,12 @@ async def press(on: Stage, button: str, message: Message) -> Message:
 class BotProcess:
     """The bot as an operator runs it; its standard error is kept."""
 
-    def __init__(self, on: Stage, *arguments: str, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, on: Stage, *arguments: str, env: Mapping[str, str] | None = None, config: bool = True
+    ) -> None:
+        """`config`: write runtime-config.json first; else the workspace stays as it is."""
         self._on = on
+        self._config = config
         self._arguments = arguments or ("run",)
         self._env = env or {}
         self._process: asyncio.subprocess.Process | None = None
@@ -126,7 +130,8 @@ class BotProcess:
         self.log = ""
 
     async def __aenter__(self) -> BotProcess:
-        self._on.write_config()
+        if self._config:
+            self._on.write_config()
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,

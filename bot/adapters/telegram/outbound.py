@@ -54,7 +54,8 @@ class Outbound:
             if index == 0 and message.edits:
                 sent = await self._edit(target, message.edits, parts[0], markup)
             if not sent:
-                reply_to = message.reply_to if index == 0 else ""
+                quoted = index == 0 and target.chat_id.startswith("-")  # in private it is plain what is answered
+                reply_to = message.reply_to if quoted else ""
                 sent = await self._new(target, parts[index], markup, reply_to, recovered and index == first_piece)
             yield Sent(sent, last)
 

@@ -1,0 +1,243 @@
+"""A start on bad ground: one sentence that names what to mend, exit code 2, and every file as it was."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.stories.ground import checksums, fill, held, lived_in, mount, refused, small_disk
+from tests.stories.harness import BotProcess, Stage
+from tests.stories.test_order import texts
+
+
+def config_file(on: Stage) -> Path:
+    path = on.workspace / "preferences" / "runtime-config.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@pytest.mark.parametrize(
+    "text,said",
+    [
+        ('{"llm": {\n "providers": {,}}}', "runtime-config.json line 2: not valid JSON, "),
+        ("", "runtime-config.json line 1: not valid JSON, "),
+        ("[]", "runtime-config.json line 1: a JSON object is expected."),
+        ('{"llm":\n 7}', "runtime-config.json line 2: llm must be an object."),
+        ('{"modelRouter": {\n\n"temperature": "hot"}}', "runtime-config.json line 3: modelRouter.temperature must be "),
+        ('{"tiers": {"smart": {"pool": "openai/gpt-5.1"}}}', "line 1: tiers.smart.pool must be a list"),
+        ('{"llm": {"providers": {"x": {"apiType": "soap"}}}}', "line 1: llm.providers.x.apiType must be one of "),
+        ('{"a": 1, "a": 2}', 'line 1: "a" is given twice.'),
+    ],
+)
+async def test_a_malformed_configuration(on: Stage, text: str, said: str) -> None:
+    config_file(on).write_text(text, encoding="utf-8")
+    assert said in await refused(on)
+
+
+async def test_a_configuration_that_is_not_text(on: Stage) -> None:
+    config_file(on).write_bytes(b'{"llm":\n "\xff"}')
+    assert await refused(on) == "runtime-config.json line 2: the text is not UTF-8."
+
+
+async def test_a_configuration_that_is_a_folder(on: Stage) -> None:
+    config_file(on).mkdir()
+    assert (await refused(on)).startswith("runtime-config.json can't be read: ")
+
+
+@pytest.mark.parametrize("text", ["{", '{"models": 5}', '{"models": {"m": {"provider": 5}}}'])
+async def test_a_malformed_catalogue(on: Stage, text: str) -> None:
+    catalog = on.workspace / "models" / "models.json"
+    catalog.parent.mkdir(parents=True)
+    catalog.write_text(text, encoding="utf-8")
+    assert (await refused(on)).startswith("models.json line 1: ")
+
+
+@pytest.mark.parametrize(
+    "name,value",
+    [
+        ("USER_RATE_LIMIT", "x"),
+        ("BOT_OWNERS", "x"),
+        ("DATABASE_URL", "x"),
+        ("DATABASE_URL", "mysql://host/name"),
+        ("TELEGRAM_BOT_TOKEN", "x"),
+        ("TELEGRAM_FLOOD_LIMIT", "x"),
+        ("TELEGRAM_API_ROOT", "x"),
+        ("BOT_ACCESS", "x"),
+        ("LOG_LEVEL", "x"),
+        ("TIER_SMART_POOL", "x"),
+    ],
+)
+async def test_a_malformed_variable_is_named_wherever_it_stands(on: Stage, name: str, value: str) -> None:
+    assert (await refused(on, env={name: value})).startswith((f"{name} ", f"{name}: "))
+    on.env[name] = ""
+    (on.workspace / ".env").write_text(f"{name}={value}\n", encoding="utf-8")
+    assert (await refused(on)).startswith((f"{name} ", f"{name}: "))
+
+
+async def test_a_settings_file_that_is_not_text(on: Stage) -> None:
+    on.workspace.mkdir()
+    (on.workspace / ".env").write_bytes(b"BOT_ACCESS=\xff\xfe\n")
+    assert ".env can't be read" in await refused(on)
+
+
+async def test_no_platform_names_setup_and_chat(on: Stage) -> None:
+    on.env["TELEGRAM_BOT_TOKEN"] = ""
+    said = await refused(on)
+    assert "TELEGRAM_BOT_TOKEN" in said and "tierbot setup" in said and "tierbot chat" in said
+
+
+async def test_a_token_that_telegram_refuses(on: Stage) -> None:
+    on.tg.revoke()
+    said = await refused(on)
+    assert said.startswith("Telegram refuses TELEGRAM_BOT_TOKEN") and on.tg.token not in said
+
+
+async def test_a_workspace_where_a_file_stands(on: Stage) -> None:
+    on.workspace.write_text("mine", encoding="utf-8")
+    async with BotProcess(on, config=False) as bot:
+        assert await bot.ended() == 2
+    assert bot.log.count("\n") == 1 and f"The workspace {on.workspace} can't be written" in bot.log
+    assert on.workspace.read_text(encoding="utf-8") == "mine"
+
+
+async def test_a_workspace_that_can_only_be_read(on: Stage) -> None:
+    await lived_in(on)
+    mount("--bind", str(on.workspace), str(on.workspace))
+    try:
+        mount("-o", "remount,ro,bind", str(on.workspace))
+        assert (await refused(on)).startswith(f"The workspace {on.workspace} can't be written (Read-only file system)")
+    finally:
+        os.system(f"umount --lazy '{on.workspace}'")
+
+
+async def test_a_disk_that_is_full_at_the_start(on: Stage) -> None:
+    with small_disk(on.workspace, 512):
+        ballast = fill(on.workspace)
+        said = await refused(on)
+        assert "space" in said
+        ballast.unlink()
+        async with BotProcess(on) as bot:
+            on.tg.say("hello")
+            assert (await on.tg.reply(timeout=30.0)).text == "You said: hello"
+            assert await bot.terminate() == 0
+
+
+async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(on: Stage) -> None:
+    """What was acknowledged is answered once there is space again; what came meanwhile, too, all of it once."""
+    gate = on.ms.gate("thought through")
+    with small_disk(on.workspace, 1024):
+        async with BotProcess(on) as bot:
+            on.tg.say("think")
+            await gate.reached(60.0)
+            ballast = fill(on.workspace)
+            gate.open()
+            for number in range(3):
+                on.tg.say(f"q{number}")
+            while "disk is full" not in bot.log:
+                await on.tg.wait_for_change(0.05)
+            assert texts(on) == []
+            ballast.unlink()
+            replies = [message.text for message in await on.tg.reply(count=4, timeout=60.0)]
+            assert await bot.terminate() == 0
+    assert replies == ["thought through", "You said: q0", "You said: q1", "You said: q2"]
+    assert "Traceback" not in bot.log and len(texts(on)) == 4
+
+
+async def test_a_full_disk_and_a_kill_lose_nothing(on: Stage) -> None:
+    gate = on.ms.gate("never said")
+    with small_disk(on.workspace, 1024):
+        async with BotProcess(on) as bot:
+            on.tg.say("think")
+            await gate.reached(60.0)
+            ballast = fill(on.workspace)
+            on.tg.say("q0")
+            while "disk is full" not in bot.log:
+                await on.tg.wait_for_change(0.05)
+            gate.open()
+            await bot.kill()
+        ballast.unlink()
+        on.ms.reply("thought again")
+        async with BotProcess(on) as bot:
+            replies = [message.text for message in await on.tg.reply(count=2, timeout=60.0)]
+            assert await bot.terminate() == 0
+    assert replies == ["thought again", "You said: q0"]
+
+
+async def test_a_database_held_by_another_program(on: Stage) -> None:
+    await lived_in(on)
+    async with held(on.database):
+        said = await refused(on)
+    assert "another program holds it" in said and str(on.database) in said
+
+
+async def test_a_database_held_for_a_while_at_work(on: Stage) -> None:
+    """Nothing is lost and nothing is said twice; the answers come when it is free."""
+    async with BotProcess(on) as bot:
+        on.tg.say("hello")
+        await on.tg.reply(timeout=30.0)
+        async with held(on.database):
+            on.tg.say("and now?")
+            while "locked" not in bot.log and "cannot be kept" not in bot.log:
+                await on.tg.wait_for_change(0.05)
+        assert (await on.tg.reply(timeout=60.0)).text == "You said: and now?"
+        assert await bot.terminate() == 0
+    assert len(texts(on)) == 2
+
+
+def garbage(database: Path) -> None:
+    database.write_bytes(b"this is no database at all " * 4000)
+
+
+def cut(database: Path) -> None:
+    os.truncate(database, database.stat().st_size // 2)
+
+
+def holed(database: Path) -> None:
+    """Pages in the middle overwritten."""
+    with database.open("r+b") as file:
+        file.seek(4096 * 2)
+        file.write(b"\xa5" * 4096 * 6)
+
+
+@pytest.mark.parametrize("damage", [garbage, cut, holed])
+async def test_a_damaged_database(on: Stage, damage: object) -> None:
+    await lived_in(on)
+    for end in ("-wal", "-shm"):
+        Path(f"{on.database}{end}").unlink(missing_ok=True)
+    damage(on.database)  # type: ignore[operator]
+    said = await refused(on)
+    assert "it is damaged; move it aside and put back a copy from the backups folder" in said
+
+
+async def test_a_database_newer_than_the_program(on: Stage) -> None:
+    await lived_in(on)
+    on.change("UPDATE alembic_version SET version_num = '9999'")
+    on.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    said = await refused(on)
+    assert said.startswith("The database is at revision 9999, which this version of tierbot does not know")
+
+
+async def test_a_second_process_in_the_same_workspace(on: Stage) -> None:
+    async with BotProcess(on) as bot:
+        await on.tg.wait_for(lambda tg: tg.updates.is_polled, 30.0)
+        async with BotProcess(on, config=False) as second:
+            assert await second.ended() == 2
+        assert second.log == (
+            f"tierbot: Another tierbot already runs in {on.workspace}. "
+            "Stop it first, or set WORKSPACE to another folder.\n"
+        )
+        on.tg.say("hello")
+        assert (await on.tg.reply(timeout=30.0)).text == "You said: hello"
+        assert await bot.terminate() == 0
+
+
+async def test_the_checks_see_a_changed_file(on: Stage, tmp_path: Path) -> None:
+    """The stories above could not fail otherwise."""
+    await lived_in(on)
+    before = checksums(on.workspace)
+    assert "tierbot.db" in before and "models/models.json" in before
+    with sqlite3.connect(on.database) as connection:
+        connection.execute("UPDATE people SET name = 'Mallory'")
+    connection.close()
+    assert checksums(on.workspace) != before
