@@ -68,6 +68,7 @@ class Inbox:
         self._running = running
         self._waiting: dict[ChatKey, deque[InboxEntry]] = {}
         self._arrived: dict[ChatKey, asyncio.Event] = {}
+        self._passing: dict[ChatKey, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._routing = asyncio.Lock()
         self._resumed = False
@@ -86,7 +87,7 @@ class Inbox:
             entries = await self._store.unfinished()
             self._resumed = True
             if entries:
-                log.info("[Inbox] Going on with %d messages of an earlier run", len(entries))
+                log.info("[Inbox] Going on with %d messages that wait for an answer", len(entries))
             for entry in entries:
                 if entry.message.chat.platform in self._platforms:
                     await self._route(entry)
@@ -110,7 +111,18 @@ class Inbox:
         elif await self._dispatcher.begins_turn(message):
             await self._enqueue(entry)
         else:
-            self._spawn(self._handle([entry], Stop()))
+            self._pass(entry)
+
+    def _pass(self, entry: InboxEntry) -> None:
+        """Go past the turns of the chat, in order behind what went past them before."""
+        chat = entry.message.chat
+        task = self._spawn(self._handle_after(self._passing.get(chat), entry))
+        self._passing[chat] = task
+        task.add_done_callback(lambda _: self._passing.pop(chat) if self._passing.get(chat) is task else None)
+
+    async def _handle_after(self, earlier: asyncio.Task[None] | None, entry: InboxEntry) -> None:
+        await _ended(earlier)
+        await self._handle([entry], Stop())
 
     async def _enqueue(self, entry: InboxEntry) -> None:
         chat = entry.message.chat
@@ -131,6 +143,7 @@ class Inbox:
             while self._waiting[chat] and not self._closing:
                 entries = await self._gather(chat)
                 self._count()
+                await _ended(self._passing.get(chat))  # a /tier just before the question holds for it
                 stop = Stop()
                 with self._running.enter(chat, stop):
                     # Counted before it begins, so that a message that kills the process does so a few times only.
@@ -175,10 +188,11 @@ class Inbox:
         else:
             self._silences.note(first.message)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -187,6 +201,11 @@ class Inbox:
 
     def _count(self) -> None:
         self._running.queued = sum(len(queue) for queue in self._waiting.values())
+
+
+async def _ended(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        await asyncio.wait({task})
 
 
 def _goes_on(message: InboundMessage) -> bool:

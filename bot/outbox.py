@@ -117,11 +117,10 @@ class OutboxSender:
     async def _tell(self, entry: OutboxEntry, refused: SendRefused) -> None:
         chat = entry.message.chat
         words = "📭 A reply to {chat} can't be delivered: {reason}."
-        if (
-            chat not in await self._notices.owner_chats()
-        ):  # an unreachable owner must not be told about themselves, without end
-            await self._notices.tell_owners(words, (), chat=f"{chat.platform}:{chat.chat_id}", reason=refused)
-            await self.wake()
+        if chat in await self._notices.owner_chats():
+            return  # an unreachable owner must not be told about themselves, without end
+        await self._notices.tell_owners(words, (), chat=f"{chat.platform}:{chat.chat_id}", reason=refused)
+        await self.wake()
 
 
 def _ended(lane: asyncio.Task[None]) -> None:

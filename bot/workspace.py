@@ -44,7 +44,7 @@ class Workspace:
             # A doctor that looks at the lock holds it for an instant.
             self._lock.acquire(timeout=0.2, poll_interval=0.02)
             if not self.catalog_file.exists():
-                shutil.copyfile(BUNDLED, self.catalog_file)
+                _copy(BUNDLED, self.catalog_file)
         except Timeout:
             raise ConfigError(
                 f"Another tierbot already runs in {self.root}. Stop it first, or set WORKSPACE to another folder."
@@ -97,3 +97,14 @@ class Workspace:
         """When each file that people edit last changed."""
         files = (self.catalog_file, self.config_file, self.system_file)
         return {path: path.stat().st_mtime for path in files if path.exists()}
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Whole or not at all: a full disk or a kill must not leave half a file that the next start would refuse."""
+    new = target.with_name(f".{target.name}.new")
+    try:
+        shutil.copyfile(source, new)
+        os.replace(new, target)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise

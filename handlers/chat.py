@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 
 from handlers.asking import Ask, Reply
@@ -109,7 +110,7 @@ class Chat:
                         kilobytes=each.size // 1000,
                         most=MOST_TEXT_BYTES // 1000,
                     )
-                parts.append(f"{each.name}:\n```\n{await self._read_text(each)}\n```")
+                parts.append(f"{each.name}:\n{_fenced(await self._read_text(each))}")
             elif each.kind == "voice":
                 parts.append(await self._transcribe(each))
         return "\n\n".join(parts) or ("What is in this picture?" if message.attachments else "")
@@ -121,6 +122,12 @@ class Chat:
         return ask.say(
             "👁 {model} can't see pictures, so it answered without yours. /tier or /model changes it.", model=model
         )
+
+
+def _fenced(text: str) -> str:
+    """In a fence longer than any of its own."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
+    return f"{fence}\n{text}\n{fence}"
 
 
 def _answer_text(ask: Ask, outcome: Outcome) -> str:

@@ -100,10 +100,10 @@ class Dispatcher:
             return NOTHING
         if isinstance(person, Reply):
             return person
-        if not attempts and person.role != "owner" and not self._limit.take(message.user):
-            return NOTHING
         ask = Ask(turn_id.get(), message, person, _speak(person, message), live, stop)
         try:
+            if not attempts and person.role != "owner" and not self._limit.take(message.user):
+                return NOTHING
             reply = await self._answer(ask, typed, attempts)
             return replace(reply, owner=person.id)
         except Refused as refusal:

@@ -8,12 +8,25 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, NullPool, create_engine, event, inspect, text
+from sqlalchemy import (
+    URL,
+    Column,
+    Connection,
+    MetaData,
+    NullPool,
+    String,
+    Table,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    text,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from routing.errors import ConfigError
 from storage.database import explain, is_sqlite, parse_url
-from storage.schema import REVISION
+from storage.schema import REVISION, metadata
 
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 KEPT_BACKUPS = 5
@@ -33,7 +46,7 @@ def migrate(url: str, backups: Path) -> str | None:
         _refuse_newer(before)
         if before and is_sqlite(parsed):
             backup(Path(parsed.database or ""), backups, before)
-        _on(parsed, _upgrade)
+        _on(parsed, _upgrade if before else _create)
         return before or "an empty database"
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise explain(error, parsed.render_as_string(hide_password=True)) from error
@@ -87,6 +100,19 @@ async def _on_server(url: URL, step: Callable[[Connection], str]) -> str:
 def _explicit_transactions(connection: sqlite3.Connection, _record: object) -> None:
     """The driver would begin no transaction before DDL, and a kill would leave half a migration."""
     connection.isolation_level = None
+
+
+def _create(connection: Connection) -> str:
+    """The tables of an empty database, without Alembic, which would take 0.3 s of the very first start.
+
+    A test holds what this makes against what the revisions make. Tables that are there already are an error.
+    """
+    metadata.create_all(connection, checkfirst=False)
+    versions = Column("version_num", String(32), primary_key=True, nullable=False)
+    table = Table("alembic_version", MetaData(naming_convention={"pk": "alembic_version_pkc"}), versions)
+    table.create(connection)
+    connection.execute(insert(table), {"version_num": REVISION})
+    return REVISION
 
 
 def _upgrade(connection: Connection) -> str:

@@ -1,7 +1,6 @@
 """A start on bad ground: one sentence that names what to mend, exit code 2, and every file as it was."""
 
 import os
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ def config_file(on: Stage) -> Path:
         ('{"llm": {\n "providers": {,}}}', "runtime-config.json line 2: not valid JSON, "),
         ("", "runtime-config.json line 1: not valid JSON, "),
         ("[]", "runtime-config.json line 1: a JSON object is expected."),
-        ('{"llm":\n 7}', "runtime-config.json line 2: llm must be an object."),
+        ('{\n"llm": 7}', "runtime-config.json line 2: llm must be an object."),
         ('{"modelRouter": {\n\n"temperature": "hot"}}', "runtime-config.json line 3: modelRouter.temperature must be "),
         ('{"tiers": {"smart": {"pool": "openai/gpt-5.1"}}}', "line 1: tiers.smart.pool must be a list"),
         ('{"llm": {"providers": {"x": {"apiType": "soap"}}}}', "line 1: llm.providers.x.apiType must be one of "),
@@ -71,6 +70,7 @@ async def test_a_malformed_catalogue(on: Stage, text: str) -> None:
 async def test_a_malformed_variable_is_named_wherever_it_stands(on: Stage, name: str, value: str) -> None:
     assert (await refused(on, env={name: value})).startswith((f"{name} ", f"{name}: "))
     on.env[name] = ""
+    on.workspace.mkdir(exist_ok=True)
     (on.workspace / ".env").write_text(f"{name}={value}\n", encoding="utf-8")
     assert (await refused(on)).startswith((f"{name} ", f"{name}: "))
 
@@ -232,12 +232,11 @@ async def test_a_second_process_in_the_same_workspace(on: Stage) -> None:
         assert await bot.terminate() == 0
 
 
-async def test_the_checks_see_a_changed_file(on: Stage, tmp_path: Path) -> None:
+async def test_the_checks_see_a_changed_file(on: Stage) -> None:
     """The stories above could not fail otherwise."""
     await lived_in(on)
     before = checksums(on.workspace)
     assert "tierbot.db" in before and "models/models.json" in before
-    with sqlite3.connect(on.database) as connection:
-        connection.execute("UPDATE people SET name = 'Mallory'")
-    connection.close()
+    on.change("UPDATE people SET name = 'Mallory'")
+    on.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     assert checksums(on.workspace) != before

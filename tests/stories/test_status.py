@@ -130,7 +130,7 @@ async def test_status_fits_one_message_and_full_tells_the_rest(on: Stage) -> Non
         assert utf16_length(short.text) <= 4096
         assert short.text.splitlines()[-1].startswith("tierbot ")
         said = on.tg.say("/status full")
-            await on.tg.reply(after=said, matching="of memory")
+        await on.tg.reply(after=said, matching="of memory")
     everything = "\n".join(part.text for part in short.chat.messages if part.id > said.id)
     assert [name for name in models if name not in everything] == []
     assert [name for name in models if name in short.text] != models

@@ -9,6 +9,7 @@ from telegram.error import Conflict, InvalidToken, TelegramError
 from bot.adapters.telegram.api import TooMany
 from bot.adapters.telegram.options import Pace
 from bot.platform import Progress
+from routing.errors import TierbotError
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,8 @@ class Trouble:
 
     def with_accepting(self, error: Exception) -> float:
         """Seconds to wait after messages could not be kept."""
-        self._tell(f"updates cannot be kept ({type(error).__name__}); nothing is acknowledged until they can")
+        why = str(error).rstrip(".") if isinstance(error, TierbotError) else type(error).__name__
+        self._tell(f"updates cannot be kept ({why}); nothing is acknowledged until they can")
         return self._growing(self._pace.backoff, self._pace.longest_backoff)
 
     def with_call(self, error: TelegramError) -> float:

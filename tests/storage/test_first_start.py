@@ -1,0 +1,43 @@
+"""A database that is made at once is the one that the revisions make."""
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, event, inspect
+
+from storage import migrate
+from storage.schema import REVISION
+
+
+def test_the_first_start_makes_what_the_revisions_make(tmp_path: Path) -> None:
+    at_once, step_by_step = tmp_path / "at_once.db", tmp_path / "step_by_step.db"
+    assert migrate.migrate(f"sqlite+aiosqlite:///{at_once}", tmp_path) == "an empty database"
+    engine = create_engine(f"sqlite:///{step_by_step}")
+    event.listen(engine, "connect", migrate._explicit_transactions)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        migrate._upgrade(connection)
+    assert _shape(at_once) == _shape(step_by_step)
+    assert migrate.migrate(f"sqlite+aiosqlite:///{at_once}", tmp_path) is None
+
+
+def _shape(database: Path) -> dict[str, Any]:
+    """Every table with its columns, keys and indexes; and which revision it is."""
+    engine = create_engine(f"sqlite:///{database}")
+    found = inspect(engine)
+    shape: dict[str, Any] = {}
+    for table in found.get_table_names():
+        shape[table] = {
+            "columns": {column["name"]: column | {"type": str(column["type"])} for column in found.get_columns(table)},
+            "key": found.get_pk_constraint(table),
+            "foreign": sorted(map(str, found.get_foreign_keys(table))),
+            "unique": sorted(map(str, found.get_unique_constraints(table))),
+            "indexes": sorted(map(str, found.get_indexes(table))),
+        }
+    with engine.connect() as connection:
+        made = "select name from sqlite_master where sql like '%AUTOINCREMENT%' order by name"
+        shape["ids never given again"] = connection.exec_driver_sql(made).fetchall()
+        versions = connection.exec_driver_sql("select version_num from alembic_version").fetchall()
+    assert versions == [(REVISION,)]
+    engine.dispose()
+    return shape

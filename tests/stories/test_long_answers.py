@@ -1,0 +1,93 @@
+"""Long answers arrive whole, valid and in order, whatever is in them."""
+
+import pytest
+
+from bot.rendering.telegram import pieces
+from tests.servers.telegram import Message, check_entities
+from tests.servers.telegram.entities import utf16_length
+from tests.stories.harness import Stage, ask, running
+
+CODE = "```python\n" + "\n".join(f"value_{n} = compute({n}) * {n}" for n in range(400)) + "\n```"
+TABLE = "| name | value |\n| --- | --- |\n" + "\n".join(f"| row {n} | **{n * n}** |" for n in range(600))
+LINKS = "\n\n".join(f"See [page {n}](https://example.org/{n}?q=a_b) and *this* `code_{n}`." for n in range(200))
+EMOJI = " ".join("👩‍👩‍👧‍👦🏳️‍🌈👍🏽🇩🇪 e\u0301" for _ in range(400))
+RTL = "\n\n".join(f"שלום **עולם** {n}: مرحبا _بالعالم_ {n}" for n in range(300))
+CJK = "".join(f"第{n}行：这是一个很长的回答，没有空格。" for n in range(500))
+ODD = "**bold never closed `code [link](http://x " * 200 + "\n```\nfence never closed\n" + "x" * 5000
+ANSWERS = {"code": CODE, "table": TABLE, "links": LINKS, "emoji": EMOJI, "rtl": RTL, "cjk": CJK, "odd": ODD}
+ANSWERS["all"] = "\n\n".join(ANSWERS.values())
+END = "THE-END-77"
+
+
+def squeezed(texts: list[str]) -> str:
+    return "".join("".join(texts).split())
+
+
+async def whole(on: Stage, said: Message) -> list[Message]:
+    """Every message of the answer, once its end has arrived."""
+    await on.tg.reply(said, after=said, matching=END, timeout=30)
+    return [message for message in said.chat.from_bot() if message.id > said.id]
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+async def test_a_long_answer_arrives_whole_valid_and_in_order(on: Stage, kind: str) -> None:
+    answer = f"{ANSWERS[kind]}\n\n{END}"
+    visible = squeezed([piece.text for piece in pieces(answer)])
+    on.ms.reply(answer)
+    async with running(on):
+        parts = await whole(on, on.tg.say("tell me everything"))
+    assert squeezed([part.text for part in parts]) == visible
+    assert len(parts) > 1
+    for part in parts:
+        assert 0 < utf16_length(part.text) <= 4096
+        assert len(part.entities) <= 100
+        assert check_entities(part.text, part.entities) == []
+        assert "\ufffd" not in part.text
+    stored = on.rows("select text from messages where role = 'assistant'")
+    assert stored == [(answer,)]
+
+
+async def test_every_word_of_the_answer_is_visible_somewhere(on: Stage) -> None:
+    """Held against the Markdown itself, not against our own rendering."""
+    on.ms.reply(f"{ANSWERS['all']}\n\n{END}")
+    async with running(on):
+        parts = await whole(on, on.tg.say("go"))
+    seen = squeezed([part.text for part in parts])
+    for n in (0, 123, 399):
+        assert f"value_{n}=compute({n})*{n}" in seen
+    for n in (0, 77, 249):
+        assert f"row{n}" in seen and str(n * n) in seen
+    for n in (0, 150, 299):
+        assert f"שלוםעולם{n}:مرحبابالعالم{n}" in seen
+    for n in (0, 250, 499):
+        assert f"第{n}行：这是一个很长的回答，没有空格。" in seen
+    assert seen.count("👩‍👩‍👧‍👦🏳️‍🌈👍🏽🇩🇪e\u0301") == 400
+    targets = {entity["url"] for part in parts for entity in part.entities if entity["type"] == "text_link"}
+    assert {f"https://example.org/{n}?q=a_b" for n in range(200)} <= targets
+
+
+async def test_code_stays_code_in_every_part(on: Stage) -> None:
+    on.ms.reply(CODE.removesuffix("```") + f"# {END}\n```")
+    async with running(on):
+        parts = await whole(on, on.tg.say("code, please"))
+    for part in parts:
+        assert [entity["type"] for entity in part.entities] == ["pre"]
+        assert part.entities[0]["language"] == "python"
+        assert part.entities[0]["offset"] == 0 and part.entities[0]["length"] == utf16_length(part.text)
+
+
+async def test_a_long_answer_keeps_the_next_one_behind_it(on: Stage) -> None:
+    on.ms.reply(CJK)
+    async with running(on):
+        first = on.tg.say("long")
+        on.tg.say("short")
+        last = await on.tg.reply(first, after=first, matching="You said: short", timeout=30)
+        texts = [message.text for message in first.chat.from_bot() if message.id > first.id]
+    assert texts[-1] == last.text and squeezed(texts[:-1]) == squeezed([CJK])
+
+
+async def test_buttons_stand_under_the_last_part_only(on: Stage) -> None:
+    async with running(on):
+        on.ms.fail(400, None, "no")
+        failed = await ask(on, "hello")
+    assert [button["text"] for button in failed.buttons] == ["🔁 Retry"]

@@ -1,0 +1,216 @@
+"""What comes with a message: pictures, albums, documents, voices, and texts that Telegram cut."""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.servers.model import ModelRequest
+from tests.servers.telegram import Message
+from tests.stories.harness import Stage, ask, running
+
+RED = bytes.fromhex("ffd8ffe0") + b"red picture"
+BLUE = bytes.fromhex("ffd8ffe0") + b"blue picture"
+
+
+def pictures(request: ModelRequest) -> list[bytes]:
+    """The images of the newest user message, as the model gets them."""
+    content: Any = request.body["messages"][-1]["content"]
+    return images(content)
+
+
+def images(content: Any) -> list[bytes]:
+    if isinstance(content, str):
+        return []
+    urls = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+    assert all(url.startswith("data:image/jpeg;base64,") for url in urls)
+    return [base64.b64decode(url.partition(",")[2]) for url in urls]
+
+
+def all_images(request: ModelRequest) -> list[bytes]:
+    messages: Sequence[dict[str, Any]] = request.body["messages"]
+    return [image for message in messages for image in images(message["content"])]
+
+
+async def test_a_photo_reaches_a_vision_model_and_a_follow_up_still_sees_it(on: Stage) -> None:
+    async with running(on):
+        on.tg.say_photo(RED, caption="What is this?")
+        assert (await on.tg.reply()).text == "You said: What is this?"
+        assert pictures(on.ms.last) == [RED]
+        await ask(on, "And its colour?")
+        assert all_images(on.ms.last) == [RED] and pictures(on.ms.last) == []
+    async with running(on):
+        await ask(on, "After a restart?")
+        assert all_images(on.ms.last) == [RED]
+        await ask(on, "/new")
+        await ask(on, "And now?")
+        assert all_images(on.ms.last) == []
+
+
+async def test_a_photo_without_words_is_a_question_and_a_prefix_counts_in_a_caption(on: Stage) -> None:
+    async with running(on):
+        on.tg.say_photo(RED)
+        await on.tg.reply()
+        assert (on.ms.last.last_user_text, pictures(on.ms.last)) == ("What is in this picture?", [RED])
+        on.tg.say_photo(BLUE, caption="!deep and this?")
+        await on.tg.reply()
+        assert (on.ms.last.model, on.ms.last.last_user_text) == ("gpt-5.2", "and this?")
+        assert pictures(on.ms.last) == [BLUE]
+
+
+async def test_an_album_is_one_turn(on: Stage) -> None:
+    async with running(on):
+        on.tg.say_photo(RED, caption="Compare", media_group="a1")
+        on.tg.say_photo(BLUE, media_group="a1")
+        await on.tg.reply()
+        assert pictures(on.ms.last) == [RED, BLUE]
+        await ask(on, "thanks")
+    assert len(on.ms.calls) == 2
+
+
+async def test_two_albums_are_two_turns(on: Stage) -> None:
+    async with running(on):
+        for album in ("a1", "a2"):
+            on.tg.say_photo(RED, caption=album, media_group=album)
+            on.tg.say_photo(BLUE, media_group=album)
+        await on.tg.reply(count=2)
+    assert [call.last_user_text for call in on.ms.calls] == ["a1", "a2"]
+    assert [len(pictures(call)) for call in on.ms.calls] == [2, 2]
+
+
+async def test_a_model_without_eyes_says_so_and_gets_no_picture(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/model balanced openai/o3-mini")
+        on.tg.say_photo(RED, caption="What is this?")
+        answer = await on.tg.reply()
+        assert answer.text.startswith("You said: What is this?")
+        assert "openai/o3-mini can't see pictures" in answer.text
+        assert all_images(on.ms.last) == []
+        await ask(on, "/model balanced reset")
+        await ask(on, "and you?")
+        assert all_images(on.ms.last) == [RED]
+        assert "can't see pictures" not in str(on.ms.last.body)
+
+
+async def test_a_text_document_is_read_in_its_own_encoding(on: Stage) -> None:
+    async with running(on):
+        for name, data in [
+            ("notes.md", "grüße".encode()),
+            ("old.txt", "grüße".encode("cp1252")),
+            ("bom.csv", "grüße".encode("utf-16")),
+            ("code.py", "grüße".encode("utf-8-sig")),
+        ]:
+            on.tg.say_document(name, data, "application/octet-stream", caption="!coding Explain")
+            await on.tg.reply()
+            assert on.ms.last.model == "gpt-5.2"
+            assert on.ms.last.last_user_text == f"Explain\n\n{name}:\n```\ngrüße\n```"
+
+
+async def test_a_document_with_fences_of_its_own_stays_one_document(on: Stage) -> None:
+    async with running(on):
+        on.tg.say_document("readme.md", b"# A\n```\ncode\n```\nend")
+        await on.tg.reply()
+    assert on.ms.last.last_user_text == "readme.md:\n````\n# A\n```\ncode\n```\nend\n````"
+
+
+async def test_a_document_too_large_is_refused_with_both_sizes(on: Stage) -> None:
+    async with running(on):
+        on.tg.say_document("big.log", b"x" * 250_000)
+        assert (await on.tg.reply()).text == "big.log is too large to read: 250 kB, at most 200 kB."
+        on.tg.say_document("music.bin", b"\x00\x01", "application/octet-stream")
+        assert (await on.tg.reply()).text.startswith("I can't read a file.")
+        on.tg.say_document("paper.pdf", b"%PDF", "application/pdf")
+        assert (await on.tg.reply()).text.startswith("I can't read a PDF file.")
+    assert on.ms.calls == []
+
+
+async def test_a_pasted_text_that_telegram_cut_is_one_question(on: Stage) -> None:
+    text = " ".join(f"word{n}" for n in range(1500))
+    async with running(on):
+        parts = on.tg.paste(text)
+        assert len(parts) == 4
+        await on.tg.reply()
+        await ask(on, "short")
+    asked = [call.last_user_text for call in on.ms.calls]
+    assert len(asked) == 2 and asked[1] == "short"
+    assert "".join(asked[0].split()) == "".join(text.split())
+
+
+async def test_two_people_who_paste_in_a_group_are_not_mixed_up(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        on.tg.say("@tierbot " + "a" * 4050, user="ann", group="Team")
+        on.tg.say("@tierbot and I?", user="ben", group="Team")
+        await on.ms.wait_requests(2)
+        await on.tg.wait_for(lambda tg: any("and I?" in each.text for each in tg.group("Team").from_bot()))
+    assert [call.last_user_text[:6] for call in on.ms.calls] == ["aaaaaa", "and I?"]
+
+
+class Listener:
+    """A transcription service beside the Bot API."""
+
+    def __init__(self, status: int = 200) -> None:
+        self.status = status
+        self.heard: list[tuple[str, bytes, str]] = []
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        form = await request.post()
+        file = form["file"]
+        assert isinstance(file, web.FileField)
+        self.heard.append((str(form["model"]), file.file.read(), request.headers["Authorization"]))
+        if self.status != 200:
+            return web.json_response({"error": {"message": "not today"}}, status=self.status)
+        return web.json_response({"text": "what I said aloud"})
+
+
+def with_ears(on: Stage, status: int = 200) -> Listener:
+    on.tg.extra = listener = Listener(status)
+    on.env["TRANSCRIPTION_MODEL"] = "ears/whisper-1"
+    openai = {"apiType": "openai", "baseUrl": on.ms.openai_base}
+    ears = {"apiType": "openai", "baseUrl": f"{on.tg.root}/v1", "apiKey": "sk-ears-000000000000"}
+    on.config["llm"] = {"providers": {"openai": openai, "ears": ears}}
+    return listener
+
+
+async def test_a_voice_message_is_heard_by_the_transcription_model(on: Stage) -> None:
+    listener = with_ears(on)
+    async with running(on):
+        on.tg.say_voice(b"OggS sounds")
+        assert (await on.tg.reply()).text == "You said: what I said aloud"
+    assert listener.heard == [("whisper-1", b"OggS sounds", "Bearer sk-ears-000000000000")]
+
+
+async def test_a_voice_nobody_could_hear_is_said_and_reaches_no_model(on: Stage) -> None:
+    with_ears(on, 500)
+    async with running(on):
+        on.tg.say_voice()
+        answer = await on.tg.reply()
+    assert answer.text.startswith("I could not hear your voice message: ears/whisper-1")
+    assert "Please write it." in answer.text and on.ms.calls == []
+
+
+async def test_without_a_transcription_model_a_voice_is_refused_with_the_variable(on: Stage) -> None:
+    async with running(on):
+        on.tg.say_voice()
+        assert "the owner has to set TRANSCRIPTION_MODEL" in (await on.tg.reply()).text
+    assert on.ms.calls == []
+
+
+@pytest.mark.parametrize("kind", ["sticker", "video_note", "contact", "dice"])
+async def test_what_cannot_be_read_is_named(on: Stage, kind: str) -> None:
+    async with running(on):
+        on.tg.unsupported(kind)
+        assert "I can't read a" in (await on.tg.reply()).text
+
+
+async def test_a_reply_carries_what_it_replies_to(on: Stage) -> None:
+    async with running(on):
+        on.ms.reply("line one\nline two")
+        told: Message = await ask(on, "tell me")
+        said = on.tg.say("explain that", reply_to=told)
+        await on.tg.reply(after=said)
+    assert on.ms.last.last_user_text == "> line one\n> line two\n\nexplain that"
+    assert json.dumps(on.ms.last.body).count("explain that") == 1

@@ -1,0 +1,20 @@
+"""What a person sends in one breath takes effect in the order they sent it."""
+
+from tests.stories.harness import Stage, running
+
+
+async def test_a_command_holds_for_the_question_sent_right_behind_it(on: Stage) -> None:
+    on.tg.say("/tier coding")
+    on.tg.say("first question")
+    async with running(on):
+        await on.tg.reply(matching="You said: first question")
+    assert on.ms.last.model == "gpt-5.2"
+
+
+async def test_commands_sent_together_are_answered_in_order(on: Stage) -> None:
+    for tier in ("smart", "coding", "deep", "balanced", "smart"):
+        on.tg.say(f"/tier {tier}")
+    async with running(on):
+        replies = await on.tg.reply(count=5)
+    firsts = [reply.text.splitlines()[0] for reply in replies]
+    assert firsts == [f"Tier: {tier}, Force: off" for tier in ("smart", "coding", "deep", "balanced", "smart")]
