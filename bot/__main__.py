@@ -55,8 +55,9 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, environment: Environment) -> int:
     settings = environment.settings
     quiet = options.command != "run" and settings.log_level == "INFO"
-    logs.configure("WARNING" if quiet else settings.log_level, settings.log_format, environment.secrets())
-    workspace = Workspace(environment)
+    level = "WARNING" if quiet else settings.log_level
+    redactor = logs.configure(level, settings.log_format, environment.secrets())
+    workspace = Workspace(environment, redactor.add)
     if options.command == "doctor":
         from bot.ops.doctor import doctor
 

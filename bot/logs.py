@@ -6,8 +6,9 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
+from urllib.parse import quote
 
 from routing.tracing import turn_id
 
@@ -21,11 +22,13 @@ class Redactor(logging.Filter):
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__()
-        self._secrets = sorted({secret for secret in secrets if len(secret) >= 6}, key=len, reverse=True)
+        self._secrets: tuple[str, ...] = ()
+        self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
         """Secrets that became known later."""
-        self.__init__([*self._secrets, *secrets])  # type: ignore[misc]
+        spelt = {spelling for secret in secrets if len(secret) >= 6 for spelling in _spellings(secret)}
+        self._secrets = tuple(sorted({*self._secrets, *spelt}, key=len, reverse=True))
 
     def clean(self, text: str) -> str:
         """The text without secrets."""
@@ -36,6 +39,17 @@ class Redactor(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.turn = turn_id.get()
         return True
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """The secret as it is, quoted as Python and JSON do, and in an address."""
+    yield secret
+    yield repr(secret)[1:-1]
+    yield repr(secret.encode())[2:-1]
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield quote(secret)
+    yield quote(secret, safe="")
 
 
 class _Text(logging.Formatter):

@@ -6,7 +6,7 @@ import fcntl
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -21,10 +21,12 @@ log = logging.getLogger("bot.workspace")
 
 
 class Workspace:
-    """Paths and files below WORKSPACE. ConfigError names the file, the line and the reason."""
+    """Paths and files below WORKSPACE. ConfigError names the file, the line and the reason. `conceal` is told the keys
+    in the configuration, which must not reach a log."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, conceal: Callable[[Iterable[str]], None] | None = None) -> None:
         self._environment = environment
+        self._conceal = conceal
         self.root = environment.settings.workspace
         self.backups = self.root / "backups"
         self.models = self.root / "models"
@@ -82,7 +84,10 @@ class Workspace:
         settings = self._environment.settings
         file = jsonfile.load(self.config_file) if self.config_file.exists() else jsonfile.parse("{}", "defaults")
         allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
-        return read_config(file, self._environment.keys, settings.pools, allowed)
+        config = read_config(file, self._environment.keys, settings.pools, allowed)
+        if self._conceal is not None:
+            self._conceal(profile.api_key for profile in config.profiles.values() if profile.api_key)
+        return config
 
     def instructions(self) -> str:
         """SYSTEM.md; empty when there is none."""

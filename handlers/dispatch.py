@@ -98,6 +98,9 @@ class Dispatcher:
         person = await self._admit(message)
         if person is None:
             return NOTHING
+        if isinstance(person, Reply) and message.kind == "press":
+            await live.acknowledge(person.text)
+            return NOTHING
         if isinstance(person, Reply):
             return person
         ask = Ask(turn_id.get(), message, person, _speak(person, message), live, stop)

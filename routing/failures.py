@@ -26,6 +26,7 @@ OVERFLOW_WORDS = (
     "exceeds the available context size",
 )
 """Anywhere in the cause chain, in any case (routing specification, 23); the last is llama.cpp's own."""
+_KEY_STATUSES = (401, 403)
 _POLICY_WORDS = ("content_policy", "content_filter")
 _SECRET = re.compile(r"(?:sk|pk|gsk|xai|AIza|key|Bearer)[-_ ]?[A-Za-z0-9*_-]{8,}|[A-Za-z0-9_-]{32,}")
 _MESSAGE = re.compile(r"""["']message["']: *["']([^"']+)["']""")
@@ -38,6 +39,8 @@ BY_NAME: dict[str, type[ModelError]] = {
     "NotFoundError": ModelUnknown,
     "RateLimitError": RateLimited,
     "BudgetExceededError": RateLimited,
+    "RouterRateLimitError": RateLimited,
+    "RouterRateLimitErrorBasic": RateLimited,
     "Timeout": Unreachable,
     "APIConnectionError": Unreachable,
     "InternalServerError": Unreachable,
@@ -63,6 +66,7 @@ BY_NAME: dict[str, type[ModelError]] = {
     "ImageFetchError": BadModelRequest,
     "UnsupportedParamsError": BadModelRequest,
     "UnprocessableEntityError": BadModelRequest,
+    "ToolLoopMaxRoundsExceeded": BadModelRequest,
     "InvalidRequestError": BadModelRequest,
     "BadRequestError": BadModelRequest,
 }
@@ -81,6 +85,8 @@ def explain(error: BaseException, model: str, profile: ProviderProfile) -> Model
         kind = KeyRejected  # the library has no class for it on OpenAI's wire
     if kind is BadModelRequest and any(words in text for words in _POLICY_WORDS):
         kind = PolicyRefused
+    if kind is BadModelRequest and any(getattr(each, "status_code", 0) in _KEY_STATUSES for each in _chain(error)):
+        kind = KeyRejected  # the library makes a plain 400 of Gemini's 403
     if kind is KeyRejected:
         return KeyRejected(model, f"{profile.name} refused the key in {profile.variable}")
     if kind is RateLimited:

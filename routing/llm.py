@@ -37,6 +37,7 @@ _OFFLINE = {
 }
 """Set before the import: no price map or .env is fetched, and no cached session leaks on eviction."""
 
+_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _QUIET = {
     "suppress_debug_info": True,
     "turn_off_message_logging": True,
@@ -87,8 +88,8 @@ class LiteLlm:
         """Whether the bundled map of models has it, with its provider or without."""
         litellm = await asyncio.shield(self.load())
         provider, _, name = model.partition("/")
-        entry = litellm.model_cost.get(model) or litellm.model_cost.get(name)
-        return entry is not None and provider in (entry.get("litellm_provider"), model.partition("/")[0])
+        plain = litellm.model_cost.get(name, {})
+        return model in litellm.model_cost or plain.get("litellm_provider") == provider
 
     async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
         """The words of a voice message."""
@@ -181,6 +182,9 @@ def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
 def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
     os.environ.update(environment)
     litellm = importlib.import_module("litellm")
+    for logger in _LOGGERS:
+        # They would write to standard error themselves, past the log that hides secrets; now their lines reach it.
+        logging.getLogger(logger).handlers.clear()
     for name, value in _QUIET.items():
         setattr(litellm, name, value)
     passthrough.install()

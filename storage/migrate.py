@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import (
@@ -67,7 +68,7 @@ def backup(database: Path, folder: Path, revision: str) -> Path:
     """A consistent copy of a SQLite file, named by revision and time; only the newest few are kept."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"tierbot-{revision}-{time.strftime('%Y%m%d-%H%M%S')}.db"
-    with sqlite3.connect(database) as source, sqlite3.connect(target) as copy:
+    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
     for old in sorted(folder.glob("tierbot-*.db"), key=lambda path: path.stat().st_mtime)[:-KEPT_BACKUPS]:
         old.unlink()

@@ -39,6 +39,11 @@ def available(models_folder: Path) -> tuple[str, ...]:
     return (*shipped, *own)
 
 
+def engine_installed() -> bool:
+    """Whether the package that runs the models is there; it is not imported."""
+    return find_spec("xllamacpp") is not None
+
+
 def shipped_weights() -> Path | None:
     """The GGUF inside the weights package, found without importing it; None when it is not installed."""
     spec = find_spec(_SHIPPED_PACKAGE)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +24,10 @@ def root_logger() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     levels = {name: logging.getLogger(name).level for name in ("httpx", "telegram", "LiteLLM")}
+    litellm = logging.getLogger("LiteLLM")
+    own, litellm.handlers[:] = litellm.handlers[:], []  # another test may have imported the library
     yield
+    litellm.handlers[:] = own
     root.handlers[:], root.level = handlers, level
     for name, before in levels.items():
         logging.getLogger(name).setLevel(before)
@@ -84,3 +90,27 @@ def test_libraries_are_quiet_at_info_because_their_lines_carry_addresses(capsys:
         logging.getLogger(name).info("POST https://host/bot…")
         logging.getLogger(name).warning("loud %s", name)
     assert capsys.readouterr().err.count("\n") == 3
+
+
+LIBRARY = f"""
+import asyncio, logging, time
+from pathlib import Path
+from bot.logs import configure
+from routing.catalog import BUNDLED, Catalog
+from routing.llm import LiteLlm
+from routing.local.runtime import LocalRuntime
+
+async def load():
+    await LiteLlm(LocalRuntime(Path("nowhere"), time.time), Catalog.load(BUNDLED), None).load()
+
+configure("INFO", "text", [{KEY!r}])
+asyncio.run(load())
+logging.getLogger("LiteLLM").warning("refused %s", {KEY!r})
+"""
+
+
+def test_the_model_library_writes_to_our_log_and_nowhere_else() -> None:
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", LIBRARY], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    assert [line.partition("LiteLLM: ")[2] for line in done.stderr.splitlines()] == ["refused ***"]

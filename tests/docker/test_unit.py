@@ -44,8 +44,8 @@ def here(tmp_path: Path, replaced: str = "", by: str = "") -> str:
 @pytest.mark.system
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     judged = analyze("verify", here(tmp_path))
-    about_us = [line for line in judged.stderr.splitlines() if "tierbot" in line]
-    assert (about_us, judged.returncode) == ([], 0)
+    ours = [line for line in judged.stderr.splitlines() if "tierbot" in line]
+    assert (ours, judged.returncode) == ([], 0)
 
 
 @pytest.mark.system

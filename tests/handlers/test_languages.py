@@ -84,7 +84,7 @@ class Collector:
             case ast.IfExp(body=one, orelse=other):
                 self._follow(one, local)
                 self._follow(other, local)
-            case ast.Name(id=name) if (texts := _texts(local.get(name) or self._constants.get(name) or [])):
+            case ast.Name(id=name) if texts := _texts(local.get(name) or self._constants.get(name) or []):
                 for each in texts:
                     self._follow(each, local)
             case _:

@@ -58,7 +58,13 @@ def test_pictures_weigh_something() -> None:
 
 @pytest.mark.parametrize(
     ("text", "low", "high"),
-    [("a" * 3500, 1000, 1001), ("", 1, 1), ("日" * 1000, 1000, 1001), ("äöü " * 875, 1000, 1001), ("日a" * 700, 900, 901)],
+    [
+        ("a" * 3500, 1000, 1001),
+        ("", 1, 1),
+        ("日" * 1000, 1000, 1001),
+        ("äöü " * 875, 1000, 1001),
+        ("日a" * 700, 900, 901),
+    ],
 )
 def test_tokens_are_estimated_by_script(text: str, low: int, high: int) -> None:
     assert low <= estimate_tokens(text) <= high

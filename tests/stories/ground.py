@@ -58,6 +58,17 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """The folder can only be read, by root as well."""
+    mount("--bind", str(folder), str(folder))
+    try:
+        mount("-o", "remount,ro,bind", str(folder))
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
 def mount(*arguments: str) -> Path:
     """Mount, or skip; the place is the last argument."""
     done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)

@@ -80,7 +80,7 @@ async def stage(workspace: Path) -> AsyncIterator[Stage]:
     """Both servers up; at the end every request they saw must have been valid."""
     async with TelegramServer() as tg, ModelServer() as ms:
         yield Stage(tg, ms, workspace)
-        assert tg.violations == []
+        assert not tg.violations, tg.violations
         assert [problem for call in ms.calls for problem in call.violations] == []
 
 
@@ -117,9 +117,7 @@ async def press(on: Stage, button: str, message: Message) -> Message:
 class BotProcess:
     """The bot as an operator runs it; its standard error is kept."""
 
-    def __init__(
-        self, on: Stage, *arguments: str, env: Mapping[str, str] | None = None, config: bool = True
-    ) -> None:
+    def __init__(self, on: Stage, *arguments: str, env: Mapping[str, str] | None = None, config: bool = True) -> None:
         """`config`: write runtime-config.json first; else the workspace stays as it is."""
         self._on = on
         self._config = config

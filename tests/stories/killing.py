@@ -27,7 +27,9 @@ def answer(question: str) -> str:
 async def until(condition: Callable[[], object]) -> None:
     """Look every few milliseconds; TimeoutError after PATIENCE."""
     async with asyncio.timeout(PATIENCE):
-        while not condition():
+        while True:
+            if condition():
+                return
             await asyncio.sleep(0.01)
 
 

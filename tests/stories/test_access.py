@@ -1,5 +1,6 @@
 """Who gets in: codes, roles, groups, limits, and being forgotten."""
 
+import asyncio
 import re
 import time
 
@@ -20,6 +21,13 @@ class Hours:
 
     def __call__(self) -> float:
         return time.time() + self.ahead
+
+
+async def quiet(on: Stage) -> None:
+    """Wait until everything that was said has been dealt with, answered or not."""
+    async with asyncio.timeout(30):
+        while on.tg.updates.pending or on.rows("select count(*) from inbox where state <> 'done'") != [(0,)]:
+            await asyncio.sleep(0.02)
 
 
 def code_in(message: Message) -> str:
@@ -186,6 +194,7 @@ async def test_the_blocked_are_told_once_and_reach_nothing(on: Stage) -> None:
         assert (await ask(on, "hi", user=bob)).text == "You may not use this bot."
         on.tg.say("hello?", user=bob)
         on.tg.say("/status", user=bob)
+        await quiet(on)
         await ask(on, f"/access allow {account(bob)}")
         back = await ask(on, "I am back", user=bob)
         assert back.text == "You said: I am back"
@@ -199,6 +208,7 @@ async def test_a_group_is_closed_until_an_owner_opens_it_and_its_people_are_gues
         hint = await ask(on, "@tierbot hi", user=bob, group="Team")
         assert "This group is not allowed yet" in hint.text
         on.tg.say("@tierbot are you there?", user=bob, group="Team")
+        await quiet(on)
         assert "Everybody in this group" in (await ask(on, "/access here on", group="Team")).text
         said = on.tg.say("@tierbot hi", user=bob, group="Team")
         await on.tg.reply(said, after=said, matching=lambda message: message.text == "You said: hi")
@@ -207,6 +217,7 @@ async def test_a_group_is_closed_until_an_owner_opens_it_and_its_people_are_gues
         assert "Only admins and owners" in (await ask(on, "/access list", user=bob, group="Team")).text
         await ask(on, "/access here off", group="Team")
         on.tg.say("@tierbot and now?", user=bob, group="Team")
+        await quiet(on)
         assert "Tier: " in (await ask(on, "/tier", group="Team")).text
     assert len(on.ms.calls) == 1
     assert [message for message in hint.chat.from_bot() if "not allowed yet" in message.text] == [hint]
@@ -225,6 +236,7 @@ async def test_allowlist_names_the_command_that_lets_a_stranger_in(on: Stage) ->
         command = f"/access allow {account(bob)}"
         assert command in told.text and not CODE.search(told.text)
         on.tg.say("hello?", user=bob)
+        await quiet(on)
         assert (await ask(on, command)).text.startswith("✅")
         assert (await ask(on, "hi", user=bob)).text == "You said: hi"
         assert len(told.chat.from_bot()) == 2
@@ -251,12 +263,18 @@ async def test_the_rate_limit_is_told_once_with_when_to_come_back(on: Stage) -> 
         assert seconds is not None and 50 <= int(seconds.group(1)) <= 60
         for text in ("four", "five"):
             on.tg.say(text, user="bob")
+        await quiet(on)
         for text in ("1", "2", "3", "4"):
             assert (await ask(on, text)).text == f"You said: {text}"  # the owner is exempt
         assert (await ask(on, "hi", user="carol")).text == "You said: hi"
         clock.ahead = 61.0
         assert (await ask(on, "six", user="bob")).text == "You said: six"
-        assert [message.text[:8] for message in told.chat.from_bot()] == ["You said", "You said", "That was", "You said"]
+        assert [message.text[:8] for message in told.chat.from_bot()] == [
+            "You said",
+            "You said",
+            "That was",
+            "You said",
+        ]
 
 
 async def test_strangers_do_not_make_the_bot_talk_without_end(on: Stage) -> None:
@@ -267,7 +285,7 @@ async def test_strangers_do_not_make_the_bot_talk_without_end(on: Stage) -> None
         assert "a lot at once" in (await ask(on, "let me in", user="mallory")).text
         for _ in range(5):
             on.tg.say("let me in", user="mallory")
-        await ask(on, "hi")
+        await quiet(on)
         assert len(on.tg.private("mallory").from_bot()) == 4
 
 

@@ -1,11 +1,12 @@
 """A start on bad ground: one sentence that names what to mend, exit code 2, and every file as it was."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.stories.ground import checksums, fill, held, lived_in, mount, refused, small_disk
+from tests.stories.ground import checksums, fill, held, lived_in, read_only, refused, small_disk
 from tests.stories.harness import BotProcess, Stage
 from tests.stories.test_order import texts
 
@@ -103,12 +104,8 @@ async def test_a_workspace_where_a_file_stands(on: Stage) -> None:
 
 async def test_a_workspace_that_can_only_be_read(on: Stage) -> None:
     await lived_in(on)
-    mount("--bind", str(on.workspace), str(on.workspace))
-    try:
-        mount("-o", "remount,ro,bind", str(on.workspace))
+    with read_only(on.workspace):
         assert (await refused(on)).startswith(f"The workspace {on.workspace} can't be written (Read-only file system)")
-    finally:
-        os.system(f"umount --lazy '{on.workspace}'")
 
 
 async def test_a_disk_that_is_full_at_the_start(on: Stage) -> None:
@@ -201,11 +198,9 @@ def holed(database: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [garbage, cut, holed])
-async def test_a_damaged_database(on: Stage, damage: object) -> None:
+async def test_a_damaged_database(on: Stage, damage: Callable[[Path], None]) -> None:
     await lived_in(on)
-    for end in ("-wal", "-shm"):
-        Path(f"{on.database}{end}").unlink(missing_ok=True)
-    damage(on.database)  # type: ignore[operator]
+    damage(on.database)
     said = await refused(on)
     assert "it is damaged; move it aside and put back a copy from the backups folder" in said
 

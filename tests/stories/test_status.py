@@ -45,13 +45,13 @@ async def test_status_says_where_the_model_comes_from(on: Stage, pool: str, line
 
 async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
     async with running(on):
-        on.ms.reply("one", usage=(8000, 1000))
+        on.ms.reply("one " * 875, usage=(8000, 1000))
         await ask(on, "first")
         on.ms.reply("two", usage=(4000, 500, 1000))
         await ask(on, "!coding second")
         text = (await ask(on, "/status")).text
         used = re.search(r"Context: (\d+) of 50000 tokens \((\d+) %\)", text)
-        assert used is not None and 6250 < int(used[1]) < 6500 and int(used[2]) == 13
+        assert used is not None and 1000 < int(used[1]) < 1100 and int(used[2]) == 2
         # gpt-5.1: 8000 × $1.25/M + 1000 × $10/M; gpt-5.2: 3000 × $1.75/M + 1000 × $0.175/M + 500 × $14/M
         assert "This conversation: 2 calls, 12000 + 1500 tokens (1000 cached), $0.0324" in text
         assert "Last 24 hours: $0.0324" in text
@@ -63,7 +63,9 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
 
 
 async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
-    on.config["llm"] = {"providers": {"house": {"baseUrl": f"{on.ms.vendor('house')}/v1", "apiKey": "sk-house-0000000000"}}}
+    on.config["llm"] = {
+        "providers": {"house": {"baseUrl": f"{on.ms.vendor('house')}/v1", "apiKey": "sk-house-0000000000"}}
+    }
     on.env["TIER_BALANCED_POOL"] = "house/anything"
     async with running(on):
         on.ms.reply("one", usage=(10, 20))
@@ -184,7 +186,9 @@ async def test_the_process_writes_the_same_to_its_log_without_keys(on: Stage) ->
     async with BotProcess(on) as bot:
         await ask_when_up(on, "hi xyzzy")
         await bot.terminate()
-    assert re.search(r"INFO +[0-9a-f]{8} routing: \[LLM\] Model tier: balanced, selected model: openai/gpt-5.1", bot.log)
+    assert re.search(
+        r"INFO +[0-9a-f]{8} routing: \[LLM\] Model tier: balanced, selected model: openai/gpt-5.1", bot.log
+    )
     for secret in ("xyzzy", on.tg.token, on.tg.token.partition(":")[2], "sk-test-openai-000000000000"):
         assert secret not in bot.log
     assert str(OWNER) not in bot.log or "getUpdates" not in bot.log

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from importlib.util import find_spec
 
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.ops.web import client
 from routing.config import DEFAULT_FALLBACKS, RouterConfig
 from routing.discovery import DiscoveredModel, DiscoveryError, discover
 from routing.errors import ConfigError
-from routing.local.runtime import available
+from routing.local.weights import available, engine_installed
 from routing.models import LOCAL_PROVIDER, Models, provider_of
 from routing.types import TIERS, Preferences, ProviderProfile, Tier
 
@@ -60,7 +59,7 @@ async def local(inspection: Inspection) -> list[Finding]:
     models = _models(inspection)
     needed = models is None or any(models.choose(tier, Preferences()).source == "local" for tier in TIERS)
     say = fail if needed else warn
-    if find_spec("xllamacpp") is None:
+    if not engine_installed():
         return [say("local model", "its engine is not installed", "pip install xllamacpp, or set a provider's key.")]
     names = available(inspection.workspace.models)
     if not names:

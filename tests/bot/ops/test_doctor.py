@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -64,6 +65,9 @@ def picture(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 def migrated(on: Stage) -> Path:
     migrate(f"sqlite+aiosqlite:///{on.database}", on.workspace / "backups")
+    connection = sqlite3.connect(on.database)
+    connection.execute("pragma journal_mode = wal")  # as the bot leaves it
+    connection.close()
     return on.database
 
 
@@ -217,7 +221,7 @@ async def test_secrets_that_others_may_read_are_named(on: Stage) -> None:
 @pytest.mark.parametrize(("free", "expected"), [(10e9, "ok"), (200e6, "warn"), (10e6, "fail")])
 async def test_a_full_disk_is_seen(on: Stage, free: float, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = type("Usage", (), {"free": free})
-    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     assert [finding.status for finding in await machine.disk(inspected(on))] == [expected]
 
 
@@ -364,8 +368,10 @@ async def test_the_report_for_machines_has_no_secret_and_the_exit_code_tells(on:
     inspected(on)
     environ = on.environment() | {"DATABASE_URL": "postgresql+asyncpg://me:s3cret-word@127.0.0.1:9/x"}
     del environ["WORKSPACE"]
+    environ["TIER_DEEP_POOL"] = f"openai/gpt-5.1, openai/{KEY}"  # pasted into the wrong place
     code, output, complaint = await tierbot(on.workspace, "doctor", "--json", **environ)
     report = json.loads(output)
+    assert "openai/***" in output
     assert (code, complaint) == (1, "")
     assert set(report) == {"checks"}
     assert all(set(check) == {"name", "status", "detail", "mend"} for check in report["checks"])

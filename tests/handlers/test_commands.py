@@ -1,0 +1,115 @@
+"""Every command is in the tuple, can be called, fits the menus and stands in the README."""
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+from bot.app import menu
+from bot.settings import Settings
+from handlers import commands
+from handlers.asking import CommandSpec
+from handlers.commands import COMMANDS, build_commands
+from handlers.needs import Needs
+from handlers.parsing import parse_command
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def modules() -> list[str]:
+    return [module.name for module in iter_modules(commands.__path__)]
+
+
+def missing_from(names: list[str]) -> list[str]:
+    """Modules of the folder whose SPEC is not in the tuple."""
+    return [name for name in names if import_module(f"{commands.__name__}.{name}").SPEC not in COMMANDS]
+
+
+def test_every_module_of_the_folder_is_in_the_tuple() -> None:
+    assert missing_from(modules()) == []
+    assert len(COMMANDS) == len(modules())
+
+
+def test_a_module_that_is_not_in_the_tuple_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    left_out = COMMANDS[0].name
+    monkeypatch.setattr(f"{__name__}.COMMANDS", COMMANDS[1:])
+    assert missing_from(modules()) == [left_out]
+
+
+class Anything:
+    """Stands for every part of the bot; building a command only takes parts out of parts."""
+
+    def __getattr__(self, _name: str) -> "Anything":
+        return self
+
+
+def test_every_spec_has_a_handler_of_its_own() -> None:
+    needs = Needs(**dict.fromkeys(inspect.signature(Needs).parameters, Anything()))  # type: ignore[arg-type]
+    table = build_commands(needs)
+    assert list(table) == [spec.name for spec in COMMANDS]
+    assert all(table[spec.name][0] is spec and callable(table[spec.name][1]) for spec in COMMANDS)
+    assert len({id(handler) for _, handler in table.values()}) == len(table)
+
+
+@pytest.mark.parametrize("spec", COMMANDS, ids=lambda spec: spec.name)
+def test_a_command_fits_the_menus_and_its_own_usage(spec: CommandSpec) -> None:
+    assert re.fullmatch(r"[a-z0-9_]{1,32}", spec.name)
+    assert 0 < len(spec.summary) <= 256 and not spec.summary.endswith(".")
+    assert spec.usage
+    for line in spec.usage:
+        typed = parse_command(line, "tierbot")
+        assert typed is not None and typed.name == spec.name, line
+    assert all(words and len(set(words)) == len(words) for words in spec.choices)
+
+
+def test_names_are_told_apart_and_no_more_than_telegram_takes() -> None:
+    names = [spec.name for spec in COMMANDS]
+    assert len(set(names)) == len(names) <= 100
+
+
+def test_the_menu_has_every_command_in_every_language() -> None:
+    entries = menu()
+    assert [entry.name for entry in entries] == [spec.name for spec in COMMANDS]
+    assert all({"en", "de"} <= entry.summary.keys() for entry in entries)
+    assert all(len(text) <= 256 for entry in entries for text in entry.summary.values())
+
+
+def rows(text: str, pattern: str) -> list[str]:
+    """The first cells of table rows that look like `pattern` in backticks."""
+    return re.findall(rf"^\|\s*`({pattern})", text, re.MULTILINE)
+
+
+def undocumented(text: str) -> list[str]:
+    """What the README leaves out: commands as rows | `/name` |, variables as rows | `VARIABLE` |."""
+    wanted = [f"/{spec.name}" for spec in COMMANDS] + [name.upper() for name in Settings.model_fields]
+    have = {*rows(text, r"/\w+"), *rows(text, r"[A-Z][A-Z0-9_]+")}
+    # One row may name several variables, each in backticks of its own.
+    cells = re.findall(r"^\|([^|]*)\|", text, re.MULTILINE)
+    have |= {name for cell in cells for name in re.findall(r"`(/?\w+)`", cell)}
+    return [name for name in wanted if name not in have]
+
+
+def test_the_readme_lists_every_command_and_every_variable() -> None:
+    assert undocumented(README.read_text(encoding="utf-8")) == []
+
+
+def test_the_readme_lists_no_command_that_is_gone() -> None:
+    known = {f"/{spec.name}" for spec in COMMANDS}
+    assert [name for name in rows(README.read_text(encoding="utf-8"), r"/\w+") if name not in known] == []
+
+
+def test_a_gap_in_the_readme_is_found() -> None:
+    table = [f"| `/{spec.name}` | … |" for spec in COMMANDS] + [
+        f"| `{name.upper()}` | |" for name in Settings.model_fields
+    ]
+    assert undocumented("\n".join(table)) == []
+    assert undocumented("\n".join(table[1:])) == [f"/{COMMANDS[0].name}"]
+    assert undocumented("\n".join(table[:-1])) == [list(Settings.model_fields)[-1].upper()]
+
+
+def test_every_setting_is_explained_in_one_sentence() -> None:
+    for name, field in Settings.model_fields.items():
+        assert field.description and field.description.endswith("."), name

@@ -1,0 +1,70 @@
+"""What is a command, what is a stop, what belongs together."""
+
+import pytest
+
+from handlers.parsing import is_stop, merge, parse_command
+from routing.types import Attachment, ChatKey, InboundMessage, UserKey
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "arguments"),
+    [
+        ("/tier", "tier", ()),
+        ("  /Tier  ", "tier", ()),
+        ("/TIER@TierBot smart  FORCE", "tier", ("smart", "FORCE")),
+        ("/tier@tierbot", "tier", ()),
+        ("/history\tresume 2", "history", ("resume", "2")),
+        ('/settings instructions "stay brief"', "settings", ("instructions", "stay brief")),
+        ("/council what's up", "council", ("what's", "up")),
+        ("/new\nline", "new", ("line",)),
+        ("/über x", "über", ("x",)),
+    ],
+)
+def test_a_command_with_its_words(text: str, name: str, arguments: tuple[str, ...]) -> None:
+    typed = parse_command(text, "tierbot")
+    assert typed is not None and (typed.name, typed.arguments, typed.elsewhere) == (name, arguments, False)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "tier", "/", "// x", "/usr/bin", "/tier/x", "/a-b", "hi /tier", "/ tier", "/a@b@c"]
+)
+def test_no_command(text: str) -> None:
+    assert parse_command(text, "tierbot") is None
+
+
+@pytest.mark.parametrize("text", ["/tier@OtherBot", "/tier@tierbot2 x", "/tier@tier"])
+def test_another_bots_command(text: str) -> None:
+    typed = parse_command(text, "tierbot")
+    assert typed is not None and typed.elsewhere
+
+
+def test_the_rest_is_kept_as_written() -> None:
+    typed = parse_command('/settings instructions  Call me "X".\nAlways. ', "tierbot")
+    assert typed is not None and typed.rest == 'instructions  Call me "X".\nAlways.'
+
+
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("stop", True),
+        (" STOP! ", True),
+        ("Stopp.", True),
+        ("halt", True),
+        ("stop it", False),
+        ("don't stop", False),
+        ("", False),
+    ],
+)
+def test_a_plain_stop(text: str, stops: bool) -> None:
+    assert is_stop(text) is stops
+
+
+def part(text: str, *names: str) -> InboundMessage:
+    files = tuple(Attachment("image", name, "image/png", 1, name) for name in names)
+    return InboundMessage(UserKey("t", "1"), ChatKey("t", "1"), "b", text or "x", text, 0.0, attachments=files)
+
+
+def test_parts_become_one_message_in_order() -> None:
+    whole = merge([part("one", "a"), part("", "b"), part("two", "c")])
+    assert whole.text == "one\ntwo" and [each.name for each in whole.attachments] == ["a", "b", "c"]
+    assert merge([part("alone")]) == part("alone")

@@ -1,0 +1,132 @@
+"""What the model library raises becomes one of our errors, in a clause that may be shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from routing.errors import (
+    BadModelRequest,
+    ContextOverflow,
+    KeyRejected,
+    ModelError,
+    ModelUnknown,
+    PolicyRefused,
+    RateLimited,
+    Unreachable,
+)
+from routing.failures import BY_NAME, OVERFLOW_WORDS, explain
+from routing.types import ProviderProfile
+
+ACME = ProviderProfile("acme", "openai", "http://h/v1", "sk-acme-0123456789", 30.0, "ACME_API_KEY")
+
+_LIST = """
+import inspect, json, litellm, litellm.exceptions
+spaces = (vars(litellm), vars(litellm.exceptions))
+classes = {each for space in spaces for each in list(space.values()) if inspect.isclass(each)}
+raised = {each for each in classes if issubclass(each, Exception) and each.__module__.startswith("litellm")}
+print(json.dumps(sorted(each.__name__ for each in raised)))
+"""
+
+
+def make(name: str, text: str = "", **attributes: object) -> Exception:
+    """An exception as the library raises it: only its name and its attributes are looked at."""
+    error: Exception = type(name, (Exception,), attributes)(text)
+    return error
+
+
+def test_every_exception_of_the_library_is_mapped() -> None:
+    env = os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    listed = subprocess.run([sys.executable, "-c", _LIST], env=env, capture_output=True, check=True, timeout=100)
+    names: list[str] = json.loads(listed.stdout.splitlines()[-1])
+    assert len(names) > 20
+    assert [name for name in names if name not in BY_NAME] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("AuthenticationError", KeyRejected),
+        ("PermissionDeniedError", KeyRejected),
+        ("NotFoundError", ModelUnknown),
+        ("RateLimitError", RateLimited),
+        ("Timeout", Unreachable),
+        ("ServiceUnavailableError", Unreachable),
+        ("ContextWindowExceededError", ContextOverflow),
+        ("ContentPolicyViolationError", PolicyRefused),
+        ("BadRequestError", BadModelRequest),
+        ("SomethingNew", Unreachable),
+    ],
+)
+def test_a_name_decides(name: str, kind: type[ModelError]) -> None:
+    error = explain(make(name, "it said no"), "acme/m", ACME)
+    assert type(error) is kind and error.model == "acme/m" and error.reason
+
+
+def test_the_most_special_class_decides() -> None:
+    general = type("BadRequestError", (Exception,), {})
+    special = type("ContentPolicyViolationError", (general,), {})
+    unnamed = type("Unnamed", (special,), {})
+    assert type(explain(unnamed("no"), "m", ACME)) is PolicyRefused
+
+
+def test_a_refused_key_names_the_variable_and_not_the_key() -> None:
+    error = explain(make("AuthenticationError", "Incorrect API key provided: sk-acme-0123456789"), "acme/m", ACME)
+    assert error.reason == "acme refused the key in ACME_API_KEY"
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_status_says_more_than_a_plain_refusal(status: int) -> None:
+    assert type(explain(make("BadRequestError", "no", status_code=status), "acme/m", ACME)) is KeyRejected
+
+
+@pytest.mark.parametrize("words", OVERFLOW_WORDS)
+def test_an_overflow_is_found_anywhere_in_the_cause_chain_in_any_case(words: str) -> None:
+    inner = ValueError(f"Sorry: {words.upper()} of 1000")
+    outer = make("BadRequestError", "bad request")
+    outer.__cause__ = inner
+    assert type(explain(outer, "m", ACME)) is ContextOverflow
+
+
+def test_a_chain_that_bites_its_tail_ends() -> None:
+    one, other = ValueError("a"), ValueError("b")
+    one.__cause__, other.__cause__ = other, one
+    assert type(explain(one, "m", ACME)) is Unreachable
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"), [({"retry-after": "7"}, 7.0), ({"retry-after": "soon"}, None), ({}, None), (None, None)]
+)
+def test_the_wait_comes_from_the_providers_header(headers: dict[str, str] | None, wait: float | None) -> None:
+    error = explain(make("RateLimitError", "slow down", litellm_response_headers=headers), "m", ACME)
+    assert isinstance(error, RateLimited) and error.retry_after == wait and error.retryable
+
+
+def test_the_error_inside_a_broken_stream_counts() -> None:
+    broken = make("MidStreamFallbackError", original_exception=make("AuthenticationError", "no"))
+    assert type(explain(broken, "m", ACME)) is KeyRejected
+
+
+@pytest.mark.parametrize("words", ["content_policy_violation", "finish: content_filter"])
+def test_a_refusal_of_content_is_known_by_its_words(words: str) -> None:
+    assert type(explain(make("BadRequestError", words), "m", ACME)) is PolicyRefused
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('litellm.BadRequestError: OpenAIException - {"error": {"message": "No such tool."}}', "No such tool"),
+        ("litellm.BadRequestError: OpenAIException - It broke.\nTraceback …", "It broke"),
+        ("the key sk-acme-0123456789 is bad", "the key *** is bad"),
+        ("token abcdefghijklmnopqrstuvwxyz0123456789 seen", "token *** seen"),
+        ("bell\x07 and\u202e turn", "bell and turn"),
+        ("x" * 20 + " y" * 400, ("x" * 20 + " y" * 400)[:160]),
+        ("", "BadRequestError"),
+    ],
+)
+def test_a_reason_is_one_clause_without_secrets(text: str, reason: str) -> None:
+    assert explain(make("BadRequestError", text), "m", ACME).reason == reason

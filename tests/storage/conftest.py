@@ -1,0 +1,122 @@
+"""A database for each test: SQLite as a copied file, PostgreSQL as a copied template of a throw-away server."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from storage.database import Database, open_database
+from storage.migrate import migrate
+
+_PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")
+
+
+@dataclass(slots=True)
+class Server:
+    """A PostgreSQL server that listens on a socket in its own folder only."""
+
+    programs: Path
+    folder: Path
+    user: str | None
+    databases: int = 0
+
+    def run(self, program: str, *arguments: str) -> None:
+        command = [str(self.programs / program), *arguments]
+        where = {"cwd": self.folder, "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}}
+        with (self.folder / "log").open("ab") as log:
+            subprocess.run(command, check=True, timeout=100, stdout=log, stderr=log, user=self.user, **where)  # type: ignore[call-overload]
+
+    def sql(self, statement: str) -> None:
+        self.run("psql", "-h", str(self.folder), "-U", "postgres", "-d", "postgres", "-qc", statement)
+
+    def url(self, name: str) -> str:
+        return f"postgresql+asyncpg://postgres@/{name}?host={self.folder}"
+
+    def copy(self) -> str:
+        """A fresh copy of the migrated template; its URL."""
+        self.databases += 1
+        name = f"story{self.databases}"
+        self.sql(f"create database {name} template template_of_ours")
+        return self.url(name)
+
+
+def programs() -> Path | None:
+    """Where PostgreSQL's server programs are; None when they are not installed."""
+    found = shutil.which("initdb")
+    places = [Path(found).resolve().parent] if found else []
+    for pattern in _PLACES:
+        places += sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
+    return next((place for place in places if (place / "pg_ctl").exists() and (place / "psql").exists()), None)
+
+
+def missing(what: str) -> None:
+    """Skip by name; where every set was asked for, fail."""
+    if os.environ.get("TIERBOT_SETS") == "all":
+        pytest.fail(f"TIERBOT_SETS=all, but {what} is missing")
+    pytest.skip(f"{what} is missing")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """The server, with a migrated template. PostgreSQL refuses to run as root, so root lends it a user."""
+    place = programs()
+    if place is None:
+        missing("PostgreSQL (initdb, pg_ctl, psql)")
+    if importlib.util.find_spec("asyncpg") is None:
+        missing("asyncpg (the extra postgres)")
+    assert place is not None
+    user = next((name for name in ("postgres", "nobody") if _exists(name)), None) if os.geteuid() == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    if user is not None:
+        shutil.chown(folder, user)
+    server = Server(place, folder, user)
+    server.run("initdb", "-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+    options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
+    server.run("pg_ctl", "-D", str(folder / "data"), "-w", "-o", options, "-l", str(folder / "server.log"), "start")
+    try:
+        server.sql("create database template_of_ours")
+        assert migrate(server.url("template_of_ours"), folder / "backups") == "an empty database"
+        yield server
+    finally:
+        server.run("pg_ctl", "-D", str(folder / "data"), "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _exists(user: str) -> bool:
+    return any(entry.pw_name == user for entry in pwd.getpwall())
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated file."""
+    path = tmp_path_factory.mktemp("template") / "tierbot.db"
+    assert migrate(f"sqlite+aiosqlite:///{path}", path.parent / "backups") == "an empty database"
+    return path
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.system)])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Each contract holds on both."""
+    if request.param == "postgres":
+        server: Server = request.getfixturevalue("postgres")
+        return server.copy()
+    path = tmp_path / "tierbot.db"
+    shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+    return f"sqlite+aiosqlite:///{path}"
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """A migrated, empty database."""
+    opened = open_database(database_url)
+    yield opened
+    await opened.close()

@@ -1,0 +1,33 @@
+"""The migrations build what the schema says."""
+
+import re
+from pathlib import Path
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection
+
+from storage.database import Database, is_sqlite, parse_url
+from storage.schema import REVISION, metadata
+
+VERSIONS = Path(__file__).resolve().parents[2] / "migrations" / "versions"
+
+
+async def test_a_migrated_database_is_the_schema(database: Database) -> None:
+    def differences(connection: Connection) -> object:
+        return compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata)
+
+    assert await database.read(differences) == []
+
+
+def test_the_revision_is_the_newest_migration() -> None:
+    assert max(path.name.split("_")[0] for path in VERSIONS.glob("[0-9]*.py")) == REVISION
+
+
+async def test_ids_that_others_keep_are_never_given_out_again(database: Database, database_url: str) -> None:
+    """SQLite does so only where the table says AUTOINCREMENT, which no comparison looks at."""
+    if not is_sqlite(parse_url(database_url)):
+        return
+    kept = sorted(table.name for table in metadata.tables.values() if table.dialect_options["sqlite"]["autoincrement"])
+    rows = await database.read(lambda c: c.exec_driver_sql("select name, sql from sqlite_master").all())
+    assert sorted(row.name for row in rows if re.search("AUTOINCREMENT", row.sql or "")) == kept != []

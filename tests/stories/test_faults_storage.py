@@ -1,0 +1,107 @@
+"""The storage fails in the middle of things: everything is answered once when it works again. And what it forgets."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import pytest
+
+from bot.adapters.telegram import TelegramOptions
+from bot.adapters.telegram.options import Pace
+from routing.errors import StorageFault
+from storage.history import SqlHistory
+from storage.inbox import SqlInbox
+from storage.ledger import SqlLedger
+from storage.outbox import SqlOutbox
+from storage.people import SqlPeople
+from storage.preferences import SqlPreferences
+from storage.state import SqlChats
+from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.test_order import settled, texts
+
+STEPS = [
+    (SqlInbox, "accept"),
+    (SqlInbox, "begin"),
+    (SqlChats, "streaming"),
+    (SqlPeople, "find"),
+    (SqlHistory, "current"),
+    (SqlHistory, "messages"),
+    (SqlPreferences, "get"),
+    (SqlLedger, "finish"),
+    (SqlOutbox, "unsent"),
+    (SqlOutbox, "attempting"),
+    (SqlOutbox, "sent"),
+]
+
+
+class Faulty:
+    """Lets the next `times` calls of one step of the storage fail, after it is done or before."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, store: type, step: str) -> None:
+        self.times = 0
+        real: Callable[..., Awaitable[object]] = getattr(store, step)
+
+        async def failing(*given: object, **named: object) -> object:
+            if self.times:
+                self.times -= 1
+                raise StorageFault("The database can't be used at the moment (disk I/O error).")
+            return await real(*given, **named)
+
+        patch.setattr(store, step, failing)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short pauses between the tries."""
+    monkeypatch.setattr("handlers.patience.PAUSES", (0.01,))
+    quick = partial(TelegramOptions, pace=Pace(backoff=0.02))
+    monkeypatch.setattr("bot.adapters.telegram.TelegramOptions", quick)
+
+
+@pytest.mark.parametrize("store,step", STEPS, ids=lambda each: getattr(each, "__name__", each))
+async def test_any_step_may_fail_for_a_while(
+    on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch, store: type, step: str
+) -> None:
+    faulty = Faulty(monkeypatch, store, step)
+    async with running(on):
+        await ask(on, "before")
+        faulty.times = 3
+        said = [on.tg.say(word) for word in ("one", "/whoami", "two")]
+        replies = await on.tg.reply(said[0], after=said[0], count=3, timeout=30.0)
+        await settled(on)
+    assert faulty.times == 0
+    answers = [message.text for message in replies if message.text.startswith("You said")]
+    assert answers == ["You said: one", "You said: two"]
+    assert len(texts(on)) == 4
+    assert [call.last_user_text for call in on.ms.calls] == ["before", "one", "two"]
+
+
+async def test_a_pressed_button_survives_a_fault(on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was kept already when the look at what it means failed."""
+    faulty = Faulty(monkeypatch, SqlOutbox, "get")
+    async with running(on):
+        async with on.ms.outage():
+            sorry = await ask(on, "my question")
+        faulty.times = 3
+        on.tg.press("🔁 Retry", message=sorry)
+        assert (await on.tg.reply(after=sorry)).text == "You said: my question"
+        await settled(on)
+    assert faulty.times == 0
+
+
+async def test_what_was_left_two_days_ago_is_still_answered_and_what_is_done_is_forgotten(on: Stage) -> None:
+    gate = on.ms.gate("never said")
+    async with running(on):
+        await ask(on, "/whoami")
+        await ask(on, "/tier")
+    async with BotProcess(on) as bot:
+        on.tg.say("important")
+        await gate.reached(60.0)
+        await bot.kill()
+    on.change("UPDATE inbox SET received_at = received_at - 60 * 3600 WHERE id != 2")
+    on.change("UPDATE inbox SET received_at = received_at - 47 * 3600 WHERE id = 2")
+    assert on.rows("SELECT id, state FROM inbox ORDER BY id") == [(1, "done"), (2, "done"), (3, "waiting")]
+    async with running(on):
+        assert (await on.tg.reply(matching="important")).text == "You said: important"
+        await settled(on)
+    assert (1, "done") not in on.rows("SELECT id, state FROM inbox")
+    assert (2, "done") in on.rows("SELECT id, state FROM inbox")

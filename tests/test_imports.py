@@ -1,0 +1,154 @@
+"""Who may import whom, that the rules can fail, what is not imported before the first poll, and whose names we use."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tests.stories.harness import stage
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("bot", "handlers", "routing", "storage", "migrations")
+BREACHES = {
+    "The arrows: bot → handlers → routing ← storage ← migrations": ("routing/types.py", "import bot.version"),
+    "Handlers and storage are strangers": ("handlers/parsing.py", "import storage.schema"),
+    "Only the composition root may see storage": ("bot/workspace.py", "import storage.codec"),
+    "One door for Telegram": ("handlers/parsing.py", "import telegram"),
+    "One door for LiteLLM": ("handlers/parsing.py", "import litellm"),
+    "One door for SQLAlchemy and Alembic": ("routing/types.py", "import sqlalchemy"),
+    "One door for the local model's engine": ("storage/codec.py", "import xllamacpp"),
+}
+DOORS = {
+    "litellm": r"routing/llm\.py",
+    "telegram": r"bot/adapters/telegram/.*",
+    "xllamacpp": r"routing/local/server\.py",
+    "sqlalchemy": r"(storage|migrations)/.*",
+    "alembic": r"(storage|migrations)/.*",
+    "prompt_toolkit": r"bot/adapters/console/.*",
+    "rich": r"bot/adapters/console/.*",
+    "aiohttp": r"bot/adapters/telegram/webhook\.py",
+}
+"""Stricter than the contracts, which can't name one file of a package."""
+
+KNOWN_PTH = re.compile(r"distutils-precedence\.pth|_virtualenv\.pth|__editable__\.tierbot-[\d.]+\.pth")
+LATE = ("litellm", "openai", "mcp", "torch", "xllamacpp", "alembic", "numpy", "prompt_toolkit")
+"""Seconds and megabytes that nobody should wait for before the bot answers."""
+
+FIRST_POLL = f"""
+import os, signal, sys
+from bot.__main__ import main
+from routing.llm import LiteLlm
+
+def load(self):
+    print("early:", *[name for name in {LATE!r} if name in sys.modules], flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+LiteLlm.load = load
+sys.exit(main(["run"]))
+"""
+
+
+def broken(tree: Path) -> list[str]:
+    """The contracts that a tree breaks."""
+    linter = Path(sysconfig.get_path("scripts")) / "lint-imports"
+    judged = subprocess.run(
+        [str(linter), "--no-cache"], cwd=tree, capture_output=True, text=True, check=False, timeout=100
+    )
+    found = re.findall(r"(?m)^(.+) BROKEN$", judged.stdout)
+    assert (judged.returncode == 0) == (not found), judged.stdout + judged.stderr
+    assert re.search(r"(?m)^Contracts: ", judged.stdout), judged.stdout + judged.stderr
+    return found
+
+
+def test_every_contract_holds() -> None:
+    assert broken(ROOT) == []
+
+
+@pytest.mark.parametrize("contract", BREACHES)
+def test_every_contract_can_fail(contract: str, tmp_path: Path) -> None:
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    file, line = BREACHES[contract]
+    with (tmp_path / file).open("a", encoding="utf-8") as source:
+        source.write(f"\n\ndef sneak() -> None:\n    {line}\n")
+    assert broken(tmp_path) == [contract]
+
+
+def test_every_contract_has_a_breach() -> None:
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert {contract["name"] for contract in document["tool"]["importlinter"]["contracts"]} == set(BREACHES)
+
+
+def imported(source: str) -> Iterator[str]:
+    """The packages that a module imports, at its top, inside functions, or by a name in quotes."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield (node.module or "").partition(".")[0]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            yield from (str(a.value).partition(".")[0] for a in node.args if isinstance(a, ast.Constant))
+
+
+def test_a_vendor_has_one_door() -> None:
+    trespassers = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for name in imported(path.read_text(encoding="utf-8"))
+        if name in DOORS and not re.fullmatch(DOORS[name], path.relative_to(ROOT).as_posix())
+    ]
+    assert trespassers == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import litellm.types", "def f():\n    from litellm import x", "importlib.import_module('litellm.x')"],
+)
+def test_every_way_of_importing_is_seen(source: str) -> None:
+    assert list(imported(source)) == ["litellm"]
+
+
+def test_nobody_else_has_our_names() -> None:
+    owners = metadata.packages_distributions()
+    assert {name: owners[name] for name in PACKAGES if set(owners.get(name, ())) - {"tierbot"}} == {}
+
+
+def test_no_installed_package_runs_code_at_every_start() -> None:
+    folders = {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
+    strange = [file.name for folder in folders for file in folder.glob("*.pth") if not KNOWN_PTH.fullmatch(file.name)]
+    assert strange == []
+
+
+@pytest.mark.parametrize("module", ["bot.app", "bot.running", "bot.__main__", "bot.adapters.telegram"])
+def test_importing_the_program_is_light(module: str) -> None:
+    code = f"import sys, {module}; print(*[name for name in {LATE!r} if name in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    allowed = {"prompt_toolkit"} if module == "bot.running" else set()
+    assert set(shown.stdout.split()) <= allowed
+
+
+async def test_nothing_heavy_is_loaded_before_the_platforms_answer(tmp_path: Path) -> None:
+    async with stage(tmp_path / "workspace") as on:
+        on.write_config()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", FIRST_POLL, cwd=ROOT, env=on.environment(), stdout=asyncio.subprocess.PIPE
+        )
+        output, _ = await asyncio.wait_for(process.communicate(), 60)
+        asked = {request.method for request in on.tg.requests}
+    assert process.returncode == 0
+    lines = [line.split() for line in output.decode().splitlines() if line.startswith("early:")]
+    assert [set(line) - {"early:", "prompt_toolkit"} for line in lines] == [set()]
+    assert "getMe" in asked
