@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from bot.files import Files
 from bot.health import ProcessHealth
-from bot.inbox import Inbox, Silences
+from bot.inbox import Inbox
 from bot.outbox import OutboxSender
 from bot.platform import Accept, MenuEntry, Platform
 from bot.settings import Environment
+from bot.silences import Silences
 from bot.workspace import Workspace
 from handlers.access import Access
 from handlers.chat import Chat

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from bot.outbox import OutboxSender
 from bot.platform import Platform
+from bot.silences import Silences
 from handlers.dispatch import Dispatcher
 from handlers.parsing import is_stop
 from handlers.patience import patiently
@@ -24,26 +25,6 @@ CUT_LENGTH = 4000
 """A text at least this long may have been cut (Telegram's clients cut at 4096)."""
 
 log = logging.getLogger("bot.inbox")
-
-
-class Silences:
-    """Messages that get no reply, for whoever would wait for one in vain."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[str, asyncio.Event] = {}
-
-    async def wait(self, message: InboundMessage) -> None:
-        """Return only when it is certain that no reply comes."""
-        event = self._waiting.setdefault(message.update_id, asyncio.Event())
-        try:
-            await event.wait()
-        finally:
-            self._waiting.pop(message.update_id, None)
-
-    def note(self, message: InboundMessage) -> None:
-        """No reply comes to this message."""
-        if message.update_id in self._waiting:
-            self._waiting[message.update_id].set()
 
 
 class Inbox:

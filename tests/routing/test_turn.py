@@ -161,7 +161,7 @@ async def test_a_stream_without_an_end_is_cut() -> None:
 async def test_time_runs_out_with_and_without_words() -> None:
     never = asyncio.Event()
     silent = FakeLlm([never], [never])
-    with pytest.raises(Unreachable, match="no answer within 0.01 s"):
+    with pytest.raises(Unreachable, match=r"no answer within 0\.01 s"):
         await running(silent).complete(asked(0.01), Seen(), Stop())
     assert silent.made == 2
     kept = await running(FakeLlm([TextDelta("half"), never])).complete(asked(0.01), Seen(), Stop())

@@ -225,7 +225,8 @@ async def test_the_outbox_goes_through_its_states(database: Database, clock: Han
     again = await outbox.get(one.id)
     assert again is not None and (again.state, again.attempts, again.pieces_sent) == ("pending", 1, 1)
     await outbox.again(one.id, clock.now + 30, True, "time-out")
-    assert [(e.id, e.state, e.not_before) for e in await outbox.unsent()][0] == (one.id, "attempting", clock.now + 30)
+    later = next(iter(await outbox.unsent()))
+    assert (later.id, later.state, later.not_before) == (one.id, "attempting", clock.now + 30)
     await outbox.sent(one.id, "m2")
     await outbox.dead(two.id, "blocked")
     assert await outbox.unsent() == () and await outbox.counts() == {"dead": 1}

@@ -117,8 +117,12 @@ async def test_retry_asks_again_and_replaces_the_old_answer_in_the_history(on: S
         assert on.ms.last.last_user_text == "and?"
         await ask(on, "go on")
     assert on.ms.last.reading.turns[1:] == (
-        ("user", "hello"), ("assistant", "an opening"), ("user", "and?"), ("assistant", "a good one"), ("user", "go on"),
-    )  # fmt: skip
+        ("user", "hello"),
+        ("assistant", "an opening"),
+        ("user", "and?"),
+        ("assistant", "a good one"),
+        ("user", "go on"),
+    )
     texts = [text for (text,) in on.rows("select text from messages order by id")]
     assert texts == ["hello", "an opening", "and?", "a good one", "go on", "an end"]
 

@@ -1,0 +1,27 @@
+"""Messages that get no reply, for whoever would wait for one in vain."""
+
+from __future__ import annotations
+
+import asyncio
+
+from routing.types import InboundMessage
+
+
+class Silences:
+    """Who waits for a reply hears here that none comes."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, asyncio.Event] = {}
+
+    async def wait(self, message: InboundMessage) -> None:
+        """Return only when it is certain that no reply comes."""
+        event = self._waiting.setdefault(message.update_id, asyncio.Event())
+        try:
+            await event.wait()
+        finally:
+            self._waiting.pop(message.update_id, None)
+
+    def note(self, message: InboundMessage) -> None:
+        """No reply comes to this message."""
+        if message.update_id in self._waiting:
+            self._waiting[message.update_id].set()
