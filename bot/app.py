@@ -77,7 +77,7 @@ class App:
         self.platforms.update({platform.name: platform for platform in platforms})
         await self.access.appoint()
         await asyncio.gather(*(platform.start() for platform in platforms))
-        await self.outbox.wake()
+        await self.outbox.resume()
         await self.inbox.resume()
         self.llm.load()
 
@@ -96,7 +96,8 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     """Build everything; at the end of the block it is stopped and let go of."""
     settings = environment.settings
     database = open_database(settings.database)
-    people, preferences = SqlPeople(database, clock), SqlPreferences(database)
+    preferences = SqlPreferences(database)
+    people = SqlPeople(database, preferences, clock)
     history, usage = SqlHistory(database, clock), SqlUsage(database)
     state, chats = SqlState(database), SqlChats(database, clock)
     inbox_store, outbox_store = SqlInbox(database, clock), SqlOutbox(database, clock)
@@ -110,7 +111,8 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     instructions = Instructions(workspace)
     router = Router(models, Turn(llm, clock), preferences, history, files.picture, instructions.read, failures, clock)
     chat = Chat(router, history, files.text, files.transcribe)
-    notices = Notices(people, outbox_store)
+    outbox = OutboxSender(outbox_store, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
+    notices = Notices(people, outbox.post)
     access = Access(settings.bot_access, settings.owners, people, chats, state, clock)
     needs = Needs(
         preferences=preferences,
@@ -128,10 +130,9 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         discovered=lambda: load_discovered(workspace.discovered_file),
         clock=clock,
     )
-    limit = RateLimit(parse_limits(settings.user_rate_limit), clock)
+    limit = RateLimit(parse_limits(settings.user_rate_limit))
     presses = Presses(outbox_store, clock)
     dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, notices, SqlLedger(database, clock))
-    outbox = OutboxSender(outbox_store, platforms, notices, clock)
     inbox = Inbox(inbox_store, chats, dispatcher, outbox, platforms, running, silences)
     app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people)
     chores = [

@@ -103,6 +103,7 @@ class Inbox:
 
     async def _handle_after(self, earlier: asyncio.Task[None] | None, entry: InboxEntry) -> None:
         await _ended(earlier)
+        await patiently(self._store.begin, [entry.id])
         await self._handle([entry], Stop())
 
     async def _enqueue(self, entry: InboxEntry) -> None:
@@ -161,12 +162,11 @@ class Inbox:
             lambda message_id: self._store.placeholder(first.id, message_id),
         )
         try:
-            replied = await self._dispatcher.handle(entries, live, stop)
+            replies = await self._dispatcher.handle(entries, live, stop)
         finally:
             await live.close()
-        if replied:
-            await self._outbox.wake()
-        else:
+        self._outbox.take(replies)
+        if not replies:
             self._silences.note(first.message)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:

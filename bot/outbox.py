@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
 from bot.platform import Platform, SendLater, SendRefused
-from handlers.notices import Notices
 from handlers.patience import patiently
 from routing.errors import StorageFault
 from routing.ports import Clock, OutboxEntry, OutboxStore
-from routing.types import ChatKey
+from routing.types import ChatKey, OutboundMessage
 
 STORAGE_SECONDS = 5.0
 """How long a reply waits that needed the storage on its way."""
+
+Undeliverable = Callable[[ChatKey, str], Awaitable[None]]
+"""Told of a chat that can't be reached, and why."""
 
 log = logging.getLogger("bot.outbox")
 
@@ -24,31 +26,35 @@ log = logging.getLogger("bot.outbox")
 class OutboxSender:
     """One task a chat with unsent replies; a chat that can't be reached holds up no other."""
 
-    def __init__(self, store: OutboxStore, platforms: Mapping[str, Platform], notices: Notices, clock: Clock) -> None:
+    def __init__(
+        self, store: OutboxStore, platforms: Mapping[str, Platform], undeliverable: Undeliverable, clock: Clock
+    ) -> None:
         self._store = store
         self._platforms = platforms
-        self._notices = notices
+        self._undeliverable = undeliverable
         self._clock = clock
         self._lanes: dict[ChatKey, asyncio.Task[None]] = {}
         self._waiting: dict[ChatKey, deque[OutboxEntry]] = {}
-        self._newest = 0
-        self._reading = asyncio.Lock()
         self._closing = False
 
-    async def wake(self) -> None:
-        """Something was queued: read it and send it."""
-        async with self._reading:
-            entries = await patiently(self._store.unsent, self._newest)
-            for entry in entries:
-                self._newest = entry.id
-                if entry.message.chat.platform in self._platforms:
-                    self._enqueue(entry)
+    async def resume(self) -> None:
+        """Send what an earlier process left."""
+        self.take(await patiently(self._store.unsent))
+
+    async def post(self, messages: Sequence[OutboundMessage]) -> None:
+        """Queue notices that answer no message, and send them."""
+        self.take(await self._store.add(messages))
+
+    def take(self, entries: Sequence[OutboxEntry]) -> None:
+        """Send what was queued; what a platform that is not there should send waits for it in the store."""
+        for entry in entries:
+            if entry.message.chat.platform in self._platforms and not self._closing:
+                self._enqueue(entry)
 
     async def drain(self, seconds: float) -> None:
         """Give what is on its way a moment; the rest goes out after the next start."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self.wake()
                 while self._lanes:
                     await asyncio.wait(self._lanes.values())
         self._closing = True
@@ -112,15 +118,7 @@ class OutboxSender:
         except SendRefused as refused:
             log.warning("[Outbox] Reply %d can't be delivered: %s", entry.id, refused)
             await patiently(self._store.dead, entry.id, str(refused))
-            await patiently(self._tell, entry, refused)
-
-    async def _tell(self, entry: OutboxEntry, refused: SendRefused) -> None:
-        chat = entry.message.chat
-        words = "📭 A reply to {chat} can't be delivered: {reason}."
-        if chat in await self._notices.owner_chats():
-            return  # an unreachable owner must not be told about themselves, without end
-        await self._notices.tell_owners(words, (), chat=f"{chat.platform}:{chat.chat_id}", reason=refused)
-        await self.wake()
+            await patiently(self._undeliverable, entry.message.chat, str(refused))
 
 
 def _ended(lane: asyncio.Task[None]) -> None:

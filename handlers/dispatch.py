@@ -19,7 +19,7 @@ from handlers.patience import patiently
 from handlers.presses import Presses
 from handlers.ratelimit import RateLimit
 from routing.errors import Refused, StorageFault
-from routing.ports import InboxEntry, Ledger, LiveReply, Pairing
+from routing.ports import InboxEntry, Ledger, LiveReply, OutboxEntry, Pairing
 from routing.tracing import turn_id
 from routing.turn import Stop
 from routing.types import Button, InboundMessage, OutboundMessage, Person
@@ -70,8 +70,8 @@ class Dispatcher:
         found = self._commands.get(typed.name)
         return found is not None and found[0].queued and not typed.elsewhere
 
-    async def handle(self, entries: Sequence[InboxEntry], live: LiveReply, stop: Stop) -> bool:
-        """Answer messages that belong together, and keep what came of it in one transaction; whether a reply comes."""
+    async def handle(self, entries: Sequence[InboxEntry], live: LiveReply, stop: Stop) -> Sequence[OutboxEntry]:
+        """Answer messages that belong together, and keep what came of it in one transaction; the replies to send."""
         message = merge([entry.message for entry in entries])
         turn_id.set(secrets.token_hex(4))
         try:
@@ -84,8 +84,7 @@ class Dispatcher:
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()))
         unfinished = await live.close()
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
-        await patiently(self._ledger.finish, [entry.id for entry in entries], replies, reply.record)
-        return bool(replies)
+        return await patiently(self._ledger.finish, [entry.id for entry in entries], replies, reply.record)
 
     async def dismiss(self, entry: InboxEntry) -> None:
         """A message that needs no reply of its own."""
@@ -105,7 +104,7 @@ class Dispatcher:
             return person
         ask = Ask(turn_id.get(), message, person, _speak(person, message), live, stop)
         try:
-            if not attempts and person.role != "owner" and not self._limit.take(message.user):
+            if not attempts and person.role != "owner" and not self._limit.take(message.user, message.sent_at):
                 return NOTHING
             reply = await self._answer(ask, typed, attempts)
             return replace(reply, owner=person.id)
@@ -168,7 +167,7 @@ class Dispatcher:
             return verdict.person
         if verdict.stranger is not None:
             await self._announce(verdict.stranger)
-        if verdict.refusal is None or not self._limit.take(message.user):
+        if verdict.refusal is None or not self._limit.take(message.user, message.sent_at):
             return None
         return Reply(_speak(None, message)(verdict.refusal.template, **verdict.refusal.values))
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from handlers.languages import Say
-from routing.ports import OutboxStore, PeopleStore
+from routing.ports import PeopleStore
 from routing.types import Button, ChatKey, OutboundMessage, UserKey
+
+Post = Callable[[Sequence[OutboundMessage]], Awaitable[None]]
+"""Queues messages durably, and sends them."""
 
 
 class Notices:
     """Writes to every owner in private, durably."""
 
-    def __init__(self, people: PeopleStore, outbox: OutboxStore) -> None:
+    def __init__(self, people: PeopleStore, post: Post) -> None:
         self._people = people
-        self._outbox = outbox
+        self._post = post
 
     async def welcome(self, user: UserKey) -> None:
         """Tell somebody in private that they may come in."""
@@ -20,11 +25,13 @@ class Notices:
         words = Say(person.language if person else "")(
             "🎉 You may use me now. Write anything; /help lists the commands."
         )
-        await self._outbox.add([OutboundMessage(ChatKey(user.platform, user.user_id), words)])
+        await self._post([OutboundMessage(ChatKey(user.platform, user.user_id), words)])
 
-    async def owner_chats(self) -> tuple[ChatKey, ...]:
-        """Where the owners are written to."""
-        return tuple(ChatKey(user.platform, user.user_id) for user in await self._people.owners())
+    async def undeliverable(self, chat: ChatKey, reason: str) -> None:
+        """A chat can't be reached; an owner who can't be is not told about themselves, without end."""
+        if chat not in [ChatKey(user.platform, user.user_id) for user in await self._people.owners()]:
+            words = "📭 A reply to {chat} can't be delivered: {reason}."
+            await self.tell_owners(words, (), chat=f"{chat.platform}:{chat.chat_id}", reason=reason)
 
     async def tell_owners(self, template: str, buttons: tuple[Button, ...] = (), /, **values: object) -> None:
         """The same sentence to each owner, in their language."""
@@ -38,4 +45,4 @@ class Notices:
             private = ChatKey(user.platform, user.user_id)
             rows = (row,) if row else ()
             messages.append(OutboundMessage(private, say(template, **values), owner=owner.id, buttons=rows))
-        await self._outbox.add(messages)
+        await self._post(messages)

@@ -1,4 +1,4 @@
-"""So many messages a person: moving windows on the injected clock."""
+"""So many messages a person, in moving windows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from routing.errors import ConfigError, Refused
-from routing.ports import Clock
 from routing.types import UserKey
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
@@ -46,18 +45,16 @@ def parse_limits(text: str) -> tuple[Window, ...]:
 class RateLimit:
     """Counts what each person writes. Whoever is over a limit is told once when to come back."""
 
-    def __init__(self, windows: tuple[Window, ...], clock: Clock) -> None:
+    def __init__(self, windows: tuple[Window, ...]) -> None:
         self._windows = windows
         self._longest = max((window.seconds for window in windows), default=0.0)
-
-        self._clock = clock
         self._seen: dict[UserKey, _Seen] = {}
 
-    def take(self, user: UserKey) -> bool:
-        """Count one message. True: go on. False: over the limit, and told already. Raises Refused to tell."""
+    def take(self, user: UserKey, now: float) -> bool:
+        """Count one message sent at `now`. True: go on. False: over the limit, and told already. Raises Refused to
+        tell. The time is the message's own: what waited while the bot was down did not come all at once."""
         if not self._windows:
             return True
-        now = self._clock()
         seen = self._seen.setdefault(user, _Seen())
         while seen.at and seen.at[0] <= now - self._longest:
             seen.at.popleft()

@@ -127,8 +127,9 @@ class Ledger(Protocol):
 
     async def finish(
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
-    ) -> None:
-        """Mark the messages answered, keep the history and the usage, queue the replies: all or nothing."""
+    ) -> tuple[OutboxEntry, ...]:
+        """Mark the messages answered, keep the history and the usage, queue the replies: all or nothing. The queued
+        replies, to be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +258,8 @@ class OutboxEntry:
 class OutboxStore(Protocol):
     """Replies wait here until the platform has them."""
 
-    async def unsent(self, after: int = 0) -> tuple[OutboxEntry, ...]:
-        """Pending and attempting replies with an id above `after`, in order."""
+    async def unsent(self) -> tuple[OutboxEntry, ...]:
+        """Pending and attempting replies, in order: what an earlier process left."""
 
     async def get(self, outbox_id: int) -> OutboxEntry | None: ...
     async def attempting(self, outbox_id: int) -> None: ...
@@ -266,8 +267,8 @@ class OutboxStore(Protocol):
     async def sent(self, outbox_id: int, message_id: str) -> None: ...
     async def again(self, outbox_id: int, not_before: float, maybe_sent: bool, error: str) -> None: ...
     async def dead(self, outbox_id: int, error: str) -> None: ...
-    async def add(self, messages: Sequence[OutboundMessage]) -> None:
-        """Queue notices that answer no message."""
+    async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
+        """Queue notices that answer no message, to be sent."""
 
     async def counts(self) -> dict[str, int]:
         """How many replies are in each unfinished state."""

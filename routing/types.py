@@ -40,12 +40,12 @@ class ChatKey:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody the bot knows, on whichever platforms. `language` is an ISO 639-1 code."""
+    """Somebody the bot knows, on whichever platforms. `language` is an ISO 639-1 code, empty when never chosen."""
 
     id: int
     role: Role
     name: str
-    language: str = "en"
+    language: str = ""
 
 
 AttachmentKind = Literal["image", "text", "voice", "other"]

@@ -12,7 +12,8 @@ from typing import Literal
 from sqlalchemy import Connection, NullPool, create_engine, func, inspect, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from storage.database import explain, is_sqlite, parse_url
+from storage.database import is_sqlite, parse_url
+from storage.faults import explain
 from storage.migrate import known_revisions
 from storage.schema import REVISION, outbox, people
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
-from routing.ports import Clock, TurnRecord
+from routing.ports import Clock, OutboxEntry, TurnRecord
 from routing.types import OutboundMessage
 from storage.codec import PICTURES, nano
 from storage.database import Database
@@ -29,20 +29,20 @@ class SqlLedger:
 
     async def finish(
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
-    ) -> None:
+    ) -> tuple[OutboxEntry, ...]:
         now = self._clock()
 
-        def step(connection: Connection) -> None:
+        def step(connection: Connection) -> tuple[OutboxEntry, ...]:
             if inbox_ids:
                 connection.execute(_DONE, [{"inbox_id": each} for each in inbox_ids])
             if record is not None:
                 _remember(connection, record, now)
-            queue(connection, replies, now)
+            return queue(connection, replies, now)
 
         try:
-            await self._database.write(step)
+            return await self._database.write(step)
         except IntegrityError:  # the person was forgotten while the model answered
-            await self.finish(inbox_ids, replies)
+            return await self.finish(inbox_ids, replies)
 
 
 def _remember(connection: Connection, record: TurnRecord, now: float) -> None:

@@ -26,7 +26,8 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from routing.errors import ConfigError
-from storage.database import explain, is_sqlite, parse_url
+from storage.database import is_sqlite, parse_url
+from storage.faults import explain
 from storage.schema import REVISION, metadata
 
 SCRIPTS = Path(__file__).parent.parent / "migrations"

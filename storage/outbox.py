@@ -13,11 +13,7 @@ from storage.codec import OUTBOUND
 from storage.database import Database
 from storage.schema import outbox
 
-_UNSENT = (
-    select(outbox)
-    .where(outbox.c.state.in_(("pending", "attempting")), outbox.c.id > bindparam("after"))
-    .order_by(outbox.c.id)
-)
+_UNSENT = select(outbox).where(outbox.c.state.in_(("pending", "attempting"))).order_by(outbox.c.id)
 _THIS = outbox.c.id == bindparam("outbox_id")
 _ONE = select(outbox).where(_THIS)
 _ATTEMPTING = update(outbox).where(_THIS).values(state="attempting", attempts=outbox.c.attempts + 1)
@@ -43,11 +39,11 @@ class SqlOutbox:
         self._database = database
         self._clock = clock
 
-    async def add(self, messages: Sequence[OutboundMessage]) -> None:
-        await self._database.write(lambda c: queue(c, messages, self._clock()))
+    async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
+        return await self._database.write(lambda c: queue(c, messages, self._clock()))
 
-    async def unsent(self, after: int = 0) -> tuple[OutboxEntry, ...]:
-        rows = await self._database.read(lambda c: c.execute(_UNSENT, {"after": after}).all())
+    async def unsent(self) -> tuple[OutboxEntry, ...]:
+        rows = await self._database.read(lambda c: c.execute(_UNSENT).all())
         return tuple(_entry(row) for row in rows)
 
     async def get(self, outbox_id: int) -> OutboxEntry | None:
@@ -84,18 +80,23 @@ class SqlOutbox:
         await self._database.write(lambda c: c.execute(change, {"outbox_id": outbox_id} | values))
 
 
-def queue(connection: Connection, messages: Sequence[OutboundMessage], now: float) -> None:
+def queue(connection: Connection, messages: Sequence[OutboundMessage], now: float) -> tuple[OutboxEntry, ...]:
     """Add replies inside somebody's transaction."""
-    for message in messages:
-        row = {
-            "platform": message.chat.platform,
-            "chat_id": message.chat.chat_id,
-            "thread_id": message.chat.thread_id,
-            "payload": OUTBOUND.dump(message),
-            "state": "pending",
-            "created_at": now,
-        }
-        connection.execute(_QUEUE, row)
+    return tuple(_add(connection, message, now) for message in messages)
+
+
+def _add(connection: Connection, message: OutboundMessage, now: float) -> OutboxEntry:
+    row = {
+        "platform": message.chat.platform,
+        "chat_id": message.chat.chat_id,
+        "thread_id": message.chat.thread_id,
+        "payload": OUTBOUND.dump(message),
+        "state": "pending",
+        "created_at": now,
+    }
+    added = connection.execute(_QUEUE, row).inserted_primary_key
+    assert added is not None
+    return OutboxEntry(added[0], message, "pending", 0, 0, 0.0, "", now)
 
 
 def _entry(row: Row[Any]) -> OutboxEntry:

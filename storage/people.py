@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
@@ -10,29 +11,38 @@ from routing.ports import Clock, Pairing
 from routing.types import Person, Role, UserKey
 from storage.codec import OUTBOUND
 from storage.database import Database
-from storage.schema import audit, identities, outbox, pairings, people, preferences
+from storage.preferences import SqlPreferences
+from storage.schema import audit, identities, outbox, pairings, people
 
 _FIND = (
-    select(people, preferences.c.language)
+    select(people)
     .join(identities, identities.c.person_id == people.c.id)
-    .outerjoin(preferences, preferences.c.person_id == people.c.id)
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
 )
 
 
 class SqlPeople:
-    """`routing.ports.PeopleStore`."""
+    """`routing.ports.PeopleStore`. Who was found is kept: one process owns a database. Languages are preferences."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, preferences: SqlPreferences, clock: Clock) -> None:
         self._database = database
+        self._preferences = preferences
         self._clock = clock
+        self._known: dict[UserKey, Person] = {}
 
     async def find(self, user: UserKey) -> Person | None:
-        return await self._database.read(lambda c: _find(c, user))
+        person = self._known.get(user) or await self._database.read(lambda c: _find(c, user))
+        if person is None:
+            return None
+        self._known[user] = person
+        settings = await self._preferences.settings(person.id)
+        return person if settings.language == person.language else replace(person, language=settings.language)
 
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
         now = self._clock()
-        return await self._database.write(lambda c: _admit(c, user, name, role, actor, now))
+        person = await self._database.write(lambda c: _admit(c, user, name, role, actor, now))
+        self._known.clear()
+        return person
 
     async def everyone(self) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
         def step(connection: Connection) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
@@ -58,6 +68,8 @@ class SqlPeople:
             _audit(connection, now, actor, "forget", f"person {person_id}")
 
         await self._database.write(step)
+        self._known.clear()
+        self._preferences.forget(person_id)
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing | None:
         now = self._clock()
@@ -81,7 +93,9 @@ class SqlPeople:
             _admit(connection, found.user, found.name, "user", actor, now)
             return found
 
-        return await self._database.write(step)
+        approved = await self._database.write(step)
+        self._known.clear()
+        return approved
 
     async def audit(self, actor: str, action: str, detail: str) -> None:
         now = self._clock()
@@ -105,7 +119,7 @@ def _forget_replies(connection: Connection, person_id: int) -> None:
 
 def _find(connection: Connection, user: UserKey) -> Person | None:
     row = connection.execute(_FIND, {"platform": user.platform, "user": user.user_id}).one_or_none()
-    return None if row is None else Person(row.id, row.role, row.name, row.language or "")
+    return None if row is None else Person(row.id, row.role, row.name)
 
 
 def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: str, now: float) -> Person:

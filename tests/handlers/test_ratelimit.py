@@ -39,42 +39,42 @@ def test_other_limits_are_refused_with_the_variable(text: str) -> None:
 
 def test_the_one_over_the_limit_is_told_once_with_when_to_come_back() -> None:
     clock = Hand()
-    limit = RateLimit(parse_limits("2/minute"), clock)
-    assert limit.take(ANN)
+    limit = RateLimit(parse_limits("2/minute"))
+    assert limit.take(ANN, clock.now)
     clock.now += 20
-    assert limit.take(ANN)
+    assert limit.take(ANN, clock.now)
     with pytest.raises(Refused, match="again in 40 seconds"):
-        limit.take(ANN)
-    assert limit.take(ANN) is False
-    assert limit.take(BEN) is True
+        limit.take(ANN, clock.now)
+    assert limit.take(ANN, clock.now) is False
+    assert limit.take(BEN, clock.now) is True
     clock.now += 40
-    assert limit.take(ANN) is True
+    assert limit.take(ANN, clock.now) is True
     with pytest.raises(Refused, match="again in 20 seconds"):
-        limit.take(ANN)
+        limit.take(ANN, clock.now)
 
 
 def test_the_longest_wait_of_all_windows_counts() -> None:
     clock = Hand()
-    limit = RateLimit(parse_limits("2/minute,3/hour"), clock)
+    limit = RateLimit(parse_limits("2/minute,3/hour"))
     for _ in range(3):
-        assert limit.take(ANN)
+        assert limit.take(ANN, clock.now)
         clock.now += 61
     with pytest.raises(Refused, match="again in 57 minutes"):
-        limit.take(ANN)
+        limit.take(ANN, clock.now)
 
 
 def test_refused_messages_do_not_count() -> None:
     clock = Hand()
-    limit = RateLimit(parse_limits("1/minute"), clock)
-    assert limit.take(ANN)
+    limit = RateLimit(parse_limits("1/minute"))
+    assert limit.take(ANN, clock.now)
     with pytest.raises(Refused):
-        limit.take(ANN)
+        limit.take(ANN, clock.now)
     for _ in range(50):
-        limit.take(ANN)
+        limit.take(ANN, clock.now)
     clock.now += 60
-    assert limit.take(ANN)
+    assert limit.take(ANN, clock.now)
 
 
 def test_off_is_no_limit() -> None:
-    limit = RateLimit((), Hand())
-    assert all(limit.take(ANN) for _ in range(1000))
+    limit = RateLimit(())
+    assert all(limit.take(ANN, 1000.0) for _ in range(1000))

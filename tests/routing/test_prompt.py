@@ -30,13 +30,14 @@ def test_everything_that_fits_goes_in_order() -> None:
     assert messages[0].role == "system" and fit.dropped == 0 and fit.limit == 10_000
 
 
-def test_the_oldest_are_left_out_first_and_the_rest_begins_with_a_person() -> None:
+@pytest.mark.parametrize("limit", [1_800, 2_000, 2_250, 2_500, 2_750, 3_000])
+def test_the_oldest_are_left_out_first_and_the_rest_begins_with_a_person(limit: int) -> None:
     history = talk(*(f"{n} " + "x" * 700 for n in range(20)))
-    messages, fit = build(RULES, history, "now", (), 2_000)
+    messages, fit = build(RULES, history, "now", (), limit)
     kept = [m for m in messages if m.role != "system"]
     assert kept[0].role == "user" and kept[-1].text == "now"
     assert [m.text for m in kept[:-1]] == [m.text for m in history[fit.dropped :]]
-    assert 0 < fit.dropped < 20 and fit.tokens <= 0.8 * 2_000
+    assert 0 < fit.dropped < 20 and fit.tokens <= 0.8 * limit
     assert fit.dropped % 2 == 0
 
 

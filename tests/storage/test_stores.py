@@ -64,7 +64,8 @@ def record(conversation: int, person: int, question: str, answer: str = "", **mo
 
 
 async def test_preferences_begin_empty_and_each_thing_is_set_by_itself(database: Database, clock: Hand) -> None:
-    store, people = SqlPreferences(database), SqlPeople(database, clock)
+    store = SqlPreferences(database)
+    people = SqlPeople(database, store, clock)
     ann, ben = await people.admit(ANN, "Ann", "user", "t"), await people.admit(BEN, "Ben", "user", "t")
     assert await store.get(ann.id) == Preferences() and await store.settings(ann.id) == PersonSettings()
     await store.set_tier(ann.id, "smart", True)
@@ -83,7 +84,7 @@ async def test_preferences_begin_empty_and_each_thing_is_set_by_itself(database:
 
 
 async def test_people_are_admitted_changed_and_found(database: Database, clock: Hand) -> None:
-    people = SqlPeople(database, clock)
+    people = SqlPeople(database, SqlPreferences(database), clock)
     assert await people.find(ANN) is None
     ann = await people.admit(ANN, "Ann", "user", "boss")
     assert (await people.admit(ANN, "", "owner", "boss")).id == ann.id
@@ -101,7 +102,7 @@ async def test_people_are_admitted_changed_and_found(database: Database, clock: 
 async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
     database: Database, clock: Hand
 ) -> None:
-    people = SqlPeople(database, clock)
+    people = SqlPeople(database, SqlPreferences(database), clock)
 
     def asks(number: int, code: str) -> Pairing:
         return Pairing(UserKey("telegram", str(number)), "x", code, clock.now + 600)
@@ -123,7 +124,11 @@ async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
 
 
 async def test_a_forgotten_person_leaves_nothing_but_the_record(database: Database, clock: Hand) -> None:
-    people, ledger, history = SqlPeople(database, clock), SqlLedger(database, clock), SqlHistory(database, clock)
+    people, ledger, history = (
+        SqlPeople(database, SqlPreferences(database), clock),
+        SqlLedger(database, clock),
+        SqlHistory(database, clock),
+    )
     outbox, preferences = SqlOutbox(database, clock), SqlPreferences(database)
     ann, ben = await people.admit(ANN, "Ann", "user", "t"), await people.admit(BEN, "Ben", "user", "t")
     here = await history.current(OTHER)
@@ -146,7 +151,7 @@ async def test_a_forgotten_person_leaves_nothing_but_the_record(database: Databa
 
 async def test_history_has_one_conversation_a_place_and_goes_back(database: Database, clock: Hand) -> None:
     history, ledger = SqlHistory(database, clock), SqlLedger(database, clock)
-    ann = await SqlPeople(database, clock).admit(ANN, "Ann", "user", "t")
+    ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
     first = await history.current(HOME)
     assert (await history.current(HOME)).id == first.id
     assert len({first.id, (await history.current(OTHER)).id, (await history.current(TOPIC)).id}) == 3
@@ -166,7 +171,7 @@ async def test_history_has_one_conversation_a_place_and_goes_back(database: Data
 
 async def test_history_is_read_from_its_end_and_before_a_message(database: Database, clock: Hand) -> None:
     history, ledger = SqlHistory(database, clock), SqlLedger(database, clock)
-    ann = await SqlPeople(database, clock).admit(ANN, "Ann", "user", "t")
+    ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
     here = await history.current(HOME)
     assert await history.last_question(here.id) is None
     for n in range(5):
@@ -202,7 +207,7 @@ async def test_the_inbox_keeps_each_update_once_and_in_order(database: Database,
 
 async def test_the_ledger_does_all_or_nothing(database: Database, clock: Hand) -> None:
     inbox, outbox, history = SqlInbox(database, clock), SqlOutbox(database, clock), SqlHistory(database, clock)
-    people = SqlPeople(database, clock)
+    people = SqlPeople(database, SqlPreferences(database), clock)
     ann = await people.admit(ANN, "Ann", "user", "t")
     (entry,) = await inbox.accept([message("1")])
     here = await history.current(HOME)
@@ -230,16 +235,20 @@ async def test_the_outbox_goes_through_its_states(database: Database, clock: Han
     await outbox.sent(one.id, "m2")
     await outbox.dead(two.id, "blocked")
     assert await outbox.unsent() == () and await outbox.counts() == {"dead": 1}
-    assert await outbox.unsent(after=one.id) == () and await outbox.get(10**9) is None
+    assert await outbox.get(10**9) is None
     await outbox.sweep(clock.now + 1)
     assert await outbox.get(one.id) is None
-    await outbox.add([OutboundMessage(HOME, "three")])
-    (three,) = await outbox.unsent(after=two.id)
-    assert three.id > two.id, "an id given out again would be passed over by whoever reads on from the last"
+    (three,) = await outbox.add([OutboundMessage(HOME, "three")])
+    assert three.id > two.id, "buttons name replies by id: one given out again would answer for another"
+    assert await outbox.unsent() == (three,)
 
 
 async def test_usage_is_added_up_by_model_person_conversation_and_time(database: Database, clock: Hand) -> None:
-    people, ledger, usage = SqlPeople(database, clock), SqlLedger(database, clock), SqlUsage(database)
+    people, ledger, usage = (
+        SqlPeople(database, SqlPreferences(database), clock),
+        SqlLedger(database, clock),
+        SqlUsage(database),
+    )
     history = SqlHistory(database, clock)
     ann, ben = await people.admit(ANN, "Ann", "user", "t"), await people.admit(BEN, "Ben", "user", "t")
     one, two = (await history.current(HOME)).id, (await history.current(OTHER)).id
@@ -280,7 +289,11 @@ async def test_small_facts_and_chats(database: Database, clock: Hand) -> None:
 
 
 async def test_texts_keep_every_sign_and_large_numbers(database: Database, clock: Hand) -> None:
-    people, history, ledger = SqlPeople(database, clock), SqlHistory(database, clock), SqlLedger(database, clock)
+    people, history, ledger = (
+        SqlPeople(database, SqlPreferences(database), clock),
+        SqlHistory(database, clock),
+        SqlLedger(database, clock),
+    )
     ann = await people.admit(UserKey("telegram", str(2**62)), "Añ 👩‍👩‍👧", "user", "t")
     here = await history.current(HOME)
     text = "日本 '\"%s :x \\ \u202e 👍🏽 " + "x" * 500_000

@@ -13,4 +13,5 @@ async def test_a_person_writes_and_a_model_answers(on: Stage) -> None:
         assert on.ms.last.reading.effort == "medium"
         on.tg.say("and now?")
         await on.tg.reply()
-    assert list(on.ms.last.reading.turns)[-3:] == [("user", "hi"), ("assistant", "Hello **Alice**!"), ("user", "and now?")]
+    said = list(on.ms.last.reading.turns)[-3:]
+    assert said == [("user", "hi"), ("assistant", "Hello **Alice**!"), ("user", "and now?")]

@@ -1,0 +1,145 @@
+"""SQLite in a thread of its own: what waits together is committed together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError
+
+from storage.faults import OUR_OWN, fault
+
+T = TypeVar("T")
+BUSY_TIMEOUT_MS = 5000
+MOST_TOGETHER = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A step that waits for its transaction."""
+
+    step: Callable[[Connection], Any]
+    writes: bool
+    future: asyncio.Future[Any]
+
+
+log = logging.getLogger(__name__)
+
+Result = tuple[_Job, Any, BaseException | None]
+
+
+class SqliteDatabase:
+    """One connection, one thread, one hop and one commit for all the steps that wait at a moment.
+
+    The async driver hops between threads for every statement: 1.4 ms of CPU for a transaction of one insert where this
+    takes 0.5 (measured, 2 cores). With many chats at once the steps share a commit, each in a savepoint of its own;
+    when one of them fails in a way that may have undone its neighbours, each is run again by itself. FULL keeps an
+    acknowledged message through a power cut. Writers begin IMMEDIATE: a transaction that reads first and writes later
+    would fail at once, in spite of the busy time-out.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = create_engine(
+            make_url(url).set(drivername="sqlite"), pool_size=1, max_overflow=0, pool_reset_on_return=None
+        )
+        event.listen(self._engine, "connect", _prepare)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
+        self._waiting: list[_Job] = []
+        self._batch: asyncio.Future[list[Result]] | None = None
+
+    async def write(self, step: Callable[[Connection], T]) -> T:
+        return await self._run(step, writes=True)
+
+    async def read(self, step: Callable[[Connection], T]) -> T:
+        return await self._run(step, writes=False)
+
+    async def _run(self, step: Callable[[Connection], T], writes: bool) -> T:
+        job = _Job(step, writes, asyncio.get_running_loop().create_future())
+        self._waiting.append(job)
+        if self._batch is None:
+            self._next_batch()
+        result: T = await job.future
+        return result
+
+    def _next_batch(self) -> None:
+        """Hand over what waits; whatever comes meanwhile is the next batch."""
+        jobs, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
+        self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._together, jobs)
+        self._batch.add_done_callback(self._answer)
+
+    def _answer(self, batch: asyncio.Future[list[Result]]) -> None:
+        self._batch = None
+        if self._waiting:
+            self._next_batch()
+        for job, value, error in batch.result():
+            if job.future.done():  # whoever asked was cancelled; what was written stays written
+                continue
+            if error is None:
+                job.future.set_result(value)
+            else:
+                job.future.set_exception(error)
+
+    def _together(self, jobs: Sequence[_Job]) -> list[Result]:
+        if len(jobs) > 1:
+            try:
+                return self._transact(jobs)
+            except Exception as error:  # a full disk may undo the whole transaction: nothing of it counts
+                log.debug("%d steps are run again, one by one: %r", len(jobs), error)
+        return [self._alone(job) for job in jobs]
+
+    def _alone(self, job: _Job) -> Result:
+        try:
+            with self._engine.connect() as connection, connection.begin():
+                connection.exec_driver_sql("BEGIN IMMEDIATE" if job.writes else "BEGIN")
+                value = job.step(connection)
+        except OUR_OWN as error:
+            return job, None, error
+        except DBAPIError as error:
+            return job, None, fault(error)
+        except Exception as error:  # the step's own, for whoever asked
+            return job, None, error
+        return job, value, None
+
+    def _transact(self, jobs: Sequence[_Job]) -> list[Result]:
+        """All the steps in one transaction. When it raises, none of them counts."""
+        results: list[Result] = []
+        with self._engine.connect() as connection, connection.begin():
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if any(job.writes for job in jobs) else "BEGIN")
+            for job in jobs:
+                results.append(_in_savepoint(connection, job) if job.writes else (job, job.step(connection), None))
+        return results
+
+    async def size_bytes(self) -> int:
+        question = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
+        return int(await self.read(lambda connection: connection.exec_driver_sql(question).scalar_one()))
+
+    async def close(self) -> None:
+        while self._batch is not None:
+            await asyncio.wait({self._batch})
+            await asyncio.sleep(0)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._engine.dispose)
+        self._thread.shutdown()
+
+
+def _in_savepoint(connection: Connection, job: _Job) -> Result:
+    """One step among others: what it did wrong itself undoes only itself."""
+    try:
+        with connection.begin_nested():
+            return job, job.step(connection), None
+    except OUR_OWN as error:
+        return job, None, error
+
+
+def _prepare(connection: Any, _record: object) -> None:
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()

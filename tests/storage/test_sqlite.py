@@ -1,0 +1,79 @@
+"""Steps that wait together are committed together, and none suffers for another."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, event, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from storage.schema import metadata, state
+from storage.sqlite import SqliteDatabase
+
+
+def put(key: str) -> Callable[[Connection], None]:
+    def step(connection: Connection) -> None:
+        connection.execute(insert(state).values(key=key, value=""))
+
+    return step
+
+
+async def opened(tmp_path: Path) -> tuple[SqliteDatabase, list[str]]:
+    database = SqliteDatabase(f"sqlite+aiosqlite:///{tmp_path / 'x.db'}")
+    await database.write(metadata.create_all)
+    commits: list[str] = []
+    event.listen(database._engine, "commit", lambda _: commits.append("commit"))
+    return database, commits
+
+
+async def keys(database: SqliteDatabase) -> list[str]:
+    return sorted(await database.read(lambda c: list(c.execute(select(state.c.key)).scalars())))
+
+
+async def test_what_waits_together_shares_a_commit(tmp_path: Path) -> None:
+    database, commits = await opened(tmp_path)
+    await asyncio.gather(*(database.write(put(str(n))) for n in range(20)))
+    assert len(await keys(database)) == 20
+    assert len(commits) <= 4, "one for the first, one for those that waited behind it, and those of reading"
+    await database.close()
+
+
+async def test_a_step_that_fails_undoes_only_itself(tmp_path: Path) -> None:
+    database, _ = await opened(tmp_path)
+
+    def half_done(connection: Connection) -> None:
+        connection.execute(insert(state).values(key="half", value=""))
+        connection.execute(insert(state).values(key="twice", value=""))
+
+    steps = [put("first"), put("twice"), half_done, put("last")]
+    results = await asyncio.gather(*map(database.write, steps), return_exceptions=True)
+    assert [type(each) for each in results if isinstance(each, BaseException)] == [IntegrityError]
+    assert await keys(database) == ["first", "last", "twice"]
+    await database.close()
+
+
+async def test_a_bug_in_a_step_reaches_whoever_asked_and_nobody_else(tmp_path: Path) -> None:
+    database, _ = await opened(tmp_path)
+
+    def broken(connection: Connection) -> None:
+        connection.execute(insert(state).values(key="broken", value=""))
+        raise ValueError("a bug")
+
+    steps = [put("first"), put("second"), broken, put("last")]
+    results = await asyncio.gather(*map(database.write, steps), return_exceptions=True)
+    assert [type(each) for each in results if isinstance(each, BaseException)] == [ValueError]
+    assert await keys(database) == ["first", "last", "second"]
+    await database.close()
+
+
+async def test_whoever_stops_waiting_holds_up_nobody(tmp_path: Path) -> None:
+    database, _ = await opened(tmp_path)
+    asked = [asyncio.create_task(database.write(put(str(n)))) for n in range(5)]
+    await asyncio.sleep(0)
+    asked[2].cancel()
+    await asyncio.gather(*asked, return_exceptions=True)
+    with pytest.raises(asyncio.CancelledError):
+        asked[2].result()
+    assert await keys(database) == ["0", "1", "2", "3", "4"], "what was handed over is written all the same"
+    await database.close()
