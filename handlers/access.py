@@ -128,8 +128,8 @@ class Access:
             person = await self._people.admit(message.user, message.user_name, "user", "open access")
         if not message.private:
             return await self._in_group(message, person)
-        if person is None:
-            return await self._stranger(message)
+        if person is None or (person.role == "guest" and self.mode != "open"):
+            return await self._stranger(message)  # a group opens itself to its guests, not a private chat
         return self._known(person)
 
     def _known(self, person: Person) -> Admitted | Turned:

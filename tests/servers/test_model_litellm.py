@@ -105,7 +105,7 @@ async def test_failures_become_the_library_s_exceptions(litellm: Any, model: str
 async def test_an_abrupt_end_raises_in_the_stream(litellm: Any, model: str) -> None:
     async with ModelServer() as ms:
         ms.truncate(abrupt=True)
-        with pytest.raises(litellm.exceptions.MidStreamFallbackError, match="not completed"):
+        with pytest.raises(litellm.exceptions.MidStreamFallbackError, match="(?i)not completed|incomplete|peer closed"):
             await hear(litellm, ms, model, stream=True)
         ms.truncate()
         assert (await hear(litellm, ms, model, stream=True)).finish == "stop", "the library's own invention"

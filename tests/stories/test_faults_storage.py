@@ -27,7 +27,6 @@ STEPS = [
     (SqlHistory, "messages"),
     (SqlPreferences, "get"),
     (SqlLedger, "finish"),
-    (SqlOutbox, "unsent"),
     (SqlOutbox, "attempting"),
     (SqlOutbox, "sent"),
 ]
