@@ -47,12 +47,12 @@ class UsageCommand:
 
 
 def spending(ask: Ask, spent: Sequence[Spending]) -> str:
-    """`3 calls, 1200 + 300 tokens, $0.0042`; what has no price is counted, not called free."""
+    """`3×, 1200 + 300 tokens, $0.0042`; what has no price is counted, not called free."""
     calls = sum(each.calls for each in spent)
     into = sum(each.input_tokens for each in spent)
     out = sum(each.output_tokens for each in spent)
     cached = sum(each.cached_tokens for each in spent)
-    words = ask.say("{calls} calls, {into} + {out} tokens", calls=calls, into=into, out=out)
+    words = ask.say("{calls}×, {into} + {out} tokens", calls=calls, into=into, out=out)
     if cached:
         words += ask.say(" ({cached} cached)", cached=cached)
     return f"{words}, {money(ask, spent)}"
@@ -65,4 +65,4 @@ def money(ask: Ask, spent: Sequence[Spending]) -> str:
     if unknown and unknown == calls:
         return ask.say("price unknown")
     total = f"${sum((each.cost for each in spent), Decimal(0)):.4f}"
-    return total + (ask.say(" and {n} calls of unknown price", n=unknown) if unknown else "")
+    return total + (ask.say(" and {n}× of unknown price", n=unknown) if unknown else "")

@@ -26,6 +26,7 @@ from routing.types import (
     Usage,
 )
 from routing.types import ModelRequest as Request
+from tests.library import litellm_without_clients
 from tests.servers.model import ModelServer
 
 CATALOG = Catalog.load(BUNDLED)
@@ -48,9 +49,8 @@ async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
     """The library keeps its HTTP clients, and each test has an event loop of its own: begin without any."""
     local = LocalRuntime(tmp_path, time.time)
     made = LiteLlm(local, CATALOG)
-    library = await made.load()
-    library.in_memory_llm_clients_cache.flush_cache()
-    vars(library).pop("module_level_aclient", None)  # made anew when it is asked for
+    await made.load()
+    litellm_without_clients()
     yield made
     await local.close()
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
 import openai
 import pytest
 
+from tests.library import litellm_without_clients
 from tests.servers.model import ModelServer
 
 WIRES = ("openai/gpt-4o-mini", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash")
 TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}]
 
 
-@pytest.fixture(scope="module")
-def litellm() -> Any:
-    """The library, kept from fetching its price map and from reading an `.env`."""
-    os.environ.update(LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_OFFLINE_MODE="true", LITELLM_MODE="PRODUCTION")
-    return importlib.import_module("litellm")
+@pytest.fixture
+async def litellm() -> Any:
+    """The library, as if it had just been imported."""
+    return litellm_without_clients()
 
 
 @dataclass
@@ -105,7 +103,9 @@ async def test_failures_become_the_library_s_exceptions(litellm: Any, model: str
 async def test_an_abrupt_end_raises_in_the_stream(litellm: Any, model: str) -> None:
     async with ModelServer() as ms:
         ms.truncate(abrupt=True)
-        with pytest.raises(litellm.exceptions.MidStreamFallbackError, match="(?i)not completed|incomplete|peer closed"):
+        with pytest.raises(
+            litellm.exceptions.MidStreamFallbackError, match=r"(?i)not completed|incomplete|peer closed"
+        ):
             await hear(litellm, ms, model, stream=True)
         ms.truncate()
         assert (await hear(litellm, ms, model, stream=True)).finish == "stop", "the library's own invention"

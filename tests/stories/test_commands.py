@@ -158,9 +158,9 @@ async def test_usage_adds_up_a_persons_own_days_by_model(on: Stage) -> None:
         await ask(on, "hi", user="bob")
         lines = (await ask(on, "/usage 7d")).text.splitlines()
         assert lines[0] == "Last 7 days"
-        assert "• openai/gpt-5.1: 1 calls, 8000 + 1000 tokens, $0.0200" in lines
-        assert "• openai/gpt-5.2: 1 calls, 8000 + 1000 tokens, $0.0280" in lines
-        assert lines[-1] == "In all: 2 calls, 16000 + 2000 tokens, $0.0480"
+        assert "• openai/gpt-5.1: 1×, 8000 + 1000 tokens, $0.0200" in lines
+        assert "• openai/gpt-5.2: 1×, 8000 + 1000 tokens, $0.0280" in lines
+        assert lines[-1] == "In all: 2×, 16000 + 2000 tokens, $0.0480"
         for typed in ("/usage week", "/usage 0d", "/usage 9999"):
             assert (await ask(on, typed)).text == "Write /usage, or /usage 7d for seven days."
 

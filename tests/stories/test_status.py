@@ -53,10 +53,10 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         used = re.search(r"Context: (\d+) of 50000 tokens \((\d+) %\)", text)
         assert used is not None and 1000 < int(used[1]) < 1100 and int(used[2]) == 2
         # gpt-5.1: 8000 × $1.25/M + 1000 × $10/M; gpt-5.2: 3000 × $1.75/M + 1000 × $0.175/M + 500 × $14/M
-        assert "This conversation: 2 calls, 12000 + 1500 tokens (1000 cached), $0.0324" in text
+        assert "This conversation: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
         assert "Last 24 hours: $0.0324" in text
-        assert "• openai/gpt-5.1: 1 calls, 8000 + 1000 tokens, $0.0200" in text
-        assert "• openai/gpt-5.2: 1 calls, 4000 + 500 tokens (1000 cached), $0.0124" in text
+        assert "• openai/gpt-5.1: 1×, 8000 + 1000 tokens, $0.0200" in text
+        assert "• openai/gpt-5.2: 1×, 4000 + 500 tokens (1000 cached), $0.0124" in text
         await ask(on, "/new")
         text = (await ask(on, "/status")).text
         assert "This conversation: nothing yet" in text and "Last 24 hours: $0.0324" in text
@@ -71,7 +71,7 @@ async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
         on.ms.reply("one", usage=(10, 20))
         await ask(on, "hi")
         text = (await ask(on, "/status")).text
-        assert "This conversation: 1 calls, 10 + 20 tokens, price unknown" in text
+        assert "This conversation: 1×, 10 + 20 tokens, price unknown" in text
         assert "Last 24 hours: price unknown" in text and "$" not in text
         assert "price unknown" in (await ask(on, "/usage")).text
 
@@ -83,7 +83,7 @@ async def test_a_provider_that_counts_nothing_leaves_the_price_unknown(on: Stage
         on.ms.reply("two", usage=(8000, 1000))
         await ask(on, "hi")
         text = (await ask(on, "/status")).text
-    assert "2 calls, 8000 + 1000 tokens, $0.0200 and 1 calls of unknown price" in text
+    assert "2×, 8000 + 1000 tokens, $0.0200 and 1× of unknown price" in text
 
 
 async def test_the_owner_sees_the_process_and_others_do_not(on: Stage) -> None:

@@ -1,0 +1,22 @@
+"""LiteLLM for tests: it keeps HTTP clients for ever, and each test has an event loop of its own."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+OFFLINE = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_OFFLINE_MODE": "true",
+    "LITELLM_MODE": "PRODUCTION",
+}
+
+
+def litellm_without_clients() -> Any:
+    """The library, kept from the network and from any `.env`, holding no client of an earlier loop."""
+    os.environ.update(OFFLINE)
+    library = importlib.import_module("litellm")
+    library.in_memory_llm_clients_cache.flush_cache()
+    vars(library).pop("module_level_aclient", None)  # made anew when it is asked for
+    return library
