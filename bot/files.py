@@ -6,10 +6,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from bot.platform import Platform
+from routing.calls import Picture
 from routing.errors import ModelError, Refused
 from routing.models import Models, provider_of
 from routing.ports import Llm
-from routing.types import Attachment, Picture
+from routing.types import Attachment
 
 KEPT_PICTURES = 16
 """Pictures held in memory, so that a follow-up question does not fetch them again."""

@@ -11,7 +11,8 @@ from bot.platform import Platform
 from bot.version import VERSION
 from handlers.running import RunningTurns
 from routing.diagnostics import Facts, Failures
-from routing.ports import Clock, OutboxStore
+from routing.ports import Clock
+from routing.stores import OutboxStore
 from storage.database import Database
 from storage.schema import REVISION
 

@@ -15,7 +15,7 @@ from handlers.dispatch import Dispatcher
 from handlers.parsing import is_stop
 from handlers.patience import patiently
 from handlers.running import RunningTurns
-from routing.ports import ChatStore, InboxEntry, InboxStore
+from routing.stores import ChatStore, InboxEntry, InboxStore
 from routing.turn import Stop
 from routing.types import ChatKey, InboundMessage
 

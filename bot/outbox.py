@@ -11,7 +11,8 @@ from contextlib import suppress
 from bot.platform import Platform, SendLater, SendRefused
 from handlers.patience import patiently
 from routing.errors import StorageFault
-from routing.ports import Clock, OutboxEntry, OutboxStore
+from routing.ports import Clock
+from routing.stores import OutboxEntry, OutboxStore
 from routing.types import ChatKey, OutboundMessage
 
 STORAGE_SECONDS = 5.0

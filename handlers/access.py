@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from routing.errors import Refused
-from routing.ports import ChatStore, Clock, Pairing, PeopleStore, StateStore
+from routing.ports import Clock
+from routing.stores import ChatStore, Pairing, PeopleStore, StateStore
 from routing.types import ROLES, InboundMessage, Person, Role, UserKey
 
 AccessMode = Literal["pairing", "allowlist", "open"]

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from handlers.languages import Say
-from routing.ports import LiveReply, TurnRecord
+from routing.ports import LiveReply
+from routing.stores import TurnRecord
 from routing.turn import Stop
 from routing.types import Button, InboundMessage, Person, Role
 

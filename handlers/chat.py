@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 from handlers.asking import Ask, Reply
+from routing.calls import Finish
 from routing.errors import (
     ContextOverflow,
     EmptyAnswer,
@@ -17,10 +18,10 @@ from routing.errors import (
     Refused,
     Unreachable,
 )
-from routing.ports import HistoryStore, TurnRecord
 from routing.router import Router
+from routing.stores import HistoryStore, TurnRecord
 from routing.tiers import split_prefix
-from routing.types import Attachment, Button, Finish, InboundMessage, Outcome, Question
+from routing.types import Attachment, Button, InboundMessage, Outcome, Question
 
 MOST_TEXT_BYTES = 200_000
 """A text document above this is not read."""

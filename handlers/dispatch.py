@@ -19,7 +19,8 @@ from handlers.patience import patiently
 from handlers.presses import Presses
 from handlers.ratelimit import RateLimit
 from routing.errors import Refused, StorageFault
-from routing.ports import InboxEntry, Ledger, LiveReply, OutboxEntry, Pairing
+from routing.ports import LiveReply
+from routing.stores import InboxEntry, Ledger, OutboxEntry, Pairing
 from routing.tracing import turn_id
 from routing.turn import Stop
 from routing.types import Button, InboundMessage, OutboundMessage, Person

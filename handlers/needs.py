@@ -11,8 +11,9 @@ from handlers.chat import Chat
 from handlers.notices import Notices
 from handlers.running import RunningTurns
 from routing.diagnostics import Health
-from routing.ports import ChatStore, Clock, HistoryStore, Llm, PeopleStore, PreferenceStore, UsageStore
+from routing.ports import Clock, Llm
 from routing.router import Router
+from routing.stores import ChatStore, HistoryStore, PeopleStore, PreferenceStore, UsageStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from handlers.languages import Say
-from routing.ports import PeopleStore
+from routing.stores import PeopleStore
 from routing.types import Button, ChatKey, OutboundMessage, UserKey
 
 Post = Callable[[Sequence[OutboundMessage]], Awaitable[None]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from routing.errors import Refused
-from routing.ports import Clock, OutboxStore
+from routing.ports import Clock
+from routing.stores import OutboxStore
 from routing.types import Button, InboundMessage
 
 VALID_SECONDS = 7 * 24 * 3600.0

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from routing.types import Finish, StreamEvent, TextDelta, ThinkingDelta
+from routing.calls import Finish, StreamEvent, TextDelta, ThinkingDelta
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "policy"}
 _CHUNKS_OF_ITS_OWN = frozenset({"openai", "custom_openai", "groq", "deepseek", "xai", "openrouter", "hosted_vllm"})

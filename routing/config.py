@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from routing.calls import ApiType, ProviderProfile
 from routing.jsonfile import JsonFile, JsonObject
-from routing.types import TIERS, ApiType, ProviderProfile, Tier
+from routing.types import TIERS, Tier
 
 Slot = Literal["balanced", "smart", "coding", "deep", "routing"]
 SLOTS: tuple[Slot, ...] = get_args(Slot)

@@ -12,8 +12,8 @@ import httpx
 from filelock import FileLock
 
 from routing import jsonfile
+from routing.calls import ApiType, ProviderProfile
 from routing.listing import PROTOCOLS, DiscoveryError, Listing
-from routing.types import ApiType, ProviderProfile
 
 __all__ = [
     "DiscoveredModel",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from routing.calls import ProviderProfile
 from routing.errors import (
     BadModelRequest,
     ContextOverflow,
@@ -15,7 +16,6 @@ from routing.errors import (
     RateLimited,
     Unreachable,
 )
-from routing.types import ProviderProfile
 
 OVERFLOW_WORDS = (
     "exceeds maximum input length",

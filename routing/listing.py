@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import httpx
 
+from routing.calls import ApiType
 from routing.errors import TierbotError
-from routing.types import ApiType
 
 # All pages together; the longest listing known, an aggregator's with prices, is about 1 MB.
 MAX_BYTES = 8 * 1024 * 1024

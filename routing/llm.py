@@ -14,20 +14,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from routing import chunks, passthrough
+from routing.calls import ChatMessage, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
 from routing.catalog import Catalog
 from routing.errors import KeyRejected
 from routing.failures import explain
 from routing.local.runtime import LocalRuntime
 from routing.models import LOCAL_PROVIDER
 from routing.prices import cost
-from routing.types import (
-    ChatMessage,
-    ModelRequest,
-    ProviderProfile,
-    StreamEnd,
-    StreamEvent,
-    Usage,
-)
 
 _OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",

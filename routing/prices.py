@@ -6,8 +6,8 @@ from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
+from routing.calls import ProviderProfile
 from routing.models import LOCAL_PROVIDER
-from routing.types import ProviderProfile
 
 FREE_PROVIDERS = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
 """They run on the owner's machine."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from routing.types import ChatMessage, Picture, PromptFit
+from routing.calls import ChatMessage, Picture
+from routing.types import PromptFit
 
 CHARS_PER_TOKEN = 3.5
 """Latin text (routing specification, 21); an estimate before the call, the provider's count is the truth."""

@@ -9,24 +9,14 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from routing import prompt, tiers
+from routing.calls import ChatMessage, ModelRequest, Picture
 from routing.diagnostics import Failures
 from routing.errors import ModelError
 from routing.models import Models, provider_of
-from routing.ports import Clock, HistoryStore, LiveReply, PreferenceStore, StoredMessage
+from routing.ports import Clock, LiveReply
+from routing.stores import HistoryStore, PreferenceStore, StoredMessage
 from routing.turn import Stop, Turn
-from routing.types import (
-    Attachment,
-    ChatMessage,
-    ModelChoice,
-    ModelRequest,
-    Outcome,
-    Person,
-    Picture,
-    PromptFit,
-    Question,
-    Tier,
-    TierDecision,
-)
+from routing.types import Attachment, ModelChoice, Outcome, Person, PromptFit, Question, Tier, TierDecision
 
 HISTORY_READ = 200
 """Messages read at most; what does not fit the context window is left out of these first."""

@@ -7,9 +7,9 @@ import random
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 
+from routing.calls import Completion, Finish, ModelRequest, StreamEnd, StreamEvent, TextDelta, Usage
 from routing.errors import EmptyAnswer, ModelError, RateLimited, Unreachable
 from routing.ports import Clock, LiveReply, Llm
-from routing.types import Completion, Finish, ModelRequest, StreamEnd, StreamEvent, TextDelta, Usage
 
 SECOND_TRY_SECONDS = (0.5, 1.0)
 LONGEST_WAIT_SECONDS = 3.0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Literal, get_args
 
+from routing.calls import Completion
 from routing.errors import ModelError
 
 Tier = Literal["balanced", "smart", "coding", "deep"]
@@ -14,8 +14,6 @@ DEFAULT_TIER: Tier = "balanced"
 
 Role = Literal["owner", "admin", "user", "guest", "blocked"]
 ROLES: tuple[Role, ...] = get_args(Role)
-
-ApiType = Literal["openai", "anthropic", "gemini"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,93 +174,6 @@ class ModelChoice:
     evidence: str
     fallbacks: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """An image for a vision model."""
-
-    mime: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
-    """One message of a prompt."""
-
-    role: Literal["system", "user", "assistant"]
-    text: str
-    pictures: tuple[Picture, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderProfile:
-    """How a provider is reached. `variable` names the environment variable that would hold its key."""
-
-    name: str
-    api_type: ApiType | None
-    base_url: str | None
-    api_key: str | None = field(repr=False)
-    timeout_seconds: float
-    variable: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
-    """Everything one call to a model needs."""
-
-    model: str
-    messages: tuple[ChatMessage, ...]
-    profile: ProviderProfile
-    reasoning: str | None
-    temperature: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as the provider counted them, and what they cost in US dollars; None is unknown, never 0."""
-
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost: Decimal | None = None
-
-
-Finish = Literal["stop", "length", "cut", "stopped", "policy"]
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    """The next characters of an answer."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkingDelta:
-    """The model is reasoning; its thoughts are never shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamEnd:
-    """The end of a stream; `cut` means that it broke off before the provider said so."""
-
-    finish: Finish
-    usage: Usage | None
-
-
-StreamEvent = TextDelta | ThinkingDelta | StreamEnd
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a model answered, and how it ended; `seconds` is the model's own time."""
-
-    text: str
-    finish: Finish
-    usage: Usage | None
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
-from routing.ports import Clock, Conversation, StoredMessage
+from routing.ports import Clock
+from routing.stores import Conversation, StoredMessage
 from routing.types import ChatKey
 from storage.codec import PICTURES
 from storage.database import Database
@@ -34,7 +35,7 @@ _END_OF_TIME = 2**62
 
 
 class SqlHistory:
-    """`routing.ports.HistoryStore`."""
+    """`routing.stores.HistoryStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
-from routing.ports import Clock, InboxEntry
+from routing.ports import Clock
+from routing.stores import InboxEntry
 from routing.types import InboundMessage
 from storage.codec import INBOUND
 from storage.database import Database
@@ -25,7 +26,7 @@ _PLACEHOLDER = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(p
 
 
 class SqlInbox:
-    """`routing.ports.InboxStore`."""
+    """`routing.stores.InboxStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

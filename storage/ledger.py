@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
-from routing.ports import Clock, OutboxEntry, TurnRecord
+from routing.ports import Clock
+from routing.stores import OutboxEntry, TurnRecord
 from routing.types import OutboundMessage
 from storage.codec import PICTURES, nano
 from storage.database import Database
@@ -21,7 +22,7 @@ _SPEND = insert(usage)
 
 
 class SqlLedger:
-    """`routing.ports.Ledger`."""
+    """`routing.stores.Ledger`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Update, bindparam, delete, func, insert, select, update
 
-from routing.ports import Clock, OutboxEntry
+from routing.ports import Clock
+from routing.stores import OutboxEntry
 from routing.types import OutboundMessage
 from storage.codec import OUTBOUND
 from storage.database import Database
@@ -33,7 +34,7 @@ _QUEUE = insert(outbox)
 
 
 class SqlOutbox:
-    """`routing.ports.OutboxStore`."""
+    """`routing.stores.OutboxStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

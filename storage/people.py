@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
-from routing.ports import Clock, Pairing
+from routing.ports import Clock
+from routing.stores import Pairing
 from routing.types import Person, Role, UserKey
 from storage.codec import OUTBOUND
 from storage.database import Database
@@ -22,7 +23,7 @@ _FIND = (
 
 
 class SqlPeople:
-    """`routing.ports.PeopleStore`. Who was found is kept: one process owns a database. Languages are preferences."""
+    """`routing.stores.PeopleStore`. Who was found is kept: one process owns a database. Languages are preferences."""
 
     def __init__(self, database: Database, preferences: SqlPreferences, clock: Clock) -> None:
         self._database = database

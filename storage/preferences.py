@@ -14,7 +14,7 @@ _CLEAR = delete(overrides).where(overrides.c.person_id == bindparam("person"), o
 
 
 class SqlPreferences:
-    """`routing.ports.PreferenceStore`. What was read is kept: one process owns a database."""
+    """`routing.stores.PreferenceStore`. What was read is kept: one process owns a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -11,7 +11,7 @@ from storage.schema import audit, chats, conversations, outbox, state
 
 
 class SqlState:
-    """`routing.ports.StateStore`."""
+    """`routing.stores.StateStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -30,7 +30,7 @@ class SqlState:
 
 
 class SqlChats:
-    """`routing.ports.ChatStore`. What was read is kept: one process owns a database."""
+    """`routing.stores.ChatStore`. What was read is kept: one process owns a database."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

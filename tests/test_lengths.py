@@ -7,8 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULE_LINES, FUNCTION_LINES = 220, 40
-LONG_MODULES = {"routing/types.py": 320, "routing/ports.py": 320}
-"""Lists of values and of promises, without any logic: to cut them would only add places to look."""
+LONG_MODULES = {"routing/stores.py": 260}
+"""A list of promises, without any logic: to cut it would only add places to look."""
 LONG_FUNCTIONS = {"bot/app.py:assembled": 60}
 """The composition root names everything once, in the order in which it is built."""
 

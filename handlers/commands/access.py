@@ -9,7 +9,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from handlers.notices import Notices
 from routing.errors import Refused
-from routing.ports import ChatStore, PeopleStore
+from routing.stores import ChatStore, PeopleStore
 from routing.types import ROLES, Button, Role, UserKey
 
 SPEC = CommandSpec(

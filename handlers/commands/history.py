@@ -9,7 +9,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from handlers.running import RunningTurns
 from routing.errors import Refused
-from routing.ports import HistoryStore, PreferenceStore
+from routing.stores import HistoryStore, PreferenceStore
 from routing.types import Button
 
 SPEC = CommandSpec(

@@ -10,7 +10,8 @@ from routing import tiers
 from routing.catalog import ModelCard
 from routing.errors import Refused
 from routing.models import LOCAL_PROVIDER, Models, provider_of
-from routing.ports import Llm, PreferenceStore
+from routing.ports import Llm
+from routing.stores import PreferenceStore
 from routing.types import TIERS, Button, Override, Tier
 
 SPEC = CommandSpec(

@@ -6,7 +6,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
 from handlers.needs import Needs
 from routing.errors import Refused
-from routing.ports import HistoryStore
+from routing.stores import HistoryStore
 from routing.types import Question
 
 SPEC = CommandSpec("retry", "Ask your last question again", ("/retry",), queued=True)

@@ -9,7 +9,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.languages import Say, languages
 from handlers.needs import Needs
 from routing.errors import Refused
-from routing.ports import ChatStore, PreferenceStore
+from routing.stores import ChatStore, PreferenceStore
 from routing.types import Button, PersonSettings
 
 SPEC = CommandSpec(

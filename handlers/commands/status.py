@@ -11,8 +11,9 @@ from handlers.commands.tier import describe, first_line
 from handlers.commands.usage import DAY, money, spending
 from handlers.needs import Needs
 from routing.diagnostics import Health, percentile
-from routing.ports import Clock, HistoryStore, PreferenceStore, UsageStore
+from routing.ports import Clock
 from routing.router import Router
+from routing.stores import HistoryStore, PreferenceStore, UsageStore
 
 SPEC = CommandSpec(
     "status", "What is decided for you and how the bot is", ("/status", "/status full"), choices=(("full",),)

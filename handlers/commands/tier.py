@@ -7,8 +7,8 @@ from handlers.needs import Needs
 from routing import tiers
 from routing.errors import Refused
 from routing.models import provider_of
-from routing.ports import PreferenceStore
 from routing.router import Plan, Router
+from routing.stores import PreferenceStore
 from routing.types import DEFAULT_TIER, TIERS, Button, Preferences, TierSource
 
 SPEC = CommandSpec(

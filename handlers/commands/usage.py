@@ -9,7 +9,8 @@ from decimal import Decimal
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing.errors import Refused
-from routing.ports import Clock, Spending, UsageStore
+from routing.ports import Clock
+from routing.stores import Spending, UsageStore
 
 SPEC = CommandSpec(
     "usage", "Tokens and cost, of today or of the last days", ("/usage", "/usage 7d"), choices=(("7d", "30d"),)

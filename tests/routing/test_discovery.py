@@ -13,6 +13,7 @@ import httpx
 import pytest
 from aiohttp import web
 
+from routing.calls import ApiType, ProviderProfile
 from routing.config import variable
 from routing.discovery import (
     DiscoveredModel,
@@ -22,7 +23,6 @@ from routing.discovery import (
     save_discovered,
 )
 from routing.errors import ConfigError
-from routing.types import ApiType, ProviderProfile
 
 KEY = "sk-secret-123"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

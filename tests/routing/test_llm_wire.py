@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from routing import jsonfile
-from routing.catalog import BUNDLED, Catalog
-from routing.config import DEFAULT_SLOTS, Slot, read_config
-from routing.errors import BadModelRequest, ContextOverflow, KeyRejected, ModelError, ModelUnknown, RateLimited
-from routing.failures import explain
-from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
-from routing.models import Models, provider_of
-from routing.types import (
+from routing.calls import (
     ApiType,
     ChatMessage,
     Finish,
@@ -25,7 +18,14 @@ from routing.types import (
     ThinkingDelta,
     Usage,
 )
-from routing.types import ModelRequest as Request
+from routing.calls import ModelRequest as Request
+from routing.catalog import BUNDLED, Catalog
+from routing.config import DEFAULT_SLOTS, Slot, read_config
+from routing.errors import BadModelRequest, ContextOverflow, KeyRejected, ModelError, ModelUnknown, RateLimited
+from routing.failures import explain
+from routing.llm import LiteLlm
+from routing.local.runtime import LocalRuntime
+from routing.models import Models, provider_of
 from tests.library import litellm_without_clients
 from tests.servers.model import ModelServer
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from routing.calls import ChatMessage, Picture
 from routing.prompt import BASE_INSTRUCTIONS, Instructions, build, estimate_tokens
-from routing.types import ChatMessage, Picture
 
 RULES = Instructions("", "", "Saturday, 2026-11-21")
 

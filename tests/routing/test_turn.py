@@ -8,6 +8,16 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 
 from routing import turn
+from routing.calls import (
+    ChatMessage,
+    ModelRequest,
+    ProviderProfile,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
+)
 from routing.errors import (
     BadModelRequest,
     EmptyAnswer,
@@ -18,16 +28,6 @@ from routing.errors import (
     Unreachable,
 )
 from routing.turn import Stop, Turn
-from routing.types import (
-    ChatMessage,
-    ModelRequest,
-    ProviderProfile,
-    StreamEnd,
-    StreamEvent,
-    TextDelta,
-    ThinkingDelta,
-    Usage,
-)
 
 Step = StreamEvent | ModelError | asyncio.Event
 END = StreamEnd("stop", Usage(1, 2))

@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import func, select
 
-from routing.ports import Pairing, TurnRecord
+from routing.calls import Usage
+from routing.stores import Pairing, TurnRecord
 from routing.types import (
     Attachment,
     Button,
@@ -18,7 +19,6 @@ from routing.types import (
     PersonSettings,
     Preferences,
     Press,
-    Usage,
     UserKey,
 )
 from storage.database import Database

@@ -14,7 +14,7 @@ from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import SendRefused, Sent
 from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import Entity, Piece, pieces
-from routing.ports import ChatStore
+from routing.stores import ChatStore
 from routing.types import ChatKey, OutboundMessage
 
 MAX_TEXT = 4096  # UTF-16 units

@@ -23,7 +23,8 @@ from bot.adapters.telegram.trouble import Trouble
 from bot.platform import Accept, KeepPlaceholder, MenuEntry, Progress, Sent
 from bot.rendering.telegram import pieces
 from routing.errors import ConfigError
-from routing.ports import ChatStore, Clock, LiveReply, StateStore
+from routing.ports import Clock, LiveReply
+from routing.stores import ChatStore, StateStore
 from routing.types import Attachment, InboundMessage, OutboundMessage
 
 log = logging.getLogger(__name__)

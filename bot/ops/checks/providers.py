@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.ops.web import client
+from routing.calls import ProviderProfile
 from routing.config import DEFAULT_FALLBACKS, RouterConfig
 from routing.discovery import DiscoveredModel, DiscoveryError, discover
 from routing.errors import ConfigError
 from routing.local.weights import available, engine_installed
 from routing.models import LOCAL_PROVIDER, Models, provider_of
-from routing.types import TIERS, Preferences, ProviderProfile, Tier
+from routing.types import TIERS, Preferences, Tier
 
 _REFUSED = (401, 403)
 

@@ -1,0 +1,254 @@
+"""What the bot keeps, and what keeps it. Implemented in `storage`, wired in `bot.app`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Protocol
+
+from routing.calls import Usage
+from routing.types import (
+    Attachment,
+    ChatKey,
+    InboundMessage,
+    OutboundMessage,
+    Override,
+    Person,
+    PersonSettings,
+    Preferences,
+    Role,
+    Tier,
+    UserKey,
+)
+
+
+class PreferenceStore(Protocol):
+    """A person's tier, lock and models, and what /settings keeps."""
+
+    async def get(self, person_id: int) -> Preferences: ...
+    async def set_tier(self, person_id: int, tier: Tier, force: bool) -> None: ...
+    async def set_override(self, person_id: int, tier: Tier, override: Override) -> None: ...
+    async def clear_override(self, person_id: int, tier: Tier) -> bool:
+        """Remove it; False when there was none."""
+
+    async def settings(self, person_id: int) -> PersonSettings: ...
+    async def set_settings(self, person_id: int, settings: PersonSettings) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """One message of a conversation's history; `pictures` are the attachments that were shown to the model."""
+
+    id: int
+    role: str
+    text: str
+    at: float
+    pictures: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A stretch of talk in one chat, from one /new to the next."""
+
+    id: int
+    chat: ChatKey
+    started_at: float
+    messages: int = 0
+    title: str = ""
+
+
+class HistoryStore(Protocol):
+    """Conversations and their messages."""
+
+    async def current(self, chat: ChatKey) -> Conversation:
+        """The conversation going on in a chat; begun if there is none."""
+
+    async def messages(
+        self, conversation_id: int, limit: int, before: int | None = None
+    ) -> tuple[tuple[StoredMessage, ...], int]:
+        """The newest `limit` messages (older than id `before`), oldest first, and how many there are in all."""
+
+    async def last_question(self, conversation_id: int) -> StoredMessage | None:
+        """The newest message of a person."""
+
+    async def begin(self, chat: ChatKey) -> Conversation:
+        """End the current conversation and begin another."""
+
+    async def recent(self, chat: ChatKey, limit: int) -> tuple[Conversation, ...]:
+        """The chat's conversations that hold messages, newest first."""
+
+    async def resume(self, conversation: Conversation) -> None:
+        """Go on with an older conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """What a turn leaves behind. `answer` is empty when no model answered; messages from id `replaces_from`
+    on are superseded (a retry)."""
+
+    turn_id: str
+    conversation_id: int
+    person_id: int
+    question: str
+    pictures: tuple[Attachment, ...]
+    answer: str
+    tier: Tier
+    model: str
+    usage: Usage | None
+    seconds: float
+    replaces_from: int | None = None
+
+
+class Ledger(Protocol):
+    """The one transaction that ends a turn."""
+
+    async def finish(
+        self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
+    ) -> tuple[OutboxEntry, ...]:
+        """Mark the messages answered, keep the history and the usage, queue the replies: all or nothing. The queued
+        replies, to be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Tokens and money over a stretch; `unknown` counts the calls whose price nobody knows."""
+
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost: Decimal
+    unknown: int
+
+
+class UsageStore(Protocol):
+    """What was spent."""
+
+    async def by_model(
+        self, *, person_id: int | None = None, conversation_id: int | None = None, since: float = 0.0
+    ) -> tuple[Spending, ...]:
+        """One row a model, most calls first."""
+
+    async def seconds(self, model: str, limit: int) -> tuple[float, ...]:
+        """How long the model took, over its newest `limit` calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """A stranger who asked to come in."""
+
+    user: UserKey
+    name: str
+    code: str
+    expires_at: float
+
+
+class PeopleStore(Protocol):
+    """Who is known, with which role; strangers who wait; every change on record."""
+
+    async def find(self, user: UserKey) -> Person | None: ...
+    async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
+        """Make them known, or change the role they have; audited."""
+
+    async def everyone(self) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]: ...
+    async def owners(self) -> tuple[UserKey, ...]: ...
+    async def forget(self, person_id: int, actor: str) -> None:
+        """Delete a person with all that is kept of them; audited."""
+
+    async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing | None:
+        """Keep a pairing request, or give back the one still valid; None when too many wait."""
+
+    async def waiting(self) -> tuple[Pairing, ...]: ...
+    async def approve(self, code: str, actor: str) -> Pairing | None:
+        """Admit who asked with this code; None for a wrong or expired one."""
+
+    async def audit(self, actor: str, action: str, detail: str) -> None: ...
+    async def journal(self, limit: int) -> tuple[tuple[float, str, str, str], ...]:
+        """(at, actor, action, detail), newest first."""
+
+
+class ChatStore(Protocol):
+    """What holds for a whole chat."""
+
+    async def streaming(self, chat: ChatKey) -> bool: ...
+    async def set_streaming(self, chat: ChatKey, on: bool) -> None: ...
+    async def allowed(self, chat: ChatKey) -> bool: ...
+    async def set_allowed(self, chat: ChatKey, allowed: bool, actor: str) -> None: ...
+    async def moved(self, old: ChatKey, new_chat_id: str) -> None:
+        """A group became a supergroup: everything kept under its old id goes on under the new one."""
+
+
+class StateStore(Protocol):
+    """Small facts of the process that outlive it."""
+
+    async def get(self, key: str) -> str | None: ...
+    async def put(self, key: str, value: str | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEntry:
+    """A durable message on its way to an answer; `attempts` counts the turns begun for it."""
+
+    id: int
+    message: InboundMessage
+    attempts: int
+    placeholder: str
+
+
+class InboxStore(Protocol):
+    """Messages are written here before the platform hears that they arrived."""
+
+    async def accept(self, messages: Sequence[InboundMessage]) -> tuple[InboxEntry, ...]:
+        """Keep them; those already known are left out of the answer."""
+
+    async def unfinished(self) -> tuple[InboxEntry, ...]:
+        """What an earlier process left unanswered, in order."""
+
+    async def begin(self, inbox_ids: Sequence[int]) -> None:
+        """A turn starts: count the attempt."""
+
+    async def placeholder(self, inbox_id: int, message_id: str) -> None:
+        """Remember the half-streamed message, so that a restart goes on in it."""
+
+    async def newest(self, platform: str) -> float | None:
+        """When the last update came, Unix seconds."""
+
+    async def sweep(self, before: float) -> None:
+        """Forget answered messages older than `before`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEntry:
+    """A durable reply. `attempting`: it may have left already; `pieces_sent` certainly have."""
+
+    id: int
+    message: OutboundMessage
+    state: str
+    attempts: int
+    pieces_sent: int
+    not_before: float
+    message_id: str
+    created_at: float
+
+
+class OutboxStore(Protocol):
+    """Replies wait here until the platform has them."""
+
+    async def unsent(self) -> tuple[OutboxEntry, ...]:
+        """Pending and attempting replies, in order: what an earlier process left."""
+
+    async def get(self, outbox_id: int) -> OutboxEntry | None: ...
+    async def attempting(self, outbox_id: int) -> None: ...
+    async def piece_sent(self, outbox_id: int, pieces: int, message_id: str) -> None: ...
+    async def sent(self, outbox_id: int, message_id: str) -> None: ...
+    async def again(self, outbox_id: int, not_before: float, maybe_sent: bool, error: str) -> None: ...
+    async def dead(self, outbox_id: int, error: str) -> None: ...
+    async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
+        """Queue notices that answer no message, to be sent."""
+
+    async def counts(self) -> dict[str, int]:
+        """How many replies are in each unfinished state."""
+
+    async def sweep(self, before: float) -> None: ...
