@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 
@@ -22,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         environment = load()
         redactor.add(environment.secrets())
         return _run(options, environment)
+    except BrokenPipeError:  # `tierbot models list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ConfigError, StorageFault) as error:
         if options.command == "doctor":
             from bot.ops.doctor import unreadable
@@ -54,8 +58,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace, environment: Environment) -> int:
     settings = environment.settings
-    quiet = options.command != "run" and settings.log_level == "INFO"
-    level = "WARNING" if quiet else settings.log_level
+    told = "log_level" in settings.model_fields_set
+    quiet = "ERROR" if options.command == "chat" and sys.stdout.isatty() else "WARNING"
+    level = settings.log_level if told or options.command == "run" else quiet
     redactor = logs.configure(level, settings.log_format, environment.secrets())
     workspace = Workspace(environment, redactor.add)
     if options.command == "doctor":

@@ -32,7 +32,8 @@ from routing.discovery import load_discovered
 from routing.errors import ConfigError, StorageFault
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
-from routing.models import Models
+from routing.local.weights import available
+from routing.models import LOCAL_PROVIDER, Models
 from routing.ports import Clock
 from routing.router import Router
 from routing.turn import Turn
@@ -109,7 +110,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     files = Files(platforms, llm, models, settings.transcription_model)
     instructions = Instructions(workspace)
-    router = Router(models, Turn(llm, clock), preferences, history, files.picture, instructions.read, failures, clock)
+    router = Router(models, Turn(llm, failures, clock), preferences, history, files.picture, instructions.read, clock)
     chat = Chat(router, history, files.text, files.transcribe)
     outbox = OutboxSender(outbox_store, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
     notices = Notices(people, outbox.post)
@@ -127,7 +128,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         chat=chat,
         running=running,
         health=ProcessHealth(database, outbox_store, running, failures, platforms, clock),
-        discovered=lambda: load_discovered(workspace.discovered_file),
+        discovered=lambda: asyncio.to_thread(_offered, workspace),
         clock=clock,
     )
     limit = RateLimit(parse_limits(settings.user_rate_limit))
@@ -183,6 +184,12 @@ async def _reload(workspace: Workspace, models: Models, instructions: Instructio
             continue
         models.config, models.catalog = config, catalog
         log.info("[Config] Read anew")
+
+
+def _offered(workspace: Workspace) -> frozenset[str]:
+    """What the last discovery brought, and the local models that are there."""
+    local = (f"{LOCAL_PROVIDER}/{name}" for name in available(workspace.models))
+    return load_discovered(workspace.discovered_file) | frozenset(local)
 
 
 async def _sweep(inbox: SqlInbox, outbox: SqlOutbox, clock: Clock) -> None:

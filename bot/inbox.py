@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from bot.outbox import OutboxSender
 from bot.platform import Platform
@@ -87,8 +88,7 @@ class Inbox:
             return
         message = entry.message
         if message.chat in self._running and message.kind == "message" and is_stop(message.text):
-            self._running.stop(message.chat)
-            self._spawn(self._dispatcher.dismiss(entry))
+            self._pass(replace(entry, message=replace(message, text="/stop")))
         elif await self._dispatcher.begins_turn(message):
             await self._enqueue(entry)
         else:

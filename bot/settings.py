@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from handlers.access import AccessMode
@@ -140,7 +140,12 @@ def _dotenv(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        return {name.upper(): value or "" for name, value in dotenv_values(path, interpolate=False).items()}
+        with path.open(encoding="utf-8") as file:
+            lines = list(parse_stream(file))
+        for line in lines:
+            if line.error:
+                raise ConfigError(f"{path} line {line.original.line}: not of the form NAME=value.")
+        return {line.key.upper(): line.value or "" for line in lines if line.key}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be read: {_reason(error)}.") from None
 

@@ -42,7 +42,7 @@ class Workspace:
         """Make the folders and take the lock; the catalogue is copied once and the owner's from then on."""
         try:
             for folder in (self.root, self.backups, self.models, self.config_file.parent):
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             # A doctor that looks at the lock holds it for an instant.
             self._lock.acquire(timeout=0.2, poll_interval=0.02)
             if not self.catalog_file.exists():

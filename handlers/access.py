@@ -115,6 +115,7 @@ class Access:
     async def owner_code(self) -> str | None:
         """A fresh one-time code for the owner; None when there is one already, or codes are not used."""
         if self.mode != "pairing" or self._owners or await self._people.owners():
+            await self._state.put(OWNER_CODE, None)
             return None
         code = new_code()
         await self._state.put(OWNER_CODE, _digest(code))
@@ -129,6 +130,10 @@ class Access:
             person = await self._people.admit(message.user, message.user_name, "user", "open access")
         if not message.private:
             return await self._in_group(message, person)
+        typed = read_code(message.text)
+        owner_code = await self._state.get(OWNER_CODE) if typed is not None else None
+        if typed is not None and owner_code is not None:
+            return await self._try_owner_code(message, owner_code, typed)
         if person is None or (person.role == "guest" and self.mode != "open"):
             return await self._stranger(message)  # a group opens itself to its guests, not a private chat
         return self._known(person)
@@ -154,10 +159,6 @@ class Access:
                 f"stranger {message.user}",
                 Refused("This bot is private. Its owner can let you in with: /access allow {user}", user=message.user),
             )
-        owner_code = await self._state.get(OWNER_CODE)
-        typed = read_code(message.text)
-        if owner_code is not None and typed is not None:
-            return await self._try_owner_code(message, owner_code, typed)
         request = Pairing(message.user, message.user_name, new_code(), self._clock() + CODE_SECONDS)
         waiting = await self._people.ask(request, WAITING_LIMIT)
         if waiting is None:

@@ -52,5 +52,11 @@ class CommandSpec:
     summary: str
     usage: tuple[str, ...]
     choices: tuple[tuple[str, ...], ...] = ()
+    free_text: bool = False
     role: Role = "guest"
     queued: bool = False
+
+    @property
+    def most_words(self) -> int | None:
+        """How many words may follow the command; None when a person's own text is among them."""
+        return None if self.free_text else max(len(line.split()) for line in self.usage) - 1

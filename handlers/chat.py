@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 from handlers.asking import Ask, Reply
-from routing.calls import Finish
+from routing.calls import Finish, Outcome
 from routing.errors import (
     ContextOverflow,
     EmptyAnswer,
@@ -21,13 +21,13 @@ from routing.errors import (
 from routing.router import Router
 from routing.stores import HistoryStore, TurnRecord
 from routing.tiers import split_prefix
-from routing.types import Attachment, Button, InboundMessage, Outcome, Question
+from routing.types import Attachment, Button, InboundMessage, Question, Tier
 
 MOST_TEXT_BYTES = 200_000
 """A text document above this is not read."""
 
 _ENDINGS: dict[Finish, str] = {
-    "cut": "✂️ The answer broke off here: the provider ended it early. /retry asks again.",
+    "cut": "✂️ The answer broke off here: {reason}. /retry asks again.",
     "length": "✂️ The answer stops here: it reached the model's length limit. Write “go on” for the rest.",
     "stopped": "⏹ Stopped.",
     "policy": "🛑 The provider ended the answer here because of its content rules.",
@@ -86,7 +86,7 @@ class Chat:
             usage=None,
             seconds=0.0,
         )
-        return Reply(words, _retry(ask), record)
+        return Reply(words, _retry(ask, None), record)
 
     async def turn(self, ask: Ask, question: Question) -> Reply:
         """One turn of the router as a reply."""
@@ -94,7 +94,7 @@ class Chat:
         notice = self._blind_notice(ask, question, outcome)
         text = "\n\n".join(part for part in (_answer_text(ask, outcome), notice) if part)
         answered = outcome.completion is not None and outcome.completion.finish != "cut"
-        again = () if answered else _retry(ask)
+        again = () if answered else _retry(ask, question.prefix)
         return Reply(text, again, _record(ask, question, outcome))
 
     async def _whole_text(self, message: InboundMessage, written: str) -> str:
@@ -139,11 +139,12 @@ def _answer_text(ask: Ask, outcome: Outcome) -> str:
         return ask.say(template, model=f"`{error.model}`", reason=error.reason)
     ending = _ENDINGS.get(outcome.completion.finish)
     said = outcome.completion.text.strip()
-    return said if ending is None else f"{said}\n\n{ask.say(ending)}".strip()
+    reason = ask.say(outcome.completion.trouble)
+    return said if ending is None else f"{said}\n\n{ask.say(ending, reason=reason)}".strip()
 
 
-def _retry(ask: Ask) -> tuple[tuple[Button, ...], ...]:
-    return ((Button(ask.say("🔁 Retry"), "/retry"),),)
+def _retry(ask: Ask, prefix: Tier | None) -> tuple[tuple[Button, ...], ...]:
+    return ((Button(ask.say("🔁 Retry"), f"/retry {prefix}" if prefix else "/retry"),),)
 
 
 def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:

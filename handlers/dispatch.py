@@ -87,10 +87,6 @@ class Dispatcher:
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
         return await patiently(self._ledger.finish, [entry.id for entry in entries], replies, reply.record)
 
-    async def dismiss(self, entry: InboxEntry) -> None:
-        """A message that needs no reply of its own."""
-        await patiently(self._ledger.finish, [entry.id], [], None)
-
     async def _reply(self, message: InboundMessage, attempts: int, live: LiveReply, stop: Stop) -> Reply:
         typed = None if message.kind == "press" else parse_command(message.text, message.bot_name)
         if typed is not None and typed.elsewhere:
@@ -156,6 +152,8 @@ class Dispatcher:
                 role=spec.role,
                 mine=ask.person.role,
             )
+        if spec.most_words is not None and len(typed.arguments) > spec.most_words:
+            raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(spec.usage))
         log.info("[Command] /%s", spec.name)
         return await handler(replace(ask, arguments=typed.arguments, rest=typed.rest))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
 from handlers.access import Access
@@ -32,6 +32,6 @@ class Needs:
     chat: Chat
     running: RunningTurns
     health: Health
-    discovered: Callable[[], Collection[str]]
+    discovered: Callable[[], Awaitable[Collection[str]]]
     clock: Clock
     specs: tuple[CommandSpec, ...] = ()

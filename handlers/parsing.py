@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 
 from routing.types import InboundMessage
 
-_COMMAND = re.compile(r"\s*/(\w+)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
+_COMMAND = re.compile(r"\s*/([^\W\d_][^\s/@]*)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
+"""A slash and a word; what has a second slash is a path, not a command."""
+CUT_UNITS = 4096
+"""A Telegram message of this many UTF-16 units was cut wherever it stood."""
 STOP_WORDS = frozenset({"stop", "stopp", "halt"})
 
 
@@ -31,7 +34,7 @@ def parse_command(text: str, bot_name: str) -> Typed | None:
         return None
     name, bot, rest = found.group(1), found.group(2), (found.group(3) or "").strip()
     elsewhere = bot is not None and bot.lower() != bot_name.lower()
-    return Typed(name.lower(), _words(rest), rest, elsewhere)
+    return Typed(name.lower().rstrip("?!.,:;"), _words(rest), rest, elsewhere)
 
 
 def _words(rest: str) -> tuple[str, ...]:
@@ -46,11 +49,16 @@ def is_stop(text: str) -> bool:
     return text.strip().rstrip("!.").lower() in STOP_WORDS
 
 
+def _joint(text: str) -> str:
+    """A part of what was cut, ready for the next: the platform drops the blank or newline that it cuts at."""
+    return text if not text or text[-1].isspace() or len(text.encode("utf-16-le")) >= 2 * CUT_UNITS else text + "\n"
+
+
 def merge(messages: Sequence[InboundMessage]) -> InboundMessage:
     """The pictures of an album, or the parts of a long text that the platform cut, as one message."""
     first = messages[0]
     if len(messages) == 1:
         return first
-    text = "\n".join(message.text for message in messages if message.text)
+    text = "".join(_joint(message.text) for message in messages[:-1]) + messages[-1].text
     attachments = tuple(each for message in messages for each in message.attachments)
     return replace(first, text=text, attachments=attachments)

@@ -1,10 +1,13 @@
-"""One call to a model and what comes back: frozen, slotted, without I/O."""
+"""One call to a model and what comes of it: frozen, slotted, without I/O."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
+
+from routing.errors import ModelError
+from routing.types import ModelChoice, PromptFit, Tier, TierDecision
 
 ApiType = Literal["openai", "anthropic", "gemini"]
 
@@ -28,7 +31,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ProviderProfile:
-    """How a provider is reached. `variable` names the environment variable that would hold its key."""
+    """How a provider is reached. `variable` is where its key is set: in the environment or in runtime-config.json."""
 
     name: str
     api_type: ApiType | None
@@ -42,6 +45,7 @@ class ProviderProfile:
 class ModelRequest:
     """Everything one call to a model needs."""
 
+    tier: Tier
     model: str
     messages: tuple[ChatMessage, ...]
     profile: ProviderProfile
@@ -88,9 +92,22 @@ StreamEvent = TextDelta | ThinkingDelta | StreamEnd
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered, and how it ended; `seconds` is the model's own time."""
+    """What a model answered, and how it ended; `seconds` is the model's own time, `trouble` why it was cut."""
 
     text: str
     finish: Finish
     usage: Usage | None
     seconds: float
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished turn: what was decided and what came of it; exactly one of `completion` and `error` is set."""
+
+    decision: TierDecision
+    choice: ModelChoice
+    question: str
+    fit: PromptFit
+    completion: Completion | None
+    error: ModelError | None = None

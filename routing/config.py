@@ -138,13 +138,13 @@ def _profiles(root: JsonObject, keys: Mapping[str, str]) -> dict[str, ProviderPr
             base_url=_optional(own, "baseUrl"),
             api_key=_optional(own, "apiKey") or held.get(variable(name)),
             timeout_seconds=_number(own, "requestTimeoutSeconds", DEFAULT_TIMEOUT_SECONDS, 86_400.0),
-            variable=variable(name),
+            variable=f"llm.providers.{name}.apiKey" if _optional(own, "apiKey") else variable(name),
         )
     return found
 
 
 def _api_type(own: JsonObject, name: str, written: bool) -> ApiType | None:
-    """Blank means openai for a profile that the owner wrote; None leaves the protocol to the provider's name."""
+    """Blank means openai for a profile with an address; None leaves the protocol to the provider's name."""
     value = _optional(own, "apiType")
     if value is None:
         native = next((kind for kind in API_TYPES if kind == name), None)

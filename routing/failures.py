@@ -87,6 +87,8 @@ def explain(error: BaseException, model: str, profile: ProviderProfile) -> Model
         kind = PolicyRefused
     if kind is BadModelRequest and any(getattr(each, "status_code", 0) in _KEY_STATUSES for each in _chain(error)):
         kind = KeyRejected  # the library makes a plain 400 of Gemini's 403
+    if "llm provider not provided" in text:
+        return BadModelRequest(model, f"an unknown provider needs an address: llm.providers.{profile.name}.baseUrl")
     if kind is KeyRejected:
         return KeyRejected(model, f"{profile.name} refused the key in {profile.variable}")
     if kind is RateLimited:

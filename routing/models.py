@@ -32,30 +32,29 @@ class Models:
         own = preferences.overrides.get(tier)
         if own is not None:
             level = self.reasoning(own.model, own.reasoning)
-            return ModelChoice(own.model, level, "override", f"your own choice for {tier}")
+            return ModelChoice(own.model, level, "override")
         pool = self.config.pools[tier]
         able = tuple(model for model in pool if self.has_key(provider_of(model)))
         skipped = tuple(model for model in pool if model not in able)
         if not able:
-            return ModelChoice(LOCAL_MODEL, None, "local", "no provider key is set", skipped=skipped)
+            return ModelChoice(LOCAL_MODEL, None, "local", skipped=skipped)
         first = able[0] == pool[0]
         configured = self.config.reasoning[tier] if first else None
         return ModelChoice(
             able[0],
             self.reasoning(able[0], configured),
             "configured" if first else "fallback",
-            f"configured for {tier}" if first else "the first of the pool with a key",
             fallbacks=able[1:],
             skipped=skipped,
         )
 
     def reasoning(self, model: str, level: str | None) -> str | None:
-        """What to send: the level asked for, else the catalogue's default; None for `none` or a plain model."""
+        """What to send: the level asked for where the model has it, else the catalogue's default; None for `none` or a
+        plain model."""
         card = self.catalog.lookup(model)
-        if level is None:
+        level = level.lower() if level else None
+        if level is None or (card.known and level not in (*card.levels, SENDS_NOTHING)):
             level = card.reasoning.default if card.reasoning else None
-        elif card.known and level not in card.levels:
-            level = None
         return None if level == SENDS_NOTHING else level
 
     def has_key(self, provider: str) -> bool:

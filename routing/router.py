@@ -9,14 +9,13 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from routing import prompt, tiers
-from routing.calls import ChatMessage, ModelRequest, Picture
-from routing.diagnostics import Failures
+from routing.calls import ChatMessage, ModelRequest, Outcome, Picture
 from routing.errors import ModelError
 from routing.models import Models, provider_of
 from routing.ports import Clock, LiveReply
 from routing.stores import HistoryStore, PreferenceStore, StoredMessage
 from routing.turn import Stop, Turn
-from routing.types import Attachment, ModelChoice, Outcome, Person, PromptFit, Question, Tier, TierDecision
+from routing.types import Attachment, ModelChoice, Person, PromptFit, Question, Tier, TierDecision
 
 HISTORY_READ = 200
 """Messages read at most; what does not fit the context window is left out of these first."""
@@ -45,11 +44,9 @@ class Router:
         history: HistoryStore,
         pictures: Callable[[Attachment], Awaitable[Picture | None]],
         owner_instructions: Callable[[], str],
-        failures: Failures,
         clock: Clock,
     ) -> None:
         self.models = models
-        self._failures = failures
         self._turn = turn
         self._preferences = preferences
         self._history = history
@@ -66,19 +63,11 @@ class Router:
     async def answer(self, question: Question, live: LiveReply, stop: Stop) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too."""
         plan = await self.plan(question.person, question.prefix)
-        log.info("[ContextBuilding] Resolved tier: %s (source: %s)", plan.decision.tier, plan.decision.source)
+        log.info("[ContextBuilding] Resolved tier: %s (source: %s)", plan.decision.tier, plan.decision.evidence)
         messages, fit = await self._prompt(question, plan.choice)
-        log.info(
-            "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
-            plan.decision.tier,
-            plan.choice.model,
-            plan.choice.reasoning or "none",
-        )
         try:
-            completion = await self._turn.complete(self._request(plan.choice, messages), live, stop)
+            completion = await self._turn.complete(self._request(plan, messages), live, stop)
         except ModelError as error:
-            log.warning("[LLM] %s failed: %s", plan.choice.model, error.reason)
-            self._failures.note(plan.choice.model, error.reason, self._clock())
             return Outcome(plan.decision, plan.choice, question.text, fit, None, error)
         return Outcome(plan.decision, plan.choice, question.text, fit, completion)
 
@@ -117,10 +106,11 @@ class Router:
         fetched = [await self._pictures(each) for each in attachments[: max(0, room)]]
         return tuple(picture for picture in fetched if picture is not None)
 
-    def _request(self, choice: ModelChoice, messages: tuple[ChatMessage, ...]) -> ModelRequest:
-        config = self.models.config
+    def _request(self, plan: Plan, messages: tuple[ChatMessage, ...]) -> ModelRequest:
+        config, choice = self.models.config, plan.choice
         card = self.models.catalog.lookup(choice.model)
         return ModelRequest(
+            tier=plan.decision.tier,
             model=choice.model,
             messages=messages,
             profile=config.profile(provider_of(choice.model)),

@@ -212,9 +212,6 @@ class InboxStore(Protocol):
     async def placeholder(self, inbox_id: int, message_id: str) -> None:
         """Remember the half-streamed message, so that a restart goes on in it."""
 
-    async def newest(self, platform: str) -> float | None:
-        """When the last update came, Unix seconds."""
-
     async def sweep(self, before: float) -> None:
         """Forget answered messages older than `before`."""
 

@@ -19,16 +19,16 @@ def resolve(preferences: Preferences, prefix: Tier | None = None, switches: Sequ
     A lock without a stored tier locks nothing.
     """
     if prefix is not None:
-        return TierDecision(prefix, "prefix", f"this message began with !{prefix}")
+        return TierDecision(prefix, "prefix", f"prefix !{prefix}")
     stored = preferences.tier
     if preferences.force and stored is not None:
-        return TierDecision(stored, "forced", f"you locked it with /tier {stored} force")
+        return TierDecision(stored, "forced", "forced")
     if switches:
         newest = max(switches, key=lambda switch: switch.at)
         return TierDecision(newest.tier, newest.source, newest.evidence)
     if stored is not None:
-        return TierDecision(stored, "preference", f"you chose it with /tier {stored}")
-    return TierDecision(DEFAULT_TIER, "default", "nothing else was chosen")
+        return TierDecision(stored, "preference", "preference")
+    return TierDecision(DEFAULT_TIER, "default", "default")
 
 
 def split_prefix(text: str) -> tuple[Tier | None, str]:

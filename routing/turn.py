@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from routing.calls import Completion, Finish, ModelRequest, StreamEnd, StreamEvent, TextDelta, Usage
+from routing.calls import Completion, Finish, ModelRequest, StreamEnd, StreamEvent, TextDelta, ThinkingDelta, Usage
+from routing.diagnostics import Failures
 from routing.errors import EmptyAnswer, ModelError, RateLimited, Unreachable
 from routing.ports import Clock, LiveReply, Llm
 
@@ -47,6 +49,9 @@ class Stop:
         return True
 
 
+log = logging.getLogger("routing")
+
+
 @dataclass(slots=True)
 class _Answer:
     """What has arrived of a stream."""
@@ -54,41 +59,66 @@ class _Answer:
     text: str = ""
     finish: Finish = "cut"
     usage: Usage | None = None
-    began: float = field(default=0.0)
+    began: float = 0.0
+    trouble: str = ""
 
 
 class Turn:
-    """Bounded by the profile's time-out; raises ModelError only when nothing at all could be shown."""
+    """One deadline, the profile's time-out, over all tries; raises ModelError only when nothing could be shown."""
 
-    def __init__(self, llm: Llm, clock: Clock) -> None:
+    def __init__(self, llm: Llm, failures: Failures, clock: Clock) -> None:
         self._llm = llm
+        self._failures = failures
         self._clock = clock
 
     async def complete(self, request: ModelRequest, live: LiveReply, stop: Stop) -> Completion:
         """Stream one completion; a fault before the first token is tried once more."""
+        answer = _Answer(began=self._clock())
+        seconds = request.profile.timeout_seconds
         try:
-            return await self._attempt(request, live, stop)
+            async with asyncio.timeout(seconds):
+                if not await stop.guard(self._tries(request, answer, live)):
+                    answer.finish = "stopped"
+        except TimeoutError:
+            late = Unreachable(request.model, f"no answer within {seconds:g} s")
+            self._note(late)
+            if not answer.text:
+                raise late from None
+            answer.finish, answer.trouble = "cut", f"it was not done within {seconds:g} s"
+        return Completion(answer.text, answer.finish, answer.usage, self._clock() - answer.began, answer.trouble)
+
+    async def _tries(self, request: ModelRequest, answer: _Answer, live: LiveReply) -> None:
+        try:
+            return await self._try(request, answer, live)
         except ModelError as error:
             if not error.retryable or not await _pause(error):
                 raise
-        return await self._attempt(request, live, stop)
+        await self._try(request, answer, live)
 
-    async def _attempt(self, request: ModelRequest, live: LiveReply, stop: Stop) -> Completion:
-        answer = _Answer(began=self._clock())
+    async def _try(self, request: ModelRequest, answer: _Answer, live: LiveReply) -> None:
+        """One call. Whatever ends it early is on record; what was said before that is kept."""
+        log.info(
+            "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
+            request.tier,
+            request.model,
+            request.reasoning or "none",
+        )
         try:
-            async with asyncio.timeout(request.profile.timeout_seconds):
-                if not await stop.guard(_collect(self._llm.stream(request), answer, live)):
-                    answer.finish = "stopped"
-        except TimeoutError:
-            if not answer.text:
-                waited = f"no answer within {request.profile.timeout_seconds:g} s"
-                raise Unreachable(request.model, waited) from None
-        except ModelError:
-            if not answer.text:
+            await _collect(self._llm.stream(request), answer, live)
+            if not answer.text.strip() and answer.finish in ("stop", "cut"):
+                raise EmptyAnswer(request.model, "it answered with nothing")
+        except ModelError as error:
+            self._note(error)
+            if not answer.text.strip():
                 raise
-        if not answer.text.strip() and answer.finish in ("stop", "cut"):
-            raise EmptyAnswer(request.model, "it answered with nothing")
-        return Completion(answer.text, answer.finish, answer.usage, self._clock() - answer.began)
+            answer.trouble = error.reason
+        if answer.finish == "cut" and not answer.trouble:
+            answer.trouble = "the provider ended it early"
+            self._note(Unreachable(request.model, "its answer broke off"))
+
+    def _note(self, error: ModelError) -> None:
+        log.warning("[LLM] %s failed: %s", error.model, error.reason)
+        self._failures.note(error.model, error.reason, self._clock())
 
 
 async def _collect(events: AsyncIterator[StreamEvent], answer: _Answer, live: LiveReply) -> None:
@@ -97,6 +127,8 @@ async def _collect(events: AsyncIterator[StreamEvent], answer: _Answer, live: Li
             case TextDelta(text):
                 answer.text += text
                 live.show(answer.text)
+            case ThinkingDelta():
+                await live.working()
             case StreamEnd(finish, usage):
                 answer.finish, answer.usage = finish, usage
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from routing.calls import Completion
-from routing.errors import ModelError
-
 Tier = Literal["balanced", "smart", "coding", "deep"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 DEFAULT_TIER: Tier = "balanced"
@@ -154,7 +151,7 @@ class TierSwitch:
 
 @dataclass(frozen=True, slots=True)
 class TierDecision:
-    """Which tier serves a turn, by which rule, in words a person understands."""
+    """Which tier serves a turn, by which rule; `evidence` is how the log says it (`skill 'code-review'`)."""
 
     tier: Tier
     source: TierSource
@@ -171,7 +168,6 @@ class ModelChoice:
     model: str
     reasoning: str | None
     source: ModelSource
-    evidence: str
     fallbacks: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
 
@@ -196,15 +192,3 @@ class PromptFit:
     tokens: int
     limit: int
     dropped: int
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A finished turn: what was decided and what came of it; exactly one of `completion` and `error` is set."""
-
-    decision: TierDecision
-    choice: ModelChoice
-    question: str
-    fit: PromptFit
-    completion: Completion | None
-    error: ModelError | None = None

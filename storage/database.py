@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Protocol, TypeVar
 
 from sqlalchemy import URL, Connection, make_url
@@ -40,17 +41,20 @@ def open_database(url: str) -> Database:
         return SqliteDatabase(url)
     from storage.postgres import PostgresDatabase
 
-    return PostgresDatabase(url)
+    return PostgresDatabase(parse_url(url))
 
 
 def parse_url(url: str) -> URL:
     """Read DATABASE_URL; ConfigError names what is accepted."""
     try:
         parsed = make_url(url)
-        backend = parsed.get_backend_name()
     except SQLAlchemyError:
-        backend = "?"
-    if backend not in ("sqlite", "postgresql"):
+        parsed = make_url("unknown://")
+    if parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+asyncpg")
+    if parsed.drivername == "postgresql+asyncpg" and find_spec("asyncpg") is None:
+        raise ConfigError("DATABASE_URL names PostgreSQL, which needs one more package: pip install asyncpg.")
+    if parsed.drivername not in ("sqlite", "sqlite+aiosqlite", "postgresql+asyncpg"):
         raise ConfigError(
             "DATABASE_URL must look like sqlite+aiosqlite:///path/to/tierbot.db "
             "or postgresql+asyncpg://user:password@host/name."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from routing.ports import Clock
 from routing.stores import InboxEntry
@@ -52,11 +52,6 @@ class SqlInbox:
     async def placeholder(self, inbox_id: int, message_id: str) -> None:
         values = {"inbox_id": inbox_id, "message_id": message_id}
         await self._database.write(lambda c: c.execute(_PLACEHOLDER, values))
-
-    async def newest(self, platform: str) -> float | None:
-        newest = select(func.max(inbox.c.received_at)).where(inbox.c.platform == platform)
-        at = await self._database.read(lambda c: c.execute(newest).scalar_one())
-        return None if at is None else float(at)
 
     async def sweep(self, before: float) -> None:
         old = delete(inbox).where(inbox.c.state == "done", inbox.c.received_at < before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
 
 from routing.ports import Clock
 from routing.stores import Pairing
@@ -90,7 +90,10 @@ class SqlPeople:
             if row is None:
                 return None
             found = _pairing(row)
-            connection.execute(delete(pairings).where(pairings.c.code == code))
+            known = _find(connection, found.user)
+            if known is not None and known.role != "guest":  # a code never takes a role away
+                connection.execute(delete(pairings).where(_of(found.user)))
+                return None
             _admit(connection, found.user, found.name, "user", actor, now)
             return found
 
@@ -133,6 +136,7 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         connection.execute(insert(identities), account)
     else:
         connection.execute(update(people).where(people.c.id == known.id).values(role=role))
+    connection.execute(delete(pairings).where(_of(user)))
     _audit(connection, now, actor, "admit", f"{user} as {role}")
     found = _find(connection, user)
     assert found is not None
@@ -141,8 +145,7 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
 
 def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing | None:
     connection.execute(delete(pairings).where(pairings.c.expires_at <= now))
-    mine = (pairings.c.platform == pairing.user.platform) & (pairings.c.user_id == pairing.user.user_id)
-    row = connection.execute(select(pairings).where(mine)).one_or_none()
+    row = connection.execute(select(pairings).where(_of(pairing.user))).one_or_none()
     if row is not None:
         return _pairing(row)
     if connection.execute(select(func.count()).select_from(pairings)).scalar_one() >= waiting_limit:
@@ -151,6 +154,10 @@ def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: floa
     account = {"platform": pairing.user.platform, "user_id": pairing.user.user_id}
     connection.execute(insert(pairings), account | values)
     return pairing
+
+
+def _of(user: UserKey) -> ColumnElement[bool]:
+    return (pairings.c.platform == user.platform) & (pairings.c.user_id == user.user_id)
 
 
 def _audit(connection: Connection, now: float, actor: str, action: str, detail: str) -> None:

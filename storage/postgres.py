@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy import Connection, make_url
+from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -17,8 +17,8 @@ T = TypeVar("T")
 class PostgresDatabase:
     """PostgreSQL through SQLAlchemy's async engine (asyncpg)."""
 
-    def __init__(self, url: str) -> None:
-        self._engine = create_async_engine(make_url(url), pool_size=5, pool_pre_ping=True)
+    def __init__(self, url: URL) -> None:
+        self._engine = create_async_engine(url, pool_size=5, pool_pre_ping=True)
 
     async def write(self, step: Callable[[Connection], T]) -> T:
         try:

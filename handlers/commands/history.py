@@ -20,6 +20,7 @@ SPEC = CommandSpec(
 )
 SHOWN = 10
 TITLE_LENGTH = 60
+MOST_DIGITS = 6
 
 
 def build(needs: Needs) -> Handler:
@@ -39,7 +40,7 @@ class HistoryCommand:
         match ask.arguments:
             case ():
                 return await self._list(ask)
-            case (verb, number) if verb.lower() == "resume" and number.isdecimal():
+            case (verb, number) if verb.lower() == "resume" and number.isdecimal() and len(number) <= MOST_DIGITS:
                 return await self._resume(ask, int(number))
         raise Refused("Write /history, or /history resume <number>. Nothing was changed.")
 

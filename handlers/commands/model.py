@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing import tiers
 from routing.catalog import ModelCard
 from routing.errors import Refused
-from routing.models import LOCAL_PROVIDER, Models, provider_of
+from routing.models import Models, provider_of
 from routing.ports import Llm
 from routing.stores import PreferenceStore
 from routing.types import TIERS, Button, Override, Tier
@@ -20,6 +20,7 @@ SPEC = CommandSpec(
     (
         "/model",
         "/model list",
+        "/model list openai",
         "/model coding openai/gpt-5.2",
         "/model coding reasoning high",
         "/model coding reset",
@@ -35,14 +36,15 @@ def build(needs: Needs) -> Handler:
 
 
 class ModelCommand:
-    """Overrides are kept for one person and one tier; `discovered` names what the last discovery brought."""
+    """Overrides are kept for one person and one tier; `discovered` names what the last discovery
+    brought, and the local models that are there."""
 
     def __init__(
         self,
         preferences: PreferenceStore,
         models: Models,
         llm: Llm,
-        discovered: Callable[[], Collection[str]],
+        discovered: Callable[[], Awaitable[Collection[str]]],
     ) -> None:
         self._preferences = preferences
         self._models = models
@@ -53,7 +55,7 @@ class ModelCommand:
         words = ask.arguments
         if not words:
             return await self._show(ask)
-        if words[0].lower() == "list" and len(words) == 1:
+        if words[0].lower() == "list":
             return self._list(ask)
         tier = tiers.parse(words[0])
         match [word.lower() for word in words[1:]]:
@@ -104,7 +106,12 @@ class ModelCommand:
     def _list(self, ask: Ask) -> Reply:
         lines = []
         provider = ""
+        wanted = [word.lower() for word in ask.arguments[1:]]
+        for wish in wanted:
+            self._models.check_provider(wish, self._models.config.allowed)
         for card in self._offered():
+            if wanted and card.provider not in wanted:
+                continue
             if card.provider != provider:
                 provider = card.provider
                 lines.append(f"\n**{provider}**\n")
@@ -145,8 +152,7 @@ class ModelCommand:
         return f"{said}\n{missing}"
 
     async def _known(self, name: str, card: ModelCard) -> bool:
-        local = provider_of(name) == LOCAL_PROVIDER
-        return local or card.known or name in self._discovered() or await self._llm.knows(name)
+        return card.known or name in await self._discovered() or await self._llm.knows(name)
 
     async def _set_reasoning(self, ask: Ask, tier: Tier, level: str) -> str:
         preferences = await self._preferences.get(ask.person.id)

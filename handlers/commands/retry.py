@@ -5,11 +5,14 @@ from __future__ import annotations
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
 from handlers.needs import Needs
+from routing import tiers
 from routing.errors import Refused
 from routing.stores import HistoryStore
-from routing.types import Question
+from routing.types import TIERS, Question
 
-SPEC = CommandSpec("retry", "Ask your last question again", ("/retry",), queued=True)
+SPEC = CommandSpec(
+    "retry", "Ask your last question again, perhaps of another tier", ("/retry", "/retry smart"), (TIERS,), queued=True
+)
 
 
 def build(needs: Needs) -> Handler:
@@ -25,9 +28,11 @@ class RetryCommand:
         self._chat = chat
 
     async def __call__(self, ask: Ask) -> Reply:
+        prefix = tiers.parse(ask.arguments[0]) if ask.arguments else None
         conversation = await self._history.current(ask.message.chat)
         asked = await self._history.last_question(conversation.id)
         if asked is None:
             raise Refused("There is no question to repeat in this conversation.")
         await ask.live.working()
-        return await self._chat.turn(ask, Question(ask.person, conversation.id, asked.text, asked.pictures, asked.id))
+        again = Question(ask.person, conversation.id, asked.text, asked.pictures, asked.id, prefix)
+        return await self._chat.turn(ask, again)

@@ -22,6 +22,7 @@ SPEC = CommandSpec(
         "/settings timezone Europe/Berlin",
         "/settings instructions Answer briefly.",
     ),
+    free_text=True,
     choices=(("language", "streaming", "timezone", "instructions"), ("on", "off", *languages())),
 )
 MOST_INSTRUCTIONS = 2000
@@ -42,8 +43,9 @@ class SettingsCommand:
     async def __call__(self, ask: Ask) -> Reply:
         settings = await self._preferences.settings(ask.person.id)
         if ask.arguments:
-            name, _, value = ask.rest.partition(" ")
-            settings = await self._change(ask, settings, name.lower(), value.strip())
+            name, *words = ask.arguments
+            value = words[0] if len(words) == 1 else ask.rest[len(ask.rest.split(None, 1)[0]) :].strip()
+            settings = await self._change(ask, settings, name.lower(), value)
             ask = replace(ask, say=Say(settings.language or ask.say.language))
         return await self._show(ask, settings)
 

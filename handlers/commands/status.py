@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.commands.tier import describe, first_line
-from handlers.commands.usage import DAY, money, spending
+from handlers.commands.usage import DAY, spending
 from handlers.needs import Needs
 from routing.diagnostics import Health, percentile
+from routing.errors import Refused
 from routing.ports import Clock
 from routing.router import Router
 from routing.stores import HistoryStore, PreferenceStore, UsageStore
@@ -47,7 +49,9 @@ class StatusCommand:
         self._clock = clock
 
     async def __call__(self, ask: Ask) -> Reply:
-        full = [word.lower() for word in ask.arguments] == ["full"]
+        full = bool(ask.arguments)
+        if full and ask.arguments[0].lower() != "full":
+            raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
         parts = [await self._decided(ask), await self._context(ask), await self._spent(ask, full)]
         if may(ask.person, "owner"):
             parts.append(await self._process(ask, full))
@@ -70,14 +74,22 @@ class StatusCommand:
         conversation = await self._history.current(ask.message.chat)
         here = await self._usage.by_model(conversation_id=conversation.id)
         day = await self._usage.by_model(person_id=ask.person.id, since=self._clock() - DAY)
+        today = await self._usage.by_model(person_id=ask.person.id, since=await self._midnight(ask))
         lines = [
             ask.say("This conversation: {sum}", sum=spending(ask, here))
             if here
             else ask.say("This conversation: nothing yet"),
-            ask.say("Last 24 hours: {sum}", sum=money(ask, day) if day else "$0.0000"),
+            ask.say("Today: {sum}", sum=spending(ask, today) if today else "$0.0000"),
+            ask.say("Last 24 hours: {sum}", sum=spending(ask, day) if day else "$0.0000"),
         ]
         lines += [f"• `{each.model}`: {spending(ask, [each])}" for each in day[: None if full else 3]]
         return lines
+
+    async def _midnight(self, ask: Ask) -> float:
+        """When today began where this person lives."""
+        zone = ZoneInfo((await self._preferences.settings(ask.person.id)).time_zone)
+        now = datetime.fromtimestamp(self._clock(), zone)
+        return now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 
     async def _process(self, ask: Ask, full: bool) -> list[str]:
         now = self._clock()

@@ -79,14 +79,14 @@ def describe(ask: Ask, plan: Plan) -> list[str]:
     elif choice.skipped:
         lines.append(ask.say("Passed over, for want of a key: {models}.", models=", ".join(choice.skipped)))
     if choice.fallbacks:
-        lines.append(ask.say("Fallbacks: {models}.", models=", ".join(choice.fallbacks)))
+        lines.append(ask.say("Next in the pool: {models}.", models=", ".join(choice.fallbacks)))
     return lines
 
 
 def model_line(ask: Ask, plan: Plan) -> str:
     """The model, its reasoning level and where the choice comes from."""
     choice = plan.choice
-    level = f", reasoning {choice.reasoning}" if choice.reasoning else ""
+    level = f", {ask.say('reasoning {level}', level=choice.reasoning)}" if choice.reasoning else ""
     return ask.say("Model: {model} ({source}).", model=f"`{choice.model}`{level}", source=ask.say(choice.source))
 
 

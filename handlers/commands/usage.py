@@ -13,7 +13,7 @@ from routing.ports import Clock
 from routing.stores import Spending, UsageStore
 
 SPEC = CommandSpec(
-    "usage", "Tokens and cost, of today or of the last days", ("/usage", "/usage 7d"), choices=(("7d", "30d"),)
+    "usage", "Tokens and cost of the last 24 hours, or of more days", ("/usage", "/usage 7d"), choices=(("7d", "30d"),)
 )
 DAY = 86_400.0
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)

@@ -68,7 +68,7 @@ def request(
     model: str, where: ProviderProfile, reasoning: str | None = None, temperature: float | None = None
 ) -> Request:
     messages = (ChatMessage("system", "Be brief."), ChatMessage("user", "hi"))
-    return Request(model, messages, where, reasoning, temperature)
+    return Request("balanced", model, messages, where, reasoning, temperature)
 
 
 async def heard(llm: LiteLlm, asked: Request) -> tuple[str, Finish, Usage | None]:
@@ -271,7 +271,7 @@ async def test_thoughts_are_never_part_of_the_text(llm: LiteLlm, ms: ModelServer
 async def test_a_picture_goes_along(llm: LiteLlm, ms: ModelServer, kind: ApiType, name: str) -> None:
     seen = ChatMessage("user", "what?", (Picture("image/png", b"\x89PNG picture"),))
     where = profile(kind, kind, base(ms, kind))
-    await heard(llm, Request(f"{kind}/{name}", (seen,), where, None, None))
+    await heard(llm, Request("balanced", f"{kind}/{name}", (seen,), where, None, None))
     assert "iVBORyBwaWN0dXJl" in str(ms.last.body)  # base64 of the bytes, without their padding
     assert ms.last.last_user_text == "what?"
 

@@ -18,6 +18,7 @@ from routing.calls import (
     ThinkingDelta,
     Usage,
 )
+from routing.diagnostics import Failures
 from routing.errors import (
     BadModelRequest,
     EmptyAnswer,
@@ -79,7 +80,7 @@ class Seen:
 
 def asked(seconds: float = 30.0) -> ModelRequest:
     profile = ProviderProfile("openai", "openai", None, "k", seconds, "OPENAI_API_KEY")
-    return ModelRequest("openai/m", (ChatMessage("user", "hi"),), profile, None, None)
+    return ModelRequest("balanced", "openai/m", (ChatMessage("user", "hi"),), profile, None, None)
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +92,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def running(llm: FakeLlm) -> Turn:
     ticks = iter(range(1000))
-    return Turn(llm, lambda: float(next(ticks)))
+    return Turn(llm, Failures(), lambda: float(next(ticks)))
 
 
 async def test_the_text_grows_and_the_end_brings_the_count() -> None:

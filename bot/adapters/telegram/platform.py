@@ -141,6 +141,7 @@ class TelegramPlatform:
         self.me = Me(user.id, user.username or "")
         receiver = Receiver(self.me, self._accept, self._chats, self.progress, self._clock)
         self._source.start(receiver.take)
+        log.info("Telegram: @%s, %s", self.me.username, "by webhook" if self._options.webhook_url else "polling")
         if not first.done():
             first.set_result(None)
         self._stage.spawn(self._settle(user.id))

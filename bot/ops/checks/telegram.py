@@ -16,8 +16,8 @@ async def telegram(inspection: Inspection) -> list[Finding]:
     """Ask Telegram itself; nothing is taken from its queue."""
     told = inspection.environment.settings
     if told.telegram_bot_token is None:
-        mend = "Get a token from @BotFather and set TELEGRAM_BOT_TOKEN in .env; `tierbot chat` works without."
-        return [warn("telegram", "no token, so `tierbot run` will not start", mend)]
+        mend = "Get a token from @BotFather and set TELEGRAM_BOT_TOKEN in .env; `make chat` works without."
+        return [warn("telegram", "no token, so `make run` will not start", mend)]
     try:
         report = await check_token(_options(told), inspection.network_seconds)
     except ConfigError as error:
@@ -63,7 +63,7 @@ def _updates(wanted: bool, webhook: str, trouble: str, pending: int, running: bo
     """Who takes the updates: a webhook, this bot, or somebody else."""
     if webhook and not wanted:
         mend = (
-            f"If no other program of yours serves it at {webhook}, do nothing: `tierbot run` removes the webhook. "
+            f"If no other program of yours serves it at {webhook}, do nothing: `make run` removes the webhook. "
             "Else stop that program, or give this bot a token of its own."
         )
         return warn("updates", f"a webhook at {webhook} takes them, and TELEGRAM_WEBHOOK_URL is not set", mend)
