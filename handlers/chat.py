@@ -27,7 +27,8 @@ MOST_TEXT_BYTES = 200_000
 """A text document above this is not read."""
 
 _ENDINGS: dict[Finish, str] = {
-    "cut": "✂️ The answer broke off here: {reason}. /retry asks again.",
+    "cut": "✂️ The answer broke off here: the provider ended it early. /retry asks again.",
+    "late": "✂️ The answer broke off here: it was not done in time. /retry asks again.",
     "length": "✂️ The answer stops here: it reached the model's length limit. Write “go on” for the rest.",
     "stopped": "⏹ Stopped.",
     "policy": "🛑 The provider ended the answer here because of its content rules.",
@@ -93,7 +94,7 @@ class Chat:
         outcome = await self._router.answer(question, ask.live, ask.stop)
         notice = self._blind_notice(ask, question, outcome)
         text = "\n\n".join(part for part in (_answer_text(ask, outcome), notice) if part)
-        answered = outcome.completion is not None and outcome.completion.finish != "cut"
+        answered = outcome.completion is not None and outcome.completion.finish not in ("cut", "late")
         again = () if answered else _retry(ask, question.prefix)
         return Reply(text, again, _record(ask, question, outcome))
 
@@ -139,8 +140,7 @@ def _answer_text(ask: Ask, outcome: Outcome) -> str:
         return ask.say(template, model=f"`{error.model}`", reason=error.reason)
     ending = _ENDINGS.get(outcome.completion.finish)
     said = outcome.completion.text.strip()
-    reason = ask.say(outcome.completion.trouble)
-    return said if ending is None else f"{said}\n\n{ask.say(ending, reason=reason)}".strip()
+    return said if ending is None else f"{said}\n\n{ask.say(ending)}".strip()
 
 
 def _retry(ask: Ask, prefix: Tier | None) -> tuple[tuple[Button, ...], ...]:

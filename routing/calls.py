@@ -64,7 +64,7 @@ class Usage:
     cost: Decimal | None = None
 
 
-Finish = Literal["stop", "length", "cut", "stopped", "policy"]
+Finish = Literal["stop", "length", "cut", "late", "stopped", "policy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +92,12 @@ StreamEvent = TextDelta | ThinkingDelta | StreamEnd
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered, and how it ended; `seconds` is the model's own time, `trouble` why it was cut."""
+    """What a model answered, and how it ended; `seconds` is the model's own time."""
 
     text: str
     finish: Finish
     usage: Usage | None
     seconds: float
-    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)

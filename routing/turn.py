@@ -60,7 +60,6 @@ class _Answer:
     finish: Finish = "cut"
     usage: Usage | None = None
     began: float = 0.0
-    trouble: str = ""
 
 
 class Turn:
@@ -82,10 +81,10 @@ class Turn:
         except TimeoutError:
             late = Unreachable(request.model, f"no answer within {seconds:g} s")
             self._note(late)
-            if not answer.text:
+            if not answer.text.strip():
                 raise late from None
-            answer.finish, answer.trouble = "cut", f"it was not done within {seconds:g} s"
-        return Completion(answer.text, answer.finish, answer.usage, self._clock() - answer.began, answer.trouble)
+            answer.finish = "late"
+        return Completion(answer.text, answer.finish, answer.usage, self._clock() - answer.began)
 
     async def _tries(self, request: ModelRequest, answer: _Answer, live: LiveReply) -> None:
         try:
@@ -110,11 +109,11 @@ class Turn:
         except ModelError as error:
             self._note(error)
             if not answer.text.strip():
+                answer.text = ""
                 raise
-            answer.trouble = error.reason
-        if answer.finish == "cut" and not answer.trouble:
-            answer.trouble = "the provider ended it early"
-            self._note(Unreachable(request.model, "its answer broke off"))
+        else:
+            if answer.finish == "cut":
+                self._note(Unreachable(request.model, "its answer broke off"))
 
     def _note(self, error: ModelError) -> None:
         log.warning("[LLM] %s failed: %s", error.model, error.reason)

@@ -111,7 +111,7 @@ REFUSALS = [
     ("/model coding reasoning", ["/model <tier> reasoning <level>"]),
     ("/model coding", ["/model <tier> <provider/model>"]),
     ("/model coding openai/gpt-5.2 high", ["/model <tier> <provider/model>"]),
-    ("/model list openai", ["list", "balanced, smart, coding, deep"]),
+    ("/model list mistral", ["mistral is not allowed", "openai"]),
 ]
 
 

@@ -54,12 +54,13 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         assert used is not None and 1000 < int(used[1]) < 1100 and int(used[2]) == 2
         # gpt-5.1: 8000 × $1.25/M + 1000 × $10/M; gpt-5.2: 3000 × $1.75/M + 1000 × $0.175/M + 500 × $14/M
         assert "This conversation: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
-        assert "Last 24 hours: $0.0324" in text
+        assert "Last 24 hours: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
+        assert "Today: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
         assert "• openai/gpt-5.1: 1×, 8000 + 1000 tokens, $0.0200" in text
         assert "• openai/gpt-5.2: 1×, 4000 + 500 tokens (1000 cached), $0.0124" in text
         await ask(on, "/new")
         text = (await ask(on, "/status")).text
-        assert "This conversation: nothing yet" in text and "Last 24 hours: $0.0324" in text
+        assert "This conversation: nothing yet" in text and "tokens (1000 cached), $0.0324" in text
 
 
 async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
@@ -72,7 +73,7 @@ async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
         await ask(on, "hi")
         text = (await ask(on, "/status")).text
         assert "This conversation: 1×, 10 + 20 tokens, price unknown" in text
-        assert "Last 24 hours: price unknown" in text and "$" not in text
+        assert "Last 24 hours: 1×, 10 + 20 tokens, price unknown" in text and "$" not in text
         assert "price unknown" in (await ask(on, "/usage")).text
 
 
@@ -173,7 +174,7 @@ async def test_each_turn_logs_its_tier_and_model_under_its_id_and_no_text(on: St
     assert [text for _, text in turns] == [
         "[ContextBuilding] Resolved tier: smart (source: forced)",
         "[LLM] Model tier: smart, selected model: openai/gpt-5.1, reasoning: high",
-        "[ContextBuilding] Resolved tier: deep (source: prefix)",
+        "[ContextBuilding] Resolved tier: deep (source: prefix !deep)",
         "[LLM] Model tier: deep, selected model: openai/gpt-5.2, reasoning: xhigh",
     ]
     ids = [turn for turn, _ in turns]

@@ -54,7 +54,7 @@ async def test_a_tier_without_the_word_force_clears_the_lock(on: Stage) -> None:
         ("/tier turbo", ["turbo", "balanced, smart, coding, deep", "Nothing was changed"]),
         ("/tier smrt", ["did you mean smart?", "balanced, smart, coding, deep", "Nothing was changed"]),
         ("/tier deep please", ["only the word force", "Nothing was changed"]),
-        ("/tier deep force now", ["only the word force", "Nothing was changed"]),
+        ("/tier deep force now", ["/tier smart force", "Nothing was changed"]),
     ],
 )
 async def test_what_is_no_tier_is_explained_and_saves_nothing(on: Stage, typed: str, named: list[str]) -> None:
@@ -210,5 +210,5 @@ async def test_a_pool_of_the_environment_names_fallbacks_and_who_was_passed_over
         await ask(on, "hi")
     assert "`" not in shown.text and "openai/gpt-4.1 (fallback)" in shown.text
     assert "Passed over, for want of a key: anthropic/claude-opus-4-5." in shown.text
-    assert "Fallbacks: openai/gpt-5." in shown.text
+    assert "Next in the pool: openai/gpt-5." in shown.text
     assert on.ms.last.model == "gpt-4.1"

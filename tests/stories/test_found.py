@@ -1,0 +1,121 @@
+"""What people tripped over once."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.settings import load
+from bot.workspace import Workspace
+from storage.migrate import migrate
+from tests.stories.harness import BotProcess, Stage, ask, running
+
+
+async def test_an_old_pairing_code_takes_no_role_away(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with BotProcess(on) as bot:
+        on.tg.say("/start")
+        waiting = (await on.tg.reply(timeout=20)).text
+        stale = waiting.split("code is ")[1][:9]
+        owner_code = bot.log.split("Owner code: ")[1][:9]
+        assert "You are the owner now" in (await ask(on, owner_code)).text
+        assert "Nobody waits" in (await ask(on, f"/access pair {stale}")).text
+        assert "role owner" in (await ask(on, "/whoami")).text
+
+
+async def test_the_owner_code_works_for_somebody_known(on: Stage) -> None:
+    on.env |= {"BOT_OWNERS": "", "BOT_ACCESS": "open"}
+    async with running(on):
+        await ask(on, "hello")
+    on.env["BOT_ACCESS"] = "pairing"
+    async with running(on) as app:
+        code = await app.access.owner_code()
+        calls = len(on.ms.calls)
+        assert "You are the owner now" in (await ask(on, str(code))).text
+        assert len(on.ms.calls) == calls
+
+
+async def test_a_model_that_is_no_model_tells_nothing_of_the_disk(on: Stage) -> None:
+    async with running(on):
+        for name in ("local//etc/shadow", "local/nonsense", "local/../../etc/passwd"):
+            assert "I don't know the model" in (await ask(on, f"/model smart {name}")).text
+    assert on.rows("select * from overrides") == []
+
+
+@pytest.mark.parametrize("typed", ["/status?", "/tier, smart", "/tier-smart", "/tier:smart"])
+async def test_a_mistyped_command_never_reaches_the_model(on: Stage, typed: str) -> None:
+    async with running(on):
+        await ask(on, typed)
+    assert len(on.ms.calls) == 0
+
+
+async def test_a_blocked_person_stops_nobody(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    gate = on.ms.reply("a long answer", chunks=4, gate_after=2)
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        await ask(on, f"/access block telegram:{bob.id}")
+        question = on.tg.say("@tierbot tell me", group="Team")
+        await gate.reached()
+        on.tg.say("@tierbot stop", user="bob", group="Team")
+        await on.tg.reply(chat=question.chat.id, matching="may not use this bot")
+        gate.open()
+        assert (await on.tg.reply(chat=question.chat.id, matching="a long answer")).text == "a long answer"
+
+
+async def test_a_number_beyond_all_numbers_is_refused(on: Stage) -> None:
+    async with running(on):
+        assert "/history resume" in (await ask(on, f"/history resume {10**30}")).text
+
+
+async def test_a_failure_in_mid_stream_is_in_the_status(on: Stage) -> None:
+    on.ms.truncate(after_chunks=2)
+    async with running(on):
+        await ask(on, "hm")
+        assert "openai/gpt-5.1 failed" in (await ask(on, "/status")).text
+
+
+async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: Stage) -> None:
+    on.ms.fail(401)
+    async with running(on):
+        sorry = await ask(on, "!deep pq")
+        on.tg.press("🔁 Retry", message=sorry)
+        await on.tg.reply(after=sorry)
+        assert on.ms.last.model == "gpt-5.2" and on.ms.last.reading.effort == "xhigh"
+        await ask(on, "/retry smart")
+        assert on.ms.last.model == "gpt-5.1" and on.ms.last.reading.effort == "high"
+
+
+async def test_more_words_than_a_command_takes_are_refused(on: Stage) -> None:
+    async with running(on):
+        for typed in ("/status banana", "/new foo", "/whoami extra", "/usage 7d foo"):
+            assert "Write /" in (await ask(on, typed)).text
+
+
+async def test_quoted_settings_stay_together(on: Stage) -> None:
+    async with running(on):
+        assert "Europe/Berlin" in (await ask(on, '/settings timezone "Europe/Berlin"')).text
+        assert "Instructions: Be brief." in (await ask(on, '/settings instructions "Be brief."')).text
+
+
+async def test_a_line_of_dotenv_that_is_none_is_named(on: Stage) -> None:
+    on.workspace.mkdir()
+    (on.workspace / ".env").write_text("BOT_ACCESS=open\nthis is nonsense\n", encoding="utf-8")
+    async with BotProcess(on) as bot:
+        assert await bot.ended() == 2
+    assert "line 2" in bot.log and bot.log.count("\n") == 1
+
+
+def test_a_plain_postgresql_address_means_the_async_driver(tmp_path: Path) -> None:
+    from routing.errors import ConfigError
+
+    with pytest.raises(ConfigError):
+        migrate("postgresql://nobody@127.0.0.1:1/none", tmp_path)
+    with pytest.raises(ConfigError, match="DATABASE_URL must look like"):
+        migrate("postgresql+psycopg2://nobody@127.0.0.1:1/none", tmp_path)
+
+
+def test_the_workspace_is_for_nobody_else(tmp_path: Path) -> None:
+    workspace = Workspace(load({"WORKSPACE": str(tmp_path / "fresh")}))
+    workspace.prepare()
+    workspace.release()
+    assert workspace.root.stat().st_mode & 0o077 == 0
