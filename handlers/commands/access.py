@@ -24,6 +24,7 @@ SPEC = CommandSpec(
         "/access here on",
         "/access log",
         "/access forget me",
+        "/access forget telegram:123",
     ),
     choices=(("pair", "allow", "block", "role", "here", "list", "log", "forget"),),
 )
@@ -63,6 +64,8 @@ class AccessCommand:
                 return await self._role(ask, account, "blocked")
             case ["role", account, role]:
                 return await self._role(ask, account, _role(role))
+            case ["forget", account]:
+                return await self._forget_other(ask, _account(account))
             case ["here", switch] if switch.lower() in ("on", "off"):
                 return await self._here(ask, switch.lower() == "on")
         raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage[1:]))
@@ -124,6 +127,16 @@ class AccessCommand:
             return Reply(ask.say(words), ((button,),))
         await self._people.forget(ask.person.id, str(ask.message.user))
         return Reply(ask.say("🗑 Done. I don't know you any more."))
+
+    async def _forget_other(self, ask: Ask, user: UserKey) -> Reply:
+        """An owner deletes somebody with all that is kept of them."""
+        if not may(ask.person, "owner"):
+            raise Refused("Only an owner can do that. Nothing was changed.")
+        known = await self._people.find(user)
+        if known is None:
+            raise Refused("I don't know {user}. Nothing was changed.", user=user)
+        await self._people.forget(known.id, str(ask.message.user))
+        return Reply(ask.say("🗑 {user} is forgotten.", user=f"`{user}`"))
 
 
 def _account(text: str) -> UserKey:

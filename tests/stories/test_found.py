@@ -62,6 +62,16 @@ async def test_a_blocked_person_stops_nobody(on: Stage) -> None:
         assert (await on.tg.reply(chat=question.chat.id, matching="a long answer")).text == "a long answer"
 
 
+async def test_an_owner_forgets_somebody(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    async with running(on):
+        await ask(on, f"/access allow telegram:{bob.id}")
+        await ask(on, "my secret is xyzzy", user="bob")
+        assert "is forgotten" in (await ask(on, f"/access forget telegram:{bob.id}")).text
+        assert "I don't know" in (await ask(on, f"/access forget telegram:{bob.id}")).text
+    assert on.rows("select count(*) from messages where text like '%xyzzy%'") == [(0,)]
+
+
 async def test_a_number_beyond_all_numbers_is_refused(on: Stage) -> None:
     async with running(on):
         assert "/history resume" in (await ask(on, f"/history resume {10**30}")).text
