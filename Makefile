@@ -17,7 +17,7 @@ test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
 test-slow: $(VENV)/.dev
-	@$(BIN)/python -m pytest -m slow --timeout 1800
+	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
