@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
-from routing.errors import ModelError
-from routing.types import ModelChoice, PromptFit, Tier, TierDecision
+from routing.types import Tier
 
 ApiType = Literal["openai", "anthropic", "gemini"]
 
@@ -21,12 +21,45 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatMessage:
-    """One message of a prompt."""
+class ToolSpec:
+    """A tool as a model sees it; `parameters` is a JSON Schema of type object."""
 
-    role: Literal["system", "user", "assistant"]
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a model wants to be run. `arguments` is the JSON text as the model wrote it, legal or not;
+    `signature` is what its provider demands back with the call (Gemini's thought signature)."""
+
+    id: str
+    name: str
+    arguments: str
+    signature: str = ""
+
+
+Speaker = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt.
+
+    An assistant's may hold `calls`; `made_by` is the `provider/model` that wrote it, `thinking` the provider's own
+    thinking blocks as a JSON list, to be given back to that provider alone. A tool's is the result of the call
+    `call_id` of the tool `tool`.
+    """
+
+    role: Speaker
     text: str
     pictures: tuple[Picture, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    made_by: str = ""
+    thinking: str = ""
+    call_id: str = ""
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +84,9 @@ class ModelRequest:
     profile: ProviderProfile
     reasoning: str | None
     temperature: float | None
+    tools: tuple[ToolSpec, ...] = ()
+    may_call: bool = True
+    """False keeps the tools in the request, for the provider's cache, and forbids their use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +100,7 @@ class Usage:
     cost: Decimal | None = None
 
 
-Finish = Literal["stop", "length", "cut", "late", "stopped", "policy"]
+Finish = Literal["stop", "tools", "length", "cut", "late", "stopped", "policy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +117,13 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
-    """The end of a stream; `cut` means that it broke off before the provider said so."""
+    """The end of a stream; `cut` means that it broke off before the provider said so. `calls` are whole: with any
+    other finish than `tools` there are none."""
 
     finish: Finish
     usage: Usage | None
+    calls: tuple[ToolCall, ...] = ()
+    thinking: str = ""
 
 
 StreamEvent = TextDelta | ThinkingDelta | StreamEnd
@@ -98,15 +137,5 @@ class Completion:
     finish: Finish
     usage: Usage | None
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A finished turn: what was decided and what came of it; exactly one of `completion` and `error` is set."""
-
-    decision: TierDecision
-    choice: ModelChoice
-    question: str
-    fit: PromptFit
-    completion: Completion | None
-    error: ModelError | None = None
+    calls: tuple[ToolCall, ...] = ()
+    thinking: str = ""

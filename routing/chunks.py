@@ -8,50 +8,27 @@ chunk, and what it does after that (a second assembly, a deep copy, callbacks) i
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import suppress
 from typing import Any
 
-from routing.calls import Finish, StreamEvent, TextDelta, ThinkingDelta
+from routing.calls import StreamEvent, TextDelta, ThinkingDelta
+from routing.reading import BrokenStream, Reader, drain, server_sent
+from routing.responses import ResponsesReader
 
-_FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "policy"}
 _CHUNKS_OF_ITS_OWN = frozenset({"openai", "custom_openai", "groq", "deepseek", "xai", "openrouter", "hosted_vllm"})
 """Providers whose inner stream is the OpenAI client's."""
-_DRAIN_SECONDS = 0.1
-"""How long to wait for the end of a body whose last event has come; only then its connection serves again."""
-
-
-class BrokenStream(Exception):
-    """The provider reported an error in the middle of its answer; `message` is what it said."""
-
-    def __init__(self, error: Any) -> None:
-        super().__init__(str(error))
-        self.message = str(error.get("message") or "") if isinstance(error, dict) else str(error)
-
-
-class Reader:
-    """Iterate for the events; then `finish` says how it ended and `usage` holds the provider's count, if it came."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self.finish: Finish = "cut"
-        self.usage: Any = None
-
-    def _ended(self, reason: str | None) -> None:
-        if reason is not None:
-            self.finish = _FINISHES.get(reason, "stop")
+_GEMINI = ("gemini", "vertex_ai", "vertex_ai_beta")
 
 
 class RawReader(Reader):
     """OpenAI's chunks as they come from the wire; `usage` is the JSON object."""
 
     async def __aiter__(self) -> AsyncIterator[StreamEvent]:
-        events = _server_sent(self._stream.completion_stream.response.aiter_bytes())
+        events = server_sent(self._stream.completion_stream.response.aiter_bytes())
         async for data in events:
             if data == b"[DONE]":
-                await _drain(events)
+                await drain(events)
                 return
             chunk = json.loads(data)
             if chunk.get("error"):
@@ -61,9 +38,19 @@ class RawReader(Reader):
                 delta = choice.get("delta") or {}
                 if delta.get("content"):
                     yield TextDelta(delta["content"])
-                elif delta.get("reasoning_content"):
+                elif self._thought(delta):
                     yield ThinkingDelta()
+                for piece in delta.get("tool_calls") or ():
+                    self._assembly.add(piece)
                 self._ended(choice.get("finish_reason"))
+
+    def _thought(self, delta: dict[str, Any]) -> bool:
+        """Whether the delta holds thinking; what its provider wants back is kept."""
+        for detail in delta.get("reasoning_details") or ():
+            self._thoughts.add(detail)
+        if text := delta.get("reasoning_content"):
+            self._thoughts.words(text)
+        return bool(text or delta.get("reasoning") or delta.get("reasoning_details"))
 
 
 class WrappedReader(Reader):
@@ -73,7 +60,7 @@ class WrappedReader(Reader):
         said = _gemini_reasons(self._stream)
         async for chunk in self._stream:
             for choice in chunk.choices:
-                for event in _deltas(choice.delta):
+                for event in self._deltas(choice.delta):
                     yield event
             if self._stream.sent_last_chunk:
                 break
@@ -81,40 +68,29 @@ class WrappedReader(Reader):
         self.usage = next((usage for usage in seen if usage), None)
         self._ended(said() if said else self._stream.received_finish_reason)
 
+    def _deltas(self, delta: Any) -> Iterable[StreamEvent]:
+        thought = getattr(delta, "reasoning_content", None)
+        blocks = getattr(delta, "thinking_blocks", None)
+        for block in blocks or ():
+            self._thoughts.add(block)
+        if thought and not blocks and self._stream.custom_llm_provider not in _GEMINI:
+            self._thoughts.words(thought)
+        for call in delta.tool_calls or ():
+            self._assembly.add(call.model_dump())
+        if delta.content:
+            yield TextDelta(delta.content)
+        elif thought or blocks:
+            yield ThinkingDelta()
 
-def reader(stream: Any) -> RawReader | WrappedReader:
+
+def reader(stream: Any) -> RawReader | ResponsesReader | WrappedReader:
     """The reader for what `acompletion(stream=True)` gave."""
-    raw = stream.custom_llm_provider in _CHUNKS_OF_ITS_OWN and type(stream.completion_stream).__name__ == "AsyncStream"
+    inner = stream.completion_stream
+    bridged: Any = getattr(inner, "streaming_response", None)
+    if type(bridged).__name__ == "ResponsesAPIStreamingIterator":
+        return ResponsesReader(bridged.response)
+    raw = stream.custom_llm_provider in _CHUNKS_OF_ITS_OWN and type(inner).__name__ == "AsyncStream"
     return RawReader(stream) if raw else WrappedReader(stream)
-
-
-async def _server_sent(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The data of each event; one that is cut off is left out."""
-    rest = b""
-    data: list[bytes] = []
-    async for piece in body:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            if line.startswith(b"data:"):
-                data.append(line[5:].strip())
-            elif data and not line.strip():
-                yield b"\n".join(data)
-                data = []
-
-
-async def _drain(events: AsyncIterator[bytes]) -> None:
-    """Read what is left of a complete answer, which no fault can harm any more."""
-    with suppress(Exception):
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            async for _ in events:
-                pass
-
-
-def _deltas(delta: Any) -> Iterable[StreamEvent]:
-    if delta.content:
-        yield TextDelta(delta.content)
-    elif getattr(delta, "reasoning_content", None):
-        yield ThinkingDelta()
 
 
 def _gemini_reasons(stream: Any) -> Callable[[], str | None] | None:
@@ -123,7 +99,7 @@ def _gemini_reasons(stream: Any) -> Callable[[], str | None] | None:
     None for other providers.
     """
     make = getattr(stream, "make_call", None)
-    if make is None or stream.custom_llm_provider not in ("gemini", "vertex_ai", "vertex_ai_beta"):
+    if make is None or stream.custom_llm_provider not in _GEMINI:
         return None
     reasons: list[str] = []
 

@@ -3,6 +3,8 @@
 TierbotError
 ├── ConfigError      the owner: a file, variable or database to mend; the process says it and ends
 ├── Refused          the person: what they asked can't be done, why, and what to do next
+├── ToolFailed       the model: why its tool call did not work, in words that it can act on
+│   └── BadArguments     they are not JSON, or not what the schema asks for
 └── ModelError       the router: a model did not answer; another try or another model may
     ├── KeyRejected      401, 403, or no key at all
     ├── ModelUnknown     the provider has no such model
@@ -34,6 +36,14 @@ class Refused(TierbotError):
         super().__init__(template.format(**values))
         self.template = template
         self.values = values
+
+
+class ToolFailed(TierbotError):
+    """For the model only: what went wrong with its call, and what would work."""
+
+
+class BadArguments(ToolFailed):
+    """The arguments are not JSON, or not what the tool's schema asks for."""
 
 
 class ModelError(TierbotError):

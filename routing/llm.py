@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import importlib
 import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from routing import chunks, passthrough
-from routing.calls import ChatMessage, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
+from routing import chunks, passthrough, thinking, wire
+from routing.calls import ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
 from routing.catalog import Catalog
 from routing.errors import KeyRejected
 from routing.failures import explain
 from routing.local.runtime import LocalRuntime
 from routing.models import LOCAL_PROVIDER
+from routing.parameters import Target, parameters
 from routing.prices import cost
 
 _OFFLINE = {
@@ -42,6 +43,10 @@ _LOCAL_LIMITS = {"max_tokens": 1024, "extra_body": {"repeat_penalty": 1.1}}
 """A small model that has begun to repeat itself would fill its whole context."""
 _NO_KEY = "none"
 """An endpoint of one's own may need no key; without one LiteLLM would send that of the environment to it."""
+
+_CLAUDES_CLOUDS = ("bedrock", "vertex_ai", "azure_ai")
+_FUNCTION = [{"type": "function", "function": {}}]
+"""That there are tools is all that the choice between OpenAI's two wires asks about them."""
 
 log = logging.getLogger("routing.llm")
 
@@ -97,47 +102,56 @@ class LiteLlm:
 
 
 async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> AsyncIterator[StreamEvent]:
+    adapted = wire.adapt(request.messages, request.model, request.tools)
+    request = replace(request, messages=adapted.messages, tools=adapted.tools)
     try:
-        stream = await litellm.acompletion(**where, **_parameters(request))
-        reader = chunks.reader(stream)
+        reader = chunks.reader(await _begin(litellm, request, where))
         try:
             async for event in reader:
                 yield event
         finally:
-            await stream.aclose()
+            await reader.close()
     except Exception as error:  # the library raises whatever its providers' clients raise
         raise explain(error, request.model, request.profile) from error
     counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
-    yield StreamEnd(reader.finish, _usage(litellm, request, counted) if counted else None)
+    usage = _usage(litellm, request, counted) if counted else None
+    if reader.finish == "tools" and not request.may_call:
+        yield StreamEnd("stop", usage)
+        return
+    calls = tuple([replace(call, name=adapted.ours.get(call.name, call.name)) for call in reader.calls])
+    yield StreamEnd(reader.finish, usage, calls, reader.thinking)
 
 
-def _parameters(request: ModelRequest) -> dict[str, Any]:
-    parameters: dict[str, Any] = {
-        "messages": [_message(message) for message in request.messages],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "num_retries": 0,
-        "max_retries": 0,
-        "timeout": request.profile.timeout_seconds,
-        "drop_params": True,
-    }
-    if request.temperature is not None:
-        parameters["temperature"] = request.temperature
-    if request.reasoning is not None:
-        parameters["reasoning_effort"] = request.reasoning
-        if request.profile.base_url and request.profile.api_type == "openai":
-            parameters["allowed_openai_params"] = ["reasoning_effort"]  # for names that the library does not know
-    return parameters
+async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Any:
+    """The stream. Thinking that a provider can't check any more, as when a tool has come since, is left out at a
+    second call: a conversation must not end on it."""
+    target = _target(litellm, request, where)
+    try:
+        return await litellm.acompletion(**where, **parameters(request, target))
+    except Exception as error:
+        bare = thinking.without(request.messages)
+        if bare == request.messages or not thinking.refused(error):
+            raise
+        log.info("[LLM] %s refused earlier thinking; called again without", request.model)
+    return await litellm.acompletion(**where, **parameters(replace(request, messages=bare), target))
 
 
-def _message(message: ChatMessage) -> dict[str, Any]:
-    if not message.pictures:
-        return {"role": message.role, "content": message.text}
-    parts: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text else []
-    for picture in message.pictures:
-        data = base64.b64encode(picture.data).decode("ascii")
-        parts.append({"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{data}"}})
-    return {"role": message.role, "content": parts}
+def _target(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Target:
+    """The wire format, as the library will choose it, and what its map says about a Claude."""
+    kind, _, name = where["model"].partition("/")
+    if kind == "anthropic" or (kind in _CLAUDES_CLOUDS and "claude" in name):
+        adaptive = litellm.AnthropicConfig.is_adaptive_thinking_model(name, kind)
+        return Target("anthropic", adaptive, litellm.model_cost.get(name, {}).get("max_output_tokens"))
+    if kind in ("gemini", "vertex_ai"):
+        return Target("gemini")
+    if kind == "openai" and "_skip_responses_api_bridge" not in where:
+        found, _ = litellm.main.responses_api_bridge_check(
+            model=name, custom_llm_provider=kind, tools=_FUNCTION if request.tools else None,
+            reasoning_effort=request.reasoning,
+        )  # fmt: skip
+        if found.get("mode") == "responses":
+            return Target("responses")
+    return Target("chat")
 
 
 def _where(model: str, profile: ProviderProfile) -> dict[str, Any]:

@@ -40,6 +40,7 @@ CHAT: list[tuple[dict[str, Any], str | None]] = [
     ({"messages": [{"role": "user", "content": [{"type": "smell"}]}]}, "messages[0].content[0].type: 'smell'"),
     ({"messages": [{"role": "system", "content": [{"type": "image_url"}]}]}, "[0].type: 'image_url'"),
     ({"messages": [USER, {"role": "assistant", "content": None}]}, "null without tool calls"),
+    ({"messages": [USER | {"cache_control": {}}]}, "messages[0].cache_control: unknown field"),
     ({"messages": [USER, calls("a")]}, "end with tool calls that have no result: a"),
     ({"messages": [USER, calls("a", "b"), result("a"), USER]}, "messages[3]: tool calls without a result"),
     ({"messages": [USER, result("a")]}, "messages[1]: a tool result without its call"),
@@ -84,6 +85,8 @@ def blocks(role: str, *content: dict[str, Any]) -> dict[str, Any]:
 TEXT = {"type": "text", "text": "x"}
 THINKS = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2000}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+FIRST = blocks("assistant", THOUGHT, *use("a")["content"])
+MARK = {"cache_control": {"type": "ephemeral"}}
 
 MESSAGES: list[tuple[dict[str, Any], str | None]] = [
     ({"messages": [USER, use("a", "b"), used("b", "a")], "system": [TEXT]}, None),
@@ -101,6 +104,13 @@ MESSAGES: list[tuple[dict[str, Any], str | None]] = [
     ({"messages": [USER, use("a"), blocks("user", TEXT, *used("a")["content"])]}, "must come first"),
     ({"messages": [USER, use("a b"), used("a b")]}, "does not match"),
     ({**THINKS, "messages": [USER, use("a"), used("a")]}, "expected thinking first"),
+    ({**THINKS, "messages": [USER, FIRST, used("a"), use("b"), used("b")]}, None),
+    ({**THINKS, "messages": [USER, use("b"), used("b"), FIRST, used("a")]}, "messages[1]: expected thinking first"),
+    ({"messages": [USER, use("a"), used("a"), use("a"), used("a")]}, "ids must be unique"),
+    ({"messages": [USER, use("a"), used("a")], "tools": []}, "tools: missing"),
+    ({"messages": [blocks("user", *[TEXT | MARK] * 4)], "system": [TEXT]}, None),
+    ({"messages": [blocks("user", *[TEXT | MARK] * 4)], "system": [TEXT | MARK]}, "5 markers"),
+    ({"messages": [blocks("user", {"type": "text", "text": "", **MARK})]}, "on thinking, or on an empty text"),
     ({**THINKS, "max_tokens": 1024}, "not above thinking.budget_tokens"),
     ({**THINKS, "temperature": 0.5}, "must be 1 while thinking"),
     ({"thinking": {"type": "enabled", "budget_tokens": 10}}, "budget_tokens: 10"),
@@ -116,10 +126,11 @@ def part(kind: str, name: str = "weather") -> dict[str, Any]:
 
 ASKED = {"role": "user", "parts": [{"text": "hi"}]}
 CALLED = {"role": "model", "parts": [part("functionCall")]}
+SIGNED = {"role": "model", "parts": [part("functionCall") | {"thoughtSignature": "s"}]}
 ANSWERED = {"role": "user", "parts": [part("functionResponse")]}
 
 GENERATE: list[tuple[dict[str, Any], str | None]] = [
-    ({"contents": [ASKED, CALLED, ANSWERED]}, None),
+    ({"contents": [ASKED, SIGNED, ANSWERED]}, None),
     ({"contents": [{"parts": [{"text": "hi"}]}], "generation_config": {"temperature": 2}}, None),
     ({"contents": []}, "contents: empty"),
     ({"contents": [{"role": "assistant", "parts": [{"text": "x"}]}]}, "contents[0].role: 'assistant'"),
@@ -130,6 +141,9 @@ GENERATE: list[tuple[dict[str, Any], str | None]] = [
     ({"contents": [ASKED, ANSWERED]}, "1 function responses for 0 function calls"),
     ({"contents": [ASKED, CALLED, {"role": "user", "parts": [part("functionResponse", "b")]}]}, "the calls were"),
     ({"contents": [CALLED, ANSWERED]}, "a functionCall turn not after a user turn"),
+    ({"contents": [ASKED, SIGNED, ANSWERED, SIGNED, ANSWERED]}, None),
+    ({"contents": [ASKED, CALLED, ANSWERED, {"role": "model", "parts": [{"text": "x"}]}, ASKED]}, None),
+    ({"contents": [ASKED, SIGNED, ANSWERED, CALLED, ANSWERED]}, "contents[3]: a functionCall without its"),
     ({"generationConfig": {"temperature": 3}}, "temperature: 3"),
     ({"generationConfig": {"thinkingConfig": {"thinkingLevel": "extreme"}}}, "thinkingLevel: 'extreme'"),
     ({"tools": [{"functionDeclarations": [{"name": "a b"}]}]}, "functionDeclarations[0].name"),
@@ -145,6 +159,9 @@ RESPONSES: list[tuple[dict[str, Any], str | None]] = [
     ({"input": [{"type": "dream"}]}, "input[0].type: 'dream'"),
     ({"input": [blocks("user", TEXT)]}, "input[0].content[0].type: 'text'"),
     ({"input": [USER, MADE]}, "calls without an output: a"),
+    ({"input": [USER, {"type": "reasoning", "id": "rs_1", "summary": []}]}, None),
+    ({"input": [USER, {"type": "reasoning", "encrypted_content": "x", "summary": []}], "store": False}, None),
+    ({"input": [USER, {"type": "reasoning", "id": "rs_1", "summary": []}], "store": False}, "neither kept nor"),
     ({"input": [USER, OUTPUT]}, "input[1]: an output without its call"),
     ({"tools": [tool("weather")]}, "tools[0]: nested as in chat completions"),
     ({"reasoning": {"effort": "max"}}, "reasoning.effort: 'max'"),
@@ -154,8 +171,12 @@ RESPONSES: list[tuple[dict[str, Any], str | None]] = [
 
 WIRES: dict[str, tuple[str, dict[str, Any], list[tuple[dict[str, Any], str | None]]]] = {
     "chat": ("/v1/chat/completions", {"model": "gpt-4o", "messages": [USER]}, CHAT),
-    "messages": ("/v1/messages", {"model": "claude", "messages": [USER], "max_tokens": 9}, MESSAGES),
-    "generate": ("/v1beta/models/gemini-2.5-pro:generateContent", {"contents": [ASKED]}, GENERATE),
+    "messages": (
+        "/v1/messages",
+        {"model": "claude", "messages": [USER], "max_tokens": 9, "tools": [{"name": "weather", "input_schema": {}}]},
+        MESSAGES,
+    ),
+    "generate": ("/v1beta/models/gemini-3-pro:generateContent", {"contents": [ASKED]}, GENERATE),
     "responses": ("/v1/responses", {"model": "gpt-5.2", "input": "hi"}, RESPONSES),
 }
 HEADERS = {"x-api-key": "sk-test", "anthropic-version": "2023-06-01"}

@@ -15,6 +15,8 @@ _CONTENT: Final = {
 }
 _CALL_ID: Final = re.compile(r"^[a-zA-Z0-9_-]+$")
 _LEAST_BUDGET: Final = 1024
+_MOST_MARKERS: Final = 4
+_THOUGHTS: Final = ("thinking", "redacted_thinking")
 
 Block = dict[str, Any]
 
@@ -35,7 +37,28 @@ def check_messages(request: ModelRequest, report: Report) -> None:
     messages = body.get("messages")
     if not report.need(isinstance(messages, list) and messages, "messages", "empty or not a list"):
         return
+    _check_markers(body, report)
     _check_turns(messages or [], report, thinks)
+    uses = [block for message in messages or () for block in _blocks(message) if block.get("type") == "tool_use"]
+    report.need(tools or not uses, "tools", "missing, though there are tool_use blocks")
+    ids = [block.get("id") for block in uses]
+    report.need(len(ids) == len(set(ids)), "messages", "tool_use ids must be unique")
+
+
+def _blocks(message: dict[str, Any]) -> list[Block]:
+    content = message.get("content")
+    return content if isinstance(content, list) else []
+
+
+def _check_markers(body: dict[str, Any], report: Report) -> None:
+    system = body.get("system")
+    blocks = [*(body.get("tools") or ()), *(system if isinstance(system, list) else ())]
+    blocks += [block for message in body["messages"] for block in _blocks(message)]
+    marked = [block for block in blocks if block.get("cache_control")]
+    report.need(len(marked) <= _MOST_MARKERS, "cache_control", f"{len(marked)} markers, at most {_MOST_MARKERS}")
+    for block in marked:
+        legal = block.get("type") not in _THOUGHTS and (block.get("type") != "text" or block.get("text"))
+        report.need(legal, "cache_control", "on thinking, or on an empty text")
 
 
 def _check_thinking(body: dict[str, Any], report: Report) -> bool:
@@ -44,7 +67,7 @@ def _check_thinking(body: dict[str, Any], report: Report) -> bool:
     levels = ("low", "medium", "high", "max", "xhigh")
     report.need(effort is None or effort in levels, "output_config.effort", f"{effort!r} unknown")
     if thinking.get("type") != "enabled":
-        return thinking.get("type") == "adaptive"
+        return False
     budget = thinking.get("budget_tokens")
     rules.check_positive(report, "thinking.budget_tokens", budget, _LEAST_BUDGET)
     report.need((budget or 0) < body.get("max_tokens", 0), "max_tokens", "not above thinking.budget_tokens")
@@ -63,7 +86,7 @@ def _check_turns(messages: list[dict[str, Any]], report: Report, thinks: bool) -
         last_words = role == "assistant" and index == len(messages) - 1
         report.need(content or last_words, f"{place}.content", "empty")
         rules.check_parts(report, f"{place}.content", content, _CONTENT[str(role)])
-        blocks: list[Block] = content if isinstance(content, list) else []
+        blocks = _blocks(message)
         for number, block in enumerate(blocks):
             if block.get("type") == "text":
                 report.need(block.get("text"), f"{place}.content[{number}].text", "empty")
@@ -73,7 +96,8 @@ def _check_turns(messages: list[dict[str, Any]], report: Report, thinks: bool) -
             continue
         report.need(not waiting, place, f"tool_use without tool_result after it: {', '.join(waiting)}")
         waiting = _check_calls(blocks, place, report)
-        _check_thoughts(blocks, place, report, thinks and bool(waiting) and _is_open(messages, index))
+        first = _is_open(messages, index) and (index == 0 or not _is_results(messages[index - 1]))
+        _check_thoughts(blocks, place, report, thinks and bool(waiting) and first)
     report.need(not waiting, "messages", f"end with tool_use that has no tool_result: {', '.join(waiting)}")
 
 
@@ -109,15 +133,15 @@ def _check_thoughts(blocks: list[Block], place: str, report: Report, demanded: b
             report.need(block.get("signature"), at, "missing: a thinking block goes back unchanged")
     if demanded:
         first = blocks[0].get("type") if blocks else None
-        begins = first in ("thinking", "redacted_thinking")
+        begins = first in _THOUGHTS
         report.need(begins, place, f"expected thinking first while thinking is enabled, but found {first}")
 
 
 def _is_open(messages: list[dict[str, Any]], index: int) -> bool:
     """Whether the call at `index` belongs to the turn in progress: only tool results follow it."""
-    later = [message for message in messages[index + 1 :] if message.get("role") == "user"]
-    return all(
-        isinstance(message.get("content"), list)
-        and all(block.get("type") == "tool_result" for block in message["content"])
-        for message in later
-    )
+    return all(_is_results(message) for message in messages[index + 1 :] if message.get("role") == "user")
+
+
+def _is_results(message: dict[str, Any]) -> bool:
+    blocks = _blocks(message)
+    return bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)

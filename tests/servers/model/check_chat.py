@@ -17,6 +17,8 @@ _CONTENT: Final = {
     "tool": ("text",),
 }
 _LONGEST_ID: Final = 40
+_FOREIGN: Final = ("thinking_blocks", "provider_specific_fields", "reasoning_items", "signature", "cache_control")
+"""What belongs to other wires, or to a library alone."""
 
 
 def check_chat(request: ModelRequest, report: Report) -> None:
@@ -38,6 +40,8 @@ def check_chat(request: ModelRequest, report: Report) -> None:
         elif waiting:
             report.add(place, f"tool calls without a result before it: {', '.join(waiting)}")
             waiting.clear()
+        for foreign in _FOREIGN:
+            report.need(foreign not in message, f"{place}.{foreign}", "unknown field")
         _check_content(report, place, role, message)
         if role == "assistant":
             _check_calls(report, place, message, waiting)

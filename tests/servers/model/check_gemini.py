@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from tests.servers.model import rules
@@ -24,6 +25,8 @@ _SNAKE: Final = {
     "function_call": "functionCall",
     "function_response": "functionResponse",
 }
+_SIGNED: Final = re.compile(r"gemini-([3-9]|\d\d)")
+"""Models that refuse a call of the turn in progress without the signature that they gave to it."""
 _LEVELS: Final = ("minimal", "low", "medium", "high")
 
 
@@ -53,6 +56,8 @@ def check_generate(request: ModelRequest, report: Report) -> None:
         report.need(not calls or role == "model", place, "a functionCall outside a model's content")
         after = (contents or ())[index - 1].get("role", "user") if index else None
         report.need(not calls or after in ("user", "function"), place, "a functionCall turn not after a user turn")
+    if _SIGNED.match(request.model):
+        _check_signatures(contents or [], report)
     report.need(not calls, "contents", f"end with a functionCall that has no response: {', '.join(calls)}")
 
 
@@ -83,6 +88,19 @@ def _check_part(part: dict[str, Any], place: str, report: Report) -> str:
         is_object = isinstance(result.get("response"), dict)
         report.need(is_object, f"{place}.functionResponse.response", "not an object")
     return kinds[0]
+
+
+def _check_signatures(contents: list[dict[str, Any]], report: Report) -> None:
+    """In the turn in progress, behind the last text of the user's, the first call of each content is signed."""
+    asked = [
+        index
+        for index, content in enumerate(contents)
+        if content.get("role") == "user" and any("text" in part for part in content["parts"])
+    ]
+    for index in range(asked[-1] if asked else 0, len(contents)):
+        calls = [part for part in contents[index]["parts"] if either(part, "functionCall", "function_call")]
+        signed = not calls or either(calls[0], "thoughtSignature", "thought_signature")
+        report.need(signed, f"contents[{index}]", "a functionCall without its thoughtSignature")
 
 
 def _of(parts: list[dict[str, Any]], kinds: list[str], wanted: str) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ def check_responses(request: ModelRequest, report: Report) -> None:
     if isinstance(given, str):
         report.need(given, "input", "empty")
     elif report.need(isinstance(given, list) and given, "input", "neither a string nor a list of items"):
-        _check_items(given or [], report)
+        _check_items(given or [], report, stored=body.get("store") is not False)
 
 
 def _check_tools(body: dict[str, Any], report: Report) -> None:
@@ -47,7 +47,7 @@ def _check_tools(body: dict[str, Any], report: Report) -> None:
     rules.check_tools(report, "tools", [(each.get("name"), each.get("parameters")) for each in functions])
 
 
-def _check_items(items: list[dict[str, Any]], report: Report) -> None:
+def _check_items(items: list[dict[str, Any]], report: Report, *, stored: bool) -> None:
     waiting: dict[str, None] = {}
     for index, item in enumerate(items):
         place = f"input[{index}]"
@@ -61,6 +61,10 @@ def _check_items(items: list[dict[str, Any]], report: Report) -> None:
             rules.check_tool_name(report, f"{place}.name", item.get("name"))
             check_arguments(report, f"{place}.arguments", item.get("arguments"))
             waiting[item["call_id"]] = None
+        elif kind == "reasoning":
+            kept = item.get("id") and stored
+            report.need(item.get("encrypted_content") or kept, place, "reasoning that is neither kept nor encrypted")
+            report.need(isinstance(item.get("summary"), list), f"{place}.summary", "missing")
         elif kind == "function_call_output":
             given = item.get("call_id")
             if report.need(given in waiting, place, f"an output without its call: {given!r}"):

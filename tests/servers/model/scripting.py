@@ -51,9 +51,10 @@ class Scripting:
     def reply(self, text: str, **terms: Unpack[Terms]) -> Gate:
         return self.script(Script(text=text, **built(terms)))
 
-    def call_tools(self, calls: Sequence[Call], text: str = "", **terms: Unpack[Terms]) -> Gate:
+    def call_tools(self, calls: Sequence[Call], text: str = "", thinking: str = "", **terms: Unpack[Terms]) -> Gate:
         """`(name, arguments)` or `(name, arguments, id)`; arguments an object, or JSON text sent as it is."""
-        return self.script(Script(text=text, calls=tuple(map(tool_call, calls)), **built(terms)))
+        made = tuple(map(tool_call, calls))
+        return self.script(Script(text=text, thinking=thinking, calls=made, **built(terms)))
 
     def reasoning(self, thinking: str, then: str = "", **terms: Unpack[Terms]) -> Gate:
         return self.script(Script(thinking=thinking, text=then, **built(terms)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tests.servers.model.frames import Frames, event
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall, pieces
 from tests.servers.model.wire_chat import call_id
+
+ENCRYPTED: Final = "ZW5jcnlwdGVkLXJlYXNvbmluZw=="
 
 Event = dict[str, Any]
 Item = dict[str, Any]
@@ -51,6 +53,8 @@ def _output(script: Script, request: ModelRequest) -> list[Item]:
     if script.thinking:
         summary = [{"type": "summary_text", "text": script.thinking}]
         items.append({"id": f"rs_{request.number:06d}", "type": "reasoning", "summary": summary})
+        if "reasoning.encrypted_content" in (request.body.get("include") or ()):
+            items[0]["encrypted_content"] = ENCRYPTED
     if script.text or not (script.calls or script.thinking):
         text = {"type": "output_text", "text": script.text, "annotations": [], "logprobs": []}
         head = {"id": f"msg_{request.number:06d}", "type": "message", "role": "assistant"}

@@ -1,0 +1,66 @@
+"""What a turn did and what came of it: frozen, slotted, without I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from routing.calls import ChatMessage, Completion, Usage
+from routing.errors import ModelError
+from routing.types import ModelChoice, Person, PromptFit, Tier, TierDecision
+
+Bound = Literal["calls", "tools", "seconds", "money"]
+"""What a turn may not have without end: calls of models, calls of tools, time, money."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolScope:
+    """On whose behalf a tool runs, and what was decided for the model that asked for it. `time_zone` is an IANA
+    name."""
+
+    person: Person
+    conversation_id: int
+    decision: TierDecision
+    time_zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """How a tool may be run: beside others; whether it changes what another call may see; `seconds` at most."""
+
+    parallel: bool = True
+    changes: bool = False
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call to a model, for the books; `seconds` is the model's own time."""
+
+    tier: Tier
+    model: str
+    usage: Usage | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A bound that the turn reached, and its value: a number, seconds, or US dollars."""
+
+    bound: Bound
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished turn: what was decided last and what came of it. `said` is everything after the question, calls and
+    results included; exactly one of `completion` and `error` is set."""
+
+    decision: TierDecision
+    choice: ModelChoice
+    fit: PromptFit
+    completion: Completion | None
+    error: ModelError | None = None
+    said: tuple[ChatMessage, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
+    limit: Limit | None = None
