@@ -25,6 +25,7 @@ class ModelCard:
     display_name: str
     supports_temperature: bool
     supports_vision: bool
+    supports_tools: bool
     max_input_tokens: int
     reasoning: Reasoning | None
     known: bool
@@ -49,7 +50,7 @@ class ModelCard:
 
 
 # What routing.md 14 gives as "defaults", for a file that leaves them out.
-_DEFAULTS = ModelCard("", "", "", True, True, 128_000, None, known=False)
+_DEFAULTS = ModelCard("", "", "", True, True, True, 128_000, None, known=False)
 
 
 def read_defaults(entry: JsonObject | None) -> ModelCard:
@@ -60,6 +61,7 @@ def read_defaults(entry: JsonObject | None) -> ModelCard:
         _DEFAULTS,
         supports_temperature=entry.flag("supportsTemperature", _DEFAULTS.supports_temperature),
         supports_vision=entry.flag("supportsVision", _DEFAULTS.supports_vision),
+        supports_tools=entry.flag("supportsTools", _DEFAULTS.supports_tools),
         max_input_tokens=entry.tokens("maxInputTokens", _DEFAULTS.max_input_tokens),
     )
 
@@ -79,6 +81,7 @@ def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
         display_name=entry.text("displayName", key),
         supports_temperature=entry.flag("supportsTemperature", defaults.supports_temperature),
         supports_vision=entry.flag("supportsVision", defaults.supports_vision),
+        supports_tools=entry.flag("supportsTools", defaults.supports_tools),
         max_input_tokens=window,
         reasoning=reasoning,
         known=True,
@@ -114,6 +117,8 @@ def write_card(card: ModelCard, old: Mapping[str, object]) -> Document:
         "supportsVision": card.supports_vision,
         "maxInputTokens": card.max_input_tokens,
     }
+    if not card.supports_tools or "supportsTools" in old:
+        new["supportsTools"] = card.supports_tools
     new.pop("reasoning", None)
     if card.reasoning is not None:
         before = mapping(old, "reasoning")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from routing.bounds import MOST_RESULT_CHARS, Compaction, TurnBounds, read_compaction, read_turn
 from routing.calls import ApiType, ProviderProfile
 from routing.jsonfile import JsonFile, JsonObject
 from routing.types import TIERS, Tier
@@ -29,15 +30,16 @@ DEFAULT_FALLBACKS: dict[Tier, tuple[str, ...]] = {
 }
 ALWAYS_ALLOWED = ("openai", "anthropic", "local")
 DEFAULT_TIMEOUT_SECONDS = 300.0
-DEFAULT_CONTEXT_TOKENS = 50_000
 DEFAULT_TEMPERATURE = 0.7
-_NO_LIMIT = 2.0
+_HOTTEST = 2.0
+_PLAIN = ("turn", "compaction", "tools")
 _KNOWN: dict[str, set[str]] = {
     "llm": {"providers"},
     "modelRouter": {f"{slot}{part}" for slot in SLOTS for part in ("Model", "ModelReasoning")}
     | {"dynamicTierEnabled", "temperature"},
     "tiers": set(TIERS),
     "compaction": {"enabled", "maxContextTokens", "keepLastMessages"},
+    "turn": {"maxModelCalls", "maxToolCalls", "deadlineSeconds", "maxUsd"},
     "tools": {"maxResultChars"},
     "budget": {"perUserDailyUsd"},
 }
@@ -51,7 +53,10 @@ class RouterConfig:
     reasoning: Mapping[Slot, str | None]
     pools: Mapping[Tier, tuple[str, ...]]
     temperature: float
-    context_tokens: int
+    dynamic_tier: bool
+    turn: TurnBounds
+    compaction: Compaction
+    most_result_chars: int
     allowed: frozenset[str]
     unknown_keys: tuple[str, ...]
 
@@ -77,14 +82,17 @@ def read_config(
     root = file.root()
     router = root.child("modelRouter") or JsonObject(file, ("modelRouter",), {})
     slots = {slot: _slot(router, slot) for slot in SLOTS}
-    compaction = root.child("compaction") or JsonObject(file, ("compaction",), {})
+    turn, compaction, tools = (root.child(name) or JsonObject(file, (name,), {}) for name in _PLAIN)
     profiles = _profiles(root, keys)
     return RouterConfig(
         profiles=profiles,
         reasoning={slot: slots[slot][1] for slot in SLOTS},
         pools={tier: pools.get(tier) or _pool(root, tier, slots[tier][0]) for tier in TIERS},
-        temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _NO_LIMIT),
-        context_tokens=compaction.tokens("maxContextTokens", DEFAULT_CONTEXT_TOKENS),
+        temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _HOTTEST),
+        dynamic_tier=router.flag("dynamicTierEnabled", True),
+        turn=read_turn(turn),
+        compaction=read_compaction(compaction),
+        most_result_chars=tools.whole("maxResultChars", MOST_RESULT_CHARS),
         allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),
         unknown_keys=tuple(_unknown(root)),
     )

@@ -72,9 +72,13 @@ class JsonObject:
 
     def tokens(self, key: str, default: int) -> int:
         """A positive whole number of tokens."""
+        return self.whole(key, default, "a whole number of tokens")
+
+    def whole(self, key: str, default: int, kind: str = "a whole number") -> int:
+        """A positive whole number; `kind` is how a complaint calls it."""
         value = self.values.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-            raise self.file.fault((*self.path, key), "must be a whole number of tokens above 0")
+            raise self.file.fault((*self.path, key), f"must be {kind} above 0")
         return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from routing.calls import ChatMessage, ModelRequest, ToolSpec
 from routing.catalog import Catalog, ModelCard
 from routing.config import RouterConfig
 from routing.errors import Refused
@@ -11,6 +12,7 @@ from routing.types import ModelChoice, Preferences, Tier
 
 LOCAL_PROVIDER = "local"
 LOCAL_MODEL = "local/smollm2-135m-instruct"
+"""It chats and streams; it does not call tools (measured, dependencies specification)."""
 SENDS_NOTHING = "none"
 """The configured level that leaves the reasoning parameter out."""
 
@@ -63,6 +65,27 @@ class Models:
             return True
         profile = self.config.profile(provider)
         return profile.api_key is not None or profile.base_url is not None
+
+    def request(
+        self,
+        tier: Tier,
+        choice: ModelChoice,
+        messages: tuple[ChatMessage, ...],
+        tools: tuple[ToolSpec, ...] = (),
+        may_call: bool = True,
+    ) -> ModelRequest:
+        """A call of the chosen model, with what it takes: no temperature, no tools for one that knows none."""
+        card = self.catalog.lookup(choice.model)
+        return ModelRequest(
+            tier=tier,
+            model=choice.model,
+            messages=messages,
+            profile=self.config.profile(provider_of(choice.model)),
+            reasoning=choice.reasoning,
+            temperature=self.config.temperature if card.supports_temperature else None,
+            tools=tools if card.supports_tools and choice.model != LOCAL_MODEL else (),
+            may_call=may_call,
+        )
 
     def check_level(self, card: ModelCard, model: str, level: str) -> str:
         """A reasoning level the model has, in its own spelling. Raises Refused, naming those it has."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from routing.calls import ModelRequest, ProviderProfile, StreamEvent
+from routing.calls import ModelRequest, ProviderProfile, StreamEvent, ToolCall, ToolSpec
+from routing.outcome import ToolScope, Traits
+from routing.types import Person
 
 
 class Clock(Protocol):
@@ -41,3 +43,17 @@ class LiveReply(Protocol):
 
     async def close(self) -> str:
         """Stop; the id of a message that the final text should replace, or empty."""
+
+
+class Toolbox(Protocol):
+    """The tools that a model may use."""
+
+    async def offered(self, person: Person) -> tuple[ToolSpec, ...]:
+        """What this person's role permits and this machine can run, in a stable order."""
+
+    def traits(self, name: str) -> Traits:
+        """How a tool may be run; unknown names have the plainest."""
+
+    async def run(self, call: ToolCall, scope: ToolScope) -> str:
+        """The result for the model. Raises ToolFailed; BadArguments when it was not called as its schema says. Ends in
+        time: a tool has a limit of its own."""

@@ -1,36 +1,49 @@
-"""The story of one turn: who asks → which tier → which model → what it is told → what it answers."""
+"""The story of one turn: who asks → which tier → which model → which tools → what it is told → what it answers."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from routing import prompt, tiers
-from routing.calls import ChatMessage, ModelRequest, Outcome, Picture
-from routing.errors import ModelError
-from routing.models import Models, provider_of
-from routing.ports import Clock, LiveReply
-from routing.stores import HistoryStore, PreferenceStore, StoredMessage
-from routing.turn import Stop, Turn
-from routing.types import Attachment, ModelChoice, Person, PromptFit, Question, Tier, TierDecision
-
-HISTORY_READ = 200
-"""Messages read at most; what does not fit the context window is left out of these first."""
-PICTURES_SHOWN = 4
-"""The newest pictures of a conversation that a vision model sees again."""
+from routing.briefing import Asked, Plan, TurnBriefing, plan
+from routing.caller import Caller
+from routing.context import Context, FetchPicture
+from routing.models import Models
+from routing.outcome import CallRecord, Outcome
+from routing.ports import Clock, LiveReply, Toolbox
+from routing.prompt import Instructions
+from routing.records import HistoryStore
+from routing.skills import Skills
+from routing.stop import Stop
+from routing.stores import PreferenceStore
+from routing.summaries import Summariser
+from routing.turn import Turn
+from routing.types import Person, PromptFit, Question, Tier
+from routing.window import Window
 
 log = logging.getLogger("routing")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Everything decided for a turn, nothing done."""
+class Owned(Protocol):
+    """What the owner may change while the bot runs."""
 
-    decision: TierDecision
-    choice: ModelChoice
+    def instructions(self) -> str:
+        """SYSTEM.md; empty when there is none."""
+
+    def skills(self) -> Skills:
+        """What the bot was taught."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """`messages` became a summary; with a `trouble` they are left out instead. `calls` are what that took."""
+
+    messages: int
+    trouble: str
+    calls: tuple[CallRecord, ...]
 
 
 class Router:
@@ -39,81 +52,69 @@ class Router:
     def __init__(
         self,
         models: Models,
-        turn: Turn,
+        caller: Caller,
+        toolbox: Toolbox,
         preferences: PreferenceStore,
         history: HistoryStore,
-        pictures: Callable[[Attachment], Awaitable[Picture | None]],
-        owner_instructions: Callable[[], str],
+        pictures: FetchPicture,
+        owned: Owned,
         clock: Clock,
     ) -> None:
         self.models = models
-        self._turn = turn
+        self._caller = caller
+        self._toolbox = toolbox
+        self._turn = Turn(caller, toolbox, clock)
         self._preferences = preferences
         self._history = history
         self._pictures = pictures
-        self._owner_instructions = owner_instructions
+        self._owned = owned
         self._clock = clock
 
-    async def plan(self, person: Person, prefix: Tier | None = None) -> Plan:
-        """What the next turn of this person would use, and why."""
-        preferences = await self._preferences.get(person.id)
-        decision = tiers.resolve(preferences, prefix)
-        return Plan(decision, self.models.choose(decision.tier, preferences))
+    async def plan(self, person: Person, conversation_id: int, prefix: Tier | None = None) -> Plan:
+        """What the next turn of this person in this conversation would use, and why."""
+        asked = await self._asked(Question(person, conversation_id, "", prefix=prefix))
+        return plan(self.models, self._owned.skills(), asked, await self._history.switches(conversation_id))
 
     async def answer(self, question: Question, live: LiveReply, stop: Stop) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too."""
-        plan = await self.plan(question.person, question.prefix)
-        log.info("[ContextBuilding] Resolved tier: %s (source: %s)", plan.decision.tier, plan.decision.evidence)
-        messages, fit = await self._prompt(question, plan.choice)
-        try:
-            completion = await self._turn.complete(self._request(plan, messages), live, stop)
-        except ModelError as error:
-            return Outcome(plan.decision, plan.choice, question.text, fit, None, error)
-        return Outcome(plan.decision, plan.choice, question.text, fit, completion)
+        asked = await self._asked(question)
+        tools = await self._toolbox.offered(question.person)
+        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop)
+        context = Context(self._history, self._pictures, question, self.models.config, summariser)
+        await context.load()
+        briefing = TurnBriefing(asked, self.models, self._owned.skills, self._history, context, tools, summariser.calls)
+        return await self._turn.run(briefing, live, stop)
 
     async def fit(self, person: Person, conversation_id: int) -> PromptFit:
         """How full the context window would be if they asked something now."""
-        plan = await self.plan(person)
-        return (await self._prompt(Question(person, conversation_id, ""), plan.choice))[1]
+        question = Question(person, conversation_id, "")
+        asked = await self._asked(question)
+        decided = await self.plan(person, conversation_id)
+        card = self.models.catalog.lookup(decided.choice.model)
+        window = Window(card.limit(decided.choice.reasoning), self.models.config.compaction.most_tokens)
+        context = Context(self._history, self._pictures, question, self.models.config)
+        await context.load()
+        system = Instructions(asked.owner_instructions, asked.settings.instructions, asked.today, True, decided.skill)
+        return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 
-    async def _prompt(self, question: Question, choice: ModelChoice) -> tuple[tuple[ChatMessage, ...], PromptFit]:
+    async def compact(self, person: Person, conversation_id: int, keep: int, live: LiveReply, stop: Stop) -> Compacted:
+        """Let a summary stand for all but the last `keep` messages of a conversation."""
+        question = Question(person, conversation_id, "")
+        asked = await self._asked(question)
+        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop)
+        context = Context(self._history, self._pictures, question, self.models.config, summariser)
+        await context.load()
+        messages = await context.compact(keep, summariser)
+        summary = await self._history.summary(conversation_id) if messages else None
+        return Compacted(messages, summary.reason if summary else "", tuple(summariser.calls))
+
+    async def _asked(self, question: Question) -> Asked:
         settings = await self._preferences.settings(question.person.id)
-        stored, total = await self._history.messages(question.conversation_id, HISTORY_READ, question.replaces)
-        card = self.models.catalog.lookup(choice.model)
-        room = PICTURES_SHOWN if card.supports_vision else 0
-        asked = await self._shown(question.pictures, room)
-        earlier = await self._earlier(stored, room - len(asked))
         today = datetime.fromtimestamp(self._clock(), ZoneInfo(settings.time_zone))
-        return prompt.build(
-            prompt.Instructions(self._owner_instructions(), settings.instructions, f"{today:%A, %Y-%m-%d}"),
-            earlier,
-            question.text,
-            asked,
-            min(card.limit(choice.reasoning), self.models.config.context_tokens),
-            total - len(stored),
-        )
-
-    async def _earlier(self, stored: tuple[StoredMessage, ...], room: int) -> list[ChatMessage]:
-        """The history as messages; the newest `room` pictures are shown again."""
-        messages = []
-        for message in reversed(stored):
-            shown = await self._shown(message.pictures, room)
-            room -= len(shown)
-            messages.append(ChatMessage("assistant" if message.role == "assistant" else "user", message.text, shown))
-        return messages[::-1]
-
-    async def _shown(self, attachments: tuple[Attachment, ...], room: int) -> tuple[Picture, ...]:
-        fetched = [await self._pictures(each) for each in attachments[: max(0, room)]]
-        return tuple(picture for picture in fetched if picture is not None)
-
-    def _request(self, plan: Plan, messages: tuple[ChatMessage, ...]) -> ModelRequest:
-        config, choice = self.models.config, plan.choice
-        card = self.models.catalog.lookup(choice.model)
-        return ModelRequest(
-            tier=plan.decision.tier,
-            model=choice.model,
-            messages=messages,
-            profile=config.profile(provider_of(choice.model)),
-            reasoning=choice.reasoning,
-            temperature=config.temperature if card.supports_temperature else None,
+        return Asked(
+            question=question,
+            preferences=await self._preferences.get(question.person.id),
+            settings=settings,
+            today=f"{today:%A, %Y-%m-%d}",
+            owner_instructions=self._owned.instructions(),
         )

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Protocol
 
-from routing.calls import Usage
 from routing.types import (
-    Attachment,
     ChatKey,
     InboundMessage,
     OutboundMessage,
@@ -34,105 +31,6 @@ class PreferenceStore(Protocol):
 
     async def settings(self, person_id: int) -> PersonSettings: ...
     async def set_settings(self, person_id: int, settings: PersonSettings) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
-    """One message of a conversation's history; `pictures` are the attachments that were shown to the model."""
-
-    id: int
-    role: str
-    text: str
-    at: float
-    pictures: tuple[Attachment, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """A stretch of talk in one chat, from one /new to the next."""
-
-    id: int
-    chat: ChatKey
-    started_at: float
-    messages: int = 0
-    title: str = ""
-
-
-class HistoryStore(Protocol):
-    """Conversations and their messages."""
-
-    async def current(self, chat: ChatKey) -> Conversation:
-        """The conversation going on in a chat; begun if there is none."""
-
-    async def messages(
-        self, conversation_id: int, limit: int, before: int | None = None
-    ) -> tuple[tuple[StoredMessage, ...], int]:
-        """The newest `limit` messages (older than id `before`), oldest first, and how many there are in all."""
-
-    async def last_question(self, conversation_id: int) -> StoredMessage | None:
-        """The newest message of a person."""
-
-    async def begin(self, chat: ChatKey) -> Conversation:
-        """End the current conversation and begin another."""
-
-    async def recent(self, chat: ChatKey, limit: int) -> tuple[Conversation, ...]:
-        """The chat's conversations that hold messages, newest first."""
-
-    async def resume(self, conversation: Conversation) -> None:
-        """Go on with an older conversation."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRecord:
-    """What a turn leaves behind. `answer` is empty when no model answered; messages from id `replaces_from`
-    on are superseded (a retry)."""
-
-    turn_id: str
-    conversation_id: int
-    person_id: int
-    question: str
-    pictures: tuple[Attachment, ...]
-    answer: str
-    tier: Tier
-    model: str
-    usage: Usage | None
-    seconds: float
-    replaces_from: int | None = None
-
-
-class Ledger(Protocol):
-    """The one transaction that ends a turn."""
-
-    async def finish(
-        self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
-    ) -> tuple[OutboxEntry, ...]:
-        """Mark the messages answered, keep the history and the usage, queue the replies: all or nothing. The queued
-        replies, to be sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spending:
-    """Tokens and money over a stretch; `unknown` counts the calls whose price nobody knows."""
-
-    model: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-    cost: Decimal
-    unknown: int
-
-
-class UsageStore(Protocol):
-    """What was spent."""
-
-    async def by_model(
-        self, *, person_id: int | None = None, conversation_id: int | None = None, since: float = 0.0
-    ) -> tuple[Spending, ...]:
-        """One row a model, most calls first."""
-
-    async def seconds(self, model: str, limit: int) -> tuple[float, ...]:
-        """How long the model took, over its newest `limit` calls."""
 
 
 @dataclass(frozen=True, slots=True)

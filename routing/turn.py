@@ -1,143 +1,187 @@
-"""One answer of a model: streamed to the person, tried once more when nothing came, kept when it breaks off."""
+"""The model ⇄ tool loop of one turn, bounded in calls, tools, time and money."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import random
-from collections.abc import AsyncIterator, Coroutine
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Protocol
 
-from routing.calls import Completion, Finish, ModelRequest, StreamEnd, StreamEvent, TextDelta, ThinkingDelta, Usage
-from routing.diagnostics import Failures
-from routing.errors import EmptyAnswer, ModelError, RateLimited, Unreachable
-from routing.ports import Clock, LiveReply, Llm
+from routing.bounds import TurnBounds
+from routing.caller import Caller
+from routing.calls import ChatMessage, Completion, ModelRequest, ToolCall
+from routing.errors import ContextOverflow, EmptyAnswer, ModelError
+from routing.outcome import Bound, CallRecord, Limit, Outcome, ToolScope
+from routing.ports import Clock, LiveReply, Toolbox
+from routing.rounds import ToolRounds, messages
+from routing.stop import Stop
+from routing.truncation import emergency_all
+from routing.types import ModelChoice, PromptFit, TierDecision
 
-SECOND_TRY_SECONDS = (0.5, 1.0)
-LONGEST_WAIT_SECONDS = 3.0
-"""A Retry-After up to this is waited for (tier contracts, table of failures)."""
-
-
-class Stop:
-    """How /stop reaches a turn: only what waits for the model is cancelled, never what keeps the result."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self._listening: asyncio.Task[object] | None = None
-
-    def request(self) -> None:
-        """End the turn now, or as soon as it begins to wait for the model."""
-        self.requested = True
-        if self._listening is not None:
-            self._listening.cancel()
-
-    async def guard(self, work: Coroutine[None, None, None]) -> bool:
-        """Run `work`; False when it was ended by `request`."""
-        if self.requested:
-            work.close()
-            return False
-        self._listening = asyncio.current_task()
-        try:
-            await work
-        except asyncio.CancelledError:
-            if not self.requested or self._listening is None:
-                raise
-            self._listening.uncancel()
-            return False
-        finally:
-            self._listening = None
-        return True
-
+LAST_CALL = "\n\n[This turn may call no more tools: answer now with what there is, and say what is missing.]"
+TOOLS_NAMED = 3
+_NAME = re.compile(r"[^\w-]")
 
 log = logging.getLogger("routing")
 
 
-@dataclass(slots=True)
-class _Answer:
-    """What has arrived of a stream."""
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """Everything decided for one call, nothing done. `window` is what the model takes, in tokens."""
 
-    text: str = ""
-    finish: Finish = "cut"
-    usage: Usage | None = None
-    began: float = 0.0
+    decision: TierDecision
+    choice: ModelChoice
+    request: ModelRequest
+    scope: ToolScope
+    fit: PromptFit
+    window: int
+
+
+class Briefing(Protocol):
+    """Decides before each call of a turn. `calls` are those it made itself, for a summary."""
+
+    bounds: TurnBounds
+    most_result_chars: int
+    calls: list[CallRecord]
+
+    async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
+        """What the next call gets, with all that was said in the turn so far."""
+
+    async def shorten(self, window: int) -> None:
+        """The prompt did not fit into `window` tokens: cut what is stored, and tell less from now on."""
+
+
+@dataclass(slots=True)
+class _State:
+    """What has come of a turn so far."""
+
+    rounds: ToolRounds
+    ends: float
+    said: list[ChatMessage] = field(default_factory=list)
+    calls: list[CallRecord] = field(default_factory=list)
+    shortened: bool = False
+    limit: Limit | None = None
+
+    def last_words(self) -> str:
+        """What the model said last before it called a tool."""
+        return next((each.text for each in reversed(self.said) if each.role == "assistant" and each.text.strip()), "")
 
 
 class Turn:
-    """One deadline, the profile's time-out, over all tries; raises ModelError only when nothing could be shown."""
+    """Runs a turn to its end; it always has one."""
 
-    def __init__(self, llm: Llm, failures: Failures, clock: Clock) -> None:
-        self._llm = llm
-        self._failures = failures
+    def __init__(self, caller: Caller, toolbox: Toolbox, clock: Clock) -> None:
+        self._caller = caller
+        self._toolbox = toolbox
         self._clock = clock
 
-    async def complete(self, request: ModelRequest, live: LiveReply, stop: Stop) -> Completion:
-        """Stream one completion; a fault before the first token is tried once more."""
-        answer = _Answer(began=self._clock())
-        seconds = request.profile.timeout_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                if not await stop.guard(self._tries(request, answer, live)):
-                    answer.finish = "stopped"
-        except TimeoutError:
-            late = Unreachable(request.model, f"no answer within {seconds:g} s")
-            self._note(late)
-            if not answer.text.strip():
-                raise late from None
-            answer.finish = "late"
-        return Completion(answer.text, answer.finish, answer.usage, self._clock() - answer.began)
+    async def run(self, briefing: Briefing, live: LiveReply, stop: Stop) -> Outcome:
+        """From the first call to the answer. A model's failure is an outcome, too."""
+        bounds = briefing.bounds
+        rounds = ToolRounds(self._toolbox, bounds.tool_calls, briefing.most_result_chars)
+        state = _State(rounds, self._clock() + bounds.seconds)
+        while True:
+            brief = await briefing.next(state.said, may_call=not self._is_last_call(state, bounds))
+            error: ModelError | None = None
+            completion: Completion | None = None
+            try:
+                brief, completion = await self._complete(briefing, brief, state, live, stop)
+            except ModelError as failure:
+                error = failure
+            if completion is not None and completion.calls:
+                await self._use_tools(completion, brief, state, bounds, live, stop)
+                if self._goes_on(state, bounds, stop, brief):
+                    continue
+                completion = Completion(state.last_words(), "stopped" if stop.requested else "stop", None, 0.0)
+            elif completion is not None and completion.text.strip():
+                state.said.append(ChatMessage("assistant", completion.text, made_by=brief.choice.model))
+            elif isinstance(error, EmptyAnswer) and state.last_words():
+                completion, error = Completion(state.last_words(), "stop", None, 0.0), None
+            calls = (*briefing.calls, *state.calls)
+            return Outcome(
+                brief.decision, brief.choice, brief.fit, completion, error, tuple(state.said), calls, state.limit
+            )
 
-    async def _tries(self, request: ModelRequest, answer: _Answer, live: LiveReply) -> None:
+    async def _complete(
+        self, briefing: Briefing, brief: Brief, state: _State, live: LiveReply, stop: Stop
+    ) -> tuple[Brief, Completion]:
+        """One call; a prompt that was too long is cut and sent once more, never twice."""
+        seconds = max(0.1, state.ends - self._clock())
         try:
-            return await self._try(request, answer, live)
-        except ModelError as error:
-            if not error.retryable or not await _pause(error):
+            completion = await self._caller.complete(brief.request, live, stop, seconds)
+        except ContextOverflow:
+            if state.shortened:
                 raise
-        await self._try(request, answer, live)
+            log.warning("[LLM] The prompt is too long for %s; it is cut and sent once more", brief.choice.model)
+            state.shortened = True
+            state.said[:] = emergency_all(state.said, brief.window)
+            await briefing.shorten(brief.window)
+            brief = await briefing.next(state.said, brief.request.may_call)
+            completion = await self._caller.complete(brief.request, live, stop, seconds)
+        state.calls.append(CallRecord(brief.decision.tier, brief.choice.model, completion.usage, completion.seconds))
+        return brief, completion
 
-    async def _try(self, request: ModelRequest, answer: _Answer, live: LiveReply) -> None:
-        """One call. Whatever ends it early is on record; what was said before that is kept."""
-        log.info(
-            "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
-            request.tier,
-            request.model,
-            request.reasoning or "none",
+    async def _use_tools(
+        self, completion: Completion, brief: Brief, state: _State, bounds: TurnBounds, live: LiveReply, stop: Stop
+    ) -> None:
+        """Run what the model asked for, unless a bound is reached; every call has a result at the end."""
+        calls = completion.calls
+        state.said.append(
+            ChatMessage(
+                "assistant",
+                completion.text,
+                calls=calls,
+                made_by=brief.choice.model,
+                thinking=completion.thinking,
+            )
         )
-        try:
-            await _collect(self._llm.stream(request), answer, live)
-            if not answer.text.strip() and answer.finish in ("stop", "cut"):
-                raise EmptyAnswer(request.model, "it answered with nothing")
-        except ModelError as error:
-            self._note(error)
-            if not answer.text.strip():
-                answer.text = ""
-                raise
-        else:
-            if answer.finish == "cut":
-                self._note(Unreachable(request.model, "its answer broke off"))
+        results: dict[int, str] = {}
+        self._note_exhaustion(state, bounds)
+        if state.limit is None and not brief.request.may_call:
+            self._reached(state, "calls", bounds.model_calls)
+        if state.limit is None:
+            live.show(_activity(completion.text, calls))
+            await live.working()
+            seconds = max(0.1, state.ends - self._clock())
+            await stop.guard(state.rounds.run(calls, brief.scope, seconds, results))
+        state.said += messages(calls, results)
 
-    def _note(self, error: ModelError) -> None:
-        log.warning("[LLM] %s failed: %s", error.model, error.reason)
-        self._failures.note(error.model, error.reason, self._clock())
+    def _goes_on(self, state: _State, bounds: TurnBounds, stop: Stop, brief: Brief) -> bool:
+        self._note_exhaustion(state, bounds)
+        return not stop.requested and state.limit is None and brief.request.may_call
 
+    def _note_exhaustion(self, state: _State, bounds: TurnBounds) -> None:
+        """Time or money is used up: no call more."""
+        spent = sum((each.usage.cost for each in state.calls if each.usage and each.usage.cost), Decimal(0))
+        if bounds.dollars is not None and spent >= bounds.dollars:
+            self._reached(state, "money", float(bounds.dollars))
+        elif self._clock() >= state.ends:
+            self._reached(state, "seconds", bounds.seconds)
 
-async def _collect(events: AsyncIterator[StreamEvent], answer: _Answer, live: LiveReply) -> None:
-    async for event in events:
-        match event:
-            case TextDelta(text):
-                answer.text += text
-                live.show(answer.text)
-            case ThinkingDelta():
-                await live.working()
-            case StreamEnd(finish, usage):
-                answer.finish, answer.usage = finish, usage
-
-
-async def _pause(error: ModelError) -> bool:
-    """Wait before the second try; False when the provider asks for more patience than a person has."""
-    if isinstance(error, RateLimited):
-        if error.retry_after is None or error.retry_after > LONGEST_WAIT_SECONDS:
+    def _is_last_call(self, state: _State, bounds: TurnBounds) -> bool:
+        """Calls of models or of tools are used up but for one, which is for the answer; the model is told."""
+        no_more = len(state.calls) + 1 >= bounds.model_calls
+        if not state.said:
+            return no_more
+        if state.rounds.left <= 0:
+            self._reached(state, "tools", bounds.tool_calls)
+        elif no_more:
+            self._reached(state, "calls", bounds.model_calls)
+        if state.limit is None:
             return False
-        await asyncio.sleep(error.retry_after)
-    else:
-        await asyncio.sleep(random.uniform(*SECOND_TRY_SECONDS))
-    return True
+        state.said[-1] = replace(state.said[-1], text=state.said[-1].text + LAST_CALL)
+        return True
+
+    def _reached(self, state: _State, bound: Bound, value: float) -> None:
+        log.warning("[Turn] Reached its limit of %s: %g", bound, value)
+        state.limit = Limit(bound, value)
+
+
+def _activity(text: str, calls: Sequence[ToolCall]) -> str:
+    """What was said so far, and one line that disappears with the next words: which tools are at work."""
+    names = list(dict.fromkeys(_NAME.sub("", call.name)[:40] for call in calls))
+    more = f" +{len(names) - TOOLS_NAMED}" if len(names) > TOOLS_NAMED else ""
+    line = f"⚙️ {', '.join(f'`{name}`' for name in names[:TOOLS_NAMED])}{more} …"
+    return f"{text.strip()}\n\n{line}" if text.strip() else line

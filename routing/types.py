@@ -99,8 +99,17 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """A text that is handed over as a file; `name` is a file's name without a folder."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class OutboundMessage:
-    """A reply in Markdown. `edits` names a message of ours to replace; only `owner` may press the buttons."""
+    """A reply in Markdown, with a document if it has one. `edits` names a message of ours to replace; only `owner` may
+    press the buttons."""
 
     chat: ChatKey
     text: str
@@ -108,6 +117,7 @@ class OutboundMessage:
     edits: str = ""
     owner: int = 0
     buttons: tuple[tuple[Button, ...], ...] = ()
+    document: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +146,7 @@ class PersonSettings:
     instructions: str = ""
 
 
-TierSource = Literal["prefix", "forced", "conversation", "skill", "preference", "default"]
+TierSource = Literal["prefix", "forced", "conversation", "skill", "preference", "default", "dynamic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +185,7 @@ class ModelChoice:
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a person asks in a conversation; with `replaces` the history from that message id on is not shown.
-    `prefix` is the tier that `!tier` before the message asked for."""
+    `prefix` is the tier that `!tier` before the message asked for, `source` the platform's id of the message."""
 
     person: Person
     conversation_id: int
@@ -183,12 +193,17 @@ class Question:
     pictures: tuple[Attachment, ...] = ()
     replaces: int | None = None
     prefix: Tier | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptFit:
-    """How full the context window is: tokens are our estimate, `dropped` counts messages left out."""
+    """How full the context window is: tokens are our estimate, above `limit` older messages become a summary.
+    `dropped` counts messages left out, `compactions` the summaries so far; `trouble` is why the newest could not be
+    written."""
 
     tokens: int
     limit: int
     dropped: int
+    compactions: int = 0
+    trouble: str = ""

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter
 
+from routing.calls import ToolCall
 from routing.types import Attachment, InboundMessage, OutboundMessage
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ class Codec(Generic[T]):
 INBOUND = Codec(TypeAdapter(InboundMessage))
 OUTBOUND = Codec(TypeAdapter(OutboundMessage))
 PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))
+CALLS = Codec(TypeAdapter(tuple[ToolCall, ...]))
 
 
 def nano(cost: Decimal | None) -> int | None:

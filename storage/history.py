@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from routing.ports import Clock
-from routing.stores import Conversation, StoredMessage
-from routing.types import ChatKey
-from storage.codec import PICTURES
+from routing.records import Conversation, StoredMessage, Summary, Switches
+from routing.types import ChatKey, Tier
 from storage.database import Database
 from storage.schema import conversations, messages
+from storage.spoken import MINE, message, span, spoken
+from storage.summaries import keep, newest, shorten, unsummarised
 
 _HERE = (
     conversations.c.platform == bindparam("on_platform"),
@@ -22,25 +21,17 @@ _CURRENT = (
     select(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).order_by(conversations.c.id.desc()).limit(1)
 )
 _END = update(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).values(ended_at=bindparam("now"))
-_MINE = messages.c.conversation_id == bindparam("conversation")
-_COUNT = select(func.count()).where(_MINE, messages.c.id < bindparam("before"))
-_NEWEST = (
-    select(messages)
-    .where(_MINE, messages.c.id < bindparam("before"))
-    .order_by(messages.c.id.desc())
-    .limit(bindparam("most"))
-)
-_LAST_QUESTION = select(messages).where(_MINE, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
-_END_OF_TIME = 2**62
+_LAST_QUESTION = select(messages).where(MINE, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
 
 
 class SqlHistory:
-    """`routing.stores.HistoryStore`."""
+    """`routing.records.HistoryStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         self._now_in: dict[ChatKey, Conversation] = {}
+        self._set: dict[int, Switches] = {}
 
     async def current(self, chat: ChatKey) -> Conversation:
         if chat not in self._now_in:
@@ -49,25 +40,15 @@ class SqlHistory:
         return self._now_in[chat]
 
     async def messages(
-        self, conversation_id: int, limit: int, before: int | None = None
+        self, conversation_id: int, limit: int, before: int | None = None, after: int = 0
     ) -> tuple[tuple[StoredMessage, ...], int]:
-        where = {
-            "conversation": conversation_id,
-            "before": _END_OF_TIME if before is None else before,
-            "most": limit,
-        }
-
-        def step(connection: Connection) -> tuple[tuple[StoredMessage, ...], int]:
-            rows = connection.execute(_NEWEST, where).all()
-            total = len(rows) if len(rows) < limit else connection.execute(_COUNT, where).scalar_one()
-            return tuple(_message(row) for row in reversed(rows)), int(total)
-
-        return await self._database.read(step)
+        where = span(conversation_id, limit, before, after)
+        return await self._database.read(lambda c: spoken(c, where))
 
     async def last_question(self, conversation_id: int) -> StoredMessage | None:
         where = {"conversation": conversation_id}
         row = await self._database.read(lambda c: c.execute(_LAST_QUESTION, where).one_or_none())
-        return None if row is None else _message(row)
+        return None if row is None else message(row)
 
     async def begin(self, chat: ChatKey) -> Conversation:
         now = self._clock()
@@ -103,9 +84,43 @@ class SqlHistory:
         rows = await self._database.read(lambda c: c.execute(question, _place(chat)).all())
         return tuple(Conversation(row.id, chat, row.started_at, row.n, row.text) for row in rows)
 
+    async def unsummarised(
+        self, conversation_id: int, limit: int, before: int | None = None
+    ) -> tuple[Summary | None, tuple[StoredMessage, ...], int]:
+        return await self._database.read(lambda c: unsummarised(c, conversation_id, limit, before))
+
+    async def summary(self, conversation_id: int) -> Summary | None:
+        return await self._database.read(lambda c: newest(c, conversation_id))
+
+    async def summarise(self, conversation_id: int, summary: Summary) -> None:
+        now = self._clock()
+        await self._database.write(lambda c: keep(c, conversation_id, summary, now))
+
+    async def shorten(self, conversation_id: int, most_chars: int) -> None:
+        await self._database.write(lambda c: shorten(c, conversation_id, most_chars))
+
+    async def switches(self, conversation_id: int) -> Switches:
+        if conversation_id not in self._set:
+            question = select(conversations).where(conversations.c.id == conversation_id)
+            row = await self._database.read(lambda c: c.execute(question).one())
+            self._set[conversation_id] = Switches(row.tier, row.tier_at, row.skill, row.skill_at)
+        return self._set[conversation_id]
+
+    async def set_conversation_tier(self, conversation_id: int, tier: Tier | None) -> None:
+        await self._change(conversation_id, tier=tier, tier_at=self._clock())
+
+    async def set_skill(self, conversation_id: int, skill: str) -> None:
+        await self._change(conversation_id, skill=skill, skill_at=self._clock())
+
     def forget(self) -> None:
         """Look every chat's conversation up anew."""
         self._now_in.clear()
+        self._set.clear()
+
+    async def _change(self, conversation_id: int, **values: object) -> None:
+        change = update(conversations).where(conversations.c.id == conversation_id).values(**values)
+        await self._database.write(lambda c: c.execute(change))
+        self._set.pop(conversation_id, None)
 
     async def _switch(self, chat: ChatKey, conversation: Conversation) -> Conversation:
         self._now_in[chat] = conversation
@@ -126,8 +141,3 @@ def _begin(connection: Connection, chat: ChatKey, now: float) -> Conversation:
     added = connection.execute(insert(conversations), row | {"started_at": now}).inserted_primary_key
     assert added is not None
     return Conversation(added[0], chat, now)
-
-
-def _message(row: Row[Any]) -> StoredMessage:
-    pictures = () if row.pictures == "[]" else PICTURES.load(row.pictures)
-    return StoredMessage(row.id, row.role, row.text, row.at, pictures)

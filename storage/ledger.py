@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
+from routing.calls import ChatMessage
+from routing.outcome import CallRecord
 from routing.ports import Clock
-from routing.stores import OutboxEntry, TurnRecord
+from routing.records import TurnRecord
+from routing.stores import OutboxEntry
 from routing.types import OutboundMessage
-from storage.codec import PICTURES, nano
+from storage.codec import CALLS, PICTURES, nano
 from storage.database import Database
 from storage.outbox import queue
-from storage.schema import inbox, messages, usage
+from storage.schema import inbox, messages, summaries, usage
 
 _DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="")
 """What is answered stays known by its number; its text is not kept twice."""
@@ -22,7 +25,7 @@ _SPEND = insert(usage)
 
 
 class SqlLedger:
-    """`routing.stores.Ledger`."""
+    """`routing.records.Ledger`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -48,39 +51,65 @@ class SqlLedger:
 
 def _remember(connection: Connection, record: TurnRecord, now: float) -> None:
     if record.replaces_from is not None:
-        connection.execute(
-            delete(messages).where(
-                messages.c.conversation_id == record.conversation_id, messages.c.id >= record.replaces_from
-            )
-        )
-    said = {
+        _supersede(connection, record.conversation_id, record.replaces_from)
+    said: dict[str, object] = {
         "conversation_id": record.conversation_id,
         "person_id": record.person_id,
         "turn_id": record.turn_id,
         "at": now,
     }
     pictures = PICTURES.dump(record.pictures) if record.pictures else "[]"
-    rows = [said | {"role": "user", "text": record.question, "pictures": pictures}]
-    if record.answer:
-        rows.append(said | {"role": "assistant", "text": record.answer, "pictures": "[]"})
-    connection.execute(_SAY, rows)
-    if record.model:
-        connection.execute(_SPEND, _spent(record, now))
+    asked: dict[str, object] = {"role": "user", "text": record.question, "pictures": pictures, "source": record.source}
+    if record.question or record.pictures:
+        connection.execute(_SAY, [said | _NOTHING_MORE | row for row in (asked, *map(_said, record.said))])
+    if record.calls:
+        connection.execute(_SPEND, [_spent(record, call, now) for call in record.calls])
 
 
-def _spent(record: TurnRecord, now: float) -> dict[str, object]:
-    counted = record.usage
+def _supersede(connection: Connection, conversation_id: int, first: int) -> None:
+    """A retry: what was said from there on, and the summaries of it, are no longer so."""
+    mine = messages.c.conversation_id == conversation_id
+    connection.execute(delete(messages).where(mine, messages.c.id >= first))
+    here = summaries.c.conversation_id == conversation_id
+    connection.execute(delete(summaries).where(here, summaries.c.upto >= first))
+
+
+_NOTHING_MORE: dict[str, object] = {
+    "pictures": "[]",
+    "calls": "",
+    "model": "",
+    "thinking": "",
+    "call_id": "",
+    "tool": "",
+    "source": "",
+}
+
+
+def _said(message: ChatMessage) -> dict[str, object]:
+    return {
+        "role": message.role,
+        "text": message.text,
+        "calls": CALLS.dump(message.calls) if message.calls else "",
+        "model": message.made_by,
+        "thinking": message.thinking,
+        "call_id": message.call_id,
+        "tool": message.tool,
+    }
+
+
+def _spent(record: TurnRecord, call: CallRecord, now: float) -> dict[str, object]:
+    counted = call.usage
     return {
         "turn_id": record.turn_id,
         "person_id": record.person_id,
         "conversation_id": record.conversation_id,
-        "tier": record.tier,
-        "model": record.model,
+        "tier": call.tier,
+        "model": call.model,
         "input_tokens": counted.input_tokens if counted else None,
         "output_tokens": counted.output_tokens if counted else None,
         "cached_tokens": counted.cached_tokens if counted else None,
         "reasoning_tokens": counted.reasoning_tokens if counted else None,
         "cost_nano": nano(counted.cost) if counted else None,
-        "seconds": record.seconds,
+        "seconds": call.seconds,
         "at": now,
     }

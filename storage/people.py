@@ -13,7 +13,7 @@ from routing.types import Person, Role, UserKey
 from storage.codec import OUTBOUND
 from storage.database import Database
 from storage.preferences import SqlPreferences
-from storage.schema import audit, identities, outbox, pairings, people
+from storage.schema import audit, identities, messages, outbox, pairings, people, summaries
 
 _FIND = (
     select(people)
@@ -65,6 +65,7 @@ class SqlPeople:
 
         def step(connection: Connection) -> None:
             _forget_replies(connection, person_id)
+            _forget_summaries(connection, person_id)
             connection.execute(delete(people).where(people.c.id == person_id))
             _audit(connection, now, actor, "forget", f"person {person_id}")
 
@@ -119,6 +120,12 @@ def _forget_replies(connection: Connection, person_id: int) -> None:
     found = [row.id for row in connection.execute(theirs) if OUTBOUND.load(row.payload).owner == person_id]
     for outbox_id in found:
         connection.execute(delete(outbox).where(outbox.c.id == outbox_id))
+
+
+def _forget_summaries(connection: Connection, person_id: int) -> None:
+    """A summary may tell what they said; the messages of others that it stood for are told again."""
+    theirs = select(messages.c.conversation_id).where(messages.c.person_id == person_id)
+    connection.execute(delete(summaries).where(summaries.c.conversation_id.in_(theirs)))
 
 
 def _find(connection: Connection, user: UserKey) -> Person | None:

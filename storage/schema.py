@@ -15,9 +15,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -100,6 +101,10 @@ conversations = Table(
     Column("thread_id", String(64), nullable=False),
     Column("started_at", Float, nullable=False),
     Column("ended_at", Float),
+    Column("tier", String(16)),
+    Column("tier_at", Float, nullable=False, default=0.0, server_default=text("0")),
+    Column("skill", String(64), nullable=False, default="", server_default=text("''")),
+    Column("skill_at", Float, nullable=False, default=0.0, server_default=text("0")),
     Index("ix_conversations_chat", "platform", "chat_id", "thread_id"),
     sqlite_autoincrement=True,
 )
@@ -115,7 +120,26 @@ messages = Table(
     Column("text", Text, nullable=False),
     Column("pictures", Text, nullable=False, default="[]"),
     Column("at", Float, nullable=False),
+    Column("calls", Text, nullable=False, default="", server_default=text("''")),
+    Column("model", String(200), nullable=False, default="", server_default=text("''")),
+    Column("thinking", Text, nullable=False, default="", server_default=text("''")),
+    Column("call_id", Text, nullable=False, default="", server_default=text("''")),
+    Column("tool", Text, nullable=False, default="", server_default=text("''")),
+    Column("source", String(64), nullable=False, default="", server_default=text("''")),
     Index("ix_messages_conversation_id", "conversation_id", "id"),
+)
+
+summaries = Table(
+    "summaries",
+    metadata,
+    _id(),
+    Column("conversation_id", BigInteger, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
+    Column("upto", BigInteger, nullable=False),
+    Column("covers", BigInteger, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    Index("ix_summaries_conversation_id", "conversation_id", "id"),
 )
 
 inbox = Table(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import func, select
 
-from routing.stores import Spending
+from routing.records import Spending
 from storage.codec import dollars
 from storage.database import Database
 from storage.schema import usage
 
 
 class SqlUsage:
-    """`routing.stores.UsageStore`."""
+    """`routing.records.UsageStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -208,7 +208,7 @@ def test_a_rewrite_keeps_what_it_does_not_know(tmp_path: Path) -> None:
 
 
 def test_a_model_is_added_and_removed_and_nonsense_is_refused() -> None:
-    card = ModelCard("new", "p", "New", False, False, 10, None, known=True)
+    card = ModelCard("new", "p", "New", False, False, False, 10, None, known=True)
     with_new = catalog(SMALL).with_model(card)
     assert with_new.lookup("p/new") == card
     assert json.loads(with_new.without_model("new").to_json()) == json.loads(catalog(SMALL).to_json())

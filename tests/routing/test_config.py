@@ -21,14 +21,14 @@ def test_an_empty_file_is_the_defaults() -> None:
     assert dict(config.reasoning) == {
         "balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh", "routing": "none",
     }  # fmt: skip
-    assert (config.temperature, config.context_tokens, config.unknown_keys) == (0.7, 50_000, ())
+    assert (config.temperature, config.compaction.most_tokens, config.unknown_keys) == (0.7, 50_000, ())
     assert {"openai", "anthropic"} <= config.allowed
 
 
 def test_a_partial_object_keeps_the_other_defaults() -> None:
     config = read({"modelRouter": {"smartModel": "acme/big", "temperature": 0}, "compaction": {"maxContextTokens": 99}})
     assert config.pools["smart"][0] == "acme/big" and config.pools["deep"][0] == "openai/gpt-5.2"
-    assert (config.temperature, config.context_tokens) == (0.0, 99)
+    assert (config.temperature, config.compaction.most_tokens) == (0.0, 99)
     assert config.reasoning["smart"] is None  # the level of the default model is not that of another one
 
 

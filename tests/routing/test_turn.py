@@ -1,202 +1,259 @@
-"""One answer of a model: what is tried again, what is kept, how it is stopped."""
+"""The model ⇄ tool loop: what runs when, what the model is told, where it ends."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import count
+from typing import Any
 
 import pytest
 
-from routing import turn
-from routing.calls import (
-    ChatMessage,
-    ModelRequest,
-    ProviderProfile,
-    StreamEnd,
-    StreamEvent,
-    TextDelta,
-    ThinkingDelta,
-    Usage,
-)
+from routing import caller
+from routing.bounds import TurnBounds
+from routing.caller import Caller
+from routing.calls import ChatMessage, ModelRequest, ProviderProfile, ToolCall, Usage
 from routing.diagnostics import Failures
-from routing.errors import (
-    BadModelRequest,
-    EmptyAnswer,
-    KeyRejected,
-    ModelError,
-    PolicyRefused,
-    RateLimited,
-    Unreachable,
-)
-from routing.turn import Stop, Turn
+from routing.errors import ContextOverflow, ToolFailed, Unreachable
+from routing.outcome import CallRecord, Limit, Outcome, ToolScope, Traits
+from routing.rounds import AGAIN, NOT_RUN
+from routing.stop import Stop
+from routing.turn import LAST_CALL, Brief, Turn
+from routing.types import ModelChoice, Person, PromptFit, TierDecision
+from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, calls, says
 
-Step = StreamEvent | ModelError | asyncio.Event
-END = StreamEnd("stop", Usage(1, 2))
-
-
-class FakeLlm:
-    """Plays one list of steps for each call: events are given, errors raised, an asyncio.Event is waited for."""
-
-    def __init__(self, *calls: list[Step]) -> None:
-        self._calls = list(calls)
-        self.made = 0
-
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
-        steps = self._calls[self.made]
-        self.made += 1
-        for step in steps:
-            if isinstance(step, ModelError):
-                raise step
-            if isinstance(step, asyncio.Event):
-                await step.wait()
-            else:
-                yield step
-
-    async def knows(self, model: str) -> bool:
-        return True
-
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
-        return ""
+PERSON = Person(1, "user", "Ann")
+PROFILE = ProviderProfile("openai", "openai", None, "k", 30.0, "OPENAI_API_KEY")
+DECISION = TierDecision("balanced", "default", "default")
+CHOICE = ModelChoice("openai/m", None, "configured")
 
 
-class Seen:
-    """A live reply that keeps what was shown."""
+class FakeBriefing:
+    """Tells the model the question and all that was said."""
 
-    def __init__(self, on_show: Callable[[], None] = lambda: None) -> None:
-        self.texts: list[str] = []
-        self._on_show = on_show
+    def __init__(self, bounds: TurnBounds | None = None, most_chars: int = 100_000) -> None:
+        self.bounds = bounds or TurnBounds()
+        self.most_result_chars = most_chars
+        self.calls: list[CallRecord] = []
+        self.shortened: list[int] = []
 
-    async def working(self) -> None: ...
+    async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
+        messages = (ChatMessage("user", "question"), *said)
+        request = ModelRequest("balanced", "openai/m", messages, PROFILE, None, None, (), may_call)
+        return Brief(DECISION, CHOICE, request, ToolScope(PERSON, 7, DECISION), PromptFit(1, 2, 0), 1000)
 
-    def show(self, text: str) -> None:
-        self.texts.append(text)
-        self._on_show()
-
-    async def acknowledge(self, text: str = "") -> None: ...
-
-    async def close(self) -> str:
-        return ""
-
-
-def asked(seconds: float = 30.0) -> ModelRequest:
-    profile = ProviderProfile("openai", "openai", None, "k", seconds, "OPENAI_API_KEY")
-    return ModelRequest("balanced", "openai/m", (ChatMessage("user", "hi"),), profile, None, None)
+    async def shorten(self, window: int) -> None:
+        self.shortened.append(window)
 
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The pause before a second try is a matter of manners, not of these tests."""
-    monkeypatch.setattr(turn, "SECOND_TRY_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(caller, "SECOND_TRY_SECONDS", (0.0, 0.0))
     yield
 
 
-def running(llm: FakeLlm) -> Turn:
-    ticks = iter(range(1000))
-    return Turn(llm, Failures(), lambda: float(next(ticks)))
+async def echo(given: Mapping[str, Any]) -> str:
+    return f"echo {given.get('text', '')}"
 
 
-async def test_the_text_grows_and_the_end_brings_the_count() -> None:
-    seen = Seen()
-    llm = FakeLlm([TextDelta("Hel"), ThinkingDelta(), TextDelta("lo"), END])
-    completion = await running(llm).complete(asked(), seen, Stop())
-    assert (completion.text, completion.finish, completion.usage) == ("Hello", "stop", Usage(1, 2))
-    assert completion.seconds == 1.0 and seen.texts == ["Hel", "Hello"]
+def call(name: str, arguments: str = "{}", id: str = "") -> ToolCall:
+    return ToolCall(id or f"{name} {arguments}", name, arguments)
+
+
+async def run(
+    llm: FakeLlm,
+    toolbox: FakeToolbox,
+    briefing: FakeBriefing | None = None,
+    live: Seen | None = None,
+    stop: Stop | None = None,
+    tick: float = 0.001,
+) -> Outcome:
+    ticks = count()
+    clock = lambda: next(ticks) * tick  # noqa: E731
+    turn = Turn(Caller(llm, Failures(), clock), toolbox, clock)
+    return await turn.run(briefing or FakeBriefing(), live or Seen(), stop or Stop())
+
+
+def results(outcome: Outcome) -> list[str]:
+    return [message.text for message in outcome.said if message.role == "tool"]
+
+
+async def test_the_model_gets_what_its_tools_gave_and_answers() -> None:
+    llm = FakeLlm(calls(call("echo", '{"text": "hi"}'), text="Let me see."), says("It said hi."))
+    toolbox, seen = FakeToolbox({"echo": echo}), Seen()
+    outcome = await run(llm, toolbox, live=seen)
+    assert outcome.completion is not None and outcome.completion.text == "It said hi."
+    assert [message.role for message in outcome.said] == ["assistant", "tool", "assistant"]
+    assert llm.asked[1].messages[1:] == outcome.said[:2]
+    assert outcome.said[1].call_id == outcome.said[0].calls[0].id and outcome.said[1].text == "echo hi"
+    assert seen.texts == ["Let me see.", "Let me see.\n\n⚙️ `echo` …", "It said hi."]
+    assert len(outcome.calls) == 2 and outcome.limit is None
+    assert toolbox.scopes == [ToolScope(PERSON, 7, DECISION)]
+
+
+async def test_tools_run_side_by_side_where_they_allow_it_and_answer_in_order() -> None:
+    gate = asyncio.Event()
+
+    async def slow(given: Mapping[str, Any]) -> str:
+        await gate.wait()
+        return "slow"
+
+    async def opens(given: Mapping[str, Any]) -> str:
+        gate.set()
+        return "opened"
+
+    llm = FakeLlm(calls(call("slow"), call("opens"), call("write"), call("echo")), says("done"))
+    tools = {"slow": slow, "opens": opens, "write": echo, "echo": echo}
+    toolbox = FakeToolbox(tools, write=Traits(changes=True))
+    outcome = await run(llm, toolbox)
+    assert results(outcome) == ["slow", "opened", "echo ", "echo "]
+    assert toolbox.ended == ["opens {}", "slow {}", "write {}", "echo {}"]
+    assert toolbox.began.index("write {}") > 1 and toolbox.began[-1] == "echo {}"
+
+
+async def test_the_same_call_is_answered_from_the_turn_until_something_changed() -> None:
+    one, same = call("read", '{"a": 1, "b": 2}', "1"), call("read", '{"b":2,"a":1}', "2")
+    llm = FakeLlm(
+        calls(one, same),
+        calls(replace(one, id="3")),
+        calls(call("write", id="4"), replace(one, id="5")),
+        calls(call("write", id="6")),
+        says("done"),
+    )
+    toolbox = FakeToolbox({"read": echo, "write": echo}, write=Traits(changes=True))
+    outcome = await run(llm, toolbox)
+    assert toolbox.began == ["1", "4", "5"]
+    assert [text.endswith(AGAIN) for text in results(outcome)] == [False, True, True, False, False, True]
+
+
+async def test_a_failing_tool_tells_the_model_why() -> None:
+    async def fails(given: Mapping[str, Any]) -> str:
+        raise ToolFailed("There is no file a.txt; there is b.txt.")
+
+    llm = FakeLlm(calls(call("fails"), call("nothing")), says("sorry"))
+    outcome = await run(llm, FakeToolbox({"fails": fails}))
+    assert results(outcome) == ["Error: There is no file a.txt; there is b.txt.", "Error: There is no tool nothing."]
+
+
+async def test_wrong_arguments_are_corrected_once() -> None:
+    wrong = [calls(call("echo", text, text)) for text in ("{", "{{", "{{{")]
+    outcome = await run(FakeLlm(*wrong, says("without it then")), FakeToolbox({"echo": echo}))
+    first, second, third = results(outcome)
+    assert first == "Error: not JSON" and second == third != first and "go on without echo" in second
+
+
+async def test_a_hanging_tool_is_ended() -> None:
+    async def hangs(given: Mapping[str, Any]) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    toolbox = FakeToolbox({"hangs": hangs, "echo": echo}, hangs=Traits(seconds=0.01))
+    outcome = await run(FakeLlm(calls(call("hangs"), call("echo")), says("ok")), toolbox)
+    assert "hangs was ended after" in results(outcome)[0] and results(outcome)[1] == "echo "
+    assert toolbox.ended == ["echo {}"]
+
+
+async def test_a_result_is_cut_to_what_the_model_may_get() -> None:
+    async def floods(given: Mapping[str, Any]) -> str:
+        return "x" * 500_000
+
+    outcome = await run(FakeLlm(calls(call("floods")), says("ok")), FakeToolbox({"floods": floods}))
+    assert len(results(outcome)[0]) <= 100_000 and "[OUTPUT TRUNCATED: 500000 chars total" in results(outcome)[0]
 
 
 @pytest.mark.parametrize(
-    "error",
-    [Unreachable("m", "x"), RateLimited("m", "x", 0.0), EmptyAnswer("m", "x")],
-    ids=lambda error: type(error).__name__,
-)
-async def test_a_passing_fault_before_the_first_word_is_tried_once_more(error: ModelError) -> None:
-    llm = FakeLlm([error], [TextDelta("there"), END])
-    assert (await running(llm).complete(asked(), Seen(), Stop())).text == "there"
-    twice = FakeLlm([error], [error], [TextDelta("never"), END])
-    with pytest.raises(type(error)):
-        await running(twice).complete(asked(), Seen(), Stop())
-    assert twice.made == 2
-
-
-@pytest.mark.parametrize(
-    "error",
+    ("bounds", "made", "ran", "limit"),
     [
-        KeyRejected("m", "x"),
-        PolicyRefused("m", "x"),
-        BadModelRequest("m", "x"),
-        RateLimited("m", "x"),
-        RateLimited("m", "x", 3.5),
+        (TurnBounds(model_calls=4), 4, 3, Limit("calls", 4)),
+        (TurnBounds(tool_calls=2), 3, 2, Limit("tools", 2)),
+        (TurnBounds(dollars=Decimal("0.25")), 3, 2, Limit("money", 0.25)),
+        (TurnBounds(model_calls=1), 1, 0, Limit("calls", 1)),
     ],
-    ids=lambda error: f"{type(error).__name__} {error.retry_after}",
+    ids=["calls", "tools", "money", "one call"],
 )
-async def test_what_will_not_pass_is_not_tried_again(error: ModelError) -> None:
-    llm = FakeLlm([error], [TextDelta("never"), END])
-    with pytest.raises(type(error)):
-        await running(llm).complete(asked(), Seen(), Stop())
-    assert llm.made == 1
+async def test_an_endless_loop_is_bounded(bounds: TurnBounds, made: int, ran: int, limit: Limit) -> None:
+    price = Usage(1, 1, cost=Decimal("0.1"))
+    endless = [calls(call("echo", f'{{"text": "{n}"}}'), text=f"step {n}", usage=price) for n in range(9)]
+    llm, toolbox = FakeLlm(*endless), FakeToolbox({"echo": echo})
+    outcome = await run(llm, toolbox, FakeBriefing(bounds))
+    assert (llm.made, len(toolbox.began), outcome.limit) == (made, ran, limit)
+    assert outcome.completion is not None and outcome.completion.text == f"step {made - 1}"
+    pairs = sum(len(message.calls) for message in outcome.said), len(results(outcome))
+    assert pairs[0] == pairs[1] == made, "every call has its result, so that the history can be sent again"
 
 
-@pytest.mark.parametrize("finish", ["stop", "cut"])
-async def test_nothing_at_all_is_empty_and_tried_once_more(finish: str) -> None:
-    silent: list[Step] = [ThinkingDelta(), TextDelta("  \n"), StreamEnd(finish, None)]  # type: ignore[arg-type]
-    with pytest.raises(EmptyAnswer):
-        await running(FakeLlm(silent, silent)).complete(asked(), Seen(), Stop())
-    assert (await running(FakeLlm(silent, [TextDelta("ok"), END])).complete(asked(), Seen(), Stop())).text == "ok"
+async def test_the_last_call_is_for_the_answer() -> None:
+    llm = FakeLlm(calls(call("echo")), says("what there is"))
+    outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))
+    assert [request.may_call for request in llm.asked] == [True, False]
+    assert llm.asked[1].messages[-1].text.endswith(LAST_CALL)
+    assert outcome.completion is not None and outcome.completion.text == "what there is"
+    assert outcome.limit == Limit("tools", 1)
 
 
-@pytest.mark.parametrize("finish", ["length", "policy"])
-async def test_an_answer_without_words_that_was_ended_for_a_reason_is_not_empty(finish: str) -> None:
-    llm = FakeLlm([StreamEnd(finish, None)])  # type: ignore[arg-type]
-    assert (await running(llm).complete(asked(), Seen(), Stop())).finish == finish
+async def test_calls_beyond_the_limit_are_not_run() -> None:
+    many = [call("echo", f'{{"text": "{n}"}}') for n in range(5)]
+    toolbox = FakeToolbox({"echo": echo})
+    outcome = await run(FakeLlm(calls(*many), says("ok")), toolbox, FakeBriefing(TurnBounds(tool_calls=3)))
+    assert len(toolbox.began) == 3
+    assert [text.startswith("Error: not run") for text in results(outcome)] == [False, False, False, True, True]
 
 
-async def test_what_arrived_before_a_fault_is_kept_as_cut() -> None:
-    llm = FakeLlm([TextDelta("half an "), Unreachable("m", "gone")])
-    completion = await running(llm).complete(asked(), Seen(), Stop())
-    assert (completion.text, completion.finish, llm.made) == ("half an ", "cut", 1)
+async def test_time_ends_a_turn() -> None:
+    endless = [calls(call("echo", f'{{"text": "{n}"}}')) for n in range(99)]
+    outcome = await run(FakeLlm(*endless), FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(seconds=5)), tick=0.5)
+    assert outcome.limit == Limit("seconds", 5.0) and outcome.completion is not None
 
 
-async def test_a_stream_without_an_end_is_cut() -> None:
-    assert (await running(FakeLlm([TextDelta("half")])).complete(asked(), Seen(), Stop())).finish == "cut"
-
-
-async def test_time_runs_out_with_and_without_words() -> None:
-    never = asyncio.Event()
-    silent = FakeLlm([never], [never])
-    with pytest.raises(Unreachable, match=r"no answer within 0\.01 s"):
-        await running(silent).complete(asked(0.01), Seen(), Stop())
-    assert silent.made == 1, "one deadline over all tries"
-    kept = await running(FakeLlm([TextDelta("half"), never])).complete(asked(0.01), Seen(), Stop())
-    assert (kept.text, kept.finish) == ("half", "late")
-
-
-async def test_stop_keeps_what_was_said() -> None:
+async def test_stop_ends_a_tool_and_the_turn_is_remembered_whole() -> None:
     stop = Stop()
-    llm = FakeLlm([TextDelta("half"), asyncio.Event(), TextDelta("never"), END])
-    completion = await running(llm).complete(asked(), Seen(stop.request), stop)
-    assert (completion.text, completion.finish) == ("half", "stopped")
-    assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
+
+    async def hangs(given: Mapping[str, Any]) -> str:
+        stop.request()
+        await asyncio.Event().wait()
+        return "never"
+
+    llm = FakeLlm(calls(call("echo"), call("hangs"), text="Working."), says("never"))
+    toolbox = FakeToolbox({"echo": echo, "hangs": hangs}, hangs=Traits(parallel=False))
+    outcome = await run(llm, toolbox, stop=stop)
+    assert outcome.completion is not None
+    assert (outcome.completion.finish, outcome.completion.text, llm.made) == ("stopped", "Working.", 1)
+    assert results(outcome) == ["echo ", NOT_RUN]
 
 
-async def test_stop_before_the_first_word_and_before_the_call() -> None:
-    early = Stop()
-    early.request()
-    llm = FakeLlm([TextDelta("never"), END])
-    completion = await running(llm).complete(asked(), Seen(), early)
-    assert (completion.text, completion.finish, llm.made) == ("", "stopped", 0)
+async def test_an_overflow_is_cut_and_sent_once_more() -> None:
+    async def floods(given: Mapping[str, Any]) -> str:
+        return "x" * 50_000
 
-    stop, waiting = Stop(), asyncio.Event()
-    work = asyncio.create_task(running(FakeLlm([waiting, END])).complete(asked(), Seen(), stop))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    stop.request()
-    assert (await asyncio.wait_for(work, 10)).finish == "stopped"
+    overflow: list[Step] = [ContextOverflow("m", "too long")]
+    toolbox = FakeToolbox({"floods": floods})
+    briefing = FakeBriefing()
+    llm = FakeLlm(calls(call("floods")), overflow, says("shorter"))
+    outcome = await run(llm, toolbox, briefing)
+    assert outcome.completion is not None and outcome.completion.text == "shorter"
+    assert briefing.shortened == [1000] and len(results(outcome)[0]) <= 10_000
+    assert "[EMERGENCY TRUNCATED: 50000 chars total" in llm.asked[2].messages[-1].text
+
+    again = FakeLlm(overflow, overflow, says("never"))
+    outcome = await run(again, toolbox)
+    assert isinstance(outcome.error, ContextOverflow) and again.made == 2
+
+    later = FakeLlm(overflow, calls(call("floods")), overflow, says("never"))
+    outcome = await run(later, toolbox)
+    assert isinstance(outcome.error, ContextOverflow) and later.made == 3, "one more try a turn, not one a call"
 
 
-async def test_the_programs_own_end_is_no_stop() -> None:
-    begun = asyncio.Event()
-    llm = FakeLlm([TextDelta("half"), asyncio.Event()])
-    work = asyncio.create_task(running(llm).complete(asked(), Seen(begun.set), Stop()))
-    await asyncio.wait_for(begun.wait(), 10)
-    work.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await work
+async def test_an_empty_end_falls_back_on_what_was_said_before() -> None:
+    silent: list[Step] = []
+    llm = FakeLlm(calls(call("echo"), text="Here is the plan."), silent, silent)
+    outcome = await run(llm, FakeToolbox({"echo": echo}))
+    assert outcome.completion is not None and outcome.completion.text == "Here is the plan."
+
+
+async def test_a_failure_behind_tools_keeps_what_they_did() -> None:
+    down: list[Step] = [Unreachable("m", "down")]
+    outcome = await run(FakeLlm(calls(call("echo")), down, down), FakeToolbox({"echo": echo}))
+    assert isinstance(outcome.error, Unreachable) and [each.role for each in outcome.said] == ["assistant", "tool"]

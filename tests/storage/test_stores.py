@@ -7,8 +7,10 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import func, select
 
-from routing.calls import Usage
-from routing.stores import Pairing, TurnRecord
+from routing.calls import ChatMessage, Usage
+from routing.outcome import CallRecord
+from routing.records import TurnRecord
+from routing.stores import Pairing
 from routing.types import (
     Attachment,
     Button,
@@ -56,11 +58,11 @@ def message(update: str, text: str = "hi", chat: ChatKey = HOME) -> InboundMessa
 
 
 def record(conversation: int, person: int, question: str, answer: str = "", **more: object) -> TurnRecord:
-    values: dict[str, object] = {
-        "turn_id": "t", "conversation_id": conversation, "person_id": person, "question": question, "pictures": (),
-        "answer": answer, "tier": "smart", "model": "openai/m" if answer else "", "usage": None, "seconds": 1.5,
-    }  # fmt: skip
-    return TurnRecord(**(values | more))  # type: ignore[arg-type]
+    spent: dict[str, object] = {"tier": "smart", "model": "openai/m", "usage": None, "seconds": 1.5}
+    spent |= {name: more.pop(name) for name in tuple(more) if name in spent}
+    said = (ChatMessage("assistant", answer, made_by="openai/m"),) if answer else ()
+    calls = (CallRecord(**spent),) if answer else ()  # type: ignore[arg-type]
+    return TurnRecord("t", conversation, person, question, said=said, calls=calls, **more)  # type: ignore[arg-type]
 
 
 async def test_preferences_begin_empty_and_each_thing_is_set_by_itself(database: Database, clock: Hand) -> None:

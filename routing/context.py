@@ -1,0 +1,149 @@
+"""What a model is told of a conversation, kept inside its context window."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from routing import compaction
+from routing.calls import ChatMessage, Picture
+from routing.config import RouterConfig
+from routing.errors import ModelError
+from routing.records import HistoryStore, StoredMessage, Summary
+from routing.summaries import Summariser
+from routing.truncation import emergency_chars
+from routing.types import Attachment, PromptFit, Question
+from routing.window import Window, estimate
+
+MOST_READ = 1000
+"""Messages that a prompt may hold; behind so many the older ones become a summary, however short they are."""
+MOST_SUMMARISED = 10_000
+PICTURES_SHOWN = 4
+"""The newest pictures of a conversation that a vision model sees again."""
+
+log = logging.getLogger("routing")
+
+FetchPicture = Callable[[Attachment], Awaitable[Picture | None]]
+
+
+class Context:
+    """One conversation for the length of a turn: its summary, its messages, the question."""
+
+    def __init__(
+        self,
+        history: HistoryStore,
+        fetch: FetchPicture,
+        question: Question,
+        config: RouterConfig,
+        summariser: Summariser | None = None,
+    ) -> None:
+        """Without a summariser nothing is summarised, only left out."""
+        self._history = history
+        self._fetch = fetch
+        self._question = question
+        self._config = config
+        self._summariser = summariser
+        self._summary: Summary | None = None
+        self._stored: tuple[StoredMessage, ...] = ()
+        self._unread = 0
+        self._pictures: dict[Attachment, Picture | None] = {}
+        self._tried = False
+
+    async def load(self) -> None:
+        """Read the conversation; again, after it was cut."""
+        question = self._question
+        found = await self._history.unsummarised(question.conversation_id, MOST_READ, question.replaces)
+        self._summary, self._stored, total = found
+        self._unread = total - len(self._stored)
+
+    async def prompt(
+        self, system: ChatMessage, said: Sequence[ChatMessage], window: Window, vision: bool
+    ) -> tuple[tuple[ChatMessage, ...], PromptFit]:
+        """The messages of the next call, and how they fit. What is too much becomes a summary, once a turn; then tool
+        results are shortened, then the oldest is left out."""
+        messages = await self._messages(system, said, vision)
+        too_much = self._unread > 0 or window.overflows(messages)
+        if too_much and self._config.compaction.enabled and not self._tried and self._summariser is not None:
+            await self.compact(self._config.compaction.keep_last, self._summariser)
+            messages = await self._messages(system, said, vision)
+        dropped = self._unread
+        if window.overflows(messages):
+            messages = compaction.shorten_results(messages, window)
+        if window.overflows(messages):
+            messages, left_out = compaction.leave_out(messages, window)
+            dropped += left_out
+        room = int(window.threshold - window.overhead)
+        summary = self._summary
+        count, trouble = (summary.number, summary.reason) if summary else (0, "")
+        return messages, PromptFit(int(estimate(messages)), room, dropped, count, trouble)
+
+    async def compact(self, keep: int, summariser: Summariser) -> int:
+        """Let a summary stand for all but the last `keep` messages, the question among them; how many it covers. When
+        no model writes one they are left out, and the next summary covers them."""
+        self._tried = True
+        asked = [ChatMessage("user", self._question.text)] if self._question.text else []
+        at = compaction.cut([*map(_plain, self._stored), *asked], keep)
+        if at <= 0:
+            return 0
+        border = self._stored[at - 1].id
+        before = self._summary or Summary(0, "", 0)
+        older = await self._from(before.covers, border)
+        try:
+            text = await summariser.summary(before.text, [_plain(each) for each in older])
+            summary = Summary(border, text, border)
+        except ModelError as error:
+            log.warning("[Compaction] No summary (%s); the oldest %d messages are left out", error.reason, at)
+            summary = Summary(border, before.text, before.covers, error.reason)
+        else:
+            log.info("[Compaction] %d messages became a summary of %d characters", len(older), len(text))
+        await self._history.summarise(self._question.conversation_id, summary)
+        await self.load()
+        return len(older)
+
+    async def shorten(self, limit_tokens: int) -> None:
+        """A provider said that the prompt is too long: cut every long message, also where it is stored."""
+        await self._history.shorten(self._question.conversation_id, emergency_chars(limit_tokens))
+        await self.load()
+
+    async def _from(self, covered: int, border: int) -> tuple[StoredMessage, ...]:
+        """The messages behind id `covered` up to id `border`: also those that no prompt holds any more."""
+        found, _ = await self._history.messages(self._question.conversation_id, MOST_SUMMARISED, border + 1, covered)
+        return found
+
+    async def _messages(
+        self, system: ChatMessage, said: Sequence[ChatMessage], vision: bool
+    ) -> tuple[ChatMessage, ...]:
+        summary = (ChatMessage("system", self._summary.text),) if self._summary and self._summary.text else ()
+        room = PICTURES_SHOWN if vision else 0
+        pictures = await self._shown(self._question.pictures, room)
+        room -= len(pictures)
+        earlier: list[ChatMessage] = []
+        for stored in reversed(self._stored):
+            shown = await self._shown(stored.pictures, room)
+            room -= len(shown)
+            earlier.append(_plain(stored, shown))
+        asked = ChatMessage("user", self._question.text, pictures)
+        return (system, *summary, *reversed(earlier), asked, *said)
+
+    async def _shown(self, attachments: tuple[Attachment, ...], room: int) -> tuple[Picture, ...]:
+        shown = []
+        for each in attachments[: max(0, room)]:
+            if each not in self._pictures:
+                self._pictures[each] = await self._fetch(each)
+            picture = self._pictures[each]
+            if picture is not None:
+                shown.append(picture)
+        return tuple(shown)
+
+
+def _plain(stored: StoredMessage, pictures: tuple[Picture, ...] = ()) -> ChatMessage:
+    return ChatMessage(
+        stored.role,
+        stored.text,
+        pictures,
+        calls=stored.calls,
+        made_by=stored.model,
+        thinking=stored.thinking,
+        call_id=stored.call_id,
+        tool=stored.tool,
+    )

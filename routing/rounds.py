@@ -1,0 +1,104 @@
+"""The tool calls of one turn: side by side where the tools allow it, answered in order, each different call once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator, Sequence
+
+from routing.calls import ChatMessage, ToolCall
+from routing.errors import BadArguments, ToolFailed
+from routing.outcome import ToolScope
+from routing.ports import Toolbox
+from routing.truncation import limit_result
+
+NOT_RUN = "Error: not run, the turn was stopped."
+AGAIN = "\n\n[The same call was made before in this turn; this is its result.]"
+
+log = logging.getLogger("routing")
+
+
+class ToolRounds:
+    """`left` counts the calls that may still be made; results above `most_chars` characters are cut."""
+
+    def __init__(self, toolbox: Toolbox, most_calls: int, most_chars: int) -> None:
+        self._toolbox = toolbox
+        self._most_calls = most_calls
+        self._most_chars = most_chars
+        self._known: dict[str, str] = {}
+        self._corrected: set[str] = set()
+        self.left = most_calls
+
+    async def run(self, calls: Sequence[ToolCall], scope: ToolScope, seconds: float, results: dict[int, str]) -> None:
+        """Fill `results` by the position of the call; a cancelled run leaves those that are there."""
+        allowed = calls[: self.left]
+        self.left -= len(allowed)
+        for index in range(len(allowed), len(calls)):
+            results[index] = f"Error: not run, a turn may call {self._most_calls} tools at most."
+        ends = asyncio.get_running_loop().time() + seconds
+        for group in self._groups(allowed):
+            left = ends - asyncio.get_running_loop().time()
+            await asyncio.gather(*(self._note(index, allowed[index], scope, left, results) for index in group))
+
+    def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[int]]:
+        """Neighbours that may run at the same time; the second of two equal calls waits for the first."""
+        group: list[int] = []
+        keys: set[str] = set()
+        for index, call in enumerate(calls):
+            traits = self._toolbox.traits(call.name)
+            beside = traits.parallel and not traits.changes
+            if group and (not beside or _key(call) in keys):
+                yield group
+                group, keys = [], set()
+            group.append(index)
+            keys.add(_key(call))
+            if not beside:
+                yield group
+                group, keys = [], set()
+        if group:
+            yield group
+
+    async def _note(
+        self, index: int, call: ToolCall, scope: ToolScope, seconds: float, results: dict[int, str]
+    ) -> None:
+        key = _key(call)
+        if key in self._known:
+            results[index] = self._known[key] + AGAIN
+            return
+        answer = limit_result(await self._answer(call, scope, seconds), self._most_chars)
+        if self._toolbox.traits(call.name).changes:  # what was read before may be different now
+            self._known.clear()
+        self._known[key] = results[index] = answer
+
+    async def _answer(self, call: ToolCall, scope: ToolScope, seconds: float) -> str:
+        longest = min(self._toolbox.traits(call.name).seconds, seconds)
+        try:
+            async with asyncio.timeout(longest):
+                return await self._toolbox.run(call, scope)
+        except TimeoutError:
+            log.warning("[Tools] %s took more than %.0f s", call.name, longest)
+            return f"Error: {call.name} was ended after {longest:.0f} s. Ask it for less, or go on without it."
+        except BadArguments as error:
+            if call.name in self._corrected:
+                return f"Error: {error} It was wrong for the second time: go on without {call.name}."
+            self._corrected.add(call.name)
+            return f"Error: {error}"
+        except ToolFailed as error:
+            return f"Error: {error}"
+
+
+def messages(calls: Sequence[ToolCall], results: dict[int, str]) -> list[ChatMessage]:
+    """The results in the order of their calls; a call that was not run says so."""
+    return [
+        ChatMessage("tool", results.get(index, NOT_RUN), call_id=call.id, tool=call.name)
+        for index, call in enumerate(calls)
+    ]
+
+
+def _key(call: ToolCall) -> str:
+    """Equal for the same tool with the same arguments, however they are written."""
+    try:
+        return f"{call.name} {json.dumps(json.loads(call.arguments), sort_keys=True)}"
+    except ValueError:
+        return f"{call.name} {call.arguments}"

@@ -1,0 +1,59 @@
+"""What stands for the older messages of a conversation, and the cutting of those that are too long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from routing.records import StoredMessage, Summary
+from routing.truncation import emergency, shorten_arguments
+from storage.codec import CALLS
+from storage.schema import messages, summaries
+from storage.spoken import span, spoken
+
+
+def newest(connection: Connection, conversation_id: int, before: int | None = None) -> Summary | None:
+    """The newest summary of messages that are all older than id `before`."""
+    here = summaries.c.conversation_id == conversation_id
+    if before is not None:
+        here &= summaries.c.upto < before
+    row = connection.execute(select(summaries).where(here).order_by(summaries.c.id.desc()).limit(1)).one_or_none()
+    if row is None:
+        return None
+    number = connection.execute(select(func.count()).where(here)).scalar_one()
+    return Summary(row.upto, row.text, row.covers, row.reason, number)
+
+
+def keep(connection: Connection, conversation_id: int, summary: Summary, now: float) -> None:
+    """Let a summary stand for what is older."""
+    row = {
+        "conversation_id": conversation_id,
+        "upto": summary.upto,
+        "covers": summary.covers,
+        "text": summary.text,
+        "reason": summary.reason,
+        "at": now,
+    }
+    connection.execute(insert(summaries), row)
+
+
+def unsummarised(
+    connection: Connection, conversation_id: int, limit: int, before: int | None
+) -> tuple[Summary | None, tuple[StoredMessage, ...], int]:
+    """The newest summary, and the messages behind it."""
+    summary = newest(connection, conversation_id, before)
+    after = summary.upto if summary else 0
+    found, total = spoken(connection, span(conversation_id, limit, before, after))
+    return summary, found, total
+
+
+def shorten(connection: Connection, conversation_id: int, most_chars: int) -> None:
+    """Cut the texts above `most_chars` characters; ids and roles stay."""
+    here = messages.c.conversation_id == conversation_id
+    long = (func.length(messages.c.text) > most_chars) | (func.length(messages.c.calls) > most_chars)
+    for row in connection.execute(select(messages).where(here, long)).all():
+        calls = CALLS.load(row.calls) if row.calls else ()
+        brief = tuple(replace(call, arguments=shorten_arguments(call.arguments, most_chars)) for call in calls)
+        values = {"text": emergency(row.text, most_chars), "calls": CALLS.dump(brief) if brief else ""}
+        connection.execute(update(messages).where(messages.c.id == row.id).values(**values))

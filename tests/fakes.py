@@ -1,0 +1,115 @@
+"""Real implementations of the ports, small enough to be read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+from routing.calls import (
+    ModelRequest,
+    ProviderProfile,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from routing.errors import BadArguments, ModelError, ToolFailed
+from routing.outcome import ToolScope, Traits
+from routing.types import Person
+
+Step = StreamEvent | ModelError | asyncio.Event
+END = StreamEnd("stop", Usage(1, 2))
+
+
+def says(text: str) -> list[Step]:
+    """A whole answer."""
+    return [TextDelta(text), END]
+
+
+def calls(*wanted: ToolCall, text: str = "", usage: Usage | None = None) -> list[Step]:
+    """An answer that asks for tools."""
+    words: list[Step] = [TextDelta(text)] if text else []
+    return [*words, StreamEnd("tools", usage, wanted)]
+
+
+class FakeLlm:
+    """Plays one list of steps for each call: events are given, errors raised, an asyncio.Event is waited for."""
+
+    def __init__(self, *calls: list[Step]) -> None:
+        self._calls = list(calls)
+        self.asked: list[ModelRequest] = []
+
+    @property
+    def made(self) -> int:
+        """How many calls there were."""
+        return len(self.asked)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        steps = self._calls[self.made]
+        self.asked.append(request)
+        for step in steps:
+            if isinstance(step, ModelError):
+                raise step
+            if isinstance(step, asyncio.Event):
+                await step.wait()
+            else:
+                yield step
+
+    async def knows(self, model: str) -> bool:
+        return True
+
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
+        return ""
+
+
+class Seen:
+    """A live reply that keeps what was shown."""
+
+    def __init__(self, on_show: Callable[[], None] = lambda: None) -> None:
+        self.texts: list[str] = []
+        self._on_show = on_show
+
+    async def working(self) -> None: ...
+
+    def show(self, text: str) -> None:
+        self.texts.append(text)
+        self._on_show()
+
+    async def acknowledge(self, text: str = "") -> None: ...
+
+    async def close(self) -> str:
+        return ""
+
+
+class FakeToolbox:
+    """Tools as plain coroutine functions by name; `began` and `ended` keep the order of what ran."""
+
+    def __init__(self, tools: Mapping[str, Callable[[Mapping[str, Any]], Awaitable[str]]], **traits: Traits) -> None:
+        self._tools = tools
+        self._traits = traits
+        self.began: list[str] = []
+        self.ended: list[str] = []
+        self.scopes: list[ToolScope] = []
+
+    async def offered(self, person: Person) -> tuple[ToolSpec, ...]:
+        return tuple(ToolSpec(name, name, {"type": "object", "properties": {}}) for name in self._tools)
+
+    def traits(self, name: str) -> Traits:
+        return self._traits.get(name, Traits())
+
+    async def run(self, call: ToolCall, scope: ToolScope) -> str:
+        if call.name not in self._tools:
+            raise ToolFailed(f"There is no tool {call.name}.")
+        self.scopes.append(scope)
+        self.began.append(call.id)
+        try:
+            given = json.loads(call.arguments)
+        except ValueError:
+            raise BadArguments("not JSON") from None
+        result = await self._tools[call.name](given)
+        self.ended.append(call.id)
+        return result
