@@ -38,11 +38,14 @@ DOORS = {
     "prompt_toolkit": r"bot/adapters/console/.*",
     "rich": r"bot/adapters/console/.*",
     "aiohttp": r"bot/adapters/telegram/webhook\.py",
+    "pint": r"handlers/tools/arithmetic/units\.py",
+    "charset_normalizer": r"handlers/tools/decoding\.py",
+    "jsonschema": r"handlers/tools/arguments\.py",
 }
 """Stricter than the contracts, which can't name one file of a package."""
 
 KNOWN_PTH = re.compile(r"distutils-precedence\.pth|_virtualenv\.pth|__editable__\.tierbot-[\d.]+\.pth")
-LATE = ("litellm", "openai", "mcp", "torch", "xllamacpp", "alembic", "numpy", "prompt_toolkit")
+LATE = ("litellm", "openai", "mcp", "torch", "xllamacpp", "alembic", "numpy", "prompt_toolkit", "pint", "jsonschema")
 """Seconds and megabytes that nobody should wait for before the bot answers."""
 
 FIRST_POLL = f"""

@@ -1,0 +1,73 @@
+"""The tools with which a model changes how the conversation goes on: its tier, its skill."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from handlers.tools.needs import ToolNeeds
+from handlers.tools.tool import Tool
+from routing.calls import ToolSpec
+from routing.errors import ToolFailed
+from routing.outcome import ToolScope, Traits
+from routing.records import HistoryStore
+from routing.skills import Skills, catalogue
+from routing.types import Tier, TierSource
+
+NAME = "conversation"
+ONE_BY_ONE = Traits(parallel=False, changes=True, seconds=10.0)
+LOCKED: tuple[TierSource, ...] = ("forced", "prefix")
+OFF = "off"
+
+log = logging.getLogger("handlers.tools")
+
+
+def build(needs: ToolNeeds) -> tuple[Tool, ...]:
+    """The functions behind the manifest."""
+    tools = ConversationTools(needs.history, needs.skills)
+    return (
+        Tool("set_tier", tools.set_tier, role="guest", traits=ONE_BY_ONE),
+        Tool("use_skill", tools.use_skill, role="guest", traits=ONE_BY_ONE, offer=tools.offer_skills),
+    )
+
+
+class ConversationTools:
+    """What they set lasts for the conversation and never reaches what the person stored."""
+
+    def __init__(self, history: HistoryStore, skills: Callable[[], Skills]) -> None:
+        self._history = history
+        self._skills = skills
+
+    async def set_tier(self, scope: ToolScope, tier: Tier) -> str:
+        """The next call to a model already uses the tier."""
+        if scope.decision.source in LOCKED:
+            raise ToolFailed(
+                f"Tier is locked by user ({scope.decision.tier}). Only they can unlock it, with /tier "
+                f"{scope.decision.tier}. Go on in this tier."
+            )
+        await self._history.set_conversation_tier(scope.conversation_id, tier)
+        log.info("[TierTool] Tier changed to: %s", tier)
+        return f"The {tier} tier answers from now on in this conversation."
+
+    async def use_skill(self, scope: ToolScope, name: str) -> str:
+        """The skill's instructions; its tier holds from the next call on."""
+        if name.strip().lower() == OFF:
+            await self._history.set_skill(scope.conversation_id, "")
+            return "No skill is active now."
+        skills = self._skills()
+        skill = next((each for each in skills.found.values() if each.name.lower() == name.strip().lower()), None)
+        if skill is None:
+            nearest = skills.nearest(name)
+            hint = f" Did you mean {nearest}?" if nearest else ""
+            raise ToolFailed(f"There is no skill {name[:60]}.{hint} There are: {', '.join(skills.found) or 'none'}.")
+        await self._history.set_skill(scope.conversation_id, skill.name)
+        log.info("[Skills] %s is active", skill.name)
+        return f"The skill {skill.name} is active. Its instructions:\n\n{skill.body}"
+
+    async def offer_skills(self, spec: ToolSpec) -> ToolSpec | None:
+        """The tool with the skills that there are; None without any."""
+        skills = self._skills()
+        if not skills.found:
+            return None
+        return replace(spec, description=f"{spec.description}\n{catalogue(skills)}")

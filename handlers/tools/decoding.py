@@ -1,0 +1,69 @@
+"""The bytes of a file as text, in whatever encoding they are."""
+
+from __future__ import annotations
+
+import codecs
+import mimetypes
+
+from routing.errors import ToolFailed
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's, so it is looked for before
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_STARTS = (
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive or an office document"),
+    (b"\x1f\x8b", "gzip-compressed"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\x7fELF", "a program"),
+)
+_SAMPLE_BYTES = 64_000
+"""Of this much an encoding is guessed."""
+
+
+def text_of(data: bytes, name: str) -> str:
+    """`data` as text; a first line names an encoding that had to be guessed. Raises ToolFailed for what is no text."""
+    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and b"\0" in data:
+        raise _binary(data, name)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        if encoding != "utf-8":
+            raise ToolFailed(f"{name} begins as {encoding} text but is not: it is damaged or binary.") from None
+    guessed = _guess(data)
+    if guessed is None:
+        raise _binary(data, name)
+    return f"[Not UTF-8: read as {guessed[0]}, a guess.]\n{guessed[1]}"
+
+
+def _guess(data: bytes) -> tuple[str, str] | None:
+    """Encoding and text; None when no encoding makes sense of them."""
+    from charset_normalizer import from_bytes  # not before a file needs it
+
+    # The Western one where it fits as well as any: short texts fit many, and it is by far the most usual.
+    found = from_bytes(data[:_SAMPLE_BYTES])
+    best = found.best()
+    if best is None:
+        return None
+    western = [match for match in found if match.encoding == "cp1252" or "cp1252" in match.could_be_from_charset]
+    equal = any(match.chaos <= best.chaos for match in western)
+    for encoding in ("cp1252", best.encoding) if equal else (best.encoding,):
+        try:
+            return encoding, data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return None
+
+
+def _binary(data: bytes, name: str) -> ToolFailed:
+    kind = next((kind for start, kind in _STARTS if data.startswith(start)), mimetypes.guess_type(name)[0])
+    about = f", probably {kind}" if kind else ""
+    return ToolFailed(f"{name} is not text ({len(data):,} bytes{about}): look into it with run_command.")

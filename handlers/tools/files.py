@@ -1,0 +1,194 @@
+"""What a model may do with the files of the person it works for: read, write, list."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import ParamSpec
+
+from handlers.tools.decoding import text_of
+from handlers.tools.folder import (
+    file_in,
+    folder_at,
+    kind_of,
+    look,
+    missing,
+    own_folder,
+    parts_of,
+    printable,
+    reason,
+    refuse_unless_own,
+    shown,
+)
+from handlers.tools.needs import ToolNeeds
+from handlers.tools.quota import Quota
+from handlers.tools.tool import Tool
+from routing.errors import ToolFailed
+from routing.outcome import ToolScope, Traits
+
+MOST_READ_BYTES = 2_000_000
+MOST_WRITTEN = 1_000_000
+"""Characters of one file."""
+MOST_LISTED = 200
+UNFINISHED = ".tierbot-unfinished-"
+"""How a file's name begins while it is written; what a kill leaves is removed by the next write in that folder."""
+P = ParamSpec("P")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+NAME = "files"
+
+
+def build(needs: ToolNeeds) -> tuple[Tool, ...]:
+    """The functions behind the manifest."""
+    tools = FileTools(needs.files)
+    return (
+        Tool("read_file", tools.read_file),
+        Tool("write_file", tools.write_file, traits=Traits(parallel=False, changes=True)),
+        Tool("list_files", tools.list_files),
+    )
+
+
+class FileTools:
+    """Each person's own folder is `files/<person id>/`, at most `most_bytes` in `most_files` files and folders."""
+
+    def __init__(self, files: Path, most_bytes: int = 500 * 2**20, most_files: int = 20_000) -> None:
+        self._files = files
+        self._quota = Quota(most_bytes, most_files)
+        self._writing: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+
+    async def read_file(self, scope: ToolScope, path: str) -> str:
+        """The text of a file, whole. Raises ToolFailed when it is no text, too large, or not there."""
+        return await _apart(self._read, scope.person.id, path)
+
+    async def write_file(self, scope: ToolScope, path: str, content: str) -> str:
+        """Make or replace a file, with the folders above it; at any moment it is whole, the old or the new one."""
+        return await _apart(self._write, scope.person.id, path, content)
+
+    async def list_files(self, scope: ToolScope, path: str = ".") -> str:
+        """What is in a folder, folders first, or one file; times are UTC."""
+        return await _apart(self._list, scope.person.id, path)
+
+    def _read(self, person_id: int, path: str) -> str:
+        parts = parts_of(path)
+        if not parts:
+            raise ToolFailed(f"{path or 'The empty path'} is a folder: use list_files.")
+        with (
+            own_folder(self._files, person_id) as own,
+            folder_at(own, parts[:-1]) as folder,
+            file_in(folder, parts) as file,
+            os.fdopen(os.dup(file), "rb") as stream,
+        ):
+            size, data = os.fstat(file).st_size, stream.read(MOST_READ_BYTES + 1)
+        name = shown(parts)
+        if len(data) > MOST_READ_BYTES:
+            raise ToolFailed(
+                f"{name} has {size:,} bytes, more than the {MOST_READ_BYTES:,} that read_file takes: "
+                f"read a part with run_command, such as `head -c 20000 FILE` or `sed -n '1,200p' FILE`."
+            )
+        return text_of(data, name) if data else f"{name} is empty."
+
+    def _write(self, person_id: int, path: str, content: str) -> str:
+        parts = parts_of(path)
+        if not parts or path.endswith("/"):
+            raise ToolFailed(f"{path or 'The empty path'} names a folder: give the name of a file.")
+        if parts[-1].startswith(UNFINISHED):
+            raise ToolFailed(f"Names that begin with {UNFINISHED} are taken: choose another one.")
+        if len(content) > MOST_WRITTEN:
+            told = f"{len(content):,} characters are more than the {MOST_WRITTEN:,} that write_file takes"
+            raise ToolFailed(f"{told}: write several files.")
+        try:
+            data = content.encode()
+        except UnicodeEncodeError as error:
+            told = f"Character {error.start + 1:,} of the content is half a character (a lone surrogate)"
+            raise ToolFailed(f"{told}: write it whole.") from None
+        with self._writing[person_id], own_folder(self._files, person_id) as own:
+            self._quota.check(own, _tidied(own, parts), len(data))
+            with folder_at(own, parts[:-1], make=True) as folder:
+                old = look(folder, parts[-1])
+                if old:
+                    refuse_unless_own(old, parts)
+                _replace(folder, parts, data, old.st_mode & 0o777 if old else 0o600)
+        done = f"replaced {old.st_size:,} bytes" if old else "new file"
+        return f"Wrote {len(data):,} bytes to {shown(parts)} ({done})."
+
+    def _list(self, person_id: int, path: str) -> str:
+        parts = parts_of(path)
+        with own_folder(self._files, person_id) as own:
+            if parts:
+                with folder_at(own, parts[:-1]) as above:
+                    found = look(above, parts[-1])
+                    if found is None:
+                        raise missing(above, parts)
+                    if not stat.S_ISDIR(found.st_mode):
+                        return _line(shown(parts), found)
+            with folder_at(own, parts) as folder:
+                return _listing(folder, parts)
+
+
+def _listing(folder: int, parts: tuple[str, ...]) -> str:
+    with os.scandir(folder) as entries:
+        names = [(not entry.is_dir(follow_symlinks=False), entry.name) for entry in entries]
+    names = sorted(pair for pair in names if not pair[1].startswith(UNFINISHED))
+    if not names:
+        return f"{shown(parts)} is an empty folder."
+    seen = [(name, look(folder, name)) for _, name in names[:MOST_LISTED]]
+    lines = [_line(printable(name), found) for name, found in seen if found]
+    more = [f"… and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
+    return "\n".join([f"{shown(parts)} holds {len(names):,} (times are UTC):", *lines, *more])
+
+
+def _line(name: str, found: os.stat_result) -> str:
+    when, kind = f"{datetime.fromtimestamp(found.st_mtime, UTC):%Y-%m-%d %H:%M}", kind_of(found.st_mode)
+    if kind == "folder":
+        return f"folder  {name}/  {when}"
+    return f"{kind}  {name}  {found.st_size:,} bytes  {when}"
+
+
+def _tidied(own: int, parts: tuple[str, ...]) -> os.stat_result | None:
+    """Removes what a kill left beside the file; what there is of the file itself."""
+    with suppress(ToolFailed), folder_at(own, parts[:-1]) as folder:
+        with os.scandir(folder) as entries:
+            left = [entry.name for entry in entries if entry.name.startswith(UNFINISHED)]
+        for name in left:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+        return look(folder, parts[-1])
+    return None
+
+
+def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> None:
+    """The new content under its name, all of it or not at all."""
+    unfinished = UNFINISHED + os.urandom(8).hex()
+    try:
+        file = os.open(unfinished, _NEW, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(file, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fchmod(file, mode)
+                os.fsync(file)
+            os.rename(unfinished, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(unfinished, dir_fd=folder)
+            raise
+        with suppress(OSError):  # the content is safe; only a power cut could still bring the old name back
+            os.fsync(folder)
+    except OSError as error:
+        raise ToolFailed(f"{shown(parts)} was not written: {reason(error)}. What was there is unchanged.") from None
+
+
+async def _apart(work: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
+    """Runs `work` beside the event loop; what the disk refuses is told to the model."""
+    try:
+        return await asyncio.to_thread(work, *arguments, **named)
+    except OSError as error:
+        raise ToolFailed(f"The folder can't be used: {reason(error)}.") from None

@@ -1,0 +1,206 @@
+"""A person's own folder, and how anything in it is opened: by descriptors, one component after the other.
+
+No path is looked at first and used later, so nobody can swap a name for a link in between. What is reached this way
+lies in the folder: links are never followed, `..` never leaves, and a file with a second name, elsewhere, is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+
+from rapidfuzz import process
+
+from routing.errors import ToolFailed
+
+MOUNT = "/files"
+"""Where a person's own folder is to be found in the sandbox."""
+MOST_PATH = 1024
+MOST_NAME_BYTES = 255  # NAME_MAX of Linux
+MOST_DEPTH = 32
+_NAMES_COMPARED = 2000
+_TURNS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+"""They make a name look like another one."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "folder",
+    stat.S_IFLNK: "link",
+    stat.S_IFIFO: "pipe",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+}
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "it is not permitted",
+    errno.EPERM: "it is not permitted",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ENXIO: "it is not a regular file",
+}
+
+
+def parts_of(path: str) -> tuple[str, ...]:
+    """The names that lead to `path` from the person's folder; none for the folder itself. Nothing on the disk is
+    touched. Raises ToolFailed for what is no path inside it."""
+    if len(path) > MOST_PATH:
+        raise ToolFailed(f"The path is longer than {MOST_PATH} characters: use a shorter one.")
+    if not all(map(_is_plain, path)):
+        raise ToolFailed("The path has a control character in it: use a plain name such as notes/a.txt.")
+    if path == MOUNT or path.startswith(MOUNT + "/"):
+        path = path[len(MOUNT) + 1 :]
+    elif path.startswith("/"):
+        raise ToolFailed(f"{path} is outside the folder: use a path relative to it, or one below {MOUNT}/.")
+    parts: list[str] = []
+    for name in path.split("/"):
+        if name == ".." and not parts:
+            raise ToolFailed("The path leaves the folder by `..`: use a path inside it, such as notes/a.txt.")
+        if name == "..":
+            parts.pop()
+        elif name not in ("", "."):
+            parts.append(name)
+    if len(parts) > MOST_DEPTH:
+        raise ToolFailed(f"The path is more than {MOST_DEPTH} folders deep: use a shorter one.")
+    if any(len(name.encode()) > MOST_NAME_BYTES for name in parts):
+        raise ToolFailed(f"A name in the path is longer than {MOST_NAME_BYTES} bytes: use a shorter one.")
+    return tuple(parts)
+
+
+def shown(parts: tuple[str, ...]) -> str:
+    """A path as the model may write it again."""
+    return printable("/".join(parts)) or "."
+
+
+def printable(name: str) -> str:
+    """A name on one line, whatever bytes it is made of."""
+    text = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return "".join(char if _is_plain(char) else char.encode("unicode_escape").decode() for char in text)
+
+
+def _is_plain(char: str) -> bool:
+    return unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp") and char not in _TURNS
+
+
+def kind_of(mode: int) -> str:
+    """What a name stands for: file, folder, link, pipe, socket or device."""
+    return _KINDS.get(stat.S_IFMT(mode), "special file")
+
+
+@contextmanager
+def own_folder(files: Path, person_id: int) -> Iterator[int]:
+    """A descriptor of the person's own folder below `files`, made when it is missing, for this person alone."""
+    name = str(person_id)
+    try:
+        files.mkdir(mode=0o700, parents=True, exist_ok=True)
+        above = os.open(files, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=above)
+            own = os.open(name, _FOLDER, dir_fd=above)
+        finally:
+            os.close(above)
+    except OSError as error:
+        raise ToolFailed(f"The person's folder can't be opened: {reason(error)}. The owner has to mend it.") from None
+    try:
+        yield own
+    finally:
+        os.close(own)
+
+
+@contextmanager
+def folder_at(own: int, parts: tuple[str, ...], make: bool = False) -> Iterator[int]:
+    """A descriptor of the folder at `parts` below `own`; `make` makes what is missing. Raises ToolFailed."""
+    here = os.dup(own)
+    try:
+        for depth, name in enumerate(parts):
+            below = _step(here, parts[: depth + 1], name, make)
+            os.close(here)
+            here = below
+        yield here
+    finally:
+        os.close(here)
+
+
+def _step(here: int, way: tuple[str, ...], name: str, make: bool) -> int:
+    try:
+        if make:
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=here)
+        return os.open(name, _FOLDER, dir_fd=here)
+    except FileNotFoundError:
+        raise missing(here, way) from None
+    except NotADirectoryError:
+        found = look(here, name)
+        kind = kind_of(found.st_mode) if found else "file"
+        raise ToolFailed(f"{shown(way)} is a {kind}, not a folder" + _mend(kind)) from None
+    except OSError as error:
+        raise ToolFailed(f"{shown(way)} can't be opened: {reason(error)}.") from None
+
+
+@contextmanager
+def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
+    """A descriptor, for reading, of the regular file that the last of `parts` names in `folder`. Raises ToolFailed."""
+    name = parts[-1]
+    try:
+        file = os.open(name, _FILE, dir_fd=folder)
+    except FileNotFoundError:
+        raise missing(folder, parts) from None
+    except OSError as error:
+        kind = "link" if error.errno == errno.ELOOP else ""
+        told = f"is a {kind}{_mend(kind)}" if kind else f"can't be read: {reason(error)}."
+        raise ToolFailed(f"{shown(parts)} {told}") from None
+    try:
+        refuse_unless_own(os.fstat(file), parts)
+        # A second name may have gone since: only one look that finds this very file, here, with one name, is proof.
+        if (now := look(folder, name)) is None or now.st_nlink != 1 or not os.path.samestat(now, os.fstat(file)):
+            raise ToolFailed(f"{shown(parts)} was changed while it was opened: try again.")
+        yield file
+    finally:
+        os.close(file)
+
+
+def refuse_unless_own(found: os.stat_result, parts: tuple[str, ...]) -> None:
+    """Raises ToolFailed for what is no regular file, or has a second name, which may lie outside."""
+    kind = kind_of(found.st_mode)
+    if kind == "folder":
+        raise ToolFailed(f"{shown(parts)} is a folder: use list_files.")
+    if kind != "file":
+        raise ToolFailed(f"{shown(parts)} is a {kind}" + _mend(kind))
+    if found.st_nlink != 1:
+        raise ToolFailed(f"{shown(parts)} is a hard link, a second name of a file: make a copy and use that.")
+
+
+def look(folder: int, name: str) -> os.stat_result | None:
+    """What `name` is in `folder`, links not followed; None when it is not there or can't be looked at."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+
+
+def missing(folder: int, parts: tuple[str, ...]) -> ToolFailed:
+    """What to say when the last of `parts` is not in `folder`, with the names that are like it."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, _NAMES_COMPARED)]
+    like = map(printable, names)
+    near = process.extract(parts[-1], like, processor=str.casefold, limit=3, score_cutoff=50)
+    hint = f" The nearest names there: {', '.join(found for found, _, _ in near)}." if near else " Use list_files."
+    return ToolFailed(f"There is no {shown(parts)}.{hint}")
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, as one clause without a path."""
+    return _REASONS.get(error.errno or 0) or (os.strerror(error.errno) if error.errno else "an error of the disk")
+
+
+def _mend(kind: str) -> str:
+    return ": links are not followed, use the file itself." if kind == "link" else ": choose another path."

@@ -1,0 +1,23 @@
+"""Everything that any toolkit needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from handlers.tools.sandbox import Sandbox
+from routing.ports import Clock
+from routing.records import HistoryStore
+from routing.skills import Skills
+
+
+@dataclass(frozen=True, slots=True)
+class ToolNeeds:
+    """The bot's parts, by name; `files` holds a folder for each person."""
+
+    files: Path
+    sandbox: Sandbox
+    history: HistoryStore
+    skills: Callable[[], Skills]
+    clock: Clock

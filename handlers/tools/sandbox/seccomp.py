@@ -1,0 +1,133 @@
+"""The filter of system calls: what namespaces alone don't keep from a command.
+
+A program in classic BPF, as bubblewrap's `--seccomp` takes it; numbers from the kernel's syscall_64.tbl and
+asm-generic/unistd.h, layout from linux/seccomp.h.
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import socket
+import struct
+from dataclasses import dataclass
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
+"""Offsets in struct seccomp_data: the call, the architecture, the low halves of its first two arguments."""
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_X32 = 0x40000000
+_NEW_NAMESPACE = 0x7E020000
+"""Every CLONE_NEW flag that `clone` takes."""
+_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
+"""The last is AF_NETLINK, for the names of interfaces. Others, such as AF_VSOCK, know no network namespaces."""
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+"""Typing into somebody else's terminal."""
+
+REFUSED: dict[str, tuple[int, int]] = {
+    # namespaces and mounts
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    # keyrings and the kernel's log belong to the machine
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "syslog": (103, 116),
+    # other processes
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    # a wide way into the kernel
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "quotactl": (179, 60),
+    # memory that no process is charged for
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+}
+ABSENT: dict[str, tuple[int, int]] = {
+    # said to be missing, so that programs take the older way
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    # its flags lie in memory, where a filter can't look
+    "clone3": (435, 435),
+}
+"""Each with its number on x86-64 and on 64-bit ARM."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """`audit` is its AUDIT_ARCH, `column` its place in the tables above."""
+
+    audit: int
+    column: int
+    clone: int
+    ioctl: int
+    socket: int
+
+
+_MACHINES = {
+    "x86_64": _Machine(0xC000003E, 0, 56, 16, 41),
+    "aarch64": _Machine(0xC00000B7, 1, 220, 29, 198),
+}
+
+
+def known(machine: str = platform.machine()) -> bool:
+    """Whether there is a filter for this kind of processor, in its 64-bit form."""
+    return machine in _MACHINES and struct.calcsize("P") == 8
+
+
+def program(machine: str = platform.machine()) -> bytes:
+    """The filter. KeyError for a machine that is not `known`."""
+    this = _MACHINES[machine]
+    steps = [_step(_LOAD, _ARCHITECTURE), *_unless(this.audit, errno.ENOSYS), _step(_LOAD, _NUMBER)]
+    if machine == "x86_64":
+        steps += [_step(_AT_LEAST, _X32, 0, 1), _no(errno.ENOSYS)]
+    for table, code in ((REFUSED, errno.EPERM), (ABSENT, errno.ENOSYS)):
+        for numbers in table.values():
+            steps += [_step(_EQUAL, numbers[this.column], 0, 1), _no(code)]
+    steps += _when(this.clone, _FIRST, [_step(_ANY_BIT, _NEW_NAMESPACE, 0, 1), _no(errno.EPERM)])
+    typing = [step for request in (_TIOCSTI, _TIOCLINUX) for step in (_step(_EQUAL, request, 0, 1), _no(errno.EPERM))]
+    steps += _when(this.ioctl, _SECOND, typing)
+    families = [step for family in _FAMILIES for step in (_step(_EQUAL, family, 0, 1), _step(_RETURN, _ALLOW))]
+    steps += _when(this.socket, _FIRST, [*families, _no(errno.EAFNOSUPPORT)])
+    return b"".join([*steps, _step(_RETURN, _ALLOW)])
+
+
+def _step(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
+    """One struct sock_filter; jumps count the steps to leap over."""
+    return struct.pack("=HBBI", code, then, otherwise, value)
+
+
+def _no(code: int) -> bytes:
+    return _step(_RETURN, _ERRNO | code)
+
+
+def _unless(value: int, code: int) -> list[bytes]:
+    return [_step(_EQUAL, value, 1, 0), _no(code)]
+
+
+def _when(number: int, argument: int, steps: list[bytes]) -> list[bytes]:
+    """For one call: look at an argument, and allow what the steps let through."""
+    body = [_step(_LOAD, argument), *steps, _step(_RETURN, _ALLOW)]
+    return [_step(_EQUAL, number, 0, len(body)), *body]

@@ -1,0 +1,38 @@
+"""A tool as its author writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from routing.calls import ToolSpec
+from routing.outcome import Traits
+from routing.types import Role
+
+Execute = Callable[..., Awaitable[str]]
+"""Called with the ToolScope and the arguments by name; the text is for the model. Raises ToolFailed."""
+Offer = Callable[[ToolSpec], Awaitable[ToolSpec | None]]
+"""The tool as it is at the moment; None while it can't be used."""
+
+
+PLAIN = Traits()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """The function behind a task of a manifest. Everybody from `role` up may have it called."""
+
+    name: str
+    execute: Execute
+    role: Role = "user"
+    traits: Traits = PLAIN
+    offer: Offer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A tool with what its manifest says of it."""
+
+    tool: Tool
+    spec: ToolSpec
+

@@ -1,0 +1,315 @@
+"""Reading, writing and listing the files of one person."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from handlers.tools.files import MOST_READ_BYTES, MOST_WRITTEN, UNFINISHED, FileTools
+from routing.errors import ToolFailed
+from routing.outcome import ToolScope
+from routing.types import Person, TierDecision
+from tests.stories.ground import fill, read_only, small_disk
+
+
+def scope(person_id: int = 7) -> ToolScope:
+    return ToolScope(Person(person_id, "user", "Ada"), 1, TierDecision("balanced", "default", ""))
+
+
+ADA, BOB = scope(), scope(8)
+
+
+def everything(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> FileTools:
+    return FileTools(tmp_path / "files")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    folder = tmp_path / "files" / "7"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Grüße\n".encode(), "Grüße\n"),
+        (b"a\r\nb", "a\r\nb"),
+        ("\ufeffGrüße".encode(), "Grüße"),
+        ("Grüße".encode("utf-16"), "Grüße"),
+        (b"\xfe\xff" + "Grüße".encode("utf-16-be"), "Grüße"),
+        ("Grüße".encode("utf-32"), "Grüße"),
+        (b"", "a.txt is empty."),
+    ],
+)
+async def test_a_text_is_read_whole(tools: FileTools, own: Path, data: bytes, text: str) -> None:
+    (own / "a.txt").write_bytes(data)
+    assert await tools.read_file(ADA, "a.txt") == text
+    assert await tools.read_file(ADA, "/files/a.txt") == text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said", "text"),
+    [
+        ("cp1252", "cp1252", "Viele Grüße aus Köln, schöne Straße für 5 €.\n"),
+        ("cp1252", "cp1252", "Grüße"),
+        ("cp1251", "cp1251", "Съешь же ещё этих мягких французских булок, да выпей чаю. Привет, как дела сегодня?\n"),
+        ("shift_jis", "cp932", "これは日本語の文章です。今日はとても良い天気ですね。\n"),
+    ],
+)
+async def test_another_encoding_is_guessed_and_named(
+    tools: FileTools, own: Path, encoding: str, said: str, text: str
+) -> None:
+    (own / "a.txt").write_bytes(text.encode(encoding))
+    assert await tools.read_file(ADA, "a.txt") == f"[Not UTF-8: read as {said}, a guess.]\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a.png is not text (16 bytes, probably a PNG image): "),
+        ("a", b"%PDF-1.7\n\0", "a is not text (10 bytes, probably a PDF document): "),
+        ("a.mp3", b"\0\xff" * 20, "a.mp3 is not text (40 bytes, probably audio/mpeg): "),
+        ("a", bytes(range(256)) * 4, "a is not text (1,024 bytes): look into it with run_command."),
+        ("a", b"\xff\xfea", "a begins as utf-16 text but is not: it is damaged or binary."),
+    ],
+)
+async def test_what_is_no_text_is_refused(tools: FileTools, own: Path, name: str, data: bytes, said: str) -> None:
+    (own / name).write_bytes(data)
+    with pytest.raises(ToolFailed) as caught:
+        await tools.read_file(ADA, name)
+    assert str(caught.value).startswith(said)
+
+
+async def test_the_largest_file_that_is_read(tools: FileTools, own: Path) -> None:
+    (own / "a.txt").write_bytes(b"a" * MOST_READ_BYTES)
+    assert len(await tools.read_file(ADA, "a.txt")) == MOST_READ_BYTES
+    (own / "a.txt").write_bytes(b"a" * (MOST_READ_BYTES + 1))
+    with pytest.raises(ToolFailed, match=r"^a\.txt has 2,000,001 bytes, more than .* `head -c 20000 FILE` or `sed -n "):
+        await tools.read_file(ADA, "a.txt")
+
+
+@pytest.mark.parametrize("path", [".", "", "/files", "notes", "notes/"])
+async def test_a_folder_is_listed_not_read(tools: FileTools, own: Path, path: str) -> None:
+    (own / "notes").mkdir()
+    with pytest.raises(ToolFailed, match=r"is a folder: use list_files\.$"):
+        await tools.read_file(ADA, path)
+
+
+async def test_a_file_is_written_and_replaced(tools: FileTools, tmp_path: Path) -> None:
+    assert await tools.write_file(ADA, "notes/new/a.txt", "Grüße") == "Wrote 7 bytes to notes/new/a.txt (new file)."
+    assert await tools.read_file(ADA, "notes/new/a.txt") == "Grüße"
+    said = await tools.write_file(ADA, "/files/notes/new/a.txt", "x" * 1234)
+    assert said == "Wrote 1,234 bytes to notes/new/a.txt (replaced 7 bytes)."
+    file = tmp_path / "files" / "7" / "notes" / "new" / "a.txt"
+    assert (file.read_text(encoding="utf-8"), stat.S_IMODE(file.stat().st_mode)) == ("x" * 1234, 0o600)
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in list(file.parents)[:3]} == {0o700}
+    assert os.listdir(file.parent) == ["a.txt"]
+
+
+async def test_a_script_stays_one(tools: FileTools, own: Path) -> None:
+    (own / "a.sh").touch()
+    (own / "a.sh").chmod(0o4755)
+    await tools.write_file(ADA, "a.sh", "echo")
+    assert stat.S_IMODE((own / "a.sh").stat().st_mode) == 0o755
+
+
+async def test_everybody_has_a_folder_of_their_own(tools: FileTools) -> None:
+    await tools.write_file(ADA, "a.txt", "Ada's")
+    assert await tools.list_files(BOB) == ". is an empty folder."
+    await tools.write_file(BOB, "a.txt", "Bob's")
+    assert await tools.read_file(ADA, "a.txt") == "Ada's"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "said"),
+    [
+        ("../8/a.txt", "x", "The path leaves the folder"),
+        ("/tmp/a.txt", "x", "/tmp/a.txt is outside the folder"),
+        (".", "x", r"\. names a folder: give the name of a file"),
+        ("new/", "x", "new/ names a folder: give the name of a file"),
+        ("folder", "x", "folder is a folder: use list_files"),
+        ("link", "x", "link is a link: links are not followed, use the file itself"),
+        ("hard", "x", "hard is a hard link, a second name of a file: make a copy and use that"),
+        ("pipe", "x", "pipe is a pipe: choose another path"),
+        ("file/a.txt", "x", "file is a file, not a folder: choose another path"),
+        (f"{UNFINISHED}1", "x", "Names that begin with .tierbot-unfinished- are taken"),
+        ("a.txt", "x" * (MOST_WRITTEN + 1), "1,000,001 characters are more than the 1,000,000"),
+        ("a.txt", "ab\ud83d", "Character 3 of the content is half a character"),
+    ],
+)
+async def test_what_is_not_written(tools: FileTools, own: Path, path: str, content: str, said: str) -> None:
+    (own / "folder").mkdir()
+    (own / "file").write_text("old", encoding="utf-8")
+    (own / "link").symlink_to("file")
+    (own / "hard").hardlink_to(own / "file")
+    os.mkfifo(own / "pipe")
+    before = everything(own)
+    with pytest.raises(ToolFailed, match=f"^{said}"):
+        await tools.write_file(ADA, path, content)
+    assert everything(own) == before
+    assert (own / "file").read_text(encoding="utf-8") == "old"
+
+
+async def test_the_longest_content(tools: FileTools) -> None:
+    assert await tools.write_file(ADA, "a", "€" * MOST_WRITTEN) == "Wrote 3,000,000 bytes to a (new file)."
+
+
+async def test_the_quota_in_bytes(tmp_path: Path) -> None:
+    tools = FileTools(tmp_path / "files", most_bytes=1000)
+    await tools.write_file(ADA, "notes/a", "x" * 600)
+    with pytest.raises(ToolFailed, match="Not written: the folder holds 600 bytes, and 1,000 are the most"):
+        await tools.write_file(ADA, "b", "x" * 401)
+    assert await tools.write_file(ADA, "notes/a", "x" * 1000)
+    assert await tools.write_file(BOB, "b", "x" * 1000)
+
+
+async def test_the_quota_in_files(tmp_path: Path) -> None:
+    tools = FileTools(tmp_path / "files", most_files=3)
+    for name in ("notes/a", "b"):
+        await tools.write_file(ADA, name, "x")
+    with pytest.raises(ToolFailed, match="Not written: the folder holds 3 files, which is the most"):
+        await tools.write_file(ADA, "new/c", "x")
+    assert await tools.write_file(ADA, "b", "y") == "Wrote 1 bytes to b (replaced 1 bytes)."
+    assert not (tmp_path / "files" / "7" / "new").exists()
+
+
+async def test_folders_too_deep_to_be_counted(tools: FileTools, own: Path) -> None:
+    (own / "/".join("d" * 70)).mkdir(parents=True)
+    with pytest.raises(ToolFailed, match="Not written: there are more than 64 folders within each other"):
+        await tools.write_file(ADA, "a", "x")
+
+
+async def test_a_full_disk_leaves_the_old_content(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "files", 256) as files:
+        tools = FileTools(files)
+        await tools.write_file(ADA, "a.txt", "old")
+        fill(files)
+        with pytest.raises(ToolFailed) as caught:
+            await tools.write_file(ADA, "a.txt", "new" * 10_000)
+        assert str(caught.value) == "a.txt was not written: the disk is full. What was there is unchanged."
+        assert (await tools.read_file(ADA, "a.txt"), os.listdir(files / "7")) == ("old", ["a.txt"])
+
+
+async def test_a_disk_that_can_only_be_read(tmp_path: Path, own: Path) -> None:
+    (own / "a.txt").write_text("old", encoding="utf-8")
+    tools = FileTools(tmp_path / "files")
+    with read_only(tmp_path / "files"):
+        for path in ("a.txt", "new/a.txt"):
+            with pytest.raises(ToolFailed, match="the disk is read-only"):
+                await tools.write_file(ADA, path, "new")
+        assert await tools.read_file(ADA, "a.txt") == "old"
+        with pytest.raises(
+            ToolFailed, match=r"^The person's folder can't be opened: the disk is read-only\. The owner"
+        ):
+            await tools.list_files(BOB)
+
+
+async def test_what_a_kill_left_is_hidden_and_goes_at_the_next_write(tools: FileTools, own: Path) -> None:
+    (own / "notes").mkdir()
+    for folder in (own, own / "notes"):
+        (folder / f"{UNFINISHED}0011").write_text("half", encoding="utf-8")
+    assert await tools.list_files(ADA, "notes") == "notes is an empty folder."
+    await tools.write_file(ADA, "notes/a", "x")
+    assert os.listdir(own / "notes") == ["a"]
+    assert (own / f"{UNFINISHED}0011").exists()
+
+
+async def test_what_a_kill_left_in_a_full_folder_makes_room(tmp_path: Path, own: Path) -> None:
+    (own / f"{UNFINISHED}0011").write_text("half" * 200, encoding="utf-8")
+    assert await FileTools(tmp_path / "files", most_bytes=1000).write_file(ADA, "a", "x" * 900)
+
+
+async def test_side_by_side_every_write_counts(tools: FileTools, own: Path) -> None:
+    await asyncio.gather(*(tools.write_file(ADA, f"{number % 5}.txt", str(number) * 500) for number in range(40)))
+    assert sorted(os.listdir(own)) == [f"{number}.txt" for number in range(5)]
+    for file in everything(own):
+        text = file.read_text(encoding="utf-8")
+        assert text in {str(number) * 500 for number in range(40)}
+
+
+async def test_a_reader_sees_the_old_or_the_new_never_a_part(tools: FileTools, own: Path) -> None:
+    await tools.write_file(ADA, "a", "0" * 5000)
+    seen: set[str] = set()
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.is_set():
+            seen.add((own / "a").read_text(encoding="utf-8"))
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for number in range(60):
+        await tools.write_file(ADA, "a", str(number % 10) * 5000)
+    ended.set()
+    reader.join()
+    assert seen and {(len(text), len(set(text))) for text in seen} == {(5000, 1)}
+
+
+async def test_a_listing(tools: FileTools, own: Path) -> None:
+    for name in ("b", "Z"):
+        (own / name).mkdir()
+    (own / "a.txt").write_bytes(b"x" * 1234)
+    (own / "link").symlink_to("/etc/passwd")
+    os.mkfifo(own / "pipe")
+    (own / "new\nline").touch()
+    for path in (*everything(own), own):
+        os.utime(path, (0, 1_795_269_845), follow_symlinks=False)
+    assert await tools.list_files(ADA) == (
+        ". holds 6 (times are UTC):\n"
+        "folder  Z/  2026-11-21 14:04\n"
+        "folder  b/  2026-11-21 14:04\n"
+        "file  a.txt  1,234 bytes  2026-11-21 14:04\n"
+        "link  link  11 bytes  2026-11-21 14:04\n"
+        "file  new\\nline  0 bytes  2026-11-21 14:04\n"
+        "pipe  pipe  0 bytes  2026-11-21 14:04"
+    )
+    assert await tools.list_files(ADA, "a.txt") == "file  a.txt  1,234 bytes  2026-11-21 14:04"
+    assert await tools.list_files(ADA, "link") == "link  link  11 bytes  2026-11-21 14:04"
+    assert await tools.list_files(ADA, "/files/b") == "b is an empty folder."
+
+
+async def test_a_long_listing_is_cut(tools: FileTools, own: Path) -> None:
+    for number in range(1203):
+        (own / f"{number:04}").touch()
+    lines = (await tools.list_files(ADA)).splitlines()
+    assert (len(lines), lines[0], lines[-1]) == (202, ". holds 1,203 (times are UTC):", "… and 1,003 more")
+    assert lines[-2].startswith("file  0199  ")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("note", r"There is no note\. The nearest names there: notes\."),
+        ("notes/b", r"There is no notes/b\."),
+        ("link/a", "link is a link, not a folder"),
+        ("..", "The path leaves the folder"),
+    ],
+)
+async def test_what_is_not_listed(tools: FileTools, own: Path, path: str, said: str) -> None:
+    (own / "notes").mkdir()
+    (own / "link").symlink_to("/etc")
+    with pytest.raises(ToolFailed, match=said):
+        await tools.list_files(ADA, path)
+
+
+async def test_no_refusal_names_a_place_of_the_machine(tools: FileTools, own: Path, tmp_path: Path) -> None:
+    (own / "a").mkdir()
+    (own / "link").symlink_to(tmp_path)
+    for path in ("a", "a/b", "link", "link/x", "b", "\0", "../x", str(tmp_path / "other")):
+        for ask in (tools.read_file(ADA, path), tools.write_file(ADA, path + "/", "x"), tools.list_files(ADA, path)):
+            try:
+                said = await ask
+            except ToolFailed as refused:
+                said = str(refused)
+            assert str(tmp_path) not in said.replace(str(tmp_path / "other"), "")

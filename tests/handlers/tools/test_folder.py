@@ -1,0 +1,288 @@
+"""Nobody leaves their folder: not by a path, a link, a second name, or by being quick."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from handlers.tools.files import FileTools
+from handlers.tools.folder import file_in, folder_at, own_folder, parts_of, printable
+from routing.errors import ToolFailed
+from routing.outcome import ToolScope
+from routing.types import Person, TierDecision
+
+SECRET = "the owner's token"
+MOST_ROUNDS = 30_000
+SCOPE = ToolScope(Person(7, "user", "Ada"), 1, TierDecision("balanced", "default", ""))
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder beside everybody's, with a secret in it."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "a.txt").write_text(SECRET, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    folder = tmp_path / "files" / "7"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def read(files: Path, path: str) -> str:
+    """What is at `path` for person 7, opened as every tool opens it."""
+    parts = parts_of(path)
+    with own_folder(files, 7) as top, folder_at(top, parts[:-1]) as folder, file_in(folder, parts) as file:
+        return os.read(file, 1000).decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        ("a.txt", ("a.txt",)),
+        ("./notes//a.txt", ("notes", "a.txt")),
+        ("notes/../a.txt", ("a.txt",)),
+        ("notes/", ("notes",)),
+        ("/files/notes/a.txt", ("notes", "a.txt")),
+        ("/files", ()),
+        ("/files/", ()),
+        ("files/a.txt", ("files", "a.txt")),
+        (".", ()),
+        ("", ()),
+        ("..a", ("..a",)),
+        ("a\\..\\b", ("a\\..\\b",)),
+        ("~/a", ("~", "a")),
+        (" a ", (" a ",)),
+        ("Änderung – 東京 👩‍💻.txt", ("Änderung – 東京 👩‍💻.txt",)),
+        ("a" * 255, ("a" * 255,)),
+    ],
+)
+def test_a_path_inside(path: str, parts: tuple[str, ...]) -> None:
+    assert parts_of(path) == parts
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("..", r"leaves the folder by `\.\.`"),
+        ("../8/a.txt", "leaves the folder"),
+        ("a/../../8/a.txt", "leaves the folder"),
+        ("/files/../etc/passwd", "leaves the folder"),
+        ("/etc/passwd", "/etc/passwd is outside the folder: use a path relative to it, or one below /files/"),
+        ("//files/a.txt", "is outside the folder"),
+        ("/filesystem", "is outside the folder"),
+        ("/proc/self/root/etc/passwd", "is outside the folder"),
+        ("a\0.txt", "control character"),
+        ("a\n.txt", "control character"),
+        ("a\x7f", "control character"),
+        ("a\u2028b", "control character"),
+        ("a\u202etxt.exe", "control character"),
+        ("a\ud800", "control character"),
+        ("a" * 256, "longer than 255 bytes"),
+        ("ä" * 128, "longer than 255 bytes"),
+        ("a/" * 40, "more than 32 folders deep"),
+        ("a/" * 600, "longer than 1024 characters"),
+    ],
+)
+def test_no_path_inside(path: str, said: str) -> None:
+    with pytest.raises(ToolFailed, match=said):
+        parts_of(path)
+
+
+def test_a_name_is_shown_on_one_line() -> None:
+    assert printable("a\nb\x1b[0m\u202e") == "a\\nb\\x1b[0m\\u202e"
+    assert printable(os.fsdecode(b"caf\xe9")) == "caf\\xe9"
+    assert printable("Änderung 東京 👩‍💻") == "Änderung 東京 👩‍💻"
+
+
+def test_the_folder_is_made_for_its_person_alone(tmp_path: Path) -> None:
+    with own_folder(tmp_path / "files", 7) as own:
+        assert os.fstat(own).st_mode & 0o777 == 0o700
+    assert (tmp_path / "files" / "7").is_dir()
+
+
+def links(own: Path, outside: Path) -> None:
+    """Everything that lies in the folder and is not of it."""
+    (own / "link.txt").symlink_to(outside / "a.txt")
+    (own / "relative.txt").symlink_to("../../outside/a.txt")
+    (own / "folder").symlink_to(outside)
+    (own / "up").symlink_to("..")
+    (own / "root").symlink_to("/proc/self/root")
+    (own / "loop").symlink_to("loop")
+    (own / "nowhere").symlink_to("/does/not/exist")
+    (own / "hard.txt").hardlink_to(outside / "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("link.txt", "link.txt is a link: links are not followed, use the file itself."),
+        ("relative.txt", "relative.txt is a link: links are not followed, use the file itself."),
+        ("loop", "loop is a link: links are not followed, use the file itself."),
+        ("nowhere", "nowhere is a link: links are not followed, use the file itself."),
+        ("folder/a.txt", "folder is a link, not a folder: links are not followed, use the file itself."),
+        ("up/7/link.txt", "up is a link, not a folder: links are not followed, use the file itself."),
+        ("root/etc/passwd", "root is a link, not a folder: links are not followed, use the file itself."),
+        ("hard.txt", "hard.txt is a hard link, a second name of a file: make a copy and use that."),
+    ],
+)
+def test_no_link_is_followed(tmp_path: Path, own: Path, outside: Path, path: str, said: str) -> None:
+    links(own, outside)
+    with pytest.raises(ToolFailed) as caught:
+        read(tmp_path / "files", path)
+    assert str(caught.value) == said
+
+
+def test_the_persons_own_folder_is_no_link(tmp_path: Path, outside: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "7").symlink_to(outside)
+    with pytest.raises(ToolFailed, match=r"The person's folder can't be opened: Not a directory\. The owner has to"):
+        read(tmp_path / "files", "a.txt")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder"])
+def test_only_regular_files_are_opened(tmp_path: Path, own: Path, kind: str) -> None:
+    make: dict[str, Callable[[Path], object]] = {
+        "pipe": os.mkfifo,
+        "socket": lambda path: socket.socket(socket.AF_UNIX).bind(os.path.relpath(path)),
+        "device": lambda path: os.mknod(path, 0o20600, os.makedev(1, 3)),
+        "folder": lambda path: path.mkdir(),
+    }
+    try:
+        make[kind](own / "a")
+    except PermissionError as error:
+        pytest.skip(f"a {kind} can't be made here: {error.strerror}")
+    with pytest.raises(ToolFailed) as caught:
+        read(tmp_path / "files", "a")
+    refusals = {"folder": "a is a folder: use list_files.", "socket": "a can't be read: it is not a regular file."}
+    assert str(caught.value) == refusals.get(kind, f"a is a {kind}: choose another path.")
+
+
+def test_a_file_is_no_folder(tmp_path: Path, own: Path) -> None:
+    (own / "a.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(ToolFailed, match=r"^a\.txt is a file, not a folder: choose another path\.$"):
+        read(tmp_path / "files", "a.txt/b.txt")
+
+
+def test_what_is_missing_is_told_with_its_likes(tmp_path: Path, own: Path) -> None:
+    (own / "notes").mkdir()
+    (own / "notes" / "Shopping.txt").touch()
+    with pytest.raises(ToolFailed, match=r"^There is no note\. The nearest names there: notes\.$"):
+        read(tmp_path / "files", "note/a.txt")
+    with pytest.raises(
+        ToolFailed, match=r"^There is no notes/shoping\.txt\. The nearest names there: Shopping\.txt\.$"
+    ):
+        read(tmp_path / "files", "notes/shoping.txt")
+    with pytest.raises(ToolFailed, match=r"^There is no qq\. Use list_files\.$"):
+        read(tmp_path / "files", "qq")
+
+
+def test_no_descriptor_is_left_open(tmp_path: Path, own: Path, outside: Path) -> None:
+    links(own, outside)
+    (own / "a" / "b").mkdir(parents=True)
+    (own / "a" / "b" / "c.txt").write_text("x", encoding="utf-8")
+    before = len(os.listdir("/proc/self/fd"))
+    for path in ("a/b/c.txt", "a/b/d.txt", "a/x/c.txt", "folder/a.txt", "hard.txt", "link.txt", "a"):
+        with suppress(ToolFailed):
+            read(tmp_path / "files", path)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@contextmanager
+def meanwhile(step: Callable[[], None]) -> Iterator[None]:
+    """`step` again and again, in another thread."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.is_set():
+            step()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def raced(read_once: Callable[[], str], swap: Callable[[], None]) -> set[str]:
+    """What was read, "refused" for nothing, until both have happened: then the race was one."""
+    seen: set[str] = set()
+    with meanwhile(swap):
+        for round_ in range(MOST_ROUNDS):
+            try:
+                seen.add(read_once())
+            except ToolFailed:
+                seen.add("refused")
+            if round_ > 1000 and len(seen) > 1:
+                break
+    return seen
+
+
+def test_a_folder_swapped_for_a_link_is_never_followed(tmp_path: Path, own: Path, outside: Path) -> None:
+    (own / "notes").mkdir()
+    (own / "notes" / "a.txt").write_text("mine", encoding="utf-8")
+
+    def swap() -> None:
+        (own / "notes").rename(own / "aside")
+        (own / "notes").symlink_to(outside)
+        (own / "notes").unlink()
+        (own / "aside").rename(own / "notes")
+
+    assert raced(lambda: read(tmp_path / "files", "notes/a.txt"), swap) == {"mine", "refused"}
+
+
+def test_a_file_swapped_for_a_link_is_never_followed(tmp_path: Path, own: Path, outside: Path) -> None:
+    def swap() -> None:
+        (own / "new").symlink_to(outside / "a.txt")
+        (own / "new").rename(own / "a.txt")
+        (own / "new").write_text("mine", encoding="utf-8")
+        (own / "new").rename(own / "a.txt")
+
+    assert raced(lambda: read(tmp_path / "files", "a.txt"), swap) == {"mine", "refused"}
+
+
+def test_a_second_name_that_goes_in_time_is_no_way_out(tmp_path: Path, own: Path, outside: Path) -> None:
+    def swap() -> None:
+        (own / "new").hardlink_to(outside / "a.txt")
+        (own / "new").rename(own / "a.txt")
+        (own / "new").write_text("mine", encoding="utf-8")
+        (own / "new").rename(own / "a.txt")
+
+    assert raced(lambda: read(tmp_path / "files", "a.txt"), swap) == {"mine", "refused"}
+
+
+async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own: Path, outside: Path) -> None:
+    tools = FileTools(tmp_path / "files")
+
+    def swap() -> None:  # the folder is made anew by the tool, in between
+        with suppress(OSError):
+            (own / "notes").rename(own / "aside")
+        shutil.rmtree(own / "aside", ignore_errors=True)
+        with suppress(OSError):
+            (own / "notes").symlink_to(outside)
+        with suppress(OSError):
+            (own / "notes").unlink()
+
+    seen = set()
+    with meanwhile(swap):
+        for round_ in range(MOST_ROUNDS // 20):
+            try:
+                seen.add((await tools.write_file(SCOPE, "notes/b.txt", "x"))[:5])
+            except ToolFailed:
+                seen.add("refused")
+            if round_ > 100 and seen == {"Wrote", "refused"}:
+                break
+    assert (sorted(os.listdir(outside)), (outside / "a.txt").read_text(encoding="utf-8")) == (["a.txt"], SECRET)
+    assert seen == {"Wrote", "refused"}

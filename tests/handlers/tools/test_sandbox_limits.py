@@ -1,0 +1,265 @@
+"""Attacks on the limits: more time, memory, processes, disk or output than a command may have."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from handlers.tools.sandbox import SandboxLimits
+from handlers.tools.sandbox.bubblewrap import SHARED_BYTES, TMP_BYTES
+from handlers.tools.sandbox.limits import MIB
+from tests.handlers.tools.test_sandbox import home, made, python, running, shell
+
+SMALL = SandboxLimits(memory_bytes=96 * MIB, disk_bytes=8 * MIB, files=100, processes=20)
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One at a time among all workers: the watch looks at the whole machine's memory and disk, too."""
+    with FileLock(tmp_path_factory.getbasetemp().parent / "tierbot-sandbox-limits.lock"):
+        yield
+
+
+def used(folder: Path) -> int:
+    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
+
+
+async def test_within_all_limits_it_ends_by_itself(tmp_path: Path) -> None:
+    """The same kinds of work as below, each a little smaller."""
+    code = """
+import mmap, os, threading, time
+held = bytearray(40 * 2**20)
+shared = mmap.mmap(-1, 20 * 2**20); shared.write(b"x" * len(shared))
+with open("file", "wb") as file:
+    file.write(b"x" * 6 * 2**20)
+for n in range(80):
+    open(f"{n}", "w").close()
+threads = [threading.Thread(target=time.sleep, args=(0.2,)) for _ in range(5)]
+[thread.start() for thread in threads]; [thread.join() for thread in threads]
+children = [os.fork() or os._exit(0) for _ in range(5)]
+print("x" * 100_000)
+"""
+    ran = await python(await made(tmp_path, SMALL), code)
+    assert (ran.ended, ran.exit_code, len(ran.output)) == ("exit", 0, 100_001)
+
+
+async def test_time_is_limited(tmp_path: Path) -> None:
+    ran = await shell(
+        await made(tmp_path, SandboxLimits(seconds=0.3)), "echo before; trap '' TERM INT HUP; sleep 98765"
+    )
+    assert (ran.output, ran.ended, ran.exit_code) == ("before\n", "seconds", None)
+    assert running("98765") == []
+
+
+async def test_a_fork_bomb_is_ended(tmp_path: Path) -> None:
+    """It stops of itself at 300, for the machine's sake should the sandbox fail."""
+    code = """
+import os, time
+for n in range(300):
+    try:
+        if os.fork() == 0:
+            os.execvp("sleep", ["sleep", "98766"])
+    except OSError:
+        break
+time.sleep(60)
+"""
+    ran = await python(await made(tmp_path), code)
+    assert (ran.ended, ran.exit_code) == ("processes", None)
+    assert running("98766") == []
+
+
+async def test_a_bomb_of_orphans_is_ended(tmp_path: Path) -> None:
+    """Each process leaves its family at once."""
+    code = """
+import os, time
+for n in range(300):
+    try:
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                time.sleep(60)
+            os._exit(0)
+    except OSError:
+        break
+time.sleep(60)
+"""
+    assert (await python(await made(tmp_path, SMALL), code)).ended == "processes"
+
+
+async def test_threads_count(tmp_path: Path) -> None:
+    code = """
+import threading, time
+threading.stack_size(65536)
+for n in range(200):
+    try:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    except RuntimeError:
+        break
+time.sleep(60)
+"""
+    assert (await python(await made(tmp_path), code)).ended == "processes"
+
+
+async def test_one_process_is_told_that_there_is_no_more_memory(tmp_path: Path) -> None:
+    ran = await python(await made(tmp_path, SMALL), "bytearray(90 * 2**20); bytearray(200 * 2**20)")
+    assert (ran.ended, ran.exit_code) == ("exit", 1) and ran.output.endswith("MemoryError\n")
+
+
+async def test_memory_of_many_processes_counts_together(tmp_path: Path) -> None:
+    code = """
+import os, time
+for n in range(4):
+    if os.fork() == 0:
+        held = bytearray(b"x") * (50 * 2**20)
+        time.sleep(60)
+time.sleep(60)
+"""
+    assert (await python(await made(tmp_path, SMALL), code)).ended == "memory"
+
+
+async def test_memory_shared_after_a_fork_counts_once(tmp_path: Path) -> None:
+    code = """
+import os
+held = bytearray(b"x") * (50 * 2**20)
+pipes = [os.pipe() for _ in range(4)]
+for n, (read, write) in enumerate(pipes):
+    if os.fork() == 0:
+        import time; time.sleep(0.3); os._exit(0)
+for _ in pipes:
+    os.wait()
+"""
+    ran = await python(await made(tmp_path, SMALL), code)
+    assert (ran.ended, ran.exit_code) == ("exit", 0)
+
+
+SHARED = """
+import mmap, time
+block = b"x" * (8 * 2**20)
+shared = mmap.mmap(-1, 400 * 2**20)
+for n in range(50):
+    shared.write(block)
+    {hide}
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("hide", ["pass", "shared.madvise(mmap.MADV_DONTNEED)"])
+async def test_shared_memory_counts_even_unmapped(tmp_path: Path, hide: str) -> None:
+    assert (await python(await made(tmp_path, SMALL), SHARED.format(hide=hide))).ended == "memory"
+
+
+async def test_a_process_that_hides_from_debuggers_is_counted(tmp_path: Path) -> None:
+    code = """
+import ctypes, os, time
+ctypes.CDLL(None).prctl(4, 0)
+for n in range(4):
+    if os.fork() == 0:
+        held = bytearray(b"x") * (50 * 2**20)
+        time.sleep(60)
+time.sleep(60)
+"""
+    assert (await python(await made(tmp_path, SMALL), code)).ended == "memory"
+
+
+@pytest.mark.parametrize(("place", "size"), [("/tmp", TMP_BYTES), ("/dev/shm", SHARED_BYTES)])
+async def test_files_in_memory_are_bounded(tmp_path: Path, place: str, size: int) -> None:
+    ran = await shell(await made(tmp_path), f"head -c {2 * size} /dev/zero > {place}/big; stat -c %s {place}/big")
+    assert "No space left" in ran.output
+    assert 0 < int(ran.output.split()[-1]) <= size
+
+
+@pytest.mark.parametrize("place", ["/", "/dev", "/etc", "/usr", "/proc", "/dev/pts"])
+async def test_nothing_else_can_be_filled(tmp_path: Path, place: str) -> None:
+    ran = await shell(await made(tmp_path), f"echo x > {place}/big && echo written; echo x > /tmp/big && echo control")
+    assert "written" not in ran.output and "control\n" in ran.output
+
+
+async def test_a_file_larger_than_the_folder_may_be_is_cut_off(tmp_path: Path) -> None:
+    await shell(await made(tmp_path, SMALL), "head -c 100000000 /dev/zero > big")
+    assert 0 < used(home(tmp_path)) <= SMALL.disk_bytes + 4096
+
+
+async def test_many_files_that_are_too_much_together_end_it(tmp_path: Path) -> None:
+    line = "for n in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > big$n; done; sleep 60"
+    ran = await shell(await made(tmp_path, SMALL), line)
+    assert ran.ended == "disk"
+    assert SMALL.disk_bytes < used(home(tmp_path)) < 7 * SMALL.disk_bytes
+
+
+async def test_a_quick_one_can_not_come_back_for_more(tmp_path: Path) -> None:
+    """It is over before the folder is looked at, but the next one may only write what is left."""
+    sandbox = await made(tmp_path, SMALL)
+    told = [(await shell(sandbox, f"head -c 6000000 /dev/zero > big{n}; exit 0")).ended for n in range(4)]
+    assert told == ["exit", "exit", "disk", "disk"]
+    assert used(home(tmp_path)) <= SMALL.disk_bytes + 2 * MIB + 4096
+
+
+async def test_deleted_files_that_are_kept_open_count(tmp_path: Path) -> None:
+    code = """
+import time
+kept = []
+for n in range(80):
+    file = open("hidden", "wb"); kept.append(file)
+    import os; os.unlink("hidden")
+    for _ in range(6):
+        file.write(bytes(2**20)); file.flush()
+time.sleep(60)
+"""
+    ran = await python(await made(tmp_path, SMALL), code)
+    assert (ran.ended, used(home(tmp_path))) == ("disk", 0)
+
+
+async def test_too_many_files_end_it(tmp_path: Path) -> None:
+    ran = await python(await made(tmp_path, SMALL), "for n in range(400): open(f'{n}', 'w').close()")
+    assert ran.ended == "disk"
+
+
+async def test_folders_too_deep_to_look_into_end_it(tmp_path: Path) -> None:
+    code = "import os\nfor n in range(3000):\n    os.mkdir('d'); os.chdir('d')\nimport time; time.sleep(60)"
+    ran = await python(await made(tmp_path), code)
+    assert ran.ended == "disk"
+    cleaned = await shell(await made(tmp_path), "rm -r d; ls | wc -l")
+    assert (cleaned.output, cleaned.ended) == ("0\n", "exit")
+
+
+async def test_a_full_folder_can_be_cleaned_up_and_not_filled(tmp_path: Path) -> None:
+    for n in range(4):
+        (home(tmp_path) / f"old{n}").write_bytes(os.urandom(4_000_000))
+    sandbox = await made(tmp_path, SMALL)
+    assert (await shell(sandbox, "echo x > new; cat old0 old1 | head -c 900000 > more; sleep 60")).ended == "disk"
+    assert (await shell(sandbox, "rm old0 old1 new more")).ended == "exit"
+    assert (await shell(sandbox, "rm old2; tail -c 100 old3 > end")).ended == "exit"
+    assert sorted(path.name for path in home(tmp_path).iterdir()) == ["end", "old3"]
+
+
+async def test_endless_output_is_ended(tmp_path: Path) -> None:
+    ran = await shell(await made(tmp_path), "yes 98767")
+    assert (ran.ended, ran.exit_code) == ("output", None)
+    assert len(ran.output) <= SandboxLimits().output_chars + 50 and "bytes left out" in ran.output
+    assert running("98767") == []
+
+
+async def test_fifty_megabytes_are_bounded(tmp_path: Path) -> None:
+    ran = await python(await made(tmp_path), "print('é' * 25_000_000)")
+    assert ran.ended == "output" and len(ran.output) <= SandboxLimits().output_chars + 50
+
+
+async def test_much_output_is_kept_at_both_ends(tmp_path: Path) -> None:
+    ran = await shell(await made(tmp_path, SandboxLimits(output_chars=1000)), "seq 1 100000")
+    assert (ran.ended, ran.exit_code) == ("exit", 0)
+    assert ran.output.startswith("1\n2\n3\n") and ran.output.endswith("\n99999\n100000\n") and len(ran.output) < 1050
+
+
+async def test_four_at_once_keep_their_own_limits(tmp_path: Path) -> None:
+    sandbox = await made(tmp_path, SandboxLimits(seconds=1.5, processes=20))
+    bomb = "for n in $(seq 60); do sleep 60 & done; wait"
+    told = await asyncio.gather(shell(sandbox, "echo a", 1), shell(sandbox, bomb, 2), shell(sandbox, "sleep 60", 3))
+    assert [ran.ended for ran in told][::2] == ["exit", "seconds"]
+    assert told[1].ended == "processes" or "fork" in told[1].output
