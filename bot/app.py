@@ -13,6 +13,7 @@ from bot.files import Files
 from bot.health import ProcessHealth
 from bot.inbox import Inbox
 from bot.outbox import OutboxSender
+from bot.owned import OwnersFiles, keep_fresh
 from bot.platform import Accept, MenuEntry, Platform
 from bot.settings import Environment
 from bot.silences import Silences
@@ -21,22 +22,26 @@ from handlers.access import Access
 from handlers.chat import Chat
 from handlers.commands import COMMANDS, build_commands
 from handlers.dispatch import Dispatcher
+from handlers.edits import Edits
 from handlers.languages import Say, languages
 from handlers.needs import Needs
 from handlers.notices import Notices
 from handlers.presses import VALID_SECONDS, Presses
 from handlers.ratelimit import RateLimit, parse_limits
 from handlers.running import RunningTurns
+from handlers.tools import build_toolbox
+from handlers.tools.needs import ToolNeeds
+from handlers.tools.sandbox import Sandbox, SandboxLimits
+from routing.caller import Caller
 from routing.diagnostics import Failures
 from routing.discovery import load_discovered
-from routing.errors import ConfigError, StorageFault
+from routing.errors import StorageFault
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
 from routing.local.weights import available
 from routing.models import LOCAL_PROVIDER, Models
 from routing.ports import Clock
 from routing.router import Router
-from routing.turn import Turn
 from storage.database import open_database
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
@@ -50,7 +55,6 @@ from storage.usage import SqlUsage
 GRACE_SECONDS = 10.0
 LAST_SENDS_SECONDS = 1.0
 """What the replies get in any case, when the turns took the whole grace."""
-RELOAD_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
 INBOX_KEPT_SECONDS = 48 * 3600.0
 
@@ -109,8 +113,11 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     local = LocalRuntime(workspace.models, clock)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     files = Files(platforms, llm, models, settings.transcription_model)
-    instructions = Instructions(workspace)
-    router = Router(models, Turn(llm, failures, clock), preferences, history, files.picture, instructions.read, clock)
+    owned = OwnersFiles(workspace)
+    sandbox = Sandbox(workspace.files, SandboxLimits())
+    toolbox = build_toolbox(ToolNeeds(workspace.files, sandbox, history, owned.skills, clock))
+    caller = Caller(llm, failures, clock)
+    router = Router(models, caller, toolbox, preferences, history, files.picture, owned, clock)
     chat = Chat(router, history, files.text, files.transcribe)
     outbox = OutboxSender(outbox_store, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
     notices = Notices(people, outbox.post)
@@ -128,16 +135,19 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         chat=chat,
         running=running,
         health=ProcessHealth(database, outbox_store, running, failures, platforms, clock),
+        skills=owned.skills,
+        forget_files=lambda person_id: asyncio.to_thread(workspace.forget_files, person_id),
         discovered=lambda: asyncio.to_thread(_offered, workspace),
         clock=clock,
     )
     limit = RateLimit(parse_limits(settings.user_rate_limit))
     presses = Presses(outbox_store, clock)
-    dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, notices, SqlLedger(database, clock))
+    edits, ledger = Edits(history, running), SqlLedger(database, clock)
+    dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, edits, notices, ledger)
     inbox = Inbox(inbox_store, chats, dispatcher, outbox, platforms, running, silences)
     app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people)
     chores = [
-        asyncio.create_task(_reload(workspace, models, instructions)),
+        asyncio.create_task(keep_fresh(workspace, models, owned)),
         asyncio.create_task(_sweep(inbox_store, outbox_store, clock)),
     ]
     try:
@@ -149,41 +159,6 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         await asyncio.gather(*chores, return_exceptions=True)
         await local.close()
         await database.close()
-
-
-class Instructions:
-    """SYSTEM.md as it was last read."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._text = workspace.instructions()
-
-    def read(self) -> str:
-        """The owner's instructions to the model."""
-        return self._text
-
-    def reload(self) -> None:
-        """Read the file anew; ConfigError keeps the last good text."""
-        self._text = self._workspace.instructions()
-
-
-async def _reload(workspace: Workspace, models: Models, instructions: Instructions) -> None:
-    """Take up what the owner edits; a file with a fault is named, and the last good state stays in force."""
-    stamps = await asyncio.to_thread(workspace.stamps)
-    while True:
-        await asyncio.sleep(RELOAD_SECONDS)
-        seen = await asyncio.to_thread(workspace.stamps)
-        if seen == stamps:
-            continue
-        stamps = seen
-        try:
-            config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
-            await asyncio.to_thread(instructions.reload)
-        except ConfigError as error:
-            log.error("%s The last good state stays in force.", error)
-            continue
-        models.config, models.catalog = config, catalog
-        log.info("[Config] Read anew")
 
 
 def _offered(workspace: Workspace) -> frozenset[str]:

@@ -16,8 +16,8 @@ from handlers.dispatch import Dispatcher
 from handlers.parsing import is_stop
 from handlers.patience import patiently
 from handlers.running import RunningTurns
+from routing.stop import Stop
 from routing.stores import ChatStore, InboxEntry, InboxStore
-from routing.turn import Stop
 from routing.types import ChatKey, InboundMessage
 
 GATHER_SECONDS = 0.5

@@ -6,6 +6,7 @@ import fcntl
 import logging
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from routing import jsonfile
 from routing.catalog import BUNDLED, Catalog
 from routing.config import RouterConfig, read_config
 from routing.errors import ConfigError
+from routing.skills import Skills, read_skills
 
 log = logging.getLogger("bot.workspace")
 
@@ -34,6 +36,8 @@ class Workspace:
         self.discovered_file = self.models / "discovered.json"
         self.config_file = self.root / "preferences" / "runtime-config.json"
         self.system_file = self.root / "SYSTEM.md"
+        self.skills_folder = self.root / "skills"
+        self.files = self.root / "files"
         self.console_history = self.root / "console-history"
         self.lock_file = self.root / "tierbot.lock"
         self._lock = FileLock(self.lock_file)
@@ -41,7 +45,8 @@ class Workspace:
     def prepare(self) -> None:
         """Make the folders and take the lock; the catalogue is copied once and the owner's from then on."""
         try:
-            for folder in (self.root, self.backups, self.models, self.config_file.parent):
+            own = (self.backups, self.models, self.config_file.parent, self.skills_folder, self.files)
+            for folder in (self.root, *own):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             # A doctor that looks at the lock holds it for an instant.
             self._lock.acquire(timeout=0.2, poll_interval=0.02)
@@ -98,9 +103,21 @@ class Workspace:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{self.system_file} can't be read: {error}.") from None
 
+    def skills(self) -> Skills:
+        """The skills; those with a fault are named in it."""
+        return read_skills(self.skills_folder)
+
+    def forget_files(self, person_id: int) -> None:
+        """Delete what a person's tools kept, also what a command left unreadable."""
+        folder = self.files / str(person_id)
+        # Python's own rmtree gives up on a tree that is nested deeply enough, and a command can make one.
+        for step in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*step, "--", str(folder)], check=False, capture_output=True, timeout=600)
+
     def stamps(self) -> Mapping[Path, float]:
         """When each file that people edit last changed."""
-        files = (self.catalog_file, self.config_file, self.system_file)
+        skills = self.skills_folder.glob("*/SKILL.md") if self.skills_folder.is_dir() else ()
+        files = (self.catalog_file, self.config_file, self.system_file, *skills)
         return {path: path.stat().st_mtime for path in files if path.exists()}
 
 

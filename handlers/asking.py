@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from handlers.languages import Say
 from routing.ports import LiveReply
-from routing.stores import TurnRecord
-from routing.turn import Stop
-from routing.types import Button, InboundMessage, Person, Role
+from routing.records import TurnRecord
+from routing.stop import Stop
+from routing.types import Button, Document, InboundMessage, Person, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,14 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the person reads, in Markdown, and what the turn leaves in the history. `owner` may press the buttons."""
+    """What the person reads, in Markdown, and what the turn leaves in the history. `owner` may press the buttons; a
+    `document` comes with the text, never without one."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
     record: TurnRecord | None = None
     owner: int = 0
+    document: Document | None = None
 
 
 Handler = Callable[[Ask], Awaitable[Reply]]

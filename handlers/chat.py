@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 from handlers.asking import Ask, Reply
-from routing.calls import Finish, Outcome
+from routing.calls import Finish
 from routing.errors import (
     ContextOverflow,
     EmptyAnswer,
@@ -18,8 +18,9 @@ from routing.errors import (
     Refused,
     Unreachable,
 )
+from routing.outcome import Bound, Outcome
+from routing.records import HistoryStore, TurnRecord
 from routing.router import Router
-from routing.stores import HistoryStore, TurnRecord
 from routing.tiers import split_prefix
 from routing.types import Attachment, Button, InboundMessage, Question, Tier
 
@@ -32,6 +33,12 @@ _ENDINGS: dict[Finish, str] = {
     "length": "✂️ The answer stops here: it reached the model's length limit. Write “go on” for the rest.",
     "stopped": "⏹ Stopped.",
     "policy": "🛑 The provider ended the answer here because of its content rules.",
+}
+_LIMITS: dict[Bound, str] = {
+    "calls": "⏱ I stop here: one turn may call a model {value:g} times at most. Write “go on” to continue.",
+    "tools": "⏱ I stop here: one turn may use tools {value:g} times at most. Write “go on” to continue.",
+    "seconds": "⏱ I stop here: one turn may take {value:g} seconds at most. Write “go on” to continue.",
+    "money": "💰 I stop here: one turn may cost ${value:g} at most. Write “go on” to continue.",
 }
 _FAILURES: tuple[tuple[type[ModelError], str], ...] = (
     (KeyRejected, "⚠️ {model} can't be used: {reason}. Nothing was lost; /retry asks again once that is mended."),
@@ -68,24 +75,20 @@ class Chat:
         conversation = await self._history.current(ask.message.chat)
         pictures = tuple(each for each in ask.message.attachments if each.kind == "image")
         text = await self._whole_text(ask.message, written)
-        return await self.turn(ask, Question(ask.person, conversation.id, text, pictures, prefix=prefix))
+        question = Question(ask.person, conversation.id, text, pictures, prefix=prefix, source=ask.message.message_id)
+        return await self.turn(ask, question)
 
     async def unanswered(self, ask: Ask, words: str) -> Reply:
         """Say why a message gets no answer; it is kept, so that /retry asks it."""
         conversation = await self._history.current(ask.message.chat)
         pictures = tuple(each for each in ask.message.attachments if each.kind == "image")
-        plan = await self._router.plan(ask.person)
         record = TurnRecord(
             turn_id=ask.turn_id,
             conversation_id=conversation.id,
             person_id=ask.person.id,
             question=await self._whole_text(ask.message, split_prefix(ask.message.text)[1]),
             pictures=pictures,
-            answer="",
-            tier=plan.decision.tier,
-            model="",
-            usage=None,
-            seconds=0.0,
+            source=ask.message.message_id,
         )
         return Reply(words, _retry(ask, None), record)
 
@@ -138,9 +141,13 @@ def _answer_text(ask: Ask, outcome: Outcome) -> str:
         assert error is not None
         template = next((words for kind, words in _FAILURES if isinstance(error, kind)), _OTHER_FAILURE)
         return ask.say(template, model=f"`{error.model}`", reason=error.reason)
+    parts = [outcome.completion.text.strip()]
     ending = _ENDINGS.get(outcome.completion.finish)
-    said = outcome.completion.text.strip()
-    return said if ending is None else f"{said}\n\n{ask.say(ending)}".strip()
+    if ending is not None:
+        parts.append(ask.say(ending))
+    elif outcome.limit is not None:
+        parts.append(ask.say(_LIMITS[outcome.limit.bound], value=outcome.limit.value))
+    return "\n\n".join(part for part in parts if part)
 
 
 def _retry(ask: Ask, prefix: Tier | None) -> tuple[tuple[Button, ...], ...]:
@@ -148,17 +155,14 @@ def _retry(ask: Ask, prefix: Tier | None) -> tuple[tuple[Button, ...], ...]:
 
 
 def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:
-    completion = outcome.completion
     return TurnRecord(
         turn_id=ask.turn_id,
         conversation_id=question.conversation_id,
         person_id=question.person.id,
-        question=outcome.question,
+        question=question.text,
         pictures=question.pictures,
-        answer=completion.text if completion else "",
-        tier=outcome.decision.tier,
-        model=outcome.choice.model if completion else "",
-        usage=completion.usage if completion else None,
-        seconds=completion.seconds if completion else 0.0,
+        said=outcome.said,
+        calls=outcome.calls,
+        source=question.source,
         replaces_from=question.replaces,
     )

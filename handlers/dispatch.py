@@ -12,6 +12,7 @@ from rapidfuzz import process
 from handlers.access import Access, Admitted, may, shown
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
+from handlers.edits import Edits
 from handlers.languages import Say
 from handlers.notices import Notices
 from handlers.parsing import Typed, merge, parse_command
@@ -20,9 +21,10 @@ from handlers.presses import Presses
 from handlers.ratelimit import RateLimit
 from routing.errors import Refused, StorageFault
 from routing.ports import LiveReply
-from routing.stores import InboxEntry, Ledger, OutboxEntry, Pairing
+from routing.records import Ledger
+from routing.stop import Stop
+from routing.stores import InboxEntry, OutboxEntry, Pairing
 from routing.tracing import turn_id
-from routing.turn import Stop
 from routing.types import Button, InboundMessage, OutboundMessage, Person
 
 MOST_ATTEMPTS = 3
@@ -44,6 +46,7 @@ class Dispatcher:
         presses: Presses,
         commands: CommandTable,
         chat: Chat,
+        edits: Edits,
         notices: Notices,
         ledger: Ledger,
     ) -> None:
@@ -52,6 +55,7 @@ class Dispatcher:
         self._presses = presses
         self._commands = commands
         self._chat = chat
+        self._edits = edits
         self._notices = notices
         self._ledger = ledger
 
@@ -119,7 +123,7 @@ class Dispatcher:
             await ask.live.acknowledge()
             typed = parse_command(command, message.bot_name)
         if message.kind == "edited":
-            return Reply(ask.say("I saw your edit, but my answer stands. To have it answered anew, send it again."))
+            return await self._edits.answer(ask)
         if message.kind == "unsupported":
             words = "I can't read {thing}. I understand text, pictures, text documents and voice messages."
             return Reply(ask.say(words, thing=ask.say(message.text)))
@@ -185,8 +189,10 @@ def _speak(person: Person | None, message: InboundMessage) -> Say:
 
 
 def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:
-    """A reply to where the message came from; a menu is redrawn in place, a turn goes on in its own message."""
-    redrawn = message.press.message_id if message.press and reply.record is None else ""
+    """A reply to where the message came from; a menu is redrawn in place, a turn goes on in its own message, and a
+    document is no menu."""
+    menu = reply.record is None and reply.document is None
+    redrawn = message.press.message_id if message.press and menu else ""
     return OutboundMessage(
         chat=message.chat,
         text=reply.text,
@@ -194,4 +200,5 @@ def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> Outboun
         edits=redrawn or unfinished,
         owner=reply.owner,
         buttons=reply.buttons,
+        document=reply.document,
     )

@@ -12,8 +12,13 @@ from handlers.notices import Notices
 from handlers.running import RunningTurns
 from routing.diagnostics import Health
 from routing.ports import Clock, Llm
+from routing.records import HistoryStore, UsageStore
 from routing.router import Router
-from routing.stores import ChatStore, HistoryStore, PeopleStore, PreferenceStore, UsageStore
+from routing.skills import Skills
+from routing.stores import ChatStore, PeopleStore, PreferenceStore
+
+ForgetFiles = Callable[[int], Awaitable[None]]
+"""Deletes the folder of a person, by their id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,8 @@ class Needs:
     chat: Chat
     running: RunningTurns
     health: Health
+    skills: Callable[[], Skills]
+    forget_files: ForgetFiles
     discovered: Callable[[], Awaitable[Collection[str]]]
     clock: Clock
     specs: tuple[CommandSpec, ...] = ()

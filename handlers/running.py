@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from routing.turn import Stop
+from routing.stop import Stop
 from routing.types import ChatKey
 
 

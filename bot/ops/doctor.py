@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from bot import logs
-from bot.ops.checks import configuration, database, machine, providers, telegram
+from bot.ops.checks import configuration, database, machine, providers, sandbox, telegram
 from bot.ops.checks.finding import Check, Finding, Inspection, fail
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -22,6 +22,7 @@ CHECKS: tuple[Check, ...] = (
     machine.year,
     machine.disk,
     machine.workspace,
+    sandbox.sandbox,
     configuration.settings,
     configuration.files,
     database.database,

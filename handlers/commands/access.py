@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from handlers.access import Access, may, read_code, shown
 from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.needs import Needs
+from handlers.needs import ForgetFiles, Needs
 from handlers.notices import Notices
 from routing.errors import Refused
 from routing.stores import ChatStore, PeopleStore
@@ -33,13 +33,16 @@ LOG_LINES = 15
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return AccessCommand(needs.access, needs.people, needs.chats, needs.notices)
+    return AccessCommand(needs.access, needs.people, needs.chats, needs.notices, needs.forget_files)
 
 
 class AccessCommand:
     """Admins let people in and out; only owners make admins and owners; everybody may be forgotten."""
 
-    def __init__(self, access: Access, people: PeopleStore, chats: ChatStore, notices: Notices) -> None:
+    def __init__(
+        self, access: Access, people: PeopleStore, chats: ChatStore, notices: Notices, forget_files: ForgetFiles
+    ) -> None:
+        self._forget_files = forget_files
         self._access = access
         self._people = people
         self._chats = chats
@@ -125,6 +128,7 @@ class AccessCommand:
             words = "This deletes your settings, your conversations and your access for good."
             button = Button(ask.say("🗑 Delete it all"), "/access forget me yes")
             return Reply(ask.say(words), ((button,),))
+        await self._forget_files(ask.person.id)
         await self._people.forget(ask.person.id, str(ask.message.user))
         return Reply(ask.say("🗑 Done. I don't know you any more."))
 
@@ -135,6 +139,7 @@ class AccessCommand:
         known = await self._people.find(user)
         if known is None:
             raise Refused("I don't know {user}. Nothing was changed.", user=user)
+        await self._forget_files(known.id)
         await self._people.forget(known.id, str(ask.message.user))
         return Reply(ask.say("🗑 {user} is forgotten.", user=f"`{user}`"))
 

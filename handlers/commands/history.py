@@ -1,26 +1,31 @@
-"""/history: the conversations of this chat, and going back to one."""
+"""/history: the conversations of this chat, going back to one, and one as a file."""
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.export import MOST_BYTES, exported
 from handlers.needs import Needs
 from handlers.running import RunningTurns
 from routing.errors import Refused
-from routing.stores import HistoryStore, PreferenceStore
+from routing.records import Conversation, HistoryStore, StoredMessage
+from routing.stores import PreferenceStore
 from routing.types import Button
 
 SPEC = CommandSpec(
     "history",
-    "List this chat's conversations, or go on with an earlier one",
-    ("/history", "/history resume 2"),
-    choices=(("resume",),),
+    "List this chat's conversations, go on with an earlier one, or get one as a file",
+    ("/history", "/history resume 2", "/history export", "/history export 2"),
+    choices=(("resume", "export"),),
 )
 SHOWN = 10
 TITLE_LENGTH = 60
 MOST_DIGITS = 6
+PAGE = 200
+"""Messages read in one go for an export."""
 
 
 def build(needs: Needs) -> Handler:
@@ -37,19 +42,23 @@ class HistoryCommand:
         self._running = running
 
     async def __call__(self, ask: Ask) -> Reply:
-        match ask.arguments:
+        match tuple(word.lower() for word in ask.arguments):
             case ():
                 return await self._list(ask)
-            case (verb, number) if verb.lower() == "resume" and number.isdecimal() and len(number) <= MOST_DIGITS:
+            case ("resume", number) if number.isdecimal() and len(number) <= MOST_DIGITS:
                 return await self._resume(ask, int(number))
-        raise Refused("Write /history, or /history resume <number>. Nothing was changed.")
+            case ("export",):
+                return await self._export(ask, await self._history.current(ask.message.chat))
+            case ("export", number) if number.isdecimal() and len(number) <= MOST_DIGITS:
+                return await self._export(ask, await self._chosen(ask, int(number)))
+        raise Refused("Write /history, /history resume <number> or /history export [number]. Nothing was changed.")
 
     async def _list(self, ask: Ask) -> Reply:
         found = await self._history.recent(ask.message.chat, SHOWN)
         if not found:
             return Reply(ask.say("There is nothing here yet."))
         current = await self._history.current(ask.message.chat)
-        zone = ZoneInfo((await self._preferences.settings(ask.person.id)).time_zone)
+        zone = await self._zone(ask)
         lines = []
         for number, each in enumerate(found, 1):
             began = f"{datetime.fromtimestamp(each.started_at, zone):%Y-%m-%d %H:%M}"
@@ -62,8 +71,41 @@ class HistoryCommand:
     async def _resume(self, ask: Ask, number: int) -> Reply:
         if ask.message.chat in self._running:
             raise Refused("An answer is under way in this conversation. /stop ends it first.")
+        await self._history.resume(await self._chosen(ask, number))
+        return Reply(ask.say("↩ Going on with conversation {number}.", number=number))
+
+    async def _export(self, ask: Ask, conversation: Conversation) -> Reply:
+        messages = await self._all(conversation.id)
+        if not messages:
+            raise Refused("Nothing has been said in this conversation yet; /history lists the earlier ones.")
+        made = await asyncio.to_thread(exported, conversation, messages, await self._zone(ask), ask.say)
+        _fits(len(made.text.encode()))
+        words = "📄 The conversation as a file, {n} messages."
+        return Reply(ask.say(words, n=len(messages)), document=made)
+
+    async def _all(self, conversation_id: int) -> list[StoredMessage]:
+        """Every message, oldest first; not read to the end when it is certain to be too much."""
+        newest_first: list[StoredMessage] = []
+        length, before = 0, None
+        while True:
+            page, _ = await self._history.messages(conversation_id, PAGE, before)
+            newest_first += reversed(page)
+            length += sum(len(message.text) for message in page)
+            _fits(length)
+            if len(page) < PAGE:
+                return newest_first[::-1]
+            before = page[0].id
+
+    async def _chosen(self, ask: Ask, number: int) -> Conversation:
         found = await self._history.recent(ask.message.chat, max(1, number))
         if not 1 <= number <= len(found):
             raise Refused("There is no conversation {number}; /history lists them.", number=number)
-        await self._history.resume(found[number - 1])
-        return Reply(ask.say("↩ Going on with conversation {number}.", number=number))
+        return found[number - 1]
+
+    async def _zone(self, ask: Ask) -> ZoneInfo:
+        return ZoneInfo((await self._preferences.settings(ask.person.id)).time_zone)
+
+
+def _fits(size: int) -> None:
+    if size > MOST_BYTES:
+        raise Refused("This conversation is too long for a file: it may hold {most} MB.", most=MOST_BYTES // 1_000_000)

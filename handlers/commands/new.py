@@ -6,7 +6,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from handlers.running import RunningTurns
 from routing.errors import Refused
-from routing.stores import HistoryStore
+from routing.records import HistoryStore
 
 SPEC = CommandSpec("new", "Begin a new conversation; the old one stays in /history", ("/new",))
 

@@ -1,18 +1,26 @@
-"""/retry: the last question once more."""
+"""/retry: the last question once more, perhaps of another tier or in other words."""
 
 from __future__ import annotations
+
+import re
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
 from handlers.needs import Needs
 from routing import tiers
 from routing.errors import Refused
-from routing.stores import HistoryStore
+from routing.records import HistoryStore
 from routing.types import TIERS, Question
 
 SPEC = CommandSpec(
-    "retry", "Ask your last question again, perhaps of another tier", ("/retry", "/retry smart"), (TIERS,), queued=True
+    "retry",
+    "Ask your last question again, perhaps of another tier or in other words",
+    ("/retry", "/retry smart", "/retry : the new wording"),
+    (TIERS,),
+    free_text=True,
+    queued=True,
 )
+_ARGUMENTS = re.compile(r"\s*(\S*?)\s*(?::\s*(.*))?", re.DOTALL)
 
 
 def build(needs: Needs) -> Handler:
@@ -21,18 +29,22 @@ def build(needs: Needs) -> Handler:
 
 
 class RetryCommand:
-    """The new answer takes the old one's place in the history."""
+    """The new answer takes the old one's place in the history, and so do new words."""
 
     def __init__(self, history: HistoryStore, chat: Chat) -> None:
         self._history = history
         self._chat = chat
 
     async def __call__(self, ask: Ask) -> Reply:
-        prefix = tiers.parse(ask.arguments[0]) if ask.arguments else None
+        found = _ARGUMENTS.fullmatch(ask.rest.rstrip())
+        if found is None:
+            raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
+        prefix = tiers.parse(found.group(1)) if found.group(1) else None
         conversation = await self._history.current(ask.message.chat)
         asked = await self._history.last_question(conversation.id)
         if asked is None:
             raise Refused("There is no question to repeat in this conversation.")
         await ask.live.working()
-        again = Question(ask.person, conversation.id, asked.text, asked.pictures, asked.id, prefix)
+        text = found.group(2) or asked.text
+        again = Question(ask.person, conversation.id, text, asked.pictures, asked.id, prefix, asked.source)
         return await self._chat.turn(ask, again)

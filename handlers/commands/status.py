@@ -14,8 +14,9 @@ from handlers.needs import Needs
 from routing.diagnostics import Health, percentile
 from routing.errors import Refused
 from routing.ports import Clock
+from routing.records import HistoryStore, UsageStore
 from routing.router import Router
-from routing.stores import HistoryStore, PreferenceStore, UsageStore
+from routing.stores import PreferenceStore
 
 SPEC = CommandSpec(
     "status", "What is decided for you and how the bot is", ("/status", "/status full"), choices=(("full",),)
@@ -59,7 +60,9 @@ class StatusCommand:
 
     async def _decided(self, ask: Ask) -> list[str]:
         stored = await self._preferences.get(ask.person.id)
-        return [first_line(stored), *describe(ask, await self._router.plan(ask.person))]
+        conversation = await self._history.current(ask.message.chat)
+        plan = await self._router.plan(ask.person, conversation.id)
+        return [first_line(stored), *describe(ask, plan)]
 
     async def _context(self, ask: Ask) -> list[str]:
         conversation = await self._history.current(ask.message.chat)
@@ -68,7 +71,15 @@ class StatusCommand:
         line = ask.say("Context: {used} of {limit} tokens ({share} %)", used=fit.tokens, limit=fit.limit, share=share)
         if fit.dropped:
             line += ask.say("; the oldest {n} messages no longer fit", n=fit.dropped)
-        return [line]
+        lines = [line]
+        if fit.compactions:
+            lines.append(ask.say("Older messages became a summary {n}×.", n=fit.compactions))
+        if fit.trouble:
+            words = (
+                "⚠️ The newest summary could not be written ({reason}): the oldest messages are left out until it can."
+            )
+            lines.append(ask.say(words, reason=fit.trouble))
+        return lines
 
     async def _spent(self, ask: Ask, full: bool) -> list[str]:
         conversation = await self._history.current(ask.message.chat)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing import tiers
+from routing.briefing import Plan
 from routing.errors import Refused
 from routing.models import provider_of
-from routing.router import Plan, Router
+from routing.records import HistoryStore
+from routing.router import Router
 from routing.stores import PreferenceStore
 from routing.types import DEFAULT_TIER, TIERS, Button, Preferences, TierSource
 
@@ -25,26 +27,29 @@ WHY: dict[TierSource, str] = {
     "skill": "an active skill asks for it",
     "preference": "you chose it with /tier {tier}",
     "default": "nothing else was chosen",
+    "dynamic": "the turn turned to coding",
 }
 
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return TierCommand(needs.preferences, needs.router)
+    return TierCommand(needs.preferences, needs.history, needs.router)
 
 
 class TierCommand:
     """Shows the stored pair first, then what is in effect and why; sets it, with or without the lock."""
 
-    def __init__(self, preferences: PreferenceStore, router: Router) -> None:
+    def __init__(self, preferences: PreferenceStore, history: HistoryStore, router: Router) -> None:
         self._preferences = preferences
+        self._history = history
         self._router = router
 
     async def __call__(self, ask: Ask) -> Reply:
         if ask.arguments:
             await self._set(ask)
         stored = await self._preferences.get(ask.person.id)
-        plan = await self._router.plan(ask.person)
+        conversation = await self._history.current(ask.message.chat)
+        plan = await self._router.plan(ask.person, conversation.id)
         lines = [first_line(stored), *describe(ask, plan)]
         return Reply("  \n".join(lines), _keyboard(stored))
 
@@ -56,6 +61,8 @@ class TierCommand:
                 "After the tier only the word force may follow: /tier {tier} force. Nothing was changed.", tier=tier
             )
         await self._preferences.set_tier(ask.person.id, tier, bool(more))
+        conversation = await self._history.current(ask.message.chat)
+        await self._history.set_conversation_tier(conversation.id, None)  # what the model had switched to ends here
 
 
 def first_line(stored: Preferences) -> str:

@@ -10,7 +10,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing.errors import Refused
 from routing.ports import Clock
-from routing.stores import Spending, UsageStore
+from routing.records import Spending, UsageStore
 
 SPEC = CommandSpec(
     "usage", "Tokens and cost of the last 24 hours, or of more days", ("/usage", "/usage 7d"), choices=(("7d", "30d"),)

@@ -30,6 +30,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "ask.person.role": ROLES,
     "person.role": ROLES,
     "role": ROLES,
+    "_LIMITS[outcome.limit.bound]": tuple(chat._LIMITS.values()),
     "ending": tuple(chat._ENDINGS.values()),
     "message.text": (*content._NOUNS.values(), "a PDF file"),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")

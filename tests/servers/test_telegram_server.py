@@ -301,6 +301,10 @@ async def test_files_go_both_ways(tg: TelegramServer, bot: Bot) -> None:
     assert sent.document is not None and sent.document.file_name == "answer.md"
     stored = await bot.get_file(sent.document.file_id)
     assert bytes(await stored.download_as_bytearray()) == b"long answer"
+    kept = tg.document(chat.messages[-1])
+    assert (kept.name, kept.mime, kept.data) == ("answer.md", "text/markdown", b"long answer")
+    with pytest.raises(AssertionError, match="no document"):
+        tg.document(tg.say("only words"))
     await bot.send_photo(chat.id, b"png", caption="<b>one</b>", parse_mode="HTML")
     logged = chat.messages[-1]
     assert (logged.text, logged.entities) == ("one", [{"type": "bold", "offset": 0, "length": 3}])
@@ -754,6 +758,12 @@ async def test_another_process_can_drive_the_server(tg: TelegramServer, bot: Bot
     await post("edit", chat=said["chat_id"], message_id=said["id"], text="hello?")
     file = {"name": "a.txt", "data": base64.b64encode(b"abc").decode(), "mime": "text/plain"}
     assert (await post("document", user="bob", caption="c", **file))["content"]["document"]["file_size"] == 3
+    sent = await bot.send_document(said["chat_id"], b"<b>", filename="ä b.html")
+    assert sent.document is not None
+    kept = await control.get("/control/file", params={"id": sent.document.file_id})
+    assert (kept.content, kept.headers["content-type"]) == (b"<b>", "application/octet-stream")
+    assert kept.headers["content-disposition"] == "attachment; filename*=UTF-8''%C3%A4%20b.html"
+    assert (await control.get("/control/file", params={"id": "none"})).status_code == 404
     group = await post("group", title="Forum", forum=True)
     topic = await post("topic", chat=group["id"], name="Plans")
     assert (await post("say", text="x", chat=group["id"], topic=topic["id"]))["thread_id"] == topic["id"]

@@ -24,7 +24,7 @@ STEPS = [
     (SqlChats, "streaming"),
     (SqlPeople, "find"),
     (SqlHistory, "current"),
-    (SqlHistory, "messages"),
+    (SqlHistory, "unsummarised"),
     (SqlPreferences, "get"),
     (SqlLedger, "finish"),
     (SqlOutbox, "attempting"),

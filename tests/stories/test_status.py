@@ -50,8 +50,8 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         on.ms.reply("two", usage=(4000, 500, 1000))
         await ask(on, "!coding second")
         text = (await ask(on, "/status")).text
-        used = re.search(r"Context: (\d+) of 50000 tokens \((\d+) %\)", text)
-        assert used is not None and 1000 < int(used[1]) < 1100 and int(used[2]) == 2
+        used = re.search(r"Context: (\d+) of 42000 tokens \((\d+) %\)", text)
+        assert used is not None and 1000 < int(used[1]) < 1100 and int(used[2]) == 3
         # gpt-5.1: 8000 × $1.25/M + 1000 × $10/M; gpt-5.2: 3000 × $1.75/M + 1000 × $0.175/M + 500 × $14/M
         assert "This conversation: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
         assert "Last 24 hours: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text

@@ -1,9 +1,11 @@
-"""One line in, one reply out: the conversation of a script."""
+"""One line in, one reply out: the conversation of a script. A document is the reply itself, without the words that
+would go with it."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TextIO
 
 from bot.adapters.console.lane import Lane
@@ -74,6 +76,8 @@ class Pipe:
 
     async def say(self, message: OutboundMessage, recovered: bool) -> None:
         """On stdout the reply to the line in hand; on stderr whatever else comes, such as what a crash left."""
+        if message.document is not None:
+            message = replace(message, text=message.document.text)
         text = body(message, recovered) + "\n\n"
         if recovered or not self._asked or message.reply_to not in ("", self._asked):
             await self._complain(text)

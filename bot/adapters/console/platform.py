@@ -26,7 +26,8 @@ class ConsolePlatform:
 
     A line is answered by the first reply whose `reply_to` is its `message_id` (or empty). `unanswered` frees a
     pipe from waiting for a reply that never comes; see `Unanswered`. A prompt talks to the terminal of the
-    process, which `stdin` and `stdout` must be then.
+    process, which `stdin` and `stdout` must be then; it puts documents into the folder `exports` beside `history_file`,
+    where a pipe prints them.
     """
 
     def __init__(

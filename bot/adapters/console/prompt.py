@@ -18,6 +18,7 @@ from bot.adapters.console.completion import CommandCompleter, history
 from bot.adapters.console.hints import CommandHint, typed_instead
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line
+from bot.adapters.console.saving import told
 from bot.adapters.console.speaker import Speaker, Take, body, not_taken
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
 from routing.types import InboundMessage, OutboundMessage
@@ -31,7 +32,10 @@ MENU_ROWS = 8
 
 
 class Prompt:
-    """A line editor whose message is the end of the answer in the making; whole replies are printed above it."""
+    """A line editor whose message is the end of the answer in the making; whole replies are printed above it.
+
+    A document becomes a file in `exports`, beside the history of lines.
+    """
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class Prompt:
         self._speaker = speaker
         self._take = take
         self._stderr = stderr
+        self._exports = history_file.parent / "exports"
         self._views = Views(speaker.clock)
         self._drawn: StyleAndTextTuples = []
         self._stopped = False
@@ -80,6 +85,9 @@ class Prompt:
         """Print a reply above the prompt, in the place of its live view."""
         width = self._width()
         text = await asyncio.to_thread(rendered, body(message, recovered), width)
+        if message.document is not None:
+            note = await asyncio.to_thread(told, message.document, self._exports)
+            text += dim(note, max(width, 2 * len(note)))  # a path is copied: the terminal may fold it, we may not
         if commands := typed_instead(message.buttons):
             text += dim(f"You can type: {commands}", width)
         self._views.drop_closed()

@@ -1,13 +1,18 @@
-"""Final replies: Markdown in pieces, sent or written over a preview, repaired once where Telegram allows it."""
+"""Final replies: Markdown in pieces, sent or written over a preview, repaired once where Telegram allows it.
+
+A document is the last piece. A short text is its caption; a longer one, or one that is written over a preview, goes
+before it, for a message of text never becomes a document.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from telegram.error import BadRequest, ChatMigrated, TelegramError
 
-from bot.adapters.telegram.api import Json
+from bot.adapters.telegram.api import Json, upload
 from bot.adapters.telegram.failure import Refusal, failure, refusal
 from bot.adapters.telegram.inbound import PLATFORM
 from bot.adapters.telegram.stage import Stage, address, body
@@ -15,11 +20,13 @@ from bot.platform import SendRefused, Sent
 from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import Entity, Piece, pieces
 from routing.stores import ChatStore
-from routing.types import ChatKey, OutboundMessage
+from routing.types import ChatKey, Document, OutboundMessage
 
 MAX_TEXT = 4096  # UTF-16 units
+MAX_CAPTION = 1024  # UTF-16 units
 RECOVERED = "(recovered)"
 _NO_PREVIEW = {"is_disabled": True}
+_ENTITIES = ("entities", "caption_entities")
 
 
 @dataclass(slots=True)
@@ -43,7 +50,7 @@ class Outbound:
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
     ) -> AsyncIterator[Sent]:
         """See Platform.send. Yields nothing when every piece had been sent."""
-        parts = pieces(message.text)
+        parts = _parts(message)
         if not parts:
             raise SendRefused("the reply holds nothing visible")
         target = _Target(message.chat.chat_id, message.chat.thread_id)
@@ -51,12 +58,17 @@ class Outbound:
             last = index == len(parts) - 1
             markup = _keyboard(message, outbox_id) if last and message.buttons else None
             sent = ""
-            if index == 0 and message.edits:
+            document = message.document if last else None
+            if index == 0 and message.edits and document is None:
                 sent = await self._edit(target, message.edits, parts[0], markup)
             if not sent:
                 quoted = index == 0 and target.chat_id.startswith("-")  # in private it is plain what is answered
                 reply_to = message.reply_to if quoted else ""
-                sent = await self._new(target, parts[index], markup, reply_to, recovered and index == first_piece)
+                piece = parts[index]
+                if recovered and index == first_piece:
+                    piece = await self._marked(target, piece, MAX_CAPTION if document else MAX_TEXT)
+                data = await _body(piece, document) | _extras(markup, reply_to)
+                sent = await self._new(target, data)
             yield Sent(sent, last)
 
     async def _edit(self, target: _Target, message_id: str, piece: Piece, markup: Json | None) -> str:
@@ -76,25 +88,23 @@ class Outbound:
             raise failure(error, self._failures) from error
         return message_id
 
-    async def _new(self, target: _Target, piece: Piece, markup: Json | None, reply_to: str, again: bool) -> str:
-        if again:
-            piece = await self._marked(target, piece)
-        data = address(target.chat_id, target.thread_id) | body(piece) | {"link_preview_options": _NO_PREVIEW}
-        if markup:
-            data["reply_markup"] = markup
-        if reply_to:
-            data["reply_parameters"] = {"message_id": int(reply_to), "allow_sending_without_reply": True}
+    async def _new(self, target: _Target, data: Json) -> str:
+        """A message of its own. Where a document is refused, the person learns that and why."""
+        method = "sendDocument" if "document" in data else "sendMessage"
         try:
-            result: Json = await self._call("sendMessage", data, target)
+            result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data, target)
         except BadRequest as error:
+            if method == "sendDocument":
+                words = f"{data.get('caption', '')}\n⚠️ {data['document'].filename}: {error.message}".strip()
+                await self._new(target, {"text": words})
             raise failure(error, self._failures) from error
         return str(result["message_id"])
 
-    async def _marked(self, target: _Target, piece: Piece) -> Piece:
+    async def _marked(self, target: _Target, piece: Piece, limit: int) -> Piece:
         """The piece with its mark; where that would make it too long, the mark goes ahead as a message."""
         shift = len(RECOVERED) + 1
-        if utf16_length(piece.text) + shift > MAX_TEXT:
-            await self._new(target, Piece(RECOVERED, ()), None, "", False)
+        if utf16_length(piece.text) + shift > limit:
+            await self._new(target, {"text": RECOVERED})
             return piece
         moved = (Entity(e.type, e.offset + shift, e.length, e.url, e.language) for e in piece.entities)
         return Piece(f"{RECOVERED} {piece.text}", tuple(moved))
@@ -106,7 +116,7 @@ class Outbound:
         """
         editing = method == "editMessageText"
         if target.plain:
-            data.pop("entities", None)
+            data = _plain(data)
         while True:
             await self._stage.flood.turn(target.chat_id)
             try:
@@ -115,7 +125,7 @@ class Outbound:
                 await self._follow(target, error.new_chat_id)
                 data["chat_id"] = target.chat_id
             except BadRequest as error:
-                self._repair(error, data, target)
+                data = self._repair(error, data, target)
             except TelegramError as error:
                 self._stage.note(target.chat_id, error)
                 failed = failure(error, self._failures, editing)
@@ -131,17 +141,45 @@ class Outbound:
         await self._chats.moved(ChatKey(PLATFORM, target.chat_id), str(new_chat_id))
         target.chat_id = str(new_chat_id)
 
-    def _repair(self, error: BadRequest, data: Json, target: _Target) -> None:
-        """Take away what was refused, each thing once; else raise the error again."""
+    def _repair(self, error: BadRequest, data: Json, target: _Target) -> Json:
+        """The call without what was refused, each thing once; else raise the error again."""
         what = refusal(error)
-        if what is Refusal.ENTITIES and "entities" in data:
-            del data["entities"]
+        if what is Refusal.ENTITIES and any(name in data for name in _ENTITIES):
             target.plain = True
-        elif what is Refusal.THREAD and "message_thread_id" in data:
-            del data["message_thread_id"]
+            return _plain(data)
+        if what is Refusal.THREAD and "message_thread_id" in data:
             target.thread_id = ""
-        else:
-            raise error
+            return {name: value for name, value in data.items() if name != "message_thread_id"}
+        raise error
+
+
+def _parts(message: OutboundMessage) -> tuple[Piece, ...]:
+    """One message each. With a document the last is its caption, empty when the text goes before it."""
+    parts = pieces(message.text)
+    if message.document is None:
+        return parts
+    short = len(parts) == 1 and utf16_length(parts[0].text) <= MAX_CAPTION
+    return parts if short and not message.edits else (*parts, Piece("", ()))
+
+
+async def _body(piece: Piece, document: Document | None) -> Json:
+    """Text or document as parameters."""
+    if document is None:
+        return body(piece) | {"link_preview_options": _NO_PREVIEW}
+    file = await asyncio.to_thread(upload, document.name, document.text)
+    caption = {"text": "caption", "entities": "caption_entities"}
+    return {"document": file} | {caption[name]: value for name, value in body(piece).items() if value}
+
+
+def _extras(markup: Json | None, reply_to: str) -> Json:
+    extras: Json = {"reply_markup": markup} if markup else {}
+    if reply_to:
+        extras["reply_parameters"] = {"message_id": int(reply_to), "allow_sending_without_reply": True}
+    return extras
+
+
+def _plain(data: Json) -> Json:
+    return {name: value for name, value in data.items() if name not in _ENTITIES}
 
 
 def _keyboard(message: OutboundMessage, outbox_id: int) -> Json:

@@ -2,13 +2,14 @@
 
 POST /control/<command> with a JSON object; the answer is what came into being. `COMMANDS` lists them, and each
 function's keyword arguments are the accepted fields. GET /control/state?since=SEQ&wait=SECONDS answers with what
-changed after SEQ, at once or as soon as something does.
+changed after SEQ, at once or as soon as something does. GET /control/file?id=FILE_ID is a file that was sent.
 """
 
 import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -36,6 +37,8 @@ class Control:
         name = request.path.removeprefix("/control/")
         if name == "state":
             return web.json_response(await self._state(request))
+        if name == "file":
+            return self._file(request.query.get("id", ""))
         if name not in COMMANDS and name not in ("say_many", "outage"):
             return web.json_response({"error": f"no such path {request.path}"}, status=404)
         try:
@@ -43,6 +46,14 @@ class Control:
             return web.json_response(await self._run(name, body))
         except (AssertionError, KeyError, LookupError, TypeError, ValueError) as error:
             return web.json_response({"error": f"{type(error).__name__}: {error}"}, status=400)
+
+    def _file(self, file_id: str) -> web.Response:
+        """For the browser to keep, never to show: it may be anything."""
+        stored = self._tg.files.get(file_id)
+        if stored is None:
+            return web.json_response({"error": f"no file {file_id!r}"}, status=404)
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(stored.name)}"}
+        return web.Response(body=stored.data, content_type="application/octet-stream", headers=headers)
 
     async def _run(self, name: str, body: Json) -> Any:
         if name == "say_many":

@@ -14,6 +14,7 @@ Kind = Literal[
     "server_error",
     "bad_request",
     "forbidden",
+    "too_large",
     "hang",
     "hang_after",
     "drop_before",
@@ -30,6 +31,7 @@ class Fault:
 
     too_many      429 with `retry_after` seconds        conflict      409        unauthorized  401
     server_error  502                                   bad_request   400 with `text`    forbidden  403 with `text`
+    too_large     413, as from a proxy before the server
     hang          the request is read, nothing is done and nothing answered for `seconds`; then the connection closes
     hang_after    the same, but the call was done
     drop_before   the connection closes, nothing was done
@@ -90,6 +92,8 @@ class Fault:
                 return bad_request(self.text or "refused by order of the test")
             case "forbidden":
                 return ApiError(403, f"Forbidden: {self.text or 'bot was blocked by the user'}")
+            case "too_large":
+                return ApiError(413, "Request Entity Too Large")
         return None
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeVar, overload
 from tests.servers.telegram.journal import Draft, Press, Request
 from tests.servers.telegram.script import Script
 from tests.servers.telegram.transcript import transcript
-from tests.servers.telegram.values import Chat, Message, User
+from tests.servers.telegram.values import Chat, Message, StoredFile, User
 
 DRAFT_LIFE = 30.0
 """Seconds a draft stays visible unless it is sent again (Bot API, sendMessageDraft)."""
@@ -101,6 +101,12 @@ class Observing(Script):
         """What answerCallbackQuery said to this press."""
         await self.wait_for(lambda _: press.answer is not None, timeout)
         return press.answer or {}
+
+    def document(self, message: Message) -> StoredFile:
+        """The file that a message carries as a document: its name, its type and its bytes."""
+        if "document" not in message.content:
+            raise AssertionError(f"no document in message {message.id}\n{transcript(self)}")
+        return self.file(message.content["document"]["file_id"])
 
     def calls(self, method: str) -> list[Request]:
         return [request for request in self.requests if request.method == method]

@@ -17,7 +17,7 @@ import pytest
 from bot.adapters.console import Unanswered
 from bot.platform import SendLater
 from routing.errors import Refused, StorageFault
-from routing.types import Attachment, Button, ChatKey, InboundMessage, OutboundMessage, UserKey
+from routing.types import Attachment, Button, ChatKey, Document, InboundMessage, OutboundMessage, UserKey
 from tests.bot.adapters.console.desk import PATIENCE, Desk, kept, until
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -158,6 +158,21 @@ async def test_markdown_stays_as_it_is_and_buttons_are_for_people(ends: Ends, hi
         buttons = ((Button("Smart", "/tier smart"),),)
         await desk.reply(desk.messages[0], "# Tier\n\n**balanced**\n", buttons=buttons)
     assert ends.printed() == "# Tier\n\n**balanced**\n\n"
+
+
+async def test_a_document_is_the_reply_itself(ends: Ends, history: Path) -> None:
+    desk = Desk(lambda _: None)
+    async with talking(desk, ends, history):
+        ends.type(b"/history export\n")
+        await until(lambda: bool(desk.messages))
+        (asked,) = desk.messages
+        document = Document("talk.md", "# Talk\n\n## Question\n\x1b[31mhi\x1b[0m\n")
+        reply = OutboundMessage(asked.chat, "Here it is.", reply_to=asked.message_id, document=document)
+        for recovered in (True, False):
+            assert [sent.last async for sent in desk.platform.send(reply, 1, 0, recovered)] == [True]
+    assert ends.printed() == "# Talk\n\n## Question\nhi\n\n"
+    assert ends.complaints() == "(recovered)\n# Talk\n\n## Question\nhi\n\n"
+    assert not (history.parent / "exports").exists()
 
 
 async def test_exit_is_a_line_like_any_other(ends: Ends, history: Path) -> None:

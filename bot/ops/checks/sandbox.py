@@ -1,0 +1,46 @@
+"""Whether commands and Python can be run for people, and how well they are shut in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from bot.ops.checks.finding import Check, Finding, Inspection, ok, warn
+from handlers.tools.sandbox import Sandbox, SandboxLimits
+
+
+def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) -> Check:
+    """The check with another bubblewrap, or for another user, than this machine's."""
+
+    async def sandbox(inspection: Inspection) -> list[Finding]:
+        """Run something in it; the folder that is used is a temporary one."""
+        tried = Sandbox(inspection.workspace.root / "files", SandboxLimits(), program)
+        if off := await tried.reason_off():
+            return [warn("sandbox", f"run_command and run_python_code are off: {off}", _mend(off))]
+        shut = "" if tried.form is None or tried.form.proc else "; commands see no /proc, as this service allows none"
+        found = [ok("sandbox", f"{await _version(program)} works{shut}")]
+        if user() == 0:
+            mend = "Run it as a user of its own, as docker/tierbot.service does."
+            found.append(warn("sandbox", "the bot runs as root, and so do the commands in the sandbox", mend))
+        return found
+
+    return sandbox
+
+
+sandbox = sandbox_check()
+
+
+def _mend(off: str) -> str:
+    if "not installed" in off:
+        return "sudo apt install bubblewrap, then restart the bot. Everything else works without."
+    return (
+        "Install bubblewrap 0.8 or newer, and let this user make namespaces: docker/tierbot.service does; on Ubuntu "
+        "also sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0. Everything else works without."
+    )
+
+
+async def _version(program: str) -> str:
+    process = await asyncio.create_subprocess_exec(program, "--version", stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    return output.decode("utf-8", "replace").strip()

@@ -1,0 +1,56 @@
+"""What the owner edits while the bot runs, as it was last read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from bot.workspace import Workspace
+from routing.errors import ConfigError
+from routing.models import Models
+from routing.skills import Skills
+
+RELOAD_SECONDS = 5.0
+
+log = logging.getLogger("bot.owned")
+
+
+class OwnersFiles:
+    """`routing.router.Owned`: SYSTEM.md and the skills as they were last read."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._instructions = workspace.instructions()
+        self._skills = workspace.skills()
+
+    def instructions(self) -> str:
+        """The owner's instructions to the model."""
+        return self._instructions
+
+    def skills(self) -> Skills:
+        """What the owner taught the bot."""
+        return self._skills
+
+    def reload(self) -> None:
+        """Read the files anew; ConfigError keeps the last good text."""
+        self._skills = self._workspace.skills()
+        self._instructions = self._workspace.instructions()
+
+
+async def keep_fresh(workspace: Workspace, models: Models, owned: OwnersFiles) -> None:
+    """Take up what the owner edits; a file with a fault is named, and the last good state stays in force."""
+    stamps = await asyncio.to_thread(workspace.stamps)
+    while True:
+        await asyncio.sleep(RELOAD_SECONDS)
+        seen = await asyncio.to_thread(workspace.stamps)
+        if seen == stamps:
+            continue
+        stamps = seen
+        try:
+            config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
+            await asyncio.to_thread(owned.reload)
+        except ConfigError as error:
+            log.error("%s The last good state stays in force.", error)
+            continue
+        models.config, models.catalog = config, catalog
+        log.info("[Config] Read anew")

@@ -1,0 +1,51 @@
+"""/compact: a summary in place of the older messages, now."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
+from routing.errors import Refused
+from routing.records import HistoryStore, TurnRecord
+from routing.router import Router
+
+USUAL, MOST = 10, 100
+SPEC = CommandSpec(
+    "compact",
+    "Sum up the older messages of this conversation; the newest 10 stay",
+    ("/compact", "/compact 20"),
+    choices=(("10", "20", "50"),),
+    queued=True,
+)
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return CompactCommand(needs.history, needs.router)
+
+
+class CompactCommand:
+    """The messages stay in the history; only what the model is told becomes shorter."""
+
+    def __init__(self, history: HistoryStore, router: Router) -> None:
+        self._history = history
+        self._router = router
+
+    async def __call__(self, ask: Ask) -> Reply:
+        keep = _number(ask.arguments[0]) if ask.arguments else USUAL
+        conversation = await self._history.current(ask.message.chat)
+        await ask.live.working()
+        done = await self._router.compact(ask.person, conversation.id, keep, ask.live, ask.stop)
+        record = TurnRecord(ask.turn_id, conversation.id, ask.person.id, "", calls=done.calls)
+        if not done.messages:
+            return Reply(ask.say("There is nothing to sum up: the conversation has {n} messages or fewer.", n=keep))
+        if done.trouble:
+            words = "⚠️ The summary could not be written ({reason}). The oldest {n} messages are left out until it can."
+            return Reply(ask.say(words, reason=done.trouble, n=done.messages), record=record)
+        words = "🗜 The oldest {n} messages became a summary; the newest {keep} stay. /history export has them all."
+        return Reply(ask.say(words, n=done.messages, keep=keep), record=record)
+
+
+def _number(text: str) -> int:
+    if not (text.isdecimal() and len(text) <= 3 and 1 <= int(text) <= MOST):
+        raise Refused("Write a number from 1 to {most}: /compact 20. Nothing was changed.", most=MOST)
+    return int(text)

@@ -1,0 +1,61 @@
+"""/skill: one skill for the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.commands.tier import describe
+from handlers.needs import Needs
+from routing.errors import Refused
+from routing.records import HistoryStore
+from routing.router import Router
+from routing.skills import Skills
+
+OFF = "off"
+SPEC = CommandSpec("skill", "Use a skill in this conversation, or none", ("/skill", "/skill code-review", "/skill off"))
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return SkillCommand(needs.history, needs.router, needs.skills)
+
+
+class SkillCommand:
+    """It lasts until `/skill off` or `/new`; its tier counts unless the person locked theirs."""
+
+    def __init__(self, history: HistoryStore, router: Router, skills: Callable[[], Skills]) -> None:
+        self._history = history
+        self._router = router
+        self._skills = skills
+
+    async def __call__(self, ask: Ask) -> Reply:
+        conversation = await self._history.current(ask.message.chat)
+        if ask.arguments:
+            name = self._known(ask.arguments[0])
+            await self._history.set_skill(conversation.id, name)
+        else:
+            name = (await self._history.switches(conversation.id)).skill
+        if name not in self._skills().found:
+            return Reply(ask.say("No skill is active. /skills lists them."))
+        plan = await self._router.plan(ask.person, conversation.id)
+        head = ask.say("The skill {name} is active in this conversation; /skill off ends it.", name=f"**{name}**")
+        return Reply("  \n".join([head, *describe(ask, plan)]))
+
+    def _known(self, name: str) -> str:
+        """The skill's own spelling; empty for off. Raises Refused, naming the nearest."""
+        skills = self._skills()
+        found = next((each for each in skills.found if each.lower() == name.lower()), None)
+        if found is not None:
+            return found
+        if name.lower() == OFF:
+            return ""
+        if name in skills.broken:
+            raise Refused(
+                "The skill {name} can't be used: {reason} Nothing was changed.", name=name, reason=skills.broken[name]
+            )
+        nearest = skills.nearest(name)
+        if nearest is None:
+            raise Refused("There is no skill {name}; /skills lists them. Nothing was changed.", name=name)
+        words = "There is no skill {name}; did you mean {nearest}? Nothing was changed."
+        raise Refused(words, name=name, nearest=nearest)

@@ -1,0 +1,54 @@
+"""/skills: what the owner taught the bot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from handlers.access import may
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
+from routing.records import HistoryStore
+from routing.skills import Skill, Skills
+from routing.types import Button
+
+SPEC = CommandSpec("skills", "List the skills", ("/skills",))
+BUTTONS = 8
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return SkillsCommand(needs.history, needs.skills)
+
+
+class SkillsCommand:
+    """Each with its description and tier; the broken ones, too, with the reason, for those who can mend them."""
+
+    def __init__(self, history: HistoryStore, skills: Callable[[], Skills]) -> None:
+        self._history = history
+        self._skills = skills
+
+    async def __call__(self, ask: Ask) -> Reply:
+        skills = self._skills()
+        conversation = await self._history.current(ask.message.chat)
+        active = (await self._history.switches(conversation.id)).skill
+        lines = [_line(ask, skill, skill.name == active) for skill in skills.found.values()]
+        if not lines:
+            lines.append(ask.say("There are no skills yet: the owner puts them into skills/<name>/SKILL.md."))
+        if may(ask.person, "admin"):
+            lines += [ask.say("⚠️ {name} is skipped: {reason}", name=n, reason=r) for n, r in skills.broken.items()]
+        return Reply("\n".join(lines), _keyboard(ask, skills, active))
+
+
+def _line(ask: Ask, skill: Skill, active: bool) -> str:
+    tier = f" ({ask.say('tier {tier}', tier=skill.model_tier)})" if skill.model_tier else ""
+    keywords = f" · {', '.join(skill.keywords)}" if skill.keywords else ""
+    return f"- {'✅ ' if active else ''}**{skill.name}**{tier}: {skill.description}{keywords}"
+
+
+def _keyboard(ask: Ask, skills: Skills, active: str) -> tuple[tuple[Button, ...], ...]:
+    """Two by two; the active one can be switched off."""
+    names = [name for name in skills.found if name != active][:BUTTONS]
+    buttons = [Button(name, f"/skill {name}") for name in names]
+    rows = [tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2)]
+    off = [(Button(ask.say("⏹ Off: {name}", name=active), "/skill off"),)] if active in skills.found else []
+    return (*rows, *off)

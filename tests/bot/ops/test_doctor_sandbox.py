@@ -1,0 +1,51 @@
+"""What the doctor says of the sandbox."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.ops.checks.finding import Finding, Inspection
+from bot.ops.checks.sandbox import sandbox, sandbox_check
+from bot.ops.doctor import CHECKS
+from bot.settings import load
+from bot.workspace import Workspace
+from tests.handlers.tools.test_sandbox import made
+
+
+def inspection(tmp_path: Path) -> Inspection:
+    environment = load({"WORKSPACE": str(tmp_path / "workspace")})
+    return Inspection(environment, Workspace(environment), time.time)
+
+
+def test_the_doctor_looks_at_it() -> None:
+    assert sandbox in CHECKS
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("user", "statuses"), [(1000, ["ok"]), (0, ["ok", "warn"])])
+async def test_where_it_works(tmp_path: Path, user: int, statuses: list[str]) -> None:
+    await made(tmp_path / "other")
+    found = await sandbox_check(user=lambda: user)(inspection(tmp_path))
+    assert [finding.status for finding in found] == statuses
+    assert found[0].detail.startswith("bubblewrap 0.")
+    assert not (tmp_path / "workspace").exists()
+    assert all("root" in finding.detail and finding.mend for finding in found[1:])
+
+
+async def test_where_bubblewrap_is_missing(tmp_path: Path) -> None:
+    found = await sandbox_check("bwrap-is-not-here")(inspection(tmp_path))
+    assert [(finding.status, finding.name) for finding in found] == [("warn", "sandbox")]
+    assert "run_command and run_python_code are off: bubblewrap is not installed" in found[0].detail
+    assert "sudo apt install bubblewrap" in found[0].mend
+
+
+async def test_where_the_kernel_refuses(tmp_path: Path) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: Creating new namespace failed: Operation not permitted' >&2\nexit 1\n")
+    program.chmod(0o755)
+    (found,) = await sandbox_check(str(program))(inspection(tmp_path))
+    assert isinstance(found, Finding) and found.status == "warn"
+    assert "Creating new namespace failed" in found.detail and "namespaces" in found.mend

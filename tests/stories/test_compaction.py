@@ -1,0 +1,150 @@
+"""A conversation that grows too long goes on: a summary, cut results, and an answer in the end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from routing.catalog import BUNDLED
+from tests.servers.model.request import ModelRequest
+from tests.stories.harness import Stage, ask, running
+
+SUMMARY = "Ada likes tea."
+BIG = "x" * 1_400
+
+
+def is_summary(request: ModelRequest) -> bool:
+    return "<conversation>" in request.reading.last_user_text
+
+
+def serve(on: Stage, tokens: int) -> None:
+    """The balanced tier is a model that takes so many tokens."""
+    catalogue = json.loads(BUNDLED.read_text(encoding="utf-8"))
+    catalogue["models"]["small"] = {"provider": "openai", "maxInputTokens": tokens}
+    (on.workspace / "models").mkdir(parents=True)
+    (on.workspace / "models" / "models.json").write_text(json.dumps(catalogue), encoding="utf-8")
+    on.config["tiers"] = {"balanced": {"pool": ["openai/small"]}}
+
+
+def spoken(on: Stage) -> list[str]:
+    said = [text for role, text in on.ms.last.reading.turns if role != "system"]
+    return [text for text in said if text != "[the beginning of the conversation is left out]"]
+
+
+def talk(on: Stage, pairs: int, text: str = "short") -> None:
+    """Earlier turns of the owner's conversation, as if they had been said."""
+    with_ids = on.rows("select id from conversations order by id desc limit 1")
+    person = on.rows("select id from people limit 1")[0][0]
+    for number in range(pairs):
+        for role in ("user", "assistant"):
+            on.change(
+                "insert into messages (conversation_id, person_id, turn_id, role, text, pictures, at)"
+                " values (?, ?, 't', ?, ?, '[]', 1.0)",
+                with_ids[0][0],
+                person,
+                role,
+                f"{role} {number} {text}",
+            )
+
+
+async def test_the_older_part_becomes_a_summary_and_the_last_twenty_stay(on: Stage) -> None:
+    on.config["compaction"] = {"maxContextTokens": 20_000}
+    async with running(on):
+        await ask(on, "hello")
+    talk(on, 30, BIG)
+    on.ms.reply(SUMMARY, when=is_summary, times=None)
+    async with running(on):
+        await ask(on, "what do I like?")
+        assert "\n".join(on.ms.last.reading.system_text.splitlines()).count("[Conversation summary]") == 1
+        assert SUMMARY in on.ms.last.reading.system_text
+        assert len(spoken(on)) == 20 and spoken(on)[-1] == "what do I like?"
+        summaries = [call for call in on.ms.calls if is_summary(call)]
+        assert summaries and {(call.model, call.reading.effort) for call in summaries} == {("gpt-5.1", "low")}
+        made = len(on.ms.calls)
+        await ask(on, "and what else?")
+        assert len(on.ms.calls) == made + 1, "the summary serves until it is too much again"
+        status = await ask(on, "/status")
+        assert "Older messages became a summary 1×." in status.text
+    assert on.rows("select count(*) from messages") == [(66,)], "what was said is kept"
+
+
+async def test_without_a_summary_the_oldest_are_left_out_and_the_next_one_covers_them(on: Stage) -> None:
+    on.config["compaction"] = {"maxContextTokens": 20_000}
+    async with running(on):
+        await ask(on, "hello")
+    talk(on, 30, BIG)
+    on.ms.fail(500, when=is_summary, times=None)
+    async with running(on):
+        answer = await ask(on, "still there?")
+        assert answer.text.startswith("You said: still there?")
+        assert len(spoken(on)) == 20 and "[Conversation summary]" not in on.ms.last.reading.system_text
+        status = await ask(on, "/status")
+        assert "could not be written" in status.text
+        on.ms.clear()
+        on.ms.reply(SUMMARY, when=is_summary, times=None)
+        done = await ask(on, "/compact 1")
+        assert "became a summary" in done.text
+        summaries = [call.reading.last_user_text for call in on.ms.calls if is_summary(call)]
+        assert "user 0 x" in "".join(summaries), "also what had been left out"
+        assert "could not be written" not in (await ask(on, "/status")).text
+
+
+async def test_compact_keeps_as_many_as_asked_and_is_billed(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello")
+    talk(on, 10)
+    on.ms.reply(SUMMARY, when=is_summary)
+    async with running(on):
+        for wrong in ("/compact 0", "/compact 101", "/compact many"):
+            assert "from 1 to 100" in (await ask(on, wrong)).text
+        assert "The oldest 18 messages became a summary; the newest 4 stay" in (await ask(on, "/compact 4")).text
+        assert "There is nothing to sum up" in (await ask(on, "/compact 50")).text
+        await ask(on, "go on")
+        assert len(spoken(on)) == 5
+        await ask(on, "/retry")
+        assert len(spoken(on)) == 5
+    assert on.rows("select count(*) from usage where turn_id in (select turn_id from usage)") == [(4,)]
+
+
+async def test_a_million_characters_and_a_small_model(on: Stage) -> None:
+    serve(on, 8_000)
+    async with running(on):
+        await ask(on, "hello")
+    talk(on, 100, "y" * 5_000)
+    on.ms.reply(SUMMARY, when=is_summary, times=None)
+    async with running(on):
+        assert (await ask(on, "still there?")).text == "You said: still there?"
+    assert sum(map(len, spoken(on))) < 0.8 * 8_000 * 3.5
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "Input exceeds maximum input length",
+        "context_length_exceeded",
+        "This model's Maximum Context Length is 8192 tokens",
+        "too many tokens in the prompt",
+        "Request too large for this model",
+    ],
+)
+async def test_an_overflow_that_the_provider_reports(on: Stage, phrase: str) -> None:
+    serve(on, 32_000)
+    async with running(on):
+        await ask(on, "hello")
+    talk(on, 1, "z" * 30_000)
+    on.ms.fail(400, message=phrase)
+    async with running(on):
+        assert (await ask(on, "still there?")).text == "You said: still there?"
+    assert len(on.ms.calls) == 3
+    assert any("[EMERGENCY TRUNCATED: 30007 chars total" in text for text in spoken(on))
+    kept = [str(row[0]) for row in on.rows("select text from messages where text like '%EMERGENCY%'")]
+    assert len(kept) == 2 and all(len(text) <= 28_000 for text in kept)
+
+
+async def test_an_overflow_that_stays_is_said_after_one_more_try(on: Stage) -> None:
+    on.ms.fail(400, message="context_length_exceeded", times=None)
+    async with running(on):
+        answer = await ask(on, "hello")
+    assert "longer than `openai/gpt-5.1` can read" in answer.text.replace("openai/gpt-5.1", "`openai/gpt-5.1`")
+    assert len(on.ms.calls) == 2

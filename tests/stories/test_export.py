@@ -1,0 +1,148 @@
+"""`/history export`: the whole conversation as a file, for whoever may talk there, through kills and refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import time
+
+from tests.servers.telegram import Message
+from tests.stories.harness import ROOT, BotProcess, Stage, ask, running
+
+
+def exported(on: Stage, message: Message) -> str:
+    """The Markdown that came with a message."""
+    return on.tg.document(message).data.decode()
+
+
+def remember(on: Stage, count: int, text: str = "message {n}") -> None:
+    """Write so many messages into the newest conversation, while no bot runs."""
+    ((conversation,),) = on.rows("select max(id) from conversations")
+    ((person,),) = on.rows("select min(id) from people")
+    for n in range(count):
+        on.change(
+            "insert into messages (conversation_id, person_id, turn_id, role, text, pictures, at)"
+            " values (?, ?, '', ?, ?, '[]', ?)",
+            conversation, person, "user" if n % 2 == 0 else "assistant", text.format(n=n), time.time(),
+        )  # fmt: skip
+
+
+async def test_a_conversation_comes_as_a_file(on: Stage) -> None:
+    on.ms.reply("Apples are **red**.")
+    async with running(on):
+        await ask(on, "Tell me of apples")
+        message = await ask(on, "/history export")
+    assert message.text == "📄 The conversation as a file, 2 messages."
+    file = on.tg.document(message)
+    assert re.fullmatch(r"conversation-\d{4}-\d\d-\d\d-1\.md", file.name)
+    text = exported(on, message)
+    assert text.startswith("# Tell me of apples\n") and "(UTC), 2 messages" in text
+    assert re.search(
+        r"## Question · \S+ \S+\n\nTell me of apples\n\n## Answer · .*\n\nApples are \*\*red\*\*\.\n$", text
+    )
+
+
+async def test_an_earlier_one_by_its_number_in_the_persons_language(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/settings timezone Europe/Berlin")
+        await ask(on, "remember apples")
+        await ask(on, "/new")
+        await ask(on, "now bananas")
+        await ask(on, "/settings language de")
+        message = await ask(on, "/history EXPORT 2")
+        assert message.text == "📄 Die Unterhaltung als Datei, 2 Nachrichten."
+        assert "## Frage" in exported(on, message) and "(Europe/Berlin)" in exported(on, message)
+        assert "apples" in exported(on, message) and "bananas" not in exported(on, message)
+        assert "bananas" in exported(on, await ask(on, "/history export"))
+
+
+async def test_what_cannot_be_exported_is_said(on: Stage) -> None:
+    async with running(on):
+        assert "Nothing has been said" in (await ask(on, "/history export")).text
+        assert "There is no conversation 1" in (await ask(on, "/history export 1")).text
+        await ask(on, "hello")
+        for number in (0, 2):
+            assert f"There is no conversation {number}" in (await ask(on, f"/history export {number}")).text
+        for typed in ("/history export two", f"/history export {10**30}", "/history export 1 2"):
+            assert "Nothing was changed" in (await ask(on, typed)).text
+        await ask(on, "/new")
+        assert "/history lists the earlier ones" in (await ask(on, "/history export")).text
+    assert not on.tg.calls("sendDocument")
+
+
+async def test_every_message_is_in_it(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello")
+    remember(on, 998)
+    async with running(on):
+        message = await ask(on, "/history export")
+    assert "1000 messages" in message.text
+    assert re.findall(r"^message (\d+)$", exported(on, message), re.MULTILINE) == [str(n) for n in range(998)]
+
+
+async def test_one_that_is_too_long_is_refused_before_anything_is_queued(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello")
+    remember(on, 2, "é" * 5_100_000)
+    async with running(on):
+        assert (await ask(on, "/history export")).text == (
+            "This conversation is too long for a file: it may hold 20 MB."
+        )
+        await ask(on, "/new")
+        await ask(on, "hello again")
+        assert "hello again" in exported(on, await ask(on, "/history export"))
+
+
+async def test_in_a_group_whoever_may_talk_there_gets_it_and_nobody_elsewhere(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "my own secret")
+        await ask(on, "@tierbot what is the plan", group="Team")
+        given = await ask(on, "/history@tierbot export", user="bob", group="Team")
+        assert given.reply_to is not None and given.reply_to.sender.first_name == "Bob"
+        assert "what is the plan" in exported(on, given) and "secret" not in exported(on, given)
+        assert "Nothing has been said" in (await ask(on, "/history export", user="bob")).text
+        assert "There is no conversation 1" in (await ask(on, "/history export 1", user="bob")).text
+
+
+async def test_it_comes_while_an_answer_is_under_way(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "first")
+        gate = on.ms.gate("done")
+        on.tg.say("a long one")
+        await gate.reached()
+        assert "first" in exported(on, await ask(on, "/history export"))
+        gate.open()
+        await on.tg.reply(matching="done")
+
+
+async def test_a_kill_between_sending_and_knowing_sends_it_again_marked(on: Stage) -> None:
+    async with BotProcess(on) as bot:
+        await ask(on, "hello")
+        on.tg.fault("sendDocument", "hang_after")
+        said = on.tg.say("/history export")
+        first = await on.tg.reply(said, after=said)
+        await bot.kill()
+    async with BotProcess(on) as bot:
+        second = await on.tg.reply(said, after=said, timeout=60)
+        await on.tg.wait_for(lambda _: on.rows("select 1 from outbox where state != 'sent'") == [])
+        assert await bot.terminate() == 0
+    assert second.text == f"(recovered) {first.text}"
+    assert exported(on, second) == exported(on, first)
+    assert len(said.chat.from_bot()) == 3
+
+
+async def test_from_a_pipe_the_markdown_is_the_reply(on: Stage) -> None:
+    on.write_config()
+    on.ms.reply("Apples are red.")
+    on.env["TELEGRAM_BOT_TOKEN"] = ""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "chat", "--as", "ann",
+        cwd=ROOT, env=on.environment(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await asyncio.wait_for(process.communicate(b"Tell me\n/history export\n"), 60)
+    answer, _, text = output.decode().partition("\n\n")
+    assert (process.returncode, answer) == (0, "Apples are red.")
+    assert text.startswith("# Tell me\n\n") and text.endswith("\n\nApples are red.\n\n")
+    assert "📄" not in text

@@ -1,0 +1,174 @@
+"""The worked examples of the routing specification, each as the model's provider sees it, and what a lock forbids."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tests.stories.harness import Stage, ask, running
+
+REVIEW = "---\nname: code-review\ndescription: Reviews code.\nmodel_tier: coding\n---\nRead the diff twice."
+BALANCED, SMART = ("gpt-5.1", "medium"), ("gpt-5.1", "high")
+CODING, DEEP = ("gpt-5.2", "medium"), ("gpt-5.2", "xhigh")
+
+
+def teach(on: Stage, name: str = "code-review", text: str = REVIEW) -> None:
+    """The owner puts a skill into the workspace."""
+    folder = on.workspace / "skills" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text(text, encoding="utf-8")
+
+
+def seen(on: Stage) -> list[tuple[str, str | None]]:
+    """Model and effort of every call so far."""
+    return [(call.model, call.reading.effort) for call in on.ms.calls]
+
+
+async def test_a_greeting_is_balanced(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello")
+    assert seen(on) == [BALANCED]
+
+
+async def test_a_skill_with_a_tier(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    teach(on)
+    async with running(on):
+        shown = await ask(on, "/skill code-review")
+        assert "because an active skill asks for it" in shown.text
+        await ask(on, "look at this")
+    assert seen(on) == [CODING]
+    assert "Resolved tier: coding (source: skill 'code-review')" in caplog.text
+    system = on.ms.last.reading.system_text
+    assert "Read the diff twice." in system and "coding" in system
+
+
+async def test_a_lock_beats_the_skill(on: Stage) -> None:
+    teach(on)
+    async with running(on):
+        await ask(on, "/skill code-review")
+        await ask(on, "/tier smart force")
+        await ask(on, "look at this")
+    assert seen(on) == [SMART]
+    system = on.ms.last.reading.system_text
+    assert "Read the diff twice." in system and "coding" not in system
+
+
+async def test_writing_code_lifts_the_next_call_and_ends_with_the_turn(
+    on: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    on.ms.call_tools([("write_file", {"path": "app.py", "content": "print('hi')\n"})])
+    on.ms.reply("Written.")
+    async with running(on):
+        await ask(on, "make me a script")
+        assert seen(on) == [BALANCED, CODING]
+        await ask(on, "thanks")
+    assert seen(on)[2] == BALANCED
+    assert "[DynamicTier] Detected coding activity, upgrading tier: balanced -> coding" in caplog.text
+    assert next((on.workspace / "files").rglob("app.py")).read_text() == "print('hi')\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "config", "expected"),
+    [
+        ("/tier smart force", {}, [SMART, SMART]),
+        ("/tier deep", {}, [DEEP, DEEP]),
+        ("/tier balanced", {"modelRouter": {"dynamicTierEnabled": False}}, [BALANCED, BALANCED]),
+        ("/tier smart", {}, [SMART, CODING]),
+    ],
+    ids=["forced", "never down", "disabled", "from smart"],
+)
+async def test_when_code_lifts_nothing(
+    on: Stage, before: str, config: dict[str, object], expected: list[tuple[str, str]]
+) -> None:
+    on.config |= config
+    on.ms.call_tools([("write_file", {"path": "Makefile", "content": "all:\n"})])
+    on.ms.reply("Written.")
+    async with running(on):
+        await ask(on, before)
+        await ask(on, "make me a Makefile")
+    assert seen(on) == expected
+
+
+async def test_set_tier_holds_from_the_next_call_on_for_the_conversation(
+    on: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    on.ms.call_tools([("set_tier", {"tier": "deep"})])
+    on.ms.reply("Thinking hard now.")
+    async with running(on):
+        await ask(on, "this is hard")
+        assert seen(on) == [BALANCED, DEEP]
+        assert "[TierTool] Tier changed to: deep" in caplog.text
+        shown = await ask(on, "/tier")
+        assert shown.text.splitlines()[:2] == [
+            "Tier: balanced, Force: off",
+            "In effect: deep, because the model switched to it in this conversation.",
+        ]
+    async with running(on):
+        await ask(on, "go on")
+        await ask(on, "/new")
+        await ask(on, "hello")
+    assert seen(on)[2:] == [DEEP, BALANCED]
+    assert on.rows("select count(*) from preferences where tier is not null") == [(0,)]
+
+
+async def test_tier_ends_what_the_model_had_switched_to(on: Stage) -> None:
+    on.ms.call_tools([("set_tier", {"tier": "deep"})])
+    on.ms.reply("Yes.")
+    async with running(on):
+        await ask(on, "this is hard")
+        await ask(on, "/tier balanced")
+        await ask(on, "hello")
+    assert seen(on) == [BALANCED, DEEP, BALANCED]
+
+
+@pytest.mark.parametrize(("before", "question"), [("/tier smart force", "hard"), ("/tier balanced", "!smart hard")])
+async def test_a_lock_and_a_prefix_forbid_set_tier(on: Stage, before: str, question: str) -> None:
+    on.ms.call_tools([("set_tier", {"tier": "deep"})])
+    on.ms.reply("As you like.")
+    async with running(on):
+        await ask(on, before)
+        await ask(on, question)
+    assert seen(on) == [SMART, SMART]
+    refused = on.ms.last.reading.tool_results[0].text
+    assert "Tier is locked by user" in refused and "/tier" in refused
+
+
+@pytest.mark.parametrize("arguments", ["{}", '{"tier": " "}', '{"tier": 3}', '{"tier": "turbo"}', '{"tier": null}'])
+async def test_a_tier_that_is_none_is_answered_with_those_there_are(on: Stage, arguments: str) -> None:
+    on.ms.call_tools([("set_tier", arguments)])
+    on.ms.reply("Sorry.")
+    async with running(on):
+        await ask(on, "hard")
+    said = on.ms.last.reading.tool_results[0].text
+    assert all(tier in said for tier in ("balanced", "smart", "coding", "deep"))
+    assert seen(on) == [BALANCED, BALANCED]
+
+
+async def test_the_newer_of_skill_and_set_tier_counts(on: Stage) -> None:
+    teach(on)
+    on.ms.call_tools([("use_skill", {"name": "code-review"})])
+    on.ms.call_tools([("set_tier", {"tier": "deep"})])
+    on.ms.reply("Done.")
+    async with running(on):
+        await ask(on, "review this thoroughly")
+        assert seen(on) == [BALANCED, CODING, DEEP]
+        assert "Read the diff twice." in on.ms.calls[1].reading.tool_results[0].text
+        await ask(on, "/skill code-review")
+        await ask(on, "and now")
+    assert seen(on)[3] == CODING
+
+
+async def test_skills_are_listed_with_the_broken_ones(on: Stage) -> None:
+    teach(on)
+    teach(on, "bad", "---\nname: [\n---\nx")
+    async with running(on):
+        shown = await ask(on, "/skills")
+        assert "code-review" in shown.text and "tier coding" in shown.text and "bad is skipped" in shown.text
+        assert "did you mean code-review?" in (await ask(on, "/skill codereview")).text
+        on.tg.press("code-review", message=shown)
+        await on.tg.wait_for(lambda _: "is active in this conversation" in shown.chat.from_bot()[0].text)
+        assert "No skill is active" in (await ask(on, "/skill off")).text
