@@ -21,8 +21,8 @@ from routing.calls import (
 from routing.calls import ModelRequest as Request
 from routing.catalog import BUNDLED, Catalog
 from routing.config import DEFAULT_SLOTS, Slot, read_config
+from routing.door.failures import explain
 from routing.errors import BadModelRequest, ContextOverflow, KeyRejected, ModelError, ModelUnknown, RateLimited
-from routing.failures import explain
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
 from routing.models import Models, provider_of

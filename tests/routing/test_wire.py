@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from routing import thinking, wire
+from routing import wire
 from routing.calls import ChatMessage, Picture, ToolCall, ToolSpec
+from routing.door import thinking
 from routing.wire import BEGINNING, INTERRUPTED, NO_OUTPUT, UNANSWERED, adapt
 
 SYSTEM, ASKED = ChatMessage("system", "Be brief."), ChatMessage("user", "hi")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from routing.calls import StreamEvent, TextDelta, ThinkingDelta
-from routing.chunks import RawReader
-from routing.reading import BrokenStream, Reader
-from routing.responses import ResponsesReader
+from routing.door.chunks import RawReader
+from routing.door.reading import BrokenStream, Reader
+from routing.door.responses import ResponsesReader
 
 
 class Body:

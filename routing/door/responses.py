@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from routing.calls import StreamEvent, TextDelta, ThinkingDelta
-from routing.reading import BrokenStream, Reader, drain, server_sent
+from routing.door.reading import BrokenStream, Reader, drain, server_sent
 
 _TEXT = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHT = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from routing.calls import ProviderProfile
+from routing.door.failures import BY_NAME, OVERFLOW_WORDS, explain
 from routing.errors import (
     BadModelRequest,
     ContextOverflow,
@@ -20,7 +21,6 @@ from routing.errors import (
     RateLimited,
     Unreachable,
 )
-from routing.failures import BY_NAME, OVERFLOW_WORDS, explain
 
 ACME = ProviderProfile("acme", "openai", "http://h/v1", "sk-acme-0123456789", 30.0, "ACME_API_KEY")
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from routing import thinking
 from routing.calls import ChatMessage, ModelRequest, ToolCall, ToolSpec
-from routing.thinking import Wire
+from routing.door import thinking
+from routing.door.thinking import Wire
 
 _MARKER = {"type": "ephemeral"}
 """Anthropic keeps everything up to a marked block for five minutes; a request has room for four."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from routing import passthrough
+from routing.door import passthrough
 
 REQUEST: dict[str, Any] = {
     "model": "gpt-5.1",

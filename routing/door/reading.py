@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-from routing.assembly import Assembly
 from routing.calls import Finish, ToolCall
-from routing.thinking import Thoughts
+from routing.door.assembly import Assembly
+from routing.door.thinking import Thoughts
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "policy"}
 _DRAIN_SECONDS = 0.1

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from routing.calls import StreamEvent, TextDelta, ThinkingDelta
-from routing.reading import BrokenStream, Reader, drain, server_sent
-from routing.responses import ResponsesReader
+from routing.door.reading import BrokenStream, Reader, drain, server_sent
+from routing.door.responses import ResponsesReader
 
 _CHUNKS_OF_ITS_OWN = frozenset({"openai", "custom_openai", "groq", "deepseek", "xai", "openrouter", "hosted_vllm"})
 """Providers whose inner stream is the OpenAI client's."""
