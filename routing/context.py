@@ -92,6 +92,8 @@ class Context:
             text = await summariser.summary(before.text, [_plain(each) for each in older])
             summary = Summary(border, text, border)
         except ModelError as error:
+            if summariser.stopped:  # the person has changed their mind: nothing is left out for that
+                return 0
             log.warning("[Compaction] No summary (%s); the oldest %d messages are left out", error.reason, at)
             summary = Summary(border, before.text, before.covers, error.reason)
         else:

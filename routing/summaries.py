@@ -34,6 +34,11 @@ class Summariser:
         self._stop = stop
         self.calls: list[CallRecord] = []
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the person ended it."""
+        return self._stop.requested
+
     async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:
         """The text that stands for `older` and for an `earlier` summary. Raises ModelError."""
         card = self._models.catalog.lookup(self._choice.model)

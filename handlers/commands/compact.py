@@ -36,6 +36,8 @@ class CompactCommand:
         await ask.live.working()
         done = await self._router.compact(ask.person, conversation.id, keep, ask.live, ask.stop)
         record = TurnRecord(ask.turn_id, conversation.id, ask.person.id, "", calls=done.calls)
+        if ask.stop.requested:
+            return Reply(ask.say("⏹ Stopped."), record=record)
         if not done.messages:
             return Reply(ask.say("There is nothing to sum up: the conversation has {n} messages or fewer.", n=keep))
         if done.trouble:

@@ -75,6 +75,8 @@ def describe(ask: Ask, plan: Plan) -> list[str]:
     choice, decision = plan.choice, plan.decision
     reason = ask.say(WHY[decision.source], tier=decision.tier)
     lines = [ask.say("In effect: {tier}, because {reason}.", tier=decision.tier, reason=reason), model_line(ask, plan)]
+    if plan.skill is not None:
+        lines.append(ask.say("Skill: {name}.", name=plan.skill.name))
     if choice.source == "local":
         missing = sorted({provider_of(model) for model in choice.skipped})
         lines.append(

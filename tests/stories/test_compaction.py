@@ -148,3 +148,18 @@ async def test_an_overflow_that_stays_is_said_after_one_more_try(on: Stage) -> N
         answer = await ask(on, "hello")
     assert "longer than `openai/gpt-5.1` can read" in answer.text.replace("openai/gpt-5.1", "`openai/gpt-5.1`")
     assert len(on.ms.calls) == 2
+
+
+async def test_a_summary_that_is_stopped_leaves_nothing_out(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello")
+    talk(on, 10)
+    gate = on.ms.gate(when=is_summary)
+    async with running(on):
+        asked = on.tg.say("/compact 2")
+        await gate.reached()
+        on.tg.say("/stop")
+        assert "Stopped" in (await on.tg.reply(asked, after=asked)).text
+        await ask(on, "go on")
+        assert len(spoken(on)) == 23
+    assert on.rows("select * from summaries") == []
