@@ -135,6 +135,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         chat=chat,
         running=running,
         health=ProcessHealth(database, outbox_store, running, failures, platforms, clock),
+        toolbox=toolbox,
         skills=owned.skills,
         forget_files=lambda person_id: asyncio.to_thread(workspace.forget_files, person_id),
         discovered=lambda: asyncio.to_thread(_offered, workspace),

@@ -11,6 +11,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.commands.tier import describe, first_line
 from handlers.commands.usage import DAY, spending
 from handlers.needs import Needs
+from handlers.tools.toolbox import Toolbox
 from routing.diagnostics import Health, percentile
 from routing.errors import Refused
 from routing.ports import Clock
@@ -27,7 +28,9 @@ SAMPLE = 50
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return StatusCommand(needs.preferences, needs.history, needs.usage, needs.router, needs.health, needs.clock)
+    return StatusCommand(
+        needs.preferences, needs.history, needs.usage, needs.router, needs.toolbox, needs.health, needs.clock
+    )
 
 
 class StatusCommand:
@@ -39,6 +42,7 @@ class StatusCommand:
         history: HistoryStore,
         usage: UsageStore,
         router: Router,
+        toolbox: Toolbox,
         health: Health,
         clock: Clock,
     ) -> None:
@@ -46,6 +50,7 @@ class StatusCommand:
         self._history = history
         self._usage = usage
         self._router = router
+        self._toolbox = toolbox
         self._health = health
         self._clock = clock
 
@@ -79,7 +84,13 @@ class StatusCommand:
                 "⚠️ The newest summary could not be written ({reason}): the oldest messages are left out until it can."
             )
             lines.append(ask.say(words, reason=fit.trouble))
-        return lines
+        return [*lines, *await self._tools(ask)]
+
+    async def _tools(self, ask: Ask) -> list[str]:
+        """How many tools a model gets; why the others can't be used."""
+        count, off = len(await self._toolbox.offered(ask.person)), await self._toolbox.off(ask.person)
+        lines = [ask.say("Tools: {n} of {all}", n=count, all=count + len(off))]
+        return lines + [ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=why) for name, why in off.items()]
 
     async def _spent(self, ask: Ask, full: bool) -> list[str]:
         conversation = await self._history.current(ask.message.chat)

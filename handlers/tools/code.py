@@ -29,8 +29,8 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
     tools = CodeTools(needs.sandbox)
     traits = Traits(parallel=False, changes=True, seconds=needs.sandbox.limits.seconds + WAITING_SECONDS)
     return (
-        Tool("run_command", tools.run_command, traits=traits),
-        Tool("run_python_code", tools.run_python_code, traits=traits),
+        Tool("run_command", tools.run_command, traits=traits, off=needs.sandbox.reason_off),
+        Tool("run_python_code", tools.run_python_code, traits=traits, off=needs.sandbox.reason_off),
     )
 
 

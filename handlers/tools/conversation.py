@@ -28,7 +28,14 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
     tools = ConversationTools(needs.history, needs.skills)
     return (
         Tool("set_tier", tools.set_tier, role="guest", traits=ONE_BY_ONE),
-        Tool("use_skill", tools.use_skill, role="guest", traits=ONE_BY_ONE, offer=tools.offer_skills),
+        Tool(
+            "use_skill",
+            tools.use_skill,
+            role="guest",
+            traits=ONE_BY_ONE,
+            off=tools.without_skills,
+            describe=tools.with_skills,
+        ),
     )
 
 
@@ -65,9 +72,10 @@ class ConversationTools:
         log.info("[Skills] %s is active", skill.name)
         return f"The skill {skill.name} is active. Its instructions:\n\n{skill.body}"
 
-    async def offer_skills(self, spec: ToolSpec) -> ToolSpec | None:
-        """The tool with the skills that there are; None without any."""
-        skills = self._skills()
-        if not skills.found:
-            return None
-        return replace(spec, description=f"{spec.description}\n{catalogue(skills)}")
+    async def without_skills(self) -> str | None:
+        """Why there is nothing to use."""
+        return None if self._skills().found else "there are no skills"
+
+    def with_skills(self, spec: ToolSpec) -> ToolSpec:
+        """The tool with the skills that there are."""
+        return replace(spec, description=f"{spec.description}\n{catalogue(self._skills())}")

@@ -11,8 +11,10 @@ from routing.types import Role
 
 Execute = Callable[..., Awaitable[str]]
 """Called with the ToolScope and the arguments by name; the text is for the model. Raises ToolFailed."""
-Offer = Callable[[ToolSpec], Awaitable[ToolSpec | None]]
-"""The tool as it is at the moment; None while it can't be used."""
+Off = Callable[[], Awaitable[str | None]]
+"""Why the tool can't be used at the moment, and the mend; None while it can."""
+Describe = Callable[[ToolSpec], ToolSpec]
+"""What a model is told of the tool at the moment."""
 
 
 PLAIN = Traits()
@@ -26,7 +28,8 @@ class Tool:
     execute: Execute
     role: Role = "user"
     traits: Traits = PLAIN
-    offer: Offer | None = None
+    off: Off | None = None
+    describe: Describe | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rapidfuzz import process
 
@@ -29,9 +29,19 @@ class Toolbox:
         self._arguments = Arguments()
 
     async def offered(self, person: Person) -> tuple[ToolSpec, ...]:
-        specs = [await _offer(each) for each in self._tools.values() if may(person, each.tool.role)]
-        found = tuple(spec for spec in specs if spec is not None)
+        off = await self.off(person)
+        theirs = [each for each in self._tools.values() if may(person, each.tool.role) and each.tool.name not in off]
+        found = tuple(each.tool.describe(each.spec) if each.tool.describe else each.spec for each in theirs)
         log.info("[ToolRouter] %d/%d tools", len(found), len(self._tools))
+        return found
+
+    async def off(self, person: Person) -> Mapping[str, str]:
+        """The tools of this person's role that can't be used at the moment, and why."""
+        found = {}
+        for name, each in self._tools.items():
+            reason = await each.tool.off() if each.tool.off and may(person, each.tool.role) else None
+            if reason is not None:
+                found[name] = reason
         return found
 
     def traits(self, name: str) -> Traits:
@@ -58,8 +68,3 @@ class Toolbox:
         nearest = process.extractOne(name, theirs, score_cutoff=60)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
         return f"There is no tool {name[:60]} here.{hint} There are: {', '.join(theirs)}."
-
-
-async def _offer(registered: Registered) -> ToolSpec | None:
-    offer = registered.tool.offer
-    return registered.spec if offer is None else await offer(registered.spec)

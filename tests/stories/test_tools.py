@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -187,3 +188,17 @@ async def test_a_model_without_tools_gets_none(on: Stage) -> None:
     async with running(on):
         await ask(on, "hello")
     assert "tools" not in on.ms.last.body and not re.search("tools return", on.ms.last.reading.system_text)
+
+
+async def test_without_bubblewrap_commands_are_off_with_the_reason(
+    on: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    on.ms.call_tools([("run_command", {"command": "id"}), ("write_file", {"path": "a", "content": "b"})])
+    on.ms.reply("I can't run that.")
+    async with running(on):
+        await ask(on, "who are you?")
+        assert "run_command" not in on.ms.last.reading.tool_names and "read_file" in on.ms.last.reading.tool_names
+        assert "bubblewrap" in results(on)[0] and "Wrote" in results(on)[1]
+        status = (await ask(on, "/status")).text
+        assert "run_command is off: " in status and "bubblewrap" in status

@@ -38,13 +38,13 @@ async def disk_full(_scope: ToolScope, path: str) -> str:
     raise StorageFault("The disk is full.")
 
 
-async def hidden(_spec: ToolSpec) -> ToolSpec | None:
-    return None
+async def missing() -> str | None:
+    return "its program is missing"
 
 
 def box() -> Toolbox:
     tools = (Tool("echo", echo), Tool("breaks", breaks), Tool("full", disk_full), Tool("open", echo, role="guest"))
-    known = [Registered(tool, ToolSpec(tool.name, "…", SCHEMA)) for tool in (*tools, Tool("off", echo, offer=hidden))]
+    known = [Registered(tool, ToolSpec(tool.name, "…", SCHEMA)) for tool in (*tools, Tool("off", echo, off=missing))]
     return Toolbox(known)
 
 
@@ -55,6 +55,7 @@ async def run(name: str, arguments: str, person: Person = USER) -> str:
 async def test_a_role_sees_its_own_tools_and_none_that_is_off() -> None:
     assert [spec.name for spec in await box().offered(USER)] == ["echo", "breaks", "full", "open"]
     assert [spec.name for spec in await box().offered(GUEST)] == ["open"]
+    assert await box().off(USER) == {"off": "its program is missing"} and await box().off(GUEST) == {}
 
 
 async def test_arguments_reach_the_function_by_name() -> None:
