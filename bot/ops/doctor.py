@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     sandbox.sandbox,
     configuration.settings,
     configuration.files,
+    configuration.skills,
     database.database,
     telegram.telegram,
     providers.tiers,

@@ -44,6 +44,14 @@ async def files(inspection: Inspection) -> list[Finding]:
     return [*found, ok("runtime-config.json", "readable" if workspace.config_file.exists() else "none, defaults apply")]
 
 
+async def skills(inspection: Inspection) -> list[Finding]:
+    """Every skill that can't be used, and why."""
+    read = inspection.workspace.skills()
+    mend = "Correct it; it is taken up within seconds. The other skills work."
+    broken = [warn("skills", f"{name} is skipped: {reason}", mend) for name, reason in read.broken.items()]
+    return [*broken, ok("skills", ", ".join(read.found) or "none")]
+
+
 def _read(name: str, well: str, reading: Callable[[], object]) -> list[Finding]:
     try:
         reading()
