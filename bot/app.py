@@ -31,7 +31,7 @@ from handlers.ratelimit import RateLimit, parse_limits
 from handlers.running import RunningTurns
 from handlers.tools import build_toolbox
 from handlers.tools.needs import ToolNeeds
-from handlers.tools.sandbox import Sandbox, SandboxLimits
+from handlers.tools.sandbox import Sandbox
 from routing.caller import Caller
 from routing.diagnostics import Failures
 from routing.discovery import load_discovered
@@ -114,7 +114,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     files = Files(platforms, llm, models, settings.transcription_model)
     owned = OwnersFiles(workspace)
-    sandbox = Sandbox(workspace.files, SandboxLimits())
+    sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
     toolbox = build_toolbox(ToolNeeds(workspace.files, sandbox, history, owned.skills, clock))
     caller = Caller(llm, failures, clock)
     router = Router(models, caller, toolbox, preferences, history, files.picture, owned, clock)

@@ -13,10 +13,12 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from bot.settings import Environment
+from handlers.tools.sandbox import SandboxLimits, read_limits
 from routing import jsonfile
 from routing.catalog import BUNDLED, Catalog
 from routing.config import RouterConfig, read_config
 from routing.errors import ConfigError
+from routing.jsonfile import JsonFile, JsonObject
 from routing.skills import Skills, read_skills
 
 log = logging.getLogger("bot.workspace")
@@ -87,12 +89,20 @@ class Workspace:
     def config(self) -> RouterConfig:
         """The owner's configuration, merged with the environment."""
         settings = self._environment.settings
-        file = jsonfile.load(self.config_file) if self.config_file.exists() else jsonfile.parse("{}", "defaults")
+        file = self._config()
         allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
         config = read_config(file, self._environment.keys, settings.pools, allowed)
         if self._conceal is not None:
             self._conceal(profile.api_key for profile in config.profiles.values() if profile.api_key)
         return config
+
+    def sandbox_limits(self) -> SandboxLimits:
+        """What commands may have; it holds from one start to the next."""
+        file = self._config()
+        return read_limits(file.root().child("sandbox") or JsonObject(file, ("sandbox",), {}))
+
+    def _config(self) -> JsonFile:
+        return jsonfile.load(self.config_file) if self.config_file.exists() else jsonfile.parse("{}", "defaults")
 
     def instructions(self) -> str:
         """SYSTEM.md; empty when there is none."""

@@ -41,6 +41,7 @@ _KNOWN: dict[str, set[str]] = {
     "compaction": {"enabled", "maxContextTokens", "keepLastMessages"},
     "turn": {"maxModelCalls", "maxToolCalls", "deadlineSeconds", "maxUsd"},
     "tools": {"maxResultChars"},
+    "sandbox": {"seconds", "memoryMb", "processes", "folderMb", "files", "network"},
     "budget": {"perUserDailyUsd"},
 }
 

@@ -48,7 +48,7 @@ NAME = "files"
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
     """The functions behind the manifest."""
-    tools = FileTools(needs.files)
+    tools = FileTools(needs.files, needs.sandbox.limits.disk_bytes, needs.sandbox.limits.files)
     return (
         Tool("read_file", tools.read_file),
         Tool("write_file", tools.write_file, traits=Traits(parallel=False, changes=True)),

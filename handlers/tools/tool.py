@@ -38,4 +38,3 @@ class Registered:
 
     tool: Tool
     spec: ToolSpec
-

@@ -93,6 +93,16 @@ async def test_a_flood_of_output_is_bounded_and_told(on: Stage) -> None:
     assert "OUTPUT TRUNCATED" in results(on)[1] or "truncated" in results(on)[1].lower()
 
 
+@needs_bubblewrap
+async def test_a_command_that_hangs_is_ended_and_told(on: Stage) -> None:
+    on.config["sandbox"] = {"seconds": 1}
+    on.ms.call_tools([("run_command", {"command": "echo begun; sleep 300"})])
+    on.ms.reply("It took too long.")
+    async with running(on):
+        assert (await ask(on, "run it")).text == "It took too long."
+    assert "begun" in results(on)[0] and "ended after 1 s: the time limit" in results(on)[0]
+
+
 async def test_what_is_wrong_with_a_call_is_told_to_the_model_alone(on: Stage) -> None:
     on.ms.call_tools([("reed_file", {"path": "a"}), ("read_file", "{broken"), ("read_file", {"file": "a"})])
     on.ms.call_tools([("read_file", {"path": "nothing.txt"})])

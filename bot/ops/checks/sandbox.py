@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 from bot.ops.checks.finding import Check, Finding, Inspection, ok, warn
-from handlers.tools.sandbox import Sandbox, SandboxLimits
+from handlers.tools.sandbox import Sandbox
 
 
 def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) -> Check:
@@ -15,11 +15,14 @@ def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) 
 
     async def sandbox(inspection: Inspection) -> list[Finding]:
         """Run something in it; the folder that is used is a temporary one."""
-        tried = Sandbox(inspection.workspace.root / "files", SandboxLimits(), program)
+        tried = Sandbox(inspection.workspace.files, inspection.workspace.sandbox_limits(), program)
         if off := await tried.reason_off():
             return [warn("sandbox", f"run_command and run_python_code are off: {off}", _mend(off))]
         shut = "" if tried.form is None or tried.form.proc else "; commands see no /proc, as this service allows none"
         found = [ok("sandbox", f"{await _version(program)} works{shut}")]
+        if tried.limits.network:
+            mend = "Only right while you trust everybody that you let in; sandbox.network false shuts it."
+            found.append(warn("sandbox", "commands reach the network, this machine's own services included", mend))
         if user() == 0:
             mend = "Run it as a user of its own, as docker/tierbot.service does."
             found.append(warn("sandbox", "the bot runs as root, and so do the commands in the sandbox", mend))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from routing.jsonfile import JsonObject
+
 MIB = 1024 * 1024
 
 Ended = Literal["exit", "seconds", "memory", "processes", "disk", "output"]
@@ -28,6 +30,19 @@ class SandboxLimits:
     files: int = 20_000
     output_chars: int = 200_000
     network: bool = False
+
+
+def read_limits(section: JsonObject) -> SandboxLimits:
+    """`sandbox` of the configuration: seconds, memoryMb, processes, folderMb, files, network. Raises ConfigError."""
+    usual = SandboxLimits()
+    return SandboxLimits(
+        seconds=float(section.whole("seconds", int(usual.seconds))),
+        memory_bytes=section.whole("memoryMb", usual.memory_bytes // MIB) * MIB,
+        processes=section.whole("processes", usual.processes),
+        disk_bytes=section.whole("folderMb", usual.disk_bytes // MIB) * MIB,
+        files=section.whole("files", usual.files),
+        network=section.flag("network", usual.network),
+    )
 
 
 @dataclass(frozen=True, slots=True)

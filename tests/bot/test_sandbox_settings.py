@@ -1,0 +1,36 @@
+"""What the owner allows commands, and that a wrong value is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.settings import load
+from bot.workspace import Workspace
+from handlers.tools.sandbox import SandboxLimits
+from routing.errors import ConfigError
+
+
+def limits(tmp_path: Path, document: dict[str, object]) -> SandboxLimits:
+    workspace = Workspace(load({"WORKSPACE": str(tmp_path)}))
+    workspace.config_file.parent.mkdir(parents=True, exist_ok=True)
+    workspace.config_file.write_text(json.dumps(document), encoding="utf-8")
+    return workspace.sandbox_limits()
+
+
+def test_without_a_section_the_defaults_hold(tmp_path: Path) -> None:
+    assert limits(tmp_path, {}) == SandboxLimits()
+
+
+def test_every_value_can_be_set(tmp_path: Path) -> None:
+    given = {"seconds": 5, "memoryMb": 64, "processes": 3, "folderMb": 10, "files": 7, "network": True}
+    expected = SandboxLimits(5.0, 64 * 2**20, 3, 10 * 2**20, 7, SandboxLimits().output_chars, True)
+    assert limits(tmp_path, {"sandbox": given}) == expected
+
+
+@pytest.mark.parametrize("wrong", [{"seconds": 0}, {"memoryMb": "much"}, {"network": "no"}])
+def test_a_wrong_value_is_named(tmp_path: Path, wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=f"sandbox.{next(iter(wrong))}"):
+        limits(tmp_path, {"sandbox": wrong})
