@@ -72,7 +72,7 @@ class ToolRounds:
         self._known[key] = results[index] = answer
 
     async def _answer(self, call: ToolCall, scope: ToolScope, seconds: float) -> str:
-        longest = min(self._toolbox.traits(call.name).seconds, seconds)
+        longest = max(0.0, min(self._toolbox.traits(call.name).seconds, seconds))
         try:
             async with asyncio.timeout(longest):
                 return await self._toolbox.run(call, scope)

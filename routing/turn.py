@@ -83,7 +83,8 @@ class Turn:
         rounds = ToolRounds(self._toolbox, bounds.tool_calls, briefing.most_result_chars)
         state = _State(rounds, self._clock() + bounds.seconds)
         while True:
-            brief = await briefing.next(state.said, may_call=not self._is_last_call(state, bounds))
+            last = self._is_last_call(state, bounds)
+            brief = await briefing.next(_last_call(state.said) if last else state.said, may_call=not last)
             error: ModelError | None = None
             completion: Completion | None = None
             try:
@@ -161,7 +162,7 @@ class Turn:
             self._reached(state, "seconds", bounds.seconds)
 
     def _is_last_call(self, state: _State, bounds: TurnBounds) -> bool:
-        """Calls of models or of tools are used up but for one, which is for the answer; the model is told."""
+        """Calls of models or of tools are used up but for one, which is for the answer."""
         no_more = len(state.calls) + 1 >= bounds.model_calls
         if not state.said:
             return no_more
@@ -169,14 +170,16 @@ class Turn:
             self._reached(state, "tools", bounds.tool_calls)
         elif no_more:
             self._reached(state, "calls", bounds.model_calls)
-        if state.limit is None:
-            return False
-        state.said[-1] = replace(state.said[-1], text=state.said[-1].text + LAST_CALL)
-        return True
+        return state.limit is not None
 
     def _reached(self, state: _State, bound: Bound, value: float) -> None:
         log.warning("[Turn] Reached its limit of %s: %g", bound, value)
         state.limit = Limit(bound, value)
+
+
+def _last_call(said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """The model is told; what is remembered stays without it."""
+    return [*said[:-1], replace(said[-1], text=said[-1].text + LAST_CALL)] if said else said
 
 
 def _activity(text: str, calls: Sequence[ToolCall]) -> str:

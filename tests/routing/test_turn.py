@@ -190,6 +190,7 @@ async def test_the_last_call_is_for_the_answer() -> None:
     outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))
     assert [request.may_call for request in llm.asked] == [True, False]
     assert llm.asked[1].messages[-1].text.endswith(LAST_CALL)
+    assert results(outcome) == ["echo "], "what is remembered does not forbid tools to the next turn"
     assert outcome.completion is not None and outcome.completion.text == "what there is"
     assert outcome.limit == Limit("tools", 1)
 
