@@ -87,7 +87,7 @@ class Context:
             return 0
         border = self._stored[at - 1].id
         before = self._summary or Summary(0, "", 0)
-        older = await self._from(before.covers, border)
+        older = await self._behind(before, at)
         try:
             text = await summariser.summary(before.text, [_plain(each) for each in older])
             summary = Summary(border, text, border)
@@ -107,10 +107,14 @@ class Context:
         await self._history.shorten(self._question.conversation_id, emergency_chars(limit_tokens))
         await self.load()
 
-    async def _from(self, covered: int, border: int) -> tuple[StoredMessage, ...]:
-        """The messages behind id `covered` up to id `border`: also those that no prompt holds any more."""
-        found, _ = await self._history.messages(self._question.conversation_id, MOST_SUMMARISED, border + 1, covered)
-        return found
+    async def _behind(self, before: Summary, at: int) -> Sequence[StoredMessage]:
+        """What the next summary covers: the first `at` messages that are told, and those before them that neither the
+        summary before nor a prompt holds."""
+        if not self._unread and before.covers == before.upto:
+            return self._stored[:at]
+        border = self._stored[at - 1].id + 1
+        conversation = self._question.conversation_id
+        return (await self._history.messages(conversation, MOST_SUMMARISED, border, before.covers))[0]
 
     async def _messages(
         self, system: ChatMessage, said: Sequence[ChatMessage], vision: bool

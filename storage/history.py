@@ -123,6 +123,9 @@ class SqlHistory:
         self._set.pop(conversation_id, None)
 
     async def _switch(self, chat: ChatKey, conversation: Conversation) -> Conversation:
+        before = self._now_in.get(chat)
+        if before is not None and before.id != conversation.id:
+            self._set.pop(before.id, None)
         self._now_in[chat] = conversation
         return conversation
 

@@ -15,12 +15,12 @@ MINE = messages.c.conversation_id == bindparam("conversation")
 _BETWEEN = (MINE, messages.c.id < bindparam("before"), messages.c.id > bindparam("after"))
 _COUNT = select(func.count()).where(*_BETWEEN)
 _NEWEST = select(messages).where(*_BETWEEN).order_by(messages.c.id.desc()).limit(bindparam("most"))
-_END_OF_TIME = 2**62
+END_OF_TIME = 2**62
 
 
 def span(conversation_id: int, limit: int, before: int | None = None, after: int = 0) -> dict[str, object]:
     """The newest `limit` messages of a conversation, with ids above `after` and below `before`."""
-    end = _END_OF_TIME if before is None else before
+    end = END_OF_TIME if before is None else before
     return {"conversation": conversation_id, "before": end, "after": after, "most": limit}
 
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from routing.records import StoredMessage, Summary
 from routing.truncation import emergency, shorten_arguments
 from storage.codec import CALLS
 from storage.schema import messages, summaries
-from storage.spoken import span, spoken
+from storage.spoken import END_OF_TIME, span, spoken
+
+_HERE = (summaries.c.conversation_id == bindparam("conversation"), summaries.c.upto < bindparam("before"))
+_NEWEST = select(summaries).where(*_HERE).order_by(summaries.c.id.desc()).limit(1)
+_COUNT = select(func.count()).where(*_HERE)
 
 
 def newest(connection: Connection, conversation_id: int, before: int | None = None) -> Summary | None:
     """The newest summary of messages that are all older than id `before`."""
-    here = summaries.c.conversation_id == conversation_id
-    if before is not None:
-        here &= summaries.c.upto < before
-    row = connection.execute(select(summaries).where(here).order_by(summaries.c.id.desc()).limit(1)).one_or_none()
+    where = {"conversation": conversation_id, "before": END_OF_TIME if before is None else before}
+    row = connection.execute(_NEWEST, where).one_or_none()
     if row is None:
         return None
-    number = connection.execute(select(func.count()).where(here)).scalar_one()
+    number = connection.execute(_COUNT, where).scalar_one()
     return Summary(row.upto, row.text, row.covers, row.reason, number)
 
 
