@@ -1,4 +1,8 @@
-"""`python -m benchmarks`: measure, print the table; the exit code is 1 when a limit is not kept."""
+"""Every figure, part by part; the exit code is 1 when a limit is not kept.
+
+First ours beside the floor; then ours alone: turns with tools, compaction, memory over many turns. These three run by
+themselves, too: `python -m benchmarks.turns`, `benchmarks.compaction`, `benchmarks.soak`.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,16 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks import compaction, soak, turns
 from benchmarks.contestants import CONTESTANTS
 from benchmarks.measure import TURNS_A_CHAT, WARM_UP, Figures, Size, measure
 from benchmarks.plot import plot
-from benchmarks.report import kept, save, table
+from benchmarks.report import report
+from benchmarks.section import Section, conclude, show, tell
+from benchmarks.section import parser as common
 from benchmarks.servers import ANSWER, CHUNKS, servers
 
 QUICK = Size(turns=20, chats=5)
@@ -24,18 +31,29 @@ QUICK = Size(turns=20, chats=5)
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: every limit is kept; 1: one is not."""
     options = _parser().parse_args(arguments)
-    size = QUICK if options.quick else Size(options.turns, options.chats)
-    times = 1 if options.quick else options.rounds
+    sections = [show(section, options.json) for section in _measured(options)]
+    return conclude(sections, options.json)
+
+
+def _measured(options: argparse.Namespace) -> Iterator[Section]:
+    """One part after the other, each when it is asked for."""
+    quick = options.quick
+    size = QUICK if quick else Size(options.turns, options.chats)
+    yield beside_the_floor(size, 1 if quick else options.rounds, options.plot)
+    yield turns.run(turns.QUICK if quick else turns.SAMPLES)
+    yield compaction.run(compaction.SIZES, compaction.QUICK if quick else compaction.TIMES)
+    if options.soak:
+        yield soak.run(soak.QUICK if quick else options.soak)
+
+
+def beside_the_floor(size: Size, times: int, picture: Path | None = None) -> Section:
+    """Ours and the least possible bot."""
     began, load = time.monotonic(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         rounds = run(size, times, Path(folder))
-    conditions = _conditions(size, times, load, time.monotonic() - began)
-    print("\n".join([table(rounds), "", *conditions]))
-    if options.json:
-        save(options.json, rounds, conditions)
-    if options.plot:
-        plot(options.plot, rounds)
-    return 0 if kept(rounds) else 1
+    if picture:
+        plot(picture, rounds)
+    return report(rounds, _conditions(size, times, load, time.monotonic() - began))
 
 
 def run(size: Size, times: int, folder: Path) -> dict[str, list[Figures]]:
@@ -45,19 +63,20 @@ def run(size: Size, times: int, folder: Path) -> dict[str, list[Figures]]:
     with servers() as both:
         for number in range(times):
             for each in CONTESTANTS:
-                print(f"round {number + 1} of {times}: {each.name}", file=sys.stderr, flush=True)
+                tell(f"round {number + 1} of {times}: {each.name}")
                 rounds[each.name].append(measure(each, both, size, folder, chats))
     return rounds
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = common("benchmarks", __doc__)
     parser.add_argument("--turns", type=int, default=200, help="serial turns in a round (%(default)s)")
     parser.add_argument("--chats", type=int, default=20, help="chats side by side in the busy part (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="times that every bot is measured (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them to FILE (.png, .svg, .pdf)")
-    parser.add_argument("--quick", action="store_true", help="one small round, to see that it works")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the first table to FILE (.png, .svg, .pdf)")
+    parser.add_argument(
+        "--soak", type=int, default=soak.TURNS, metavar="TURNS", help="0 leaves the long run out (%(default)s)"
+    )
     return parser
 
 

@@ -69,6 +69,11 @@ class Process:
         """User and system time so far, with every thread and every process it has started."""
         return sum(_cpu(pid) for pid in self._family())
 
+    def own_cpu_seconds(self) -> float:
+        """The same of this process alone, without children, to the nanosecond. The clock's number is the one that
+        clock_getcpuclockid(3) would give."""
+        return time.clock_gettime(~self.pid << 3 | 2)
+
     def rss_mb(self) -> float:
         """Resident memory, in 10⁶ bytes, of the process and those it has started."""
         return sum(_rss(pid) for pid in self._family()) / 1e6

@@ -64,9 +64,9 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
     """All figures of one round."""
     workspace = folder / "workspace"
     furnish(workspace, servers)
-    with _met(contestant, servers, workspace, chats) as first:
+    with met(contestant, servers, workspace, chats) as first:
         request = float(servers.model.request_bytes())
-    with _met(contestant, servers, workspace, chats) as session:
+    with met(contestant, servers, workspace, chats) as session:
         session.figures["RSS when ready, MB"] = session.process.rss_mb()
         for user in itertools.islice(chats, WARM_UP):
             session.turn(user)
@@ -80,7 +80,7 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
 
 
 @contextmanager
-def _met(contestant: Contestant, servers: Servers, workspace: Path, chats: Iterator[int]) -> Iterator[Session]:
+def met(contestant: Contestant, servers: Servers, workspace: Path, chats: Iterator[int]) -> Iterator[Session]:
     """Start with a message waiting; the times to the first poll and to its answer."""
     user = next(chats)
     said = servers.people.say(user, GREETING)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.contestants import CONTESTANTS, FLOOR, OURS
 from benchmarks.measure import Figures
+from benchmarks.section import VERDICTS, Section
 
 Rounds = Mapping[str, Sequence[Figures]]
 """The figures of every round, by contestant."""
@@ -75,19 +74,19 @@ def kept(rounds: Rounds) -> bool:
     return all(row.holds(rounds) is not False for row in ROWS)
 
 
-def table(rounds: Rounds) -> str:
-    """Medians with the spread over the rounds; Markdown."""
-    lines = [["", *(each.name for each in CONTESTANTS), "ours/floor", "limit", ""]]
+def report(rounds: Rounds, conditions: Sequence[str]) -> Section:
+    """The table, what it was measured under, and its verdict."""
+    return Section("floor", table(rounds), tuple(conditions), kept(rounds), {"rounds": rounds})
+
+
+def table(rounds: Rounds) -> tuple[tuple[str, ...], ...]:
+    """Medians with the spread over the rounds, a figure a line."""
+    lines = [("", *(each.name for each in CONTESTANTS), "ours/floor", "limit", "")]
     for row in ROWS:
         cells = [_cell(rounds[each.name], row) for each in CONTESTANTS]
-        verdict = {True: "✓", False: "✗", None: ""}[row.holds(rounds)]
-        lines.append([row.figure, *cells, f"{ratio(rounds, row.figure):.2f}×", row.limit(), verdict])
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    rule = ["-" * width for width in widths]
-    padded = (
-        [text.ljust(width) for text, width in zip(line, widths, strict=True)] for line in (lines[0], rule, *lines[1:])
-    )
-    return "\n".join(f"| {' | '.join(line)} |" for line in padded)
+        verdict = VERDICTS[row.holds(rounds)]
+        lines.append((row.figure, *cells, f"{ratio(rounds, row.figure):.2f}×", row.limit(), verdict))
+    return tuple(lines)
 
 
 def _cell(rounds: Sequence[Figures], row: Row) -> str:
@@ -95,8 +94,3 @@ def _cell(rounds: Sequence[Figures], row: Row) -> str:
     shown = f"{statistics.median(values):.{row.digits}f}"
     low, high = f"{min(values):.{row.digits}f}", f"{max(values):.{row.digits}f}"
     return shown if low == high else f"{shown} ({low} to {high})"
-
-
-def save(path: Path, rounds: Rounds, conditions: Sequence[str]) -> None:
-    """Everything, for another program."""
-    path.write_text(json.dumps({"conditions": conditions, "rounds": rounds}, indent=1), encoding="utf-8")

@@ -24,6 +24,9 @@ ANSWER = (
 CHUNKS = 8
 PATIENCE_SECONDS = 60.0
 
+Call = tuple[str, dict[str, object]]
+"""A tool and its arguments."""
+
 
 class Control:
     """JSON over one kept connection."""
@@ -71,7 +74,11 @@ class People:
 
     def all_say(self, users: Sequence[int], text: str) -> None:
         """One message each."""
-        self._control.post("say_many", messages=[{"user": user, "text": text} for user in users])
+        self.each_says([(user, text) for user in users])
+
+    def each_says(self, messages: Sequence[tuple[int, str]]) -> None:
+        """Who says what, in this order."""
+        self._control.post("say_many", messages=[{"user": user, "text": text} for user, text in messages])
 
     def replies(self) -> list[Reply]:
         """What the bot has said since the last look, waiting for something to change."""
@@ -94,9 +101,26 @@ class Model:
         self.root = root
         self._control = Control(root)
 
+    def last_messages(self) -> list[dict[str, Any]]:
+        """What the newest request tells the model."""
+        return list(self._control.get("journal?since=0")["journal"][-1]["body"]["messages"])
+
     def request_bytes(self) -> int:
         """The size of the newest request's body."""
         return int(self._control.get("journal?since=0")["journal"][-1]["headers"]["content-length"])
+
+    def asked(self) -> int:
+        """How many requests have come in so far."""
+        return int(self._control.get("state")["seen"])
+
+    def will_call(self, calls: Sequence[Call], user_says: str = "") -> None:
+        """Once, to the next request whose newest question contains `user_says`, it answers with tool calls."""
+        self._control.post("script", kind="call_tools", calls=calls, when={"user_contains": user_says})
+
+    def will_take(self, seconds: float, user_says: str) -> None:
+        """Once, to a question that contains `user_says`, it gives the usual answer over so many seconds."""
+        pace = {"chunks": CHUNKS, "delay": seconds / CHUNKS}
+        self._control.post("script", kind="reply", text=ANSWER, when={"user_contains": user_says}, **pace)
 
     def seconds(self, *, stream: bool, times: int = 100) -> list[float]:
         """How long the model itself takes, asked by a plain HTTP client."""

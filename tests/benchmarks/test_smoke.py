@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.contestants import FLOOR, FLOOR_STREAMING, OURS
-from benchmarks.report import ROWS, Rounds, kept, table
+from benchmarks.report import ROWS, Rounds, kept, report
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,8 +25,8 @@ def _rounds(**ours: float) -> Rounds:
 
 def test_equal_figures_keep_every_limit() -> None:
     assert kept(_rounds())
-    assert "✗" not in table(_rounds())
-    assert table(_rounds()).count("✓") == sum(1 for row in ROWS if row.limit())
+    assert "✗" not in report(_rounds(), ()).text()
+    assert report(_rounds(), ()).text().count("✓") == sum(1 for row in ROWS if row.limit())
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,17 @@ def test_equal_figures_keep_every_limit() -> None:
 def test_each_limit_can_be_broken(figure: str, value: float) -> None:
     broken = _rounds(**{figure: value})
     assert not kept(broken)
-    assert table(broken).count("✗") == 1
+    assert report(broken, ()).text().count("✗") == 1
 
 
 @pytest.mark.slow
-def test_a_quick_run_prints_the_table(tmp_path: Path) -> None:
+def test_a_quick_run_prints_every_part(tmp_path: Path) -> None:
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.png"
     command = [sys.executable, "-m", "benchmarks", "--quick", "--json", str(figures), "--plot", str(picture)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode in (0, 1), ended.stderr
     assert all(row.figure in ended.stdout for row in ROWS)
-    assert set(json.loads(figures.read_text())["rounds"]) == {FLOOR.name, FLOOR_STREAMING.name, OURS.name}
+    written = json.loads(figures.read_text())
+    assert list(written) == ["floor", "turns", "compaction", "soak"]
+    assert set(written["floor"]["rounds"]) == {FLOOR.name, FLOOR_STREAMING.name, OURS.name}
     assert picture.stat().st_size > 1000

@@ -1,0 +1,131 @@
+"""What it costs to make a summary of a long conversation, without the model's own time: from the store to the store."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sqlalchemy import delete
+
+from benchmarks.contestants import KEY
+from benchmarks.conversations import fill
+from benchmarks.section import VERDICTS, Section, conclude, load, parser, percentile, show, tell
+from benchmarks.watched import PHASES, AtOnce, Watch, WatchedHistory, WatchedSummariser
+from routing import jsonfile
+from routing.catalog import BUNDLED, Catalog
+from routing.config import read_config
+from routing.context import MOST_READ, Context
+from routing.models import Models
+from routing.types import Attachment, Person, Question
+from storage.database import Database, open_database
+from storage.migrate import migrate
+from storage.schema import summaries
+
+LIMIT_MS, LIMITED = 50.0, 1_000
+"""Milliseconds for so many messages; the project's promise."""
+SIZES = (1_000, 5_000)
+TIMES, QUICK = 21, 3
+KEEP = 20
+HEADINGS = ("messages", "wall p50, ms", "wall p95, ms", "CPU p50, ms", *PHASES, "summary calls", "limit", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One compaction: `phases`, `wall` and `cpu` in milliseconds, CPU that of every thread; messages `covered`."""
+
+    phases: dict[str, float]
+    wall: float
+    cpu: float
+    covered: int
+    model_calls: int
+
+
+Samples = dict[int, list[Sample]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: the limit is kept; 1: it is not."""
+    given = parser("benchmarks.compaction", __doc__).parse_args(arguments)
+    section = show(run(SIZES, QUICK if given.quick else TIMES), given.json)
+    return conclude([section], given.json)
+
+
+def run(sizes: Sequence[int], times: int) -> Section:
+    """So many compactions of conversations of each size, in a database of their own."""
+    tell("compaction")
+    before = load()
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(_measure(Path(folder), sizes, times))
+    return report(found, before)
+
+
+async def _measure(folder: Path, sizes: Sequence[int], times: int) -> Samples:
+    models = Models(read_config(jsonfile.parse("{}", "defaults"), {"openai": KEY}, {}, ()), Catalog.load(BUNDLED))
+    url = f"sqlite+aiosqlite:///{folder / 'tierbot.db'}"
+    migrate(url, folder)
+    database = open_database(url)
+    try:
+        conversations = {size: await fill(database, size) for size in sizes}
+        await _sample(database, models, conversations[sizes[0]])  # the first one compiles the statements
+        found: Samples = {size: [] for size in sizes}
+        for _ in range(times):
+            for size, conversation_id in conversations.items():
+                found[size].append(await _sample(database, models, conversation_id))
+        return found
+    finally:
+        await database.close()
+
+
+async def _sample(database: Database, models: Models, conversation_id: int) -> Sample:
+    """Read and compact a conversation that has no summary, as /compact does; raises RuntimeError when that fails."""
+    await database.write(lambda connection: connection.execute(delete(summaries)))
+    watch, llm = Watch(), AtOnce()
+    summariser = WatchedSummariser(models, llm, watch)
+    question = Question(Person(1, "user", "Ada"), conversation_id, "")
+    context = Context(WatchedHistory(database, watch), _no_picture, question, models.config, summariser)
+    began, cpu = time.perf_counter(), time.process_time()
+    await context.load()
+    covered = await context.compact(KEEP, summariser)
+    wall, cpu = (time.perf_counter() - began) * 1000, (time.process_time() - cpu) * 1000
+    if not (covered and llm.asked):
+        raise RuntimeError(f"{covered} messages were summed up in {llm.asked} calls")
+    watch.spent["deciding"] = wall - sum(watch.spent.values())
+    return Sample(watch.spent, wall, cpu, covered, llm.asked)
+
+
+async def _no_picture(_: Attachment) -> None:
+    return None
+
+
+def report(found: Samples, conditions: str) -> Section:
+    """The table and its verdict."""
+    lines: list[tuple[str, ...]] = [HEADINGS]
+    verdicts: list[bool | None] = []
+    for size, samples in found.items():
+        wall = [sample.wall for sample in samples]
+        limited = size == LIMITED
+        verdict = statistics.median(wall) <= LIMIT_MS if limited else None
+        verdicts.append(verdict)
+        cpu = statistics.median(sample.cpu for sample in samples)
+        phases = (statistics.median(sample.phases[name] for sample in samples) for name in PHASES)
+        figures = (f"{value:.1f}" for value in (statistics.median(wall), percentile(wall, 0.95), cpu, *phases))
+        limit = f"≤ {LIMIT_MS:g} ms" if limited else ""
+        lines.append((f"{size:,}", *figures, str(samples[0].model_calls), limit, VERDICTS[verdict]))
+    notes = (
+        f"{len(next(iter(found.values())))} compactions of each, interleaved, {conditions}; the phases are medians of "
+        "wall clock in ms. The model's answer takes no time, and what is asked of it is made and thrown away.",
+        f"Reading and writing are SQLite with a full sync; the newest {KEEP} messages stay. A prompt holds "
+        f"{MOST_READ:,} messages at most: of a longer conversation the rest is read for its summary alone.",
+    )
+    figures_of = {str(size): [asdict(sample) for sample in samples] for size, samples in found.items()}
+    return Section("compaction", tuple(lines), notes, False not in verdicts, {"samples": figures_of})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

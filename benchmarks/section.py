@@ -1,0 +1,87 @@
+"""One part of the benchmark's answer: a table, what must be known to read it, and whether its limits are kept."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+VERDICTS = {True: "✓", False: "✗", None: ""}
+_STANDARD_OUTPUT = Path("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`lines` begins with the headings; `notes` stand below the table; `figures` is everything, for JSON."""
+
+    name: str
+    lines: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    kept: bool
+    figures: Mapping[str, object]
+
+    def text(self) -> str:
+        """The table and its notes; Markdown."""
+        return "\n".join([grid(self.lines), "", *self.notes])
+
+
+def grid(lines: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; the first line holds the headings."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    rule = ["-" * width for width in widths]
+    padded = (
+        [text.ljust(width) for text, width in zip(line, widths, strict=True)] for line in (lines[0], rule, *lines[1:])
+    )
+    return "\n".join(f"| {' | '.join(line)} |" for line in padded)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that `share` of the values do not exceed; 0.5 is close to the median."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def load() -> str:
+    """How busy the machine is: it is part of every figure."""
+    return f"load average {os.getloadavg()[0]:.1f}"
+
+
+def parser(module: str, description: str | None) -> argparse.ArgumentParser:
+    """What the command line of every part takes."""
+    made = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
+    made.add_argument("--quick", action="store_true", help="a small run, to see that it works")
+    made.add_argument(
+        "--json",
+        type=Path,
+        nargs="?",
+        const=_STANDARD_OUTPUT,
+        metavar="FILE",
+        help="write all figures to FILE; without FILE to standard output, in place of the table",
+    )
+    return made
+
+
+def conclude(sections: Sequence[Section], target: Path | None) -> int:
+    """Hand over the figures; the exit code: 1 when a limit is not kept."""
+    if target is not None:
+        document = json.dumps({each.name: {"notes": each.notes, **each.figures} for each in sections}, indent=1)
+        if target == _STANDARD_OUTPUT:
+            print(document)
+        else:
+            target.write_text(document, encoding="utf-8")
+    return 0 if all(each.kept for each in sections) else 1
+
+
+def show(section: Section, target: Path | None) -> Section:
+    """Print a part as soon as it is there, unless its figures take standard output; the part."""
+    if target != _STANDARD_OUTPUT:
+        print(section.text(), end="\n\n", flush=True)
+    return section
+
+
+def tell(progress: str) -> None:
+    """One line about what is under way."""
+    print(progress, file=sys.stderr, flush=True)

@@ -1,0 +1,144 @@
+"""Whether memory stays flat: one bot process, thousands of turns of all kinds, its resident memory on the way."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.contestants import OURS, furnish
+from benchmarks.measure import QUESTION, Session, met
+from benchmarks.section import VERDICTS, Section, conclude, load, parser, show, tell
+from benchmarks.servers import PATIENCE_SECONDS, Call, Model, Reply, servers
+from benchmarks.turns import CALLS
+
+TURNS, QUICK = 10_000, 200
+CHATS = 20
+LIMIT_PERCENT = 5.0
+"""How far memory may be from its mean, up or down; the project's promise."""
+MOST_WARM_UP, SAMPLES = 1_000, 100
+SLOW_SECONDS = 2.2
+"""What a slow answer takes: long enough for typing and for two previews."""
+FIRST_CHAT = 40_000
+TELL_EVERY = 500
+HEADINGS = (
+    *("resident memory", "after warm-up, MB", "at the end, MB", "MB in 1,000 turns", "furthest from the mean"),
+    *("limit", ""),
+)
+
+_SLOW_EVERY, _NEW_EVERY, _TOOLS_EVERY, _ROUNDS_EVERY = 40, 25, 4, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Resident megabytes after so many turns."""
+
+    turns: int
+    megabytes: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: memory stayed flat; 1: it did not."""
+    options = parser("benchmarks.soak", __doc__)
+    options.add_argument("--turns", type=int, default=TURNS, help="(%(default)s)")
+    given = options.parse_args(arguments)
+    section = show(run(QUICK if given.quick else given.turns), given.json)
+    return conclude([section], given.json)
+
+
+def run(turns: int) -> Section:
+    """Start the servers and the bot, talk, let them go."""
+    before, began = load(), time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, servers() as both:
+        workspace, chats = Path(folder) / "workspace", itertools.count(FIRST_CHAT)
+        furnish(workspace, both)
+        with met(OURS, both, workspace, chats) as session:
+            samples = talk(session, turns, max(1, turns // SAMPLES))
+    conditions = f"{time.monotonic() - began:.0f} s, {before} at the start, {load().split()[-1]} at the end"
+    return report(samples, min(MOST_WARM_UP, turns // 10), conditions)
+
+
+def talk(session: Session, turns: int, every: int) -> list[Memory]:
+    """So many turns by twenty people at a time, each writing on as soon as they are answered; the memory after every
+    `every`th. Raises TimeoutError when answers stay away."""
+    people = list(itertools.islice(session.chats, CHATS))
+    model, numbers = session.servers.model, iter(range(turns))
+    answered: set[Reply] = set()
+    samples: list[Memory] = []
+    first = [(user, _ask(model, number)) for user, number in zip(people, numbers, strict=False)]
+    session.servers.people.each_says(first)
+    heard = time.monotonic()
+    while len(answered) < turns:
+        new = [reply for reply in session.servers.people.replies() if reply.user in people and reply not in answered]
+        if new:
+            heard = time.monotonic()
+        elif time.monotonic() > heard + PATIENCE_SECONDS:
+            raise TimeoutError(f"no reply in {PATIENCE_SECONDS:g} s, after {len(answered)} turns")
+        for reply in new:
+            answered.add(reply)
+            if len(answered) % every == 0:
+                samples.append(Memory(len(answered), session.process.rss_mb()))
+            if len(answered) % TELL_EVERY == 0:
+                tell(f"soak: {len(answered)} of {turns} turns, {samples[-1].megabytes if samples else 0:.1f} MB")
+        onward = [(reply.user, _ask(model, number)) for reply, number in zip(new, numbers, strict=False)]
+        if onward:
+            session.servers.people.each_says(onward)
+    return samples
+
+
+def _ask(model: Model, number: int) -> str:
+    """What is said in a turn, and the model told what to make of it: by its number plain, slow enough for previews,
+    with tools in one round or in three; or a new conversation."""
+    if number % _NEW_EVERY == _NEW_EVERY - 1:
+        return "/new"
+    mark = f"#{number}."
+    if number % _SLOW_EVERY == _SLOW_EVERY - 1:
+        model.will_take(SLOW_SECONDS, mark)
+    elif number % _TOOLS_EVERY == _TOOLS_EVERY - 1:
+        for calls in _rounds(number):
+            model.will_call(calls, mark)
+    return f"{QUESTION} {mark}"
+
+
+def _rounds(number: int) -> Iterator[tuple[Call, ...]]:
+    return ((call,) for call in CALLS) if number % _ROUNDS_EVERY == _ROUNDS_EVERY - 1 else iter((CALLS,))
+
+
+def furthest(samples: Sequence[Memory]) -> float:
+    """Per cent between the mean and the sample furthest from it."""
+    mean = statistics.fmean(each.megabytes for each in samples)
+    return max(abs(each.megabytes - mean) for each in samples) / mean * 100
+
+
+def slope(samples: Sequence[Memory]) -> float:
+    """Megabytes in 1,000 turns, by least squares; 0 for a single sample."""
+    if len(samples) < 2:
+        return 0.0
+    turns, megabytes = [each.turns for each in samples], [each.megabytes for each in samples]
+    return statistics.linear_regression(turns, megabytes).slope * 1000
+
+
+def report(samples: Sequence[Memory], warm_up: int, conditions: str) -> Section:
+    """The table and its verdict; what lies before the end of the warm-up does not count."""
+    counted = [each for each in samples if each.turns >= warm_up]
+    away = furthest(counted)
+    kept = away <= LIMIT_PERCENT
+    measured = (f"{counted[0].megabytes:.1f}", f"{counted[-1].megabytes:.1f}", f"{slope(counted):+.2f}")
+    line = (f"{samples[-1].turns:,} turns", *measured, f"{away:.1f} %", f"≤ {LIMIT_PERCENT:g} %", VERDICTS[kept])
+    notes = (
+        f"One process, {CHATS} chats at a time, streaming on, {len(counted)} samples after {warm_up:,} turns to warm "
+        f"up; {conditions}.",
+        f"Of {_SLOW_EVERY * 5} turns {_SLOW_EVERY * 5 // _NEW_EVERY} are /new, 5 take {SLOW_SECONDS:g} s and are "
+        "previewed, a quarter has three tool calls, in one round or in three. 1 MB is 10⁶ bytes.",
+    )
+    figures = {"warm_up": warm_up, "samples": [[each.turns, each.megabytes] for each in samples]}
+    return Section("soak", (HEADINGS, line), notes, kept, figures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

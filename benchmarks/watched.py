@@ -1,0 +1,106 @@
+"""The parts of the bot that a compaction passes through, with a stop-watch on each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from routing.caller import Caller
+from routing.calls import ChatMessage, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, Usage
+from routing.diagnostics import Failures
+from routing.models import Models
+from routing.records import StoredMessage, Summary
+from routing.stop import Stop
+from routing.summaries import Summariser
+from routing.types import Preferences
+from storage.database import Database
+from storage.history import SqlHistory
+
+PHASES = ("reading", "deciding", "transcript", "writing")
+_ANSWER = "They talk about the garden. " * 60
+"""The summary: 1,700 characters, as of a model that was allowed 500 words."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """Milliseconds of wall clock by phase; what no phase claims is `deciding`."""
+
+    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """The time inside the block belongs to a phase."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.spent[name] += (time.perf_counter() - began) * 1000
+
+
+class WatchedHistory(SqlHistory):
+    """The bot's own store, watched."""
+
+    def __init__(self, database: Database, watch: Watch) -> None:
+        super().__init__(database, time.time)
+        self._watch = watch
+
+    async def messages(
+        self, conversation_id: int, limit: int, before: int | None = None, after: int = 0
+    ) -> tuple[tuple[StoredMessage, ...], int]:
+        with self._watch.phase("reading"):
+            return await super().messages(conversation_id, limit, before, after)
+
+    async def unsummarised(
+        self, conversation_id: int, limit: int, before: int | None = None
+    ) -> tuple[Summary | None, tuple[StoredMessage, ...], int]:
+        with self._watch.phase("reading"):
+            return await super().unsummarised(conversation_id, limit, before)
+
+    async def summarise(self, conversation_id: int, summary: Summary) -> None:
+        with self._watch.phase("writing"):
+            await super().summarise(conversation_id, summary)
+
+
+class WatchedSummariser(Summariser):
+    """The bot's own, watched."""
+
+    def __init__(self, models: Models, llm: AtOnce, watch: Watch) -> None:
+        super().__init__(Caller(llm, Failures(), time.time), models, Preferences(), Unseen(), Stop())
+        self._watch = watch
+
+    async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:
+        with self._watch.phase("transcript"):
+            return await super().summary(earlier, older)
+
+
+class AtOnce:
+    """`routing.ports.Llm`: a model that needs no time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        self.asked += 1
+        yield TextDelta(_ANSWER)
+        yield StreamEnd("stop", Usage(1, 1))
+
+    async def knows(self, model: str) -> bool:
+        return True
+
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
+        raise NotImplementedError
+
+
+class Unseen:
+    """`routing.ports.LiveReply` that nobody watches."""
+
+    async def working(self) -> None: ...
+
+    def show(self, text: str) -> None: ...
+
+    async def acknowledge(self, text: str = "") -> None: ...
+
+    async def close(self) -> str:
+        return ""

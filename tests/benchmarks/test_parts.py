@@ -1,0 +1,112 @@
+"""The parts that measure ours alone: each runs in a tiny version, and each verdict can fail."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import compaction, soak, turns
+from benchmarks.contestants import OURS, furnish
+from benchmarks.measure import met
+from benchmarks.section import Section, conclude, grid, percentile, show
+from benchmarks.servers import servers
+from benchmarks.soak import Memory
+from benchmarks.turns import KINDS, ONE_ROUND, PLAIN, THREE_ROUNDS
+from benchmarks.watched import PHASES
+
+
+def test_a_table_is_as_wide_as_its_longest_cell() -> None:
+    assert grid([("a", "limit"), ("long", "")]) == "| a    | limit |\n| ---- | ----- |\n| long |       |"
+
+
+@pytest.mark.parametrize(("share", "value"), [(0.0, 1), (0.5, 3), (0.95, 4), (1.0, 4)])
+def test_a_percentile_is_one_of_the_values(share: float, value: float) -> None:
+    assert percentile([4, 1, 3, 2], share) == value
+
+
+@pytest.mark.parametrize(("kept", "code"), [((True, True), 0), ((True, False), 1)])
+def test_the_exit_code_tells_whether_every_limit_is_kept(
+    kept: tuple[bool, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections = [Section(f"part {n}", (("a",), ("b",)), ("note",), each, {"n": n}) for n, each in enumerate(kept)]
+    assert conclude(sections, tmp_path / "figures.json") == code
+    assert json.loads((tmp_path / "figures.json").read_text())["part 1"] == {"notes": ["note"], "n": 1}
+    show(sections[0], None)
+    assert "note" in capsys.readouterr().out
+    show(sections[0], Path("-"))
+    assert conclude(sections, Path("-")) == code
+    assert set(json.loads(capsys.readouterr().out)) == {"part 0", "part 1"}
+
+
+def _turns(**cpu: float) -> turns.Samples:
+    """A plain turn of 10 ms; other kinds as told, with an outlier that must not count."""
+    usual = {kind.name: 10.0 for kind in KINDS} | {kind.name: cpu[key] for key, kind in _NAMED.items() if key in cpu}
+    return {name: [turns.Sample(each, each) for each in (ms, ms, 500.0)] for name, ms in usual.items()}
+
+
+_NAMED = {"one": ONE_ROUND, "three": THREE_ROUNDS}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "kept"),
+    [({}, True), ({"one": 30.0, "three": 30.0}, True), ({"one": 30.1}, False), ({"three": 30.1}, False)],
+)
+def test_a_turn_with_tools_is_held_to_three_plain_ones(cpu: dict[str, float], kept: bool) -> None:
+    section = turns.report(_turns(**cpu), "")
+    assert section.kept is kept
+    assert section.text().count("✗") == (0 if kept else 1)
+
+
+def test_each_kind_comes_first_in_its_turn() -> None:
+    assert [next(turns._turned(KINDS, by)) for by in range(4)] == [PLAIN, ONE_ROUND, THREE_ROUNDS, PLAIN]
+
+
+@pytest.mark.parametrize(("wall", "kept"), [(50.0, True), (50.1, False)])
+def test_only_a_thousand_messages_are_held_to_the_limit(wall: float, kept: bool) -> None:
+    phases = dict.fromkeys(PHASES, 1.0)
+    found = {size: [compaction.Sample(phases, wall * size / 1000, 1.0, size, 4)] for size in (1_000, 5_000)}
+    section = compaction.report(found, "")
+    assert section.kept is kept
+    assert section.text().count("≤") == 1
+
+
+def test_compaction_is_measured_from_the_store_to_the_store() -> None:
+    section = compaction.run((40, 80), 1)
+    samples = section.figures["samples"]
+    assert isinstance(samples, dict)
+    assert {size: each[0]["covered"] for size, each in samples.items()} == {"40": 20, "80": 60}
+    assert all(each[0]["phases"][phase] > 0 for each in samples.values() for phase in PHASES)
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "kept"),
+    [([100.0] * 5, True), ([500.0, 100.0, 100.0, 107.0], True), ([100.0, 100.0, 100.0, 108.0], False)],
+)
+def test_memory_is_flat_or_not_after_the_warm_up(megabytes: list[float], kept: bool) -> None:
+    samples = [Memory(100 * number, each) for number, each in enumerate(megabytes)]
+    assert soak.report(samples, 100, "").kept is kept
+
+
+def test_the_slope_is_in_megabytes_for_a_thousand_turns() -> None:
+    growing = [Memory(100 * number, 200 + number) for number in range(10)]
+    assert soak.slope(growing) == pytest.approx(10)
+    assert soak.slope(growing[:1]) == 0
+    assert soak.furthest(growing) == pytest.approx(4.5 / 204.5 * 100)
+
+
+def test_tiny_turns_and_a_tiny_soak_through_one_bot(tmp_path: Path) -> None:
+    with servers() as both:
+        chats, workspace = itertools.count(90_000), tmp_path / "workspace"
+        furnish(workspace, both)
+        with met(OURS, both, workspace, chats) as session:
+            found = turns.measure(session, 1)
+            results = [message for message in both.model.last_messages() if message["role"] == "tool"]
+            samples = soak.talk(session, 30, 10)
+    assert {name: len(each) for name, each in found.items()} == {kind.name: 1 for kind in KINDS}
+    assert all(sample.cpu > 0 and sample.wall > 0 for each in found.values() for sample in each)
+    assert [result["content"].startswith("Error") for result in results] == [False] * 3, results
+    assert [each.turns for each in samples] == [10, 20, 30]
+    assert all(each.megabytes > 10 for each in samples)
