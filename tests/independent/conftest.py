@@ -1,0 +1,73 @@
+"""The stand-ins: one process of each for all tests, forgetting everything between them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from routing.catalog import BUNDLED, Catalog
+from routing.llm import LiteLlm
+from routing.local.runtime import LocalRuntime
+from tests.independent.aimock import Aimock, installed
+from tests.independent.llmock import Llmock
+from tests.library import litellm_without_clients
+from tests.stories.harness import Stage, stage
+
+Party = Aimock | Llmock
+
+
+@pytest.fixture(scope="session")
+def aimock_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aimock]:
+    program = Aimock(*installed(), tmp_path_factory.mktemp("aimock"))
+    yield program
+    program.end()
+
+
+@pytest.fixture(scope="session")
+def llmock_process() -> Iterator[Llmock]:
+    program = Llmock()
+    yield program
+    program.end()
+
+
+@pytest.fixture
+async def aimock(aimock_process: Aimock) -> Aimock:
+    await aimock_process.reset()
+    return aimock_process
+
+
+@pytest.fixture
+async def judge(llmock_process: Llmock) -> Llmock:
+    await llmock_process.reset()
+    return llmock_process
+
+
+@pytest.fixture(params=[pytest.param("aimock", marks=pytest.mark.system), "llmock"])
+async def party(request: pytest.FixtureRequest) -> Party:
+    """Each of the two."""
+    process: Party = request.getfixturevalue(f"{request.param}_process")
+    await process.reset()
+    return process
+
+
+@pytest.fixture
+async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
+    """Our door. The library keeps its HTTP clients, and each test has an event loop of its own."""
+    local = LocalRuntime(tmp_path, time.time)
+    made = LiteLlm(local, Catalog.load(BUNDLED))
+    await made.load()
+    litellm_without_clients()
+    yield made
+    await local.close()
+
+
+@pytest.fixture
+async def on(tmp_path: Path) -> AsyncIterator[Stage]:
+    """The whole bot's surroundings; its models are elsewhere."""
+    litellm_without_clients()
+    async with stage(tmp_path / "workspace") as made:
+        yield made
+        assert made.ms.calls == []

@@ -1,0 +1,193 @@
+"""What llmock's judge says of us: no storm of retries, no Retry-After ignored, nothing tried again that can't succeed,
+no truncated stream taken for an answer. And what it says of a client that does all that, so that it is known to judge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from routing.caller import Caller
+from routing.calls import ApiType, ChatMessage, Completion, ModelRequest, ProviderProfile
+from routing.diagnostics import Failures
+from routing.errors import ModelError
+from routing.llm import LiteLlm
+from routing.stop import Stop
+from tests.fakes import Seen
+from tests.independent.conversation import KINDS, STATIONS
+from tests.independent.llmock import DOWN, HOUR, SILENT, Behaviour, Llmock, Verdict, cut
+
+
+def named(fault: Behaviour) -> str:
+    return f"{fault.get('status') or fault['kind']} {fault.get('retry_after', '')}"
+
+
+@pytest.fixture(params=KINDS)
+def asked(request: pytest.FixtureRequest, judge: Llmock) -> ModelRequest:
+    """A question over each wire."""
+    kind: ApiType = request.param
+    model = next(station.model for station in STATIONS if station.kind == kind)
+    where = ProviderProfile(kind, kind, judge.base(kind), "sk-mine", 30.0, "X")
+    messages = (ChatMessage("user", "count to four, please"),)
+    return ModelRequest("balanced", model, messages, where, None, None)
+
+
+@pytest.fixture
+def caller(llm: LiteLlm) -> Caller:
+    """As the bot has it."""
+    return Caller(llm, Failures(), time.time)
+
+
+async def complete(caller: Caller, asked: ModelRequest) -> Completion | ModelError:
+    try:
+        return await caller.complete(asked, Seen(), Stop())
+    except ModelError as error:
+        return error
+
+
+# What passes
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"type": "fail", "status": 429, "retry_after": 1},
+        {"type": "fail", "status": 429, "retry_after": 0.2},
+        {"type": "fail", "status": 500},
+        {"type": "fail", "status": 502},
+        {"type": "fail", "status": 503, "retry_after": 0},
+        {"type": "fail", "status": 529, "retry_after": 0},
+        cut("disconnect", 0),
+        cut("truncate", 0),
+    ],
+    ids=named,
+)
+async def test_what_passes_is_tried_once_more(
+    caller: Caller, judge: Llmock, asked: ModelRequest, fault: Behaviour
+) -> None:
+    await judge.will(fault)
+    answer = await complete(caller, asked)
+    assert isinstance(answer, Completion) and answer.finish == "stop" and "four" in answer.text
+    assert await judge.verdict() == Verdict(1, 2, (), ())
+
+
+async def test_a_stream_cut_before_its_first_word_is_no_answer(
+    caller: Caller, judge: Llmock, asked: ModelRequest
+) -> None:
+    await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)]))
+    answer = await complete(caller, asked)
+    assert isinstance(answer, Completion) and answer.finish == "stop"
+    assert await judge.verdict() == Verdict(1, 2, (), ())
+
+
+async def test_a_retry_after_beside_another_status_counts(caller: Caller, judge: Llmock, asked: ModelRequest) -> None:
+    await judge.will({"type": "fail", "status": 503, "retry_after": 2})
+    await complete(caller, asked)
+    assert (await judge.verdict()).errors == ()
+
+
+# What does not pass
+
+
+@pytest.mark.parametrize(
+    ("fault", "attempts"),
+    [
+        (HOUR, 1),
+        (DOWN, 2),
+        ({"type": "fail", "status": 429, "retry_after": 1, "times": None}, 2),
+        ({"type": "fail", "status": 500, "times": None}, 2),
+        (cut("disconnect", 0, times=None), 2),
+        *(({"type": "fail", "status": status, "times": None}, 1) for status in (400, 401, 403, 404, 422)),
+    ],
+    ids=lambda given: named(given) if isinstance(given, dict) else "",
+)
+async def test_what_does_not_pass_is_given_up(
+    caller: Caller, judge: Llmock, asked: ModelRequest, fault: Behaviour, attempts: int
+) -> None:
+    """Giving up is what the judge warns of and does not fail: the next model's turn, or the person's."""
+    await judge.will(fault)
+    assert isinstance(await complete(caller, asked), ModelError)
+    found = await judge.verdict()
+    assert (found.calls, found.attempts, found.errors) == (1, attempts, ())
+
+
+async def test_many_at_once_are_no_storm(caller: Caller, judge: Llmock, asked: ModelRequest) -> None:
+    await judge.will(DOWN)
+    questions = [replace(asked, messages=(ChatMessage("user", f"question {n}"),)) for n in range(15)]
+    failed = await asyncio.gather(*(complete(caller, each) for each in questions))
+    assert all(isinstance(each, ModelError) for each in failed)
+    assert await judge.verdict() == Verdict(15, 30, (), ())
+
+
+# What breaks in the middle
+
+
+async def test_a_truncated_answer_is_known_as_one(caller: Caller, judge: Llmock, asked: ModelRequest) -> None:
+    """Its text has been seen, so the person is asked before it is asked for again. The judge sees the wire alone, and
+    calls a truncation accepted until the same request comes again."""
+    await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)] + 2))
+    broken = await complete(caller, asked)
+    assert isinstance(broken, Completion) and broken.finish == "cut" and broken.text
+    whole = await complete(caller, asked)
+    assert isinstance(whole, Completion) and whole.finish == "stop" and whole.text.startswith(broken.text)
+    assert await judge.verdict() == Verdict(1, 2, (), ())
+
+
+@pytest.mark.parametrize("kind", ["disconnect", "malformed"])
+async def test_a_broken_answer_is_known_as_one(caller: Caller, judge: Llmock, asked: ModelRequest, kind: str) -> None:
+    await judge.will(cut(kind, SILENT[str(asked.profile.api_type)] + 2))
+    broken = await complete(caller, asked)
+    assert isinstance(broken, Completion) and broken.finish == "cut" and broken.text
+    assert (await judge.verdict()).errors == ()
+
+
+@pytest.mark.parametrize("after", [0, 2])
+async def test_a_stream_that_hangs_is_left(caller: Caller, judge: Llmock, asked: ModelRequest, after: int) -> None:
+    """With nothing said there is no answer; with something it is late."""
+    first = SILENT[str(asked.profile.api_type)] + after
+    await judge.will(
+        cut("stall", first, stall_seconds=3600) if after else {"type": "slow_first_token", "seconds": 3600}
+    )
+    left = await complete(caller, replace(asked, profile=replace(asked.profile, timeout_seconds=2.0)))
+    assert left.finish == "late" if isinstance(left, Completion) else after == 0
+    found = await judge.verdict()
+    assert (found.attempts, found.errors, found.warnings) == (1, (), ())
+
+
+# The judge judges: clients that do it wrong
+
+
+BODY = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "one two three four"}]}
+
+
+async def careless(judge: Llmock, times: int) -> list[str]:
+    """Asks again and again, at once, and takes what comes."""
+    async with httpx.AsyncClient(base_url=judge.base("openai"), trust_env=False, timeout=30.0) as client:
+        return [(await client.post("/chat/completions", json=BODY)).text for _ in range(times)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "times", "finding"),
+    [
+        ({"type": "fail", "status": 429, "retry_after": 5}, 2, "retry_after_ignored"),
+        (DOWN, 11, "retry_storm"),
+        (cut("truncate", 3), 1, "truncated_stream_accepted"),
+        ({"type": "fail", "status": 400, "times": None}, 2, "retried_non_retryable"),
+    ],
+    ids=["impatient", "stormy", "credulous", "stubborn"],
+)
+async def test_a_careless_client_is_found_out(judge: Llmock, fault: Behaviour, times: int, finding: str) -> None:
+    await judge.will(fault)
+    assert await careless(judge, times)
+    assert (await judge.verdict()).errors == (finding,)
+
+
+async def test_ten_attempts_are_no_storm_yet(judge: Llmock) -> None:
+    """So much patience is the judge's, not ours: we make two."""
+    await judge.will(DOWN)
+    await careless(judge, 10)
+    assert (await judge.verdict()).errors == ()

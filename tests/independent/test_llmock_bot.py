@@ -1,0 +1,73 @@
+"""The whole bot before llmock's judge: what a person sees of a provider's bad day, and tools, broken ones too."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.independent.conversation import STATIONS, Station, judged, reached_at, rounds
+from tests.independent.llmock import DOWN, HOUR, SILENT, Behaviour, Llmock, Verdict, cut
+from tests.stories.harness import Stage, ask, running
+
+
+def served_by(on: Stage, judge: Llmock, station: Station) -> None:
+    """The balanced tier is that model, at the judge's."""
+    reached_at(on, judge)
+    on.config["tiers"] = {"balanced": {"pool": [station.model]}}
+
+
+@pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
+async def test_a_bad_day_at_the_provider(on: Stage, judge: Llmock, station: Station) -> None:
+    """A queue that is to be waited for, a gateway that fails once, an answer that is cut and asked for again, and an
+    outage: where the person asks again, it is a try at the same call, and counts among its attempts."""
+    served_by(on, judge, station)
+    async with running(on):
+        await judge.will({"type": "fail", "status": 429, "retry_after": 1}, {"type": "reply", "text": "One."})
+        assert (await ask(on, "first")).text == "One."
+        await judge.will({"type": "fail", "status": 502}, {"type": "reply", "text": "Two."})
+        assert (await ask(on, "second")).text == "Two."
+        await judge.will(cut("truncate", SILENT[station.kind] + 2), {"type": "reply", "text": "a b c d", "times": 2})
+        broken = await ask(on, "third")
+        assert broken.text.startswith("a b") and "The answer broke off here" in broken.text
+        on.tg.press("🔁 Retry", message=broken)
+        assert (await on.tg.reply(after=broken)).text == "a b c d"
+        await judge.will(DOWN | {"times": 2}, {"type": "reply", "text": "Four."})
+        assert "/retry asks again" in (await ask(on, "fourth")).text
+        assert (await ask(on, "/retry")).text == "Four."
+    found = await judge.verdict()
+    assert (found.calls, found.attempts, found.errors, found.warnings) == (4, 9, (), ())
+
+
+async def test_a_long_wait_is_told_at_once_and_kept(on: Stage, judge: Llmock) -> None:
+    """Whoever asks meanwhile is told how long it still is; the provider is left alone."""
+    served_by(on, judge, STATIONS[0])
+    await judge.will(HOUR)
+    async with running(on):
+        assert "try again in 3600 s" in (await ask(on, "first")).text
+        assert "try again in 3" in (await ask(on, "/retry")).text
+        assert "try again in 3" in (await ask(on, "second")).text
+    assert await judge.verdict() == Verdict(1, 1, (), ("gave_up",))
+
+
+USE = {"type": "reply", "tool_calls": [{"name": "calculate", "arguments": {"expression": "6*7"}}]}
+
+
+@pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.model)
+@pytest.mark.parametrize("fault", [None, "malformed_arguments", "unknown_tool"])
+async def test_a_turn_with_tools_even_broken_ones(
+    on: Stage, judge: Llmock, station: Station, fault: str | None
+) -> None:
+    """The result, or what was wrong, goes back under the call's id."""
+    served_by(on, judge, station)
+    broken: list[Behaviour] = [{"type": "tool_fault", "kind": fault}] if fault else []
+    await judge.will(USE, *broken, {"type": "reply", "text": "It is 42."})
+    async with running(on):
+        assert (await ask(on, "What is six times seven?")).text == "It is 42."
+    first, second = await judge.sent()
+    assert judged(first) == judged(second) == []
+    (told,) = rounds(station.kind, second.body)
+    if fault == "unknown_tool":
+        assert told.name == "llmock_unknown_tool" and "calculate" in told.result
+    else:
+        lacking = "expression" if station.kind == "gemini" else "JSON"  # an object there, never half a text
+        assert told.name == "calculate" and (lacking if fault else "42") in told.result
+    assert (await judge.verdict()).errors == ()
