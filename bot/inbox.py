@@ -127,7 +127,7 @@ class Inbox:
                 self._count()
                 await _ended(self._passing.get(chat))  # a /tier just before the question holds for it
                 stop = Stop()
-                with self._running.enter(chat, stop):
+                with self._running.enter(chat, stop, entries[0].message.user):
                     # Counted before it begins, so that a message that kills the process does so a few times only.
                     await patiently(self._store.begin, [entry.id for entry in entries])
                     await self._handle(entries, stop)

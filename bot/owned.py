@@ -32,8 +32,10 @@ class OwnersFiles:
         return self._skills
 
     def reload(self) -> None:
-        """Read the files anew; ConfigError keeps the last good text."""
-        self._skills = self._workspace.skills()
+        """Read the files anew; ConfigError keeps the last good text, a broken skill its last good version."""
+        read = self._workspace.skills()
+        kept = {name: skill for name, skill in self._skills.found.items() if name in read.broken}
+        self._skills = Skills({**read.found, **kept}, read.broken)
         self._instructions = self._workspace.instructions()
 
 

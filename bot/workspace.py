@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -20,6 +21,9 @@ from routing.config import RouterConfig, read_config
 from routing.errors import ConfigError
 from routing.jsonfile import JsonFile, JsonObject
 from routing.skills import Skills, read_skills
+
+SHARE_OF_RESULT = 0.9
+"""Of a tool's longest result, for what a command prints; the rest is for how it ended."""
 
 log = logging.getLogger("bot.workspace")
 
@@ -99,7 +103,8 @@ class Workspace:
     def sandbox_limits(self) -> SandboxLimits:
         """What commands may have; it holds from one start to the next."""
         file = self._config()
-        return read_limits(file.root().child("sandbox") or JsonObject(file, ("sandbox",), {}))
+        limits = read_limits(file.root().child("sandbox") or JsonObject(file, ("sandbox",), {}))
+        return replace(limits, output_chars=int(SHARE_OF_RESULT * self.config().most_result_chars))
 
     def _config(self) -> JsonFile:
         return jsonfile.load(self.config_file) if self.config_file.exists() else jsonfile.parse("{}", "defaults")

@@ -22,6 +22,7 @@ from routing.outcome import Bound, Outcome
 from routing.records import HistoryStore, TurnRecord
 from routing.router import Router
 from routing.tiers import split_prefix
+from routing.truncation import emergency
 from routing.types import Attachment, Button, InboundMessage, Question, Tier
 
 MOST_TEXT_BYTES = 200_000
@@ -74,8 +75,8 @@ class Chat:
         await ask.live.working()
         conversation = await self._history.current(ask.message.chat)
         pictures = tuple(each for each in ask.message.attachments if each.kind == "image")
-        text = await self._whole_text(ask.message, written)
-        question = Question(ask.person, conversation.id, text, pictures, prefix=prefix, source=ask.message.message_id)
+        text = await self.whole_text(ask.message, written)
+        question = Question(ask.person, conversation.id, text, pictures, prefix=prefix, source=_source(ask.message))
         return await self.turn(ask, question)
 
     async def unanswered(self, ask: Ask, words: str) -> Reply:
@@ -86,22 +87,22 @@ class Chat:
             turn_id=ask.turn_id,
             conversation_id=conversation.id,
             person_id=ask.person.id,
-            question=await self._whole_text(ask.message, split_prefix(ask.message.text)[1]),
+            question=await self.whole_text(ask.message, split_prefix(ask.message.text)[1]),
             pictures=pictures,
-            source=ask.message.message_id,
+            source=_source(ask.message),
         )
         return Reply(words, _retry(ask, None), record)
 
     async def turn(self, ask: Ask, question: Question) -> Reply:
         """One turn of the router as a reply."""
         outcome = await self._router.answer(question, ask.live, ask.stop)
-        notice = self._blind_notice(ask, question, outcome)
-        text = "\n\n".join(part for part in (_answer_text(ask, outcome), notice) if part)
+        notices = (self._blind_notice(ask, question, outcome), *_losses(ask, outcome))
+        text = "\n\n".join(part for part in (_answer_text(ask, outcome), *notices) if part)
         answered = outcome.completion is not None and outcome.completion.finish not in ("cut", "late")
         again = () if answered else _retry(ask, question.prefix)
         return Reply(text, again, _record(ask, question, outcome))
 
-    async def _whole_text(self, message: InboundMessage, written: str) -> str:
+    async def whole_text(self, message: InboundMessage, written: str) -> str:
         """The message it replies to, what was written, the documents and the voice messages, as one text."""
         parts = ["\n".join(f"> {line}" for line in message.quoted.splitlines())] if message.quoted else []
         if written.strip():
@@ -129,6 +130,11 @@ class Chat:
         )
 
 
+def _source(message: InboundMessage) -> str:
+    """The id by which an edit is known again; none for a question that came in several messages."""
+    return message.message_id if message.parts == 1 else ""
+
+
 def _fenced(text: str) -> str:
     """In a fence longer than any of its own."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
@@ -143,11 +149,23 @@ def _answer_text(ask: Ask, outcome: Outcome) -> str:
         return ask.say(template, model=f"`{error.model}`", reason=error.reason)
     parts = [outcome.completion.text.strip()]
     ending = _ENDINGS.get(outcome.completion.finish)
-    if ending is not None:
-        parts.append(ask.say(ending))
-    elif outcome.limit is not None:
+    if outcome.limit is not None:
         parts.append(ask.say(_LIMITS[outcome.limit.bound], value=outcome.limit.value))
+    elif ending is not None:
+        parts.append(ask.say(ending))
     return "\n\n".join(part for part in parts if part)
+
+
+def _losses(ask: Ask, outcome: Outcome) -> list[str]:
+    """What the model was not told, when that is new."""
+    said = []
+    if outcome.fit.cut_question:
+        words = "✂️ Your message is longer than {model} can read: a part of it was left out."
+        said.append(ask.say(words, model=f"`{outcome.choice.model}`"))
+    if outcome.fit.lost:
+        words = "⚠️ The older messages could not be summed up ({reason}); {model} answered without them."
+        said.append(ask.say(words, reason=outcome.fit.lost, model=f"`{outcome.choice.model}`"))
+    return said
 
 
 def _retry(ask: Ask, prefix: Tier | None) -> tuple[tuple[Button, ...], ...]:
@@ -155,11 +173,15 @@ def _retry(ask: Ask, prefix: Tier | None) -> tuple[tuple[Button, ...], ...]:
 
 
 def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:
+    nothing_new = outcome.completion is None or not outcome.completion.text.strip()
+    if question.replaces is not None and nothing_new:  # the answer that there was is still the best one
+        return TurnRecord(ask.turn_id, question.conversation_id, question.person.id, "", calls=outcome.calls)
+    asked = question.text if outcome.most_chars is None else emergency(question.text, outcome.most_chars)
     return TurnRecord(
         turn_id=ask.turn_id,
         conversation_id=question.conversation_id,
         person_id=question.person.id,
-        question=question.text,
+        question=asked,
         pictures=question.pictures,
         said=outcome.said,
         calls=outcome.calls,

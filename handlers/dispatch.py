@@ -88,8 +88,21 @@ class Dispatcher:
             words = "⚠️ Something went wrong on my side (turn {turn}). The log has the details; please send it again."
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()))
         unfinished = await live.close()
+        return await self._keep(entries, message, reply, unfinished)
+
+    async def _keep(
+        self, entries: Sequence[InboxEntry], message: InboundMessage, reply: Reply, unfinished: str
+    ) -> Sequence[OutboxEntry]:
+        """One transaction for all that came of a message; what can't be kept is answered with that."""
+        ids = [entry.id for entry in entries]
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
-        return await patiently(self._ledger.finish, [entry.id for entry in entries], replies, reply.record)
+        try:
+            return await patiently(self._ledger.finish, ids, replies, reply.record)
+        except Exception:
+            log.exception("What came of a message could not be kept")
+            words = "⚠️ I could not keep my answer (turn {turn}). The log has the details; please ask differently."
+            sorry = Reply(_speak(None, message)(words, turn=turn_id.get()))
+            return await patiently(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])
 
     async def _reply(self, message: InboundMessage, attempts: int, live: LiveReply, stop: Stop) -> Reply:
         typed = None if message.kind == "press" else parse_command(message.text, message.bot_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handlers.asking import Ask, Reply
+from handlers.chat import Chat
 from handlers.running import RunningTurns
 from routing.records import HistoryStore
 from routing.tiers import split_prefix
@@ -12,8 +13,9 @@ from routing.types import Button
 class Edits:
     """Says what became of an edit; nothing is answered anew without being asked for."""
 
-    def __init__(self, history: HistoryStore, running: RunningTurns) -> None:
+    def __init__(self, history: HistoryStore, running: RunningTurns, chat: Chat) -> None:
         self._history = history
+        self._chat = chat
         self._running = running
 
     async def answer(self, ask: Ask) -> Reply:
@@ -28,9 +30,10 @@ class Edits:
                 return Reply(ask.say(words))
             words = "I saw your edit, but my answer stands. To have it answered anew, send it again."
             return Reply(ask.say(words))
-        tier, text = split_prefix(ask.message.text)
-        if not text.strip() or text.strip() == last.text:
+        tier, written = split_prefix(ask.message.text)
+        text = await self._chat.whole_text(ask.message, written)
+        if not text or text == last.text:
             return Reply("")
-        command = f"/retry {tier or ''}: {text.strip()}"
+        command = f"/retry {tier or ''}: {text}"
         words = "I saw your edit. Shall I answer the new words instead?"
         return Reply(ask.say(words), ((Button(ask.say("🔁 Answer them"), command),),))

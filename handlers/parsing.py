@@ -61,4 +61,4 @@ def merge(messages: Sequence[InboundMessage]) -> InboundMessage:
         return first
     text = "".join(_joint(message.text) for message in messages[:-1]) + messages[-1].text
     attachments = tuple(each for message in messages for each in message.attachments)
-    return replace(first, text=text, attachments=attachments)
+    return replace(first, text=text, attachments=attachments, parts=len(messages))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from routing.stop import Stop
-from routing.types import ChatKey
+from routing.types import ChatKey, UserKey
+
+LONGEST_END_SECONDS = 10.0
+"""A stopped turn keeps what it has and is over at once; a tool may need a moment to be ended."""
 
 
 class RunningTurns:
@@ -14,6 +18,7 @@ class RunningTurns:
 
     def __init__(self) -> None:
         self._turns: dict[ChatKey, Stop] = {}
+        self._users: dict[ChatKey, tuple[UserKey, asyncio.Event]] = {}
         self.queued = 0
 
     def __len__(self) -> int:
@@ -23,13 +28,23 @@ class RunningTurns:
         return chat in self._turns
 
     @contextmanager
-    def enter(self, chat: ChatKey, stop: Stop) -> Iterator[None]:
-        """The turn runs for as long as the block."""
+    def enter(self, chat: ChatKey, stop: Stop, user: UserKey) -> Iterator[None]:
+        """The turn of this user runs for as long as the block."""
         self._turns[chat] = stop
+        over = self._users.setdefault(chat, (user, asyncio.Event()))[1]
         try:
             yield
         finally:
-            del self._turns[chat]
+            del self._turns[chat], self._users[chat]
+            over.set()
+
+    async def end(self, user: UserKey) -> None:
+        """Stop whatever runs for somebody, and wait until it is over: they are forgotten, or may no longer be here."""
+        for chat, (whose, over) in tuple(self._users.items()):
+            if whose == user:
+                self.stop(chat)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(over.wait(), LONGEST_END_SECONDS)
 
     def stop(self, chat: ChatKey) -> bool:
         """End the chat's turn, keeping what it has said; False when none runs."""

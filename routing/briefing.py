@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from routing import dynamic, tiers
 from routing.calls import ChatMessage, ToolSpec
 from routing.context import Context
 from routing.models import Models
-from routing.outcome import CallRecord, ToolScope
+from routing.outcome import NO_TOOL, CallRecord, ToolScope
 from routing.prompt import Instructions
 from routing.records import HistoryStore, Switches
-from routing.skills import Skill, Skills
+from routing.skills import Skill, Skills, catalogue
 from routing.turn import Brief
-from routing.types import ModelChoice, PersonSettings, Preferences, Question, Tier, TierDecision, TierSwitch
+from routing.types import TIERS, ModelChoice, PersonSettings, Preferences, Question, Tier, TierDecision, TierSwitch
 from routing.window import Window
 
 UPGRADED: Tier = "coding"
@@ -32,6 +32,25 @@ class Plan:
     skill: Skill | None = None
 
 
+class Recent:
+    """The plans of the newest calls, by conversation."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self._most = most
+        self._plans: dict[int, Plan] = {}
+
+    def note(self, conversation_id: int, plan: Plan) -> None:
+        """A call is about to be made."""
+        self._plans.pop(conversation_id, None)
+        self._plans[conversation_id] = plan
+        if len(self._plans) > self._most:
+            del self._plans[next(iter(self._plans))]
+
+    def get(self, conversation_id: int) -> Plan | None:
+        """The newest; None when there was none since the start, or too many others since."""
+        return self._plans.get(conversation_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What holds for a whole turn: the question, what its person stored, the date where they live."""
@@ -44,10 +63,23 @@ class Asked:
 
 
 def plan(models: Models, skills: Skills, asked: Asked, switches: Switches) -> Plan:
-    """The tier by its rules, and the model of that tier."""
+    """The tier by its rules, and the model of that tier. Nothing switches to a tier that nobody but the small local
+    model would serve."""
     skill = skills.found.get(switches.skill) if switches.skill else None
-    decision = tiers.resolve(asked.preferences, asked.question.prefix, tuple(_switches(switches, skill)))
+    given = asked.preferences, asked.question.prefix
+    own = models.choose(tiers.resolve(*given).tier, asked.preferences)
+    able = [
+        each
+        for each in _switches(switches, skill)
+        if serves(models.choose(each.tier, asked.preferences), in_place_of=own)
+    ]
+    decision = tiers.resolve(*given, able)
     return Plan(decision, models.choose(decision.tier, asked.preferences), skill)
+
+
+def serves(choice: ModelChoice, in_place_of: ModelChoice) -> bool:
+    """Whether a switch to this model is none for the worse: the local model takes nobody's place."""
+    return choice.source != "local" or in_place_of.source == "local"
 
 
 def _switches(switches: Switches, skill: Skill | None) -> list[TierSwitch]:
@@ -57,6 +89,15 @@ def _switches(switches: Switches, skill: Skill | None) -> list[TierSwitch]:
     if skill is not None and skill.model_tier is not None:
         found.append(TierSwitch(skill.model_tier, "skill", switches.skill_at, f"skill '{skill.name}'"))
     return found
+
+
+def _known_tools(said: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Without the calls of tools that there are not, or not for this person."""
+    unknown = {each.call_id for each in said if each.role == "tool" and each.text.startswith(f"Error: {NO_TOOL}")}
+    return [
+        replace(each, calls=tuple(call for call in each.calls if call.id not in unknown)) if each.calls else each
+        for each in said
+    ]
 
 
 class TurnBriefing:
@@ -71,8 +112,13 @@ class TurnBriefing:
         context: Context,
         tools: tuple[ToolSpec, ...],
         calls: list[CallRecord],
+        ends: float,
+        note: Callable[[int, Plan], None],
     ) -> None:
+        """`note` is told of each call's conversation and plan."""
+        self._note = note
         self.bounds = models.config.turn
+        self.ends = ends
         self.most_result_chars = models.config.most_result_chars
         self.calls = calls
         self._asked = asked
@@ -99,8 +145,8 @@ class TurnBriefing:
         window = Window(card.limit(decided.choice.reasoning), self._models.config.compaction.most_tokens)
         messages, fit = await self._context.prompt(self._system, said, window, card.supports_vision)
         request = self._models.request(decided.decision.tier, decided.choice, messages, self._tools, may_call)
-        scope = ToolScope(question.person, question.conversation_id, decided.decision, self._asked.settings.time_zone)
-        return Brief(decided.decision, decided.choice, request, scope, fit, window.limit)
+        self._note(question.conversation_id, decided)
+        return Brief(decided.decision, decided.choice, request, self._scope(decided), fit, window.limit)
 
     async def shorten(self, window: int) -> None:
         await self._context.shorten(window)
@@ -113,13 +159,21 @@ class TurnBriefing:
         """Coding activity in this turn lifts it to the coding tier, up to its end."""
         before = decided.decision
         if self._upgraded is None and said:
-            signal = dynamic.signal(said)
-            if signal and dynamic.upgrades(before.tier, before.source, self._models.config.dynamic_tier):
+            coding = self._models.choose(UPGRADED, self._asked.preferences)
+            lifts = dynamic.upgrades(before.tier, before.source, self._models.config.dynamic_tier)
+            if lifts and serves(coding, in_place_of=decided.choice) and dynamic.signal(_known_tools(said)):
                 log.info("[DynamicTier] Detected coding activity, upgrading tier: %s -> %s", before.tier, UPGRADED)
-                self._upgraded = TierDecision(UPGRADED, "dynamic", f"coding activity: {signal}")
+                self._upgraded = TierDecision(UPGRADED, "dynamic", "coding activity")
         if self._upgraded is None or not dynamic.upgrades(before.tier, before.source, enabled=True):
             return decided
         return Plan(self._upgraded, self._models.choose(UPGRADED, self._asked.preferences), decided.skill)
+
+    def _scope(self, decided: Plan) -> ToolScope:
+        """What the tools of this call are told: among it, to which tiers the model may switch."""
+        choices = {tier: self._models.choose(tier, self._asked.preferences) for tier in TIERS}
+        able = tuple(tier for tier, choice in choices.items() if serves(choice, in_place_of=decided.choice))
+        question, zone = self._asked.question, self._asked.settings.time_zone
+        return ToolScope(question.person, question.conversation_id, decided.decision, zone, able)
 
     def _instructions(self, decided: Plan, has_tools: bool) -> ChatMessage:
         return Instructions(
@@ -127,6 +181,7 @@ class TurnBriefing:
             person=self._asked.settings.instructions,
             today=self._asked.today,
             has_tools=has_tools,
+            skills=catalogue(self._skills()) if has_tools else "",
             skill=decided.skill,
             skill_chose_tier=decided.decision.source == "skill",
         ).message()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from routing.calls import (
     Completion,
@@ -19,10 +20,12 @@ from routing.calls import (
     ToolCall,
     Usage,
 )
+from routing.cooldown import Cooldowns
 from routing.diagnostics import Failures
 from routing.errors import EmptyAnswer, ModelError, RateLimited, Unreachable
 from routing.ports import Clock, LiveReply, Llm
 from routing.stop import Stop
+from routing.text import Pieces, storable
 
 SECOND_TRY_SECONDS = (0.5, 1.0)
 LONGEST_WAIT_SECONDS = 3.0
@@ -49,25 +52,27 @@ class Caller:
     def __init__(self, llm: Llm, failures: Failures, clock: Clock) -> None:
         self._llm = llm
         self._failures = failures
+        self._cooldowns = Cooldowns(clock)
         self._clock = clock
 
     async def complete(
-        self, request: ModelRequest, live: LiveReply, stop: Stop, seconds: float | None = None
+        self, request: ModelRequest, live: LiveReply, stop: Stop, seconds: float = math.inf
     ) -> Completion:
-        """Stream one completion; a fault before the first token is tried once more. All of it takes at most `seconds`,
-        and never longer than the profile's time-out."""
+        """Stream one completion; a fault before the first token is tried once more. All of it takes at most the
+        profile's time-out. What takes longer than the caller's own `seconds` is late, and no failure of the model."""
         answer = _Answer(began=self._clock())
-        seconds = min(request.profile.timeout_seconds, seconds or request.profile.timeout_seconds)
+        patience = request.profile.timeout_seconds
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(max(0.0, min(patience, seconds))):
                 if not await stop.guard(self._tries(request, answer, live)):
                     answer.finish = "stopped"
         except TimeoutError:
-            late = Unreachable(request.model, f"no answer within {seconds:g} s")
-            self._note(late)
-            if not answer.text.strip():
-                raise late from None
             answer.finish = "late"
+            if patience <= seconds:
+                late = Unreachable(request.model, f"no answer within {patience:g} s")
+                self._note(late)
+                if not answer.text.strip():
+                    raise late from None
         took = self._clock() - answer.began
         return Completion(answer.text, answer.finish, answer.usage, took, answer.calls, answer.thinking)
 
@@ -87,6 +92,7 @@ class Caller:
             request.model,
             request.reasoning or "none",
         )
+        self._cooldowns.check(request.model)
         try:
             await _collect(self._llm.stream(request), answer, live)
             if not answer.text.strip() and answer.finish in ("stop", "cut"):
@@ -103,27 +109,32 @@ class Caller:
     def _note(self, error: ModelError) -> None:
         log.warning("[LLM] %s failed: %s", error.model, error.reason)
         self._failures.note(error.model, error.reason, self._clock())
+        self._cooldowns.note(error)
 
 
 async def _collect(events: AsyncIterator[StreamEvent], answer: _Answer, live: LiveReply) -> None:
+    pieces = Pieces()
     async for event in events:
         match event:
             case TextDelta(text):
-                answer.text += text
+                answer.text += pieces.add(text)
                 live.show(answer.text)
             case ThinkingDelta():
                 await live.working()
             case StreamEnd(finish, usage, calls, thinking):
                 answer.finish, answer.usage = finish, usage
-                answer.calls, answer.thinking = calls, thinking
+                answer.calls, answer.thinking = tuple(map(_clean, calls)), storable(thinking)
+
+
+def _clean(call: ToolCall) -> ToolCall:
+    return replace(call, id=storable(call.id), name=storable(call.name), arguments=storable(call.arguments))
 
 
 async def _pause(error: ModelError) -> bool:
     """Wait before the second try; False when the provider asks for more patience than a person has."""
-    if isinstance(error, RateLimited):
-        if error.retry_after is None or error.retry_after > LONGEST_WAIT_SECONDS:
-            return False
-        await asyncio.sleep(error.retry_after)
-    else:
-        await asyncio.sleep(random.uniform(*SECOND_TRY_SECONDS))
+    asked = error.retry_after
+    if (asked is None and isinstance(error, RateLimited)) or (asked is not None and asked > LONGEST_WAIT_SECONDS):
+        return False
+    usual = 0.0 if isinstance(error, RateLimited) else random.uniform(*SECOND_TRY_SECONDS)
+    await asyncio.sleep(max(asked or 0.0, usual))
     return True

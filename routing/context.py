@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from routing import compaction
 from routing.calls import ChatMessage, Picture
 from routing.config import RouterConfig
 from routing.errors import ModelError
-from routing.records import HistoryStore, StoredMessage, Summary
+from routing.records import HistoryStore, StoredMessage, Summary, for_person
 from routing.summaries import Summariser
-from routing.truncation import emergency_chars
+from routing.truncation import emergency, emergency_chars
 from routing.types import Attachment, PromptFit, Question
-from routing.window import Window, estimate
+from routing.window import Window, estimate, weight
 
 MOST_READ = 1000
 """Messages that a prompt may hold; behind so many the older ones become a summary, however short they are."""
@@ -48,13 +50,17 @@ class Context:
         self._unread = 0
         self._pictures: dict[Attachment, Picture | None] = {}
         self._tried = False
+        self._lost = ""
+        self._most_chars = sys.maxsize
 
     async def load(self) -> None:
         """Read the conversation; again, after it was cut."""
         question = self._question
-        found = await self._history.unsummarised(question.conversation_id, MOST_READ, question.replaces)
-        self._summary, self._stored, total = found
-        self._unread = total - len(self._stored)
+        self._summary, found, total = await self._history.unsummarised(
+            question.conversation_id, MOST_READ, question.replaces
+        )
+        self._stored = self._own(found)
+        self._unread = total - len(found)
 
     async def prompt(
         self, system: ChatMessage, said: Sequence[ChatMessage], window: Window, vision: bool
@@ -67,22 +73,29 @@ class Context:
             await self.compact(self._config.compaction.keep_last, self._summariser)
             messages = await self._messages(system, said, vision)
         dropped = self._unread
-        if window.overflows(messages):
+        if not window.takes(weight(messages)):
             messages = compaction.shorten_results(messages, window)
-        if window.overflows(messages):
+        if not window.takes(weight(messages)):
             messages, left_out = compaction.leave_out(messages, window)
             dropped += left_out
-        room = int(window.threshold - window.overhead)
         summary = self._summary
-        count, trouble = (summary.number, summary.reason) if summary else (0, "")
-        return messages, PromptFit(int(estimate(messages)), room, dropped, count, trouble)
+        fit = PromptFit(
+            tokens=int(estimate(messages)),
+            limit=int(window.room),
+            dropped=dropped,
+            compactions=summary.number if summary else 0,
+            trouble=summary.reason if summary else "",
+            lost=self._lost,
+            cut_question=all(each.text != self._question.text for each in messages if each.role == "user"),
+        )
+        return messages, fit
 
     async def compact(self, keep: int, summariser: Summariser) -> int:
         """Let a summary stand for all but the last `keep` messages, the question among them; how many it covers. When
         no model writes one they are left out, and the next summary covers them."""
         self._tried = True
         asked = [ChatMessage("user", self._question.text)] if self._question.text else []
-        at = compaction.cut([*map(_plain, self._stored), *asked], keep)
+        at = compaction.cut([*(_plain(each) for each in self._stored), *asked], keep)
         if at <= 0:
             return 0
         border = self._stored[at - 1].id
@@ -96,6 +109,7 @@ class Context:
                 return 0
             log.warning("[Compaction] No summary (%s); the oldest %d messages are left out", error.reason, at)
             summary = Summary(border, before.text, before.covers, error.reason)
+            self._lost = error.reason
         else:
             log.info("[Compaction] %d messages became a summary of %d characters", len(older), len(text))
         await self._history.summarise(self._question.conversation_id, summary)
@@ -104,7 +118,8 @@ class Context:
 
     async def shorten(self, limit_tokens: int) -> None:
         """A provider said that the prompt is too long: cut every long message, also where it is stored."""
-        await self._history.shorten(self._question.conversation_id, emergency_chars(limit_tokens))
+        self._most_chars = emergency_chars(limit_tokens)
+        await self._history.shorten(self._question.conversation_id, self._most_chars)
         await self.load()
 
     async def _behind(self, before: Summary, at: int) -> Sequence[StoredMessage]:
@@ -114,7 +129,11 @@ class Context:
             return self._stored[:at]
         border = self._stored[at - 1].id + 1
         conversation = self._question.conversation_id
-        return (await self._history.messages(conversation, MOST_SUMMARISED, border, before.covers))[0]
+        return self._own((await self._history.messages(conversation, MOST_SUMMARISED, border, before.covers))[0])
+
+    def _own(self, found: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
+        """In a group, what tools gave to another person stays theirs."""
+        return tuple(for_person(each, self._question.person.id) for each in found)
 
     async def _messages(
         self, system: ChatMessage, said: Sequence[ChatMessage], vision: bool
@@ -128,7 +147,8 @@ class Context:
             shown = await self._shown(stored.pictures, room)
             room -= len(shown)
             earlier.append(_plain(stored, shown))
-        asked = ChatMessage("user", self._question.text, pictures)
+        system = replace(system, text=emergency(system.text, self._most_chars))
+        asked = ChatMessage("user", emergency(self._question.text, self._most_chars), pictures)
         return (system, *summary, *reversed(earlier), asked, *said)
 
     async def _shown(self, attachments: tuple[Attachment, ...], room: int) -> tuple[Picture, ...]:

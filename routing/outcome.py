@@ -7,21 +7,24 @@ from typing import Literal
 
 from routing.calls import ChatMessage, Completion, Usage
 from routing.errors import ModelError
-from routing.types import ModelChoice, Person, PromptFit, Tier, TierDecision
+from routing.types import TIERS, ModelChoice, Person, PromptFit, Tier, TierDecision
 
+NO_TOOL = "There is no tool"
+"""How the answer to a call begins of a tool that there is not, or not for this person."""
 Bound = Literal["calls", "tools", "seconds", "money"]
 """What a turn may not have without end: calls of models, calls of tools, time, money."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolScope:
-    """On whose behalf a tool runs, and what was decided for the model that asked for it. `time_zone` is an IANA
-    name."""
+    """On whose behalf a tool runs, and what was decided for the model that asked for it. `time_zone` is an IANA name,
+    `tiers` are those that it may switch to."""
 
     person: Person
     conversation_id: int
     decision: TierDecision
     time_zone: str = "UTC"
+    tiers: tuple[Tier, ...] = TIERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """A finished turn: what was decided last and what came of it. `said` is everything after the question, calls and
-    results included; exactly one of `completion` and `error` is set."""
+    results included; exactly one of `completion` and `error` is set. With `most_chars` every longer message was cut,
+    because the provider reported an overflow."""
 
     decision: TierDecision
     choice: ModelChoice
@@ -64,3 +68,4 @@ class Outcome:
     said: tuple[ChatMessage, ...] = ()
     calls: tuple[CallRecord, ...] = ()
     limit: Limit | None = None
+    most_chars: int | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
 
@@ -12,11 +12,14 @@ from routing.outcome import CallRecord
 from routing.stores import OutboxEntry
 from routing.types import Attachment, ChatKey, OutboundMessage, Tier
 
+SOMEBODY_ELSES = "[what this tool gave to another person stays theirs]"
+
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
     """One message of a conversation's history; `pictures` are the attachments that were shown to the model, `source`
-    is the platform's id of a person's message. The rest is as in ChatMessage; `model` wrote an assistant's."""
+    is the platform's id of a person's message, `person_id` whose turn it belongs to. The rest is as in ChatMessage;
+    `model` wrote an assistant's."""
 
     id: int
     role: Speaker
@@ -29,6 +32,16 @@ class StoredMessage:
     call_id: str = ""
     tool: str = ""
     source: str = ""
+    person_id: int = 0
+
+
+def for_person(message: StoredMessage, person_id: int) -> StoredMessage:
+    """A message as this person may have it: what tools were given by another one, and gave to them, stays theirs."""
+    if message.person_id in (0, person_id) or not (message.calls or message.role == "tool"):
+        return message
+    if message.role == "tool":
+        return replace(message, text=SOMEBODY_ELSES)
+    return replace(message, calls=tuple(replace(call, arguments="{}") for call in message.calls))
 
 
 @dataclass(frozen=True, slots=True)

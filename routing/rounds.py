@@ -11,16 +11,20 @@ from routing.calls import ChatMessage, ToolCall
 from routing.errors import BadArguments, ToolFailed
 from routing.outcome import ToolScope
 from routing.ports import Toolbox
+from routing.text import storable
 from routing.truncation import limit_result
 
+ERROR = "Error: "
 NOT_RUN = "Error: not run, the turn was stopped."
+STOPPED = "Error: stopped by the user while it ran; what it had done by then stays done."
 AGAIN = "\n\n[The same call was made before in this turn; this is its result.]"
 
 log = logging.getLogger("routing")
 
 
 class ToolRounds:
-    """`left` counts the calls that may still be made; results above `most_chars` characters are cut."""
+    """`left` counts the calls that may still be made, `refused` says that there were more; results above `most_chars`
+    characters are cut."""
 
     def __init__(self, toolbox: Toolbox, most_calls: int, most_chars: int) -> None:
         self._toolbox = toolbox
@@ -29,11 +33,13 @@ class ToolRounds:
         self._known: dict[str, str] = {}
         self._corrected: set[str] = set()
         self.left = most_calls
+        self.refused = False
 
     async def run(self, calls: Sequence[ToolCall], scope: ToolScope, seconds: float, results: dict[int, str]) -> None:
         """Fill `results` by the position of the call; a cancelled run leaves those that are there."""
         allowed = calls[: self.left]
         self.left -= len(allowed)
+        self.refused = len(calls) > len(allowed)
         for index in range(len(allowed), len(calls)):
             results[index] = f"Error: not run, a turn may call {self._most_calls} tools at most."
         ends = asyncio.get_running_loop().time() + seconds
@@ -64,12 +70,15 @@ class ToolRounds:
     ) -> None:
         key = _key(call)
         if key in self._known:
-            results[index] = self._known[key] + AGAIN
+            results[index] = limit_result(self._known[key], self._most_chars - len(AGAIN)) + AGAIN
             return
-        answer = limit_result(await self._answer(call, scope, seconds), self._most_chars)
+        results[index] = STOPPED
+        answer = limit_result(storable(await self._answer(call, scope, seconds)), self._most_chars)
         if self._toolbox.traits(call.name).changes:  # what was read before may be different now
             self._known.clear()
-        self._known[key] = results[index] = answer
+        results[index] = answer
+        if not answer.startswith(ERROR):  # what failed may work the next time
+            self._known[key] = answer
 
     async def _answer(self, call: ToolCall, scope: ToolScope, seconds: float) -> str:
         longest = max(0.0, min(self._toolbox.traits(call.name).seconds, seconds))
@@ -100,5 +109,5 @@ def _key(call: ToolCall) -> str:
     """Equal for the same tool with the same arguments, however they are written."""
     try:
         return f"{call.name} {json.dumps(json.loads(call.arguments), sort_keys=True)}"
-    except ValueError:
+    except (ValueError, RecursionError):
         return f"{call.name} {call.arguments}"

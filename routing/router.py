@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from routing.briefing import Asked, Plan, TurnBriefing, plan
+from routing.briefing import Asked, Plan, Recent, TurnBriefing, plan
 from routing.caller import Caller
 from routing.context import Context, FetchPicture
 from routing.models import Models
@@ -16,7 +16,7 @@ from routing.outcome import CallRecord, Outcome
 from routing.ports import Clock, LiveReply, Toolbox
 from routing.prompt import Instructions
 from routing.records import HistoryStore
-from routing.skills import Skills
+from routing.skills import Skills, catalogue
 from routing.stop import Stop
 from routing.stores import PreferenceStore
 from routing.summaries import Summariser
@@ -69,6 +69,7 @@ class Router:
         self._pictures = pictures
         self._owned = owned
         self._clock = clock
+        self._recent = Recent()
 
     async def plan(self, person: Person, conversation_id: int, prefix: Tier | None = None) -> Plan:
         """What the next turn of this person in this conversation would use, and why."""
@@ -79,11 +80,26 @@ class Router:
         """One turn from question to outcome; a model's failure is an outcome, too."""
         asked = await self._asked(question)
         tools = await self._toolbox.offered(question.person)
-        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop)
+        ends = self._clock() + self.models.config.turn.seconds
+        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, self._clock, ends)
         context = Context(self._history, self._pictures, question, self.models.config, summariser)
         await context.load()
-        briefing = TurnBriefing(asked, self.models, self._owned.skills, self._history, context, tools, summariser.calls)
+        briefing = TurnBriefing(
+            asked=asked,
+            models=self.models,
+            skills=self._owned.skills,
+            history=self._history,
+            context=context,
+            tools=tools,
+            calls=summariser.calls,
+            ends=ends,
+            note=self._recent.note,
+        )
         return await self._turn.run(briefing, live, stop)
+
+    def last(self, conversation_id: int) -> Plan | None:
+        """What the newest call in a conversation used, also while its turn runs; None when none is remembered."""
+        return self._recent.get(conversation_id)
 
     async def fit(self, person: Person, conversation_id: int) -> PromptFit:
         """How full the context window would be if they asked something now."""
@@ -94,14 +110,18 @@ class Router:
         window = Window(card.limit(decided.choice.reasoning), self.models.config.compaction.most_tokens)
         context = Context(self._history, self._pictures, question, self.models.config)
         await context.load()
-        system = Instructions(asked.owner_instructions, asked.settings.instructions, asked.today, True, decided.skill)
+        skills = self._owned.skills()
+        system = Instructions(
+            asked.owner_instructions, asked.settings.instructions, asked.today, True, catalogue(skills), decided.skill
+        )
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 
     async def compact(self, person: Person, conversation_id: int, keep: int, live: LiveReply, stop: Stop) -> Compacted:
         """Let a summary stand for all but the last `keep` messages of a conversation."""
         question = Question(person, conversation_id, "")
         asked = await self._asked(question)
-        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop)
+        ends = self._clock() + self.models.config.turn.seconds
+        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, self._clock, ends)
         context = Context(self._history, self._pictures, question, self.models.config, summariser)
         await context.load()
         messages = await context.compact(keep, summariser)

@@ -21,6 +21,8 @@ MOST_BYTES = 200_000
 _MOST_FRONTMATTER = 16_000
 """Characters; YAML takes about a second for 100,000."""
 _LONGEST_NAME = 64
+MOST_CATALOGUE_CHARS = 6_000
+"""It goes along with every call."""
 _CATALOGUE_CHARS = 300
 """Of one skill's description and of its keywords in the list for the model."""
 _NEAR_ENOUGH = 60
@@ -112,12 +114,16 @@ def prompt_section(skill: Skill, tier_in_effect: bool) -> str:
 
 
 def catalogue(skills: Skills) -> str:
-    """A line for every skill, from which the model chooses; empty when there is none."""
-    return "\n".join(
-        f"- {skill.name}: {_short(skill.description)}"
-        + (f" (keywords: {_short(', '.join(skill.keywords))})" if skill.keywords else "")
-        for skill in skills.found.values()
-    )
+    """A line for every skill, from which the model chooses; empty when there is none. Of very many the last are named
+    only."""
+    lines: list[str] = []
+    length = 0
+    for skill in skills.found.values():
+        keywords = f" (keywords: {_short(', '.join(skill.keywords))})" if skill.keywords else ""
+        line = f"- {skill.name}: {_short(skill.description)}{keywords}"
+        lines.append(line if length + len(line) <= MOST_CATALOGUE_CHARS else f"- {skill.name}")
+        length += len(lines[-1])
+    return "\n".join(lines)
 
 
 def _text(path: Path, title: str) -> str:

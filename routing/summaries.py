@@ -11,22 +11,35 @@ from routing.compaction import Compactor
 from routing.errors import Unreachable
 from routing.models import Models
 from routing.outcome import CallRecord
-from routing.ports import LiveReply
+from routing.ports import Clock, LiveReply
 from routing.stop import Stop
 from routing.types import Preferences
 from routing.window import CHARS_PER_TOKEN, Window
 
 SUMMARY_SECONDS = 60.0
 """What one of its calls may take; a person waits behind it."""
+SHARE_OF_TIME = 0.5
+"""Of what is left of the turn; the rest is for the answer."""
 EFFORT = "low"
 SHARE_FOR_TRANSCRIPT = 0.75
 """Of the window; the rest is for the instructions, the earlier summary and the answer."""
 
 
 class Summariser:
-    """Summaries for one person's turn; `calls` are the model calls that they took."""
+    """Summaries for one person's turn, which `ends` at that time; `calls` are the model calls that they took."""
 
-    def __init__(self, caller: Caller, models: Models, preferences: Preferences, live: LiveReply, stop: Stop) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        models: Models,
+        preferences: Preferences,
+        live: LiveReply,
+        stop: Stop,
+        clock: Clock,
+        ends: float,
+    ) -> None:
+        self._clock = clock
+        self._ends = ends
         self._caller = caller
         self._models = models
         self._choice = models.choose("balanced", preferences)
@@ -51,7 +64,8 @@ class Summariser:
         model = self._choice.model
         messages = (ChatMessage("system", instructions), ChatMessage("user", transcript))
         request = replace(self._models.request("balanced", self._choice, messages), reasoning=self._effort())
-        completion = await self._caller.complete(request, _Unseen(self._live), self._stop, SUMMARY_SECONDS)
+        seconds = min(SUMMARY_SECONDS, (self._ends - self._clock()) * SHARE_OF_TIME)
+        completion = await self._caller.complete(request, _Unseen(self._live), self._stop, seconds)
         self.calls.append(CallRecord("balanced", model, completion.usage, completion.seconds))
         if completion.finish not in ("stop", "length"):
             raise Unreachable(model, f"its summary ended early ({completion.finish})")

@@ -89,7 +89,7 @@ def squeeze(messages: Sequence[ChatMessage], window: Window) -> tuple[ChatMessag
     """The longest texts and arguments cut in the middle, all to one length, until everything fits; or, where that is
     impossible, as small as they get. Roles, ids and names stay. Pictures are left out, the oldest first, only where
     200 characters of each text would not fit beside them."""
-    if not window.overflows(messages):
+    if window.takes(weight(messages)):
         return tuple(messages)
     messages = _fewer_pictures(messages, window)
     best = _cut_to(messages, 1)
@@ -97,7 +97,7 @@ def squeeze(messages: Sequence[ChatMessage], window: Window) -> tuple[ChatMessag
     while low <= high:
         middle = (low + high) // 2
         tried = _cut_to(messages, middle)
-        if window.overflows(tried):
+        if not window.takes(weight(tried)):
             high = middle - 1
         else:
             best, low = tried, middle + 1

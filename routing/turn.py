@@ -17,7 +17,7 @@ from routing.outcome import Bound, CallRecord, Limit, Outcome, ToolScope
 from routing.ports import Clock, LiveReply, Toolbox
 from routing.rounds import ToolRounds, messages
 from routing.stop import Stop
-from routing.truncation import emergency_all
+from routing.truncation import emergency_all, emergency_chars
 from routing.types import ModelChoice, PromptFit, TierDecision
 
 LAST_CALL = "\n\n[This turn may call no more tools: answer now with what there is, and say what is missing.]"
@@ -40,9 +40,10 @@ class Brief:
 
 
 class Briefing(Protocol):
-    """Decides before each call of a turn. `calls` are those it made itself, for a summary."""
+    """Decides before each call of a turn, which `ends` at a time. `calls` are those it made itself, for a summary."""
 
     bounds: TurnBounds
+    ends: float
     most_result_chars: int
     calls: list[CallRecord]
 
@@ -81,7 +82,7 @@ class Turn:
         """From the first call to the answer. A model's failure is an outcome, too."""
         bounds = briefing.bounds
         rounds = ToolRounds(self._toolbox, bounds.tool_calls, briefing.most_result_chars)
-        state = _State(rounds, self._clock() + bounds.seconds)
+        state = _State(rounds, briefing.ends)
         while True:
             last = self._is_last_call(state, bounds)
             brief = await briefing.next(_last_call(state.said) if last else state.said, may_call=not last)
@@ -99,19 +100,28 @@ class Turn:
             elif completion is not None and completion.text.strip():
                 state.said.append(ChatMessage("assistant", completion.text, made_by=brief.choice.model))
             elif isinstance(error, EmptyAnswer) and state.last_words():
-                completion, error = Completion(state.last_words(), "stop", None, 0.0), None
+                completion, error = Completion(state.last_words(), "cut", None, 0.0), None
+            elif completion is not None:
+                completion = replace(completion, text=state.last_words())
             calls = (*briefing.calls, *state.calls)
             return Outcome(
-                brief.decision, brief.choice, brief.fit, completion, error, tuple(state.said), calls, state.limit
+                decision=brief.decision,
+                choice=brief.choice,
+                fit=brief.fit,
+                completion=completion,
+                error=error,
+                said=tuple(state.said),
+                calls=calls,
+                limit=state.limit,
+                most_chars=emergency_chars(brief.window) if state.shortened else None,
             )
 
     async def _complete(
         self, briefing: Briefing, brief: Brief, state: _State, live: LiveReply, stop: Stop
     ) -> tuple[Brief, Completion]:
         """One call; a prompt that was too long is cut and sent once more, never twice."""
-        seconds = max(0.1, state.ends - self._clock())
         try:
-            completion = await self._caller.complete(brief.request, live, stop, seconds)
+            completion = await self._caller.complete(brief.request, live, stop, state.ends - self._clock())
         except ContextOverflow:
             if state.shortened:
                 raise
@@ -120,7 +130,9 @@ class Turn:
             state.said[:] = emergency_all(state.said, brief.window)
             await briefing.shorten(brief.window)
             brief = await briefing.next(state.said, brief.request.may_call)
-            completion = await self._caller.complete(brief.request, live, stop, seconds)
+            completion = await self._caller.complete(brief.request, live, stop, state.ends - self._clock())
+        if completion.finish == "late" and self._clock() >= state.ends:
+            self._reached(state, "seconds", briefing.bounds.seconds)
         state.calls.append(CallRecord(brief.decision.tier, brief.choice.model, completion.usage, completion.seconds))
         return brief, completion
 
@@ -166,7 +178,7 @@ class Turn:
         no_more = len(state.calls) + 1 >= bounds.model_calls
         if not state.said:
             return no_more
-        if state.rounds.left <= 0:
+        if state.rounds.refused:
             self._reached(state, "tools", bounds.tool_calls)
         elif no_more:
             self._reached(state, "calls", bounds.model_calls)

@@ -88,6 +88,7 @@ class InboundMessage:
     attachments: tuple[Attachment, ...] = ()
     quoted: str = ""
     press: Press | None = None
+    parts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +201,12 @@ class Question:
 class PromptFit:
     """How full the context window is: tokens are our estimate, above `limit` older messages become a summary.
     `dropped` counts messages left out, `compactions` the summaries so far; `trouble` is why the newest could not be
-    written."""
+    written, `lost` the same when that happened just now. `cut_question`: the question itself was too long."""
 
     tokens: int
     limit: int
     dropped: int
     compactions: int = 0
     trouble: str = ""
+    lost: str = ""
+    cut_question: bool = False

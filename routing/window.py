@@ -45,13 +45,18 @@ class Window:
         """The estimate for a whole request."""
         return estimate(messages) + self.overhead
 
+    @property
+    def room(self) -> float:
+        """Tokens for the messages themselves; half of the threshold, where the overhead would leave less."""
+        return max(self.threshold - self.overhead, self.threshold / 2)
+
     def overflows(self, messages: Iterable[ChatMessage]) -> bool:
         """Whether the messages are too much; exactly at the threshold they are not."""
-        return not self.takes(weight(messages))
+        return self.tokens(messages) > self.threshold
 
     def takes(self, weighed: int) -> bool:
-        """Whether messages of this `weight` fit."""
-        return weighed / UNITS + self.overhead <= self.threshold
+        """Whether messages of this `weight` have room."""
+        return weighed / UNITS <= self.room
 
 
 def estimate(messages: Iterable[ChatMessage]) -> float:

@@ -45,4 +45,5 @@ def message(row: Row[Any]) -> StoredMessage:
         call_id=row.call_id,
         tool=row.tool,
         source=row.source,
+        person_id=row.person_id or 0,
     )

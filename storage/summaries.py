@@ -14,7 +14,7 @@ from storage.spoken import END_OF_TIME, span, spoken
 
 _HERE = (summaries.c.conversation_id == bindparam("conversation"), summaries.c.upto < bindparam("before"))
 _NEWEST = select(summaries).where(*_HERE).order_by(summaries.c.id.desc()).limit(1)
-_COUNT = select(func.count()).where(*_HERE)
+_COUNT = select(func.count()).where(*_HERE, summaries.c.reason == "")
 
 
 def newest(connection: Connection, conversation_id: int, before: int | None = None) -> Summary | None:

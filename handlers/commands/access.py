@@ -8,6 +8,7 @@ from handlers.access import Access, may, read_code, shown
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import ForgetFiles, Needs
 from handlers.notices import Notices
+from handlers.running import RunningTurns
 from routing.errors import Refused
 from routing.stores import ChatStore, PeopleStore
 from routing.types import ROLES, Button, Role, UserKey
@@ -33,15 +34,22 @@ LOG_LINES = 15
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return AccessCommand(needs.access, needs.people, needs.chats, needs.notices, needs.forget_files)
+    return AccessCommand(needs.access, needs.people, needs.chats, needs.notices, needs.running, needs.forget_files)
 
 
 class AccessCommand:
     """Admins let people in and out; only owners make admins and owners; everybody may be forgotten."""
 
     def __init__(
-        self, access: Access, people: PeopleStore, chats: ChatStore, notices: Notices, forget_files: ForgetFiles
+        self,
+        access: Access,
+        people: PeopleStore,
+        chats: ChatStore,
+        notices: Notices,
+        running: RunningTurns,
+        forget_files: ForgetFiles,
     ) -> None:
+        self._running = running
         self._forget_files = forget_files
         self._access = access
         self._people = people
@@ -114,6 +122,8 @@ class AccessCommand:
         if known is not None and known.id == ask.person.id:
             raise Refused("You can't change your own role. Nothing was changed.")
         await self._people.admit(user, known.name if known else "", role, str(ask.message.user))
+        if known is not None and ROLES.index(role) > ROLES.index(known.role):
+            await self._running.end(user)  # what they have just lost must not go on
         return Reply(ask.say("✅ {user} has the role {role} now.", user=f"`{user}`", role=ask.say(role)))
 
     async def _here(self, ask: Ask, on: bool) -> Reply:
@@ -128,6 +138,7 @@ class AccessCommand:
             words = "This deletes your settings, your conversations and your access for good."
             button = Button(ask.say("🗑 Delete it all"), "/access forget me yes")
             return Reply(ask.say(words), ((button,),))
+        await self._running.end(ask.message.user)
         await self._forget_files(ask.person.id)
         await self._people.forget(ask.person.id, str(ask.message.user))
         return Reply(ask.say("🗑 Done. I don't know you any more."))
@@ -139,6 +150,7 @@ class AccessCommand:
         known = await self._people.find(user)
         if known is None:
             raise Refused("I don't know {user}. Nothing was changed.", user=user)
+        await self._running.end(user)
         await self._forget_files(known.id)
         await self._people.forget(known.id, str(ask.message.user))
         return Reply(ask.say("🗑 {user} is forgotten.", user=f"`{user}`"))

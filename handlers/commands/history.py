@@ -11,7 +11,7 @@ from handlers.export import MOST_BYTES, exported
 from handlers.needs import Needs
 from handlers.running import RunningTurns
 from routing.errors import Refused
-from routing.records import Conversation, HistoryStore, StoredMessage
+from routing.records import Conversation, HistoryStore, StoredMessage, for_person
 from routing.stores import PreferenceStore
 from routing.types import Button
 
@@ -75,7 +75,7 @@ class HistoryCommand:
         return Reply(ask.say("↩ Going on with conversation {number}.", number=number))
 
     async def _export(self, ask: Ask, conversation: Conversation) -> Reply:
-        messages = await self._all(conversation.id)
+        messages = [for_person(each, ask.person.id) for each in await self._all(conversation.id)]
         if not messages:
             raise Refused("Nothing has been said in this conversation yet; /history lists the earlier ones.")
         made = await asyncio.to_thread(exported, conversation, messages, await self._zone(ask), ask.say)

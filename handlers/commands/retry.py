@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
@@ -10,7 +11,7 @@ from handlers.needs import Needs
 from routing import tiers
 from routing.errors import Refused
 from routing.records import HistoryStore
-from routing.types import TIERS, Question
+from routing.types import TIERS, Button, Question
 
 SPEC = CommandSpec(
     "retry",
@@ -44,7 +45,13 @@ class RetryCommand:
         asked = await self._history.last_question(conversation.id)
         if asked is None:
             raise Refused("There is no question to repeat in this conversation.")
+        if asked.person_id not in (0, ask.person.id):
+            raise Refused("The last question here was somebody else's: only they can have it answered again.")
         await ask.live.working()
         text = found.group(2) or asked.text
         again = Question(ask.person, conversation.id, text, asked.pictures, asked.id, prefix, asked.source)
-        return await self._chat.turn(ask, again)
+        reply = await self._chat.turn(ask, again)
+        if reply.buttons and found.group(2):  # the next try is for the new words, too
+            label = reply.buttons[0][0].label
+            return replace(reply, buttons=((Button(label, f"/retry {found.group(1)}: {text}"),),))
+        return reply

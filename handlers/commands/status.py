@@ -8,10 +8,11 @@ from zoneinfo import ZoneInfo
 
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.commands.tier import describe, first_line
+from handlers.commands.tier import WHY, describe, first_line
 from handlers.commands.usage import DAY, spending
 from handlers.needs import Needs
 from handlers.tools.toolbox import Toolbox
+from routing.briefing import Plan
 from routing.diagnostics import Health, percentile
 from routing.errors import Refused
 from routing.ports import Clock
@@ -67,7 +68,16 @@ class StatusCommand:
         stored = await self._preferences.get(ask.person.id)
         conversation = await self._history.current(ask.message.chat)
         plan = await self._router.plan(ask.person, conversation.id)
-        return [first_line(stored), *describe(ask, plan)]
+        return [first_line(stored), *describe(ask, plan), *self._last(ask, conversation.id, plan)]
+
+    def _last(self, ask: Ask, conversation_id: int, now: Plan) -> list[str]:
+        """What answers right now, or answered last, where that is something else."""
+        last = self._router.last(conversation_id)
+        if last is None or (last.decision, last.choice) == (now.decision, now.choice):
+            return []
+        reason = ask.say(WHY[last.decision.source], tier=last.decision.tier)
+        words = "Last call: {tier} with {model}, because {reason}."
+        return [ask.say(words, tier=last.decision.tier, model=f"`{last.choice.model}`", reason=reason)]
 
     async def _context(self, ask: Ask) -> list[str]:
         conversation = await self._history.current(ask.message.chat)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from handlers.tools.needs import ToolNeeds
 from handlers.tools.tool import Tool
-from routing.calls import ToolSpec
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope, Traits
 from routing.records import HistoryStore
-from routing.skills import Skills, catalogue
+from routing.skills import Skills
+from routing.stores import PreferenceStore
 from routing.types import Tier, TierSource
 
 NAME = "conversation"
@@ -25,7 +24,7 @@ log = logging.getLogger("handlers.tools")
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
     """The functions behind the manifest."""
-    tools = ConversationTools(needs.history, needs.skills)
+    tools = ConversationTools(needs.history, needs.preferences, needs.skills)
     return (
         Tool("set_tier", tools.set_tier, role="guest", traits=ONE_BY_ONE),
         Tool(
@@ -34,7 +33,6 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
             role="guest",
             traits=ONE_BY_ONE,
             off=tools.without_skills,
-            describe=tools.with_skills,
         ),
     )
 
@@ -42,17 +40,21 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
 class ConversationTools:
     """What they set lasts for the conversation and never reaches what the person stored."""
 
-    def __init__(self, history: HistoryStore, skills: Callable[[], Skills]) -> None:
+    def __init__(self, history: HistoryStore, preferences: PreferenceStore, skills: Callable[[], Skills]) -> None:
         self._history = history
+        self._preferences = preferences
         self._skills = skills
 
     async def set_tier(self, scope: ToolScope, tier: Tier) -> str:
         """The next call to a model already uses the tier."""
-        if scope.decision.source in LOCKED:
+        stored = await self._preferences.get(scope.person.id)
+        if scope.decision.source in LOCKED or (stored.force and stored.tier is not None):
+            locked = stored.tier if stored.force and stored.tier else scope.decision.tier
             raise ToolFailed(
-                f"Tier is locked by user ({scope.decision.tier}). Only they can unlock it, with /tier "
-                f"{scope.decision.tier}. Go on in this tier."
+                f"Tier is locked by user ({locked}). Only they can unlock it, with /tier {locked}. Go on in this tier."
             )
+        if tier not in scope.tiers:
+            raise ToolFailed(f"No model of the {tier} tier can be used here. There are: {', '.join(scope.tiers)}.")
         await self._history.set_conversation_tier(scope.conversation_id, tier)
         log.info("[TierTool] Tier changed to: %s", tier)
         return f"The {tier} tier answers from now on in this conversation."
@@ -75,7 +77,3 @@ class ConversationTools:
     async def without_skills(self) -> str | None:
         """Why there is nothing to use."""
         return None if self._skills().found else "there are no skills"
-
-    def with_skills(self, spec: ToolSpec) -> ToolSpec:
-        """The tool with the skills that there are."""
-        return replace(spec, description=f"{spec.description}\n{catalogue(self._skills())}")

@@ -10,6 +10,7 @@ from handlers.tools.sandbox import Sandbox
 from routing.ports import Clock
 from routing.records import HistoryStore
 from routing.skills import Skills
+from routing.stores import PreferenceStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,5 +20,6 @@ class ToolNeeds:
     files: Path
     sandbox: Sandbox
     history: HistoryStore
+    preferences: PreferenceStore
     skills: Callable[[], Skills]
     clock: Clock

@@ -12,7 +12,7 @@ from handlers.tools.arguments import Arguments
 from handlers.tools.tool import Registered
 from routing.calls import ToolCall, ToolSpec
 from routing.errors import StorageFault, ToolFailed
-from routing.outcome import ToolScope, Traits
+from routing.outcome import NO_TOOL, ToolScope, Traits
 from routing.types import Person
 
 UNKNOWN = Traits(parallel=True, changes=False)
@@ -51,6 +51,7 @@ class Toolbox:
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
         known = self._tools.get(call.name)
         if known is None or not may(scope.person, known.tool.role):
+            log.info("[Tools] A call was refused: no such tool for the role %s", scope.person.role)
             raise ToolFailed(self._unknown(call.name, scope.person))
         arguments = await self._arguments.read(call, known.spec)
         log.info("[Tools] %s", call.name)
@@ -67,4 +68,4 @@ class Toolbox:
         theirs = [each.tool.name for each in self._tools.values() if may(person, each.tool.role)]
         nearest = process.extractOne(name, theirs, score_cutoff=60)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
-        return f"There is no tool {name[:60]} here.{hint} There are: {', '.join(theirs)}."
+        return f"{NO_TOOL} {name[:60]} here.{hint} There are: {', '.join(theirs)}."

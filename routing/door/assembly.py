@@ -79,6 +79,6 @@ def _signature(piece: Mapping[str, Any]) -> str:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True

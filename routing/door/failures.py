@@ -94,7 +94,7 @@ def explain(error: BaseException, model: str, profile: ProviderProfile) -> Model
     if kind is RateLimited:
         wait = _retry_after(error)
         return RateLimited(model, "too many requests" if wait is None else f"try again in {wait:g} s", wait)
-    return kind(model, reason)
+    return kind(model, reason, _retry_after(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

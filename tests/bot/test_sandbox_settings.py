@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,12 @@ def limits(tmp_path: Path, document: dict[str, object]) -> SandboxLimits:
 
 
 def test_without_a_section_the_defaults_hold(tmp_path: Path) -> None:
-    assert limits(tmp_path, {}) == SandboxLimits()
+    assert limits(tmp_path, {}) == replace(SandboxLimits(), output_chars=90_000)
 
 
 def test_every_value_can_be_set(tmp_path: Path) -> None:
     given = {"seconds": 5, "memoryMb": 64, "processes": 3, "folderMb": 10, "files": 7, "network": True}
-    expected = SandboxLimits(5.0, 64 * 2**20, 3, 10 * 2**20, 7, SandboxLimits().output_chars, True)
+    expected = SandboxLimits(5.0, 64 * 2**20, 3, 10 * 2**20, 7, 90_000, True)
     assert limits(tmp_path, {"sandbox": given}) == expected
 
 

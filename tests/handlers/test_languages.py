@@ -26,6 +26,7 @@ SPEAKERS = {"say", "Refused", "tell_owners"}
 TABLES: Mapping[str, tuple[str, ...]] = {
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "WHY[decision.source]": tuple(tier.WHY.values()),
+    "WHY[last.decision.source]": tuple(tier.WHY.values()),
     "choice.source": get_args(ModelSource),
     "ask.person.role": ROLES,
     "person.role": ROLES,

@@ -194,7 +194,7 @@ def test_pictures_are_left_out_last_and_the_oldest_first() -> None:
 
 
 def test_what_cannot_fit_becomes_as_small_as_it_gets() -> None:
-    window = Window(1_000, 50)
+    window = Window(1_000, 1)
     calls = (ToolCall("1", "f", '{"x": "yyyyyy"}'),)
     out = squeeze([ChatMessage("user", "long", (PICTURE,)), ChatMessage("assistant", "", calls=calls)], window)
     assert out[0] == ChatMessage("user", "…")

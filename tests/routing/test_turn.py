@@ -18,7 +18,7 @@ from routing.calls import ChatMessage, ModelRequest, ProviderProfile, ToolCall, 
 from routing.diagnostics import Failures
 from routing.errors import ContextOverflow, ToolFailed, Unreachable
 from routing.outcome import CallRecord, Limit, Outcome, ToolScope, Traits
-from routing.rounds import AGAIN, NOT_RUN
+from routing.rounds import AGAIN, STOPPED
 from routing.stop import Stop
 from routing.turn import LAST_CALL, Brief, Turn
 from routing.types import ModelChoice, Person, PromptFit, TierDecision
@@ -35,6 +35,7 @@ class FakeBriefing:
 
     def __init__(self, bounds: TurnBounds | None = None, most_chars: int = 100_000) -> None:
         self.bounds = bounds or TurnBounds()
+        self.ends = self.bounds.seconds
         self.most_result_chars = most_chars
         self.calls: list[CallRecord] = []
         self.shortened: list[int] = []
@@ -168,7 +169,7 @@ async def test_a_result_is_cut_to_what_the_model_may_get() -> None:
     ("bounds", "made", "ran", "limit"),
     [
         (TurnBounds(model_calls=4), 4, 3, Limit("calls", 4)),
-        (TurnBounds(tool_calls=2), 3, 2, Limit("tools", 2)),
+        (TurnBounds(tool_calls=2), 4, 2, Limit("tools", 2)),
         (TurnBounds(dollars=Decimal("0.25")), 3, 2, Limit("money", 0.25)),
         (TurnBounds(model_calls=1), 1, 0, Limit("calls", 1)),
     ],
@@ -186,13 +187,19 @@ async def test_an_endless_loop_is_bounded(bounds: TurnBounds, made: int, ran: in
 
 
 async def test_the_last_call_is_for_the_answer() -> None:
-    llm = FakeLlm(calls(call("echo")), says("what there is"))
+    llm = FakeLlm(calls(call("echo")), calls(call("echo", '{"text": "x"}')), says("what there is"))
     outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))
-    assert [request.may_call for request in llm.asked] == [True, False]
-    assert llm.asked[1].messages[-1].text.endswith(LAST_CALL)
-    assert results(outcome) == ["echo "], "what is remembered does not forbid tools to the next turn"
+    assert [request.may_call for request in llm.asked] == [True, True, False]
+    assert llm.asked[2].messages[-1].text.endswith(LAST_CALL)
+    assert LAST_CALL not in "".join(results(outcome)), "what is remembered does not forbid tools to the next turn"
     assert outcome.completion is not None and outcome.completion.text == "what there is"
     assert outcome.limit == Limit("tools", 1)
+
+
+async def test_as_many_tools_as_allowed_are_no_limit_reached() -> None:
+    llm = FakeLlm(calls(call("echo")), says("all there is"))
+    outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))
+    assert outcome.limit is None and [request.may_call for request in llm.asked] == [True, True]
 
 
 async def test_calls_beyond_the_limit_are_not_run() -> None:
@@ -222,7 +229,7 @@ async def test_stop_ends_a_tool_and_the_turn_is_remembered_whole() -> None:
     outcome = await run(llm, toolbox, stop=stop)
     assert outcome.completion is not None
     assert (outcome.completion.finish, outcome.completion.text, llm.made) == ("stopped", "Working.", 1)
-    assert results(outcome) == ["echo ", NOT_RUN]
+    assert results(outcome) == ["echo ", STOPPED]
 
 
 async def test_an_overflow_is_cut_and_sent_once_more() -> None:

@@ -119,11 +119,16 @@ async def test_a_short_retry_after_is_waited_for(on: Stage) -> None:
 
 async def test_a_long_retry_after_is_said_at_once(on: Stage) -> None:
     on.ms.fail(429, retry_after=600)
-    async with running(on):
+    now = [1_000_000.0]
+    async with running(on, clock=lambda: now[0]):
         said = (await ask(on, "hm")).text
         assert said.startswith("⏳ openai/gpt-5.1 is busy (try again in 600 s)")
-        assert len(on.ms.calls) == 1
-        assert (await ask(on, "/retry")).text == "You said: hm"
+        now[0] += 100
+        assert "(try again in 500 s)" in (await ask(on, "/retry")).text
+        assert len(on.ms.calls) == 1, "who asked for patience is left alone"
+        assert (await ask(on, "!coding hm")).text == "You said: hm", "the others are not"
+        now[0] += 501
+        assert (await ask(on, "/retry balanced")).text == "You said: hm"
 
 
 async def test_a_model_that_never_begins_is_left_in_time(on: Stage) -> None:

@@ -77,7 +77,7 @@ async def test_stop_ends_a_command_at_once(on: Stage) -> None:
         assert "Running it." in answer.text
         on.ms.reply("Fine.")
         await ask(on, "never mind")
-        assert "was stopped" in results(on)[0]
+        assert "stopped by the user while it ran" in results(on)[0]
     listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
     assert b"sleep 300" not in (await listed.communicate())[0]
 

@@ -22,7 +22,11 @@ class Frames:
 
 
 def dump(value: Any) -> bytes:
-    return _ENCODER.encode(value).encode()
+    """JSON as providers send it; what has no UTF-8 form (half a surrogate pair) goes out escaped."""
+    try:
+        return _ENCODER.encode(value).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def data(value: Any) -> bytes:

@@ -1,0 +1,26 @@
+"""Text that every store, platform and provider takes: no half of a surrogate pair, no NUL."""
+
+from __future__ import annotations
+
+
+def storable(text: str) -> str:
+    """The same text; a surrogate pair becomes its sign, what stands alone the replacement sign, and NUL is dropped
+    (PostgreSQL takes none)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "") if "\0" in text else text
+
+
+class Pieces:
+    """Joins a text that comes in pieces, between which a surrogate pair may be cut."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def add(self, piece: str) -> str:
+        """What can be shown of it now."""
+        piece = self._half + piece
+        self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+        return storable(piece[: len(piece) - len(self._half)])

@@ -1,0 +1,248 @@
+"""What people tripped over once: turns with tools, tiers in mid-turn, retries, long prompts."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from routing.catalog import BUNDLED
+from tests.servers.telegram import TelegramServer
+from tests.stories.harness import Stage, ask, running
+from tests.stories.test_compaction import is_summary, talk
+
+
+def results(on: Stage) -> list[str]:
+    return [result.text for result in on.ms.last.reading.tool_results]
+
+
+def spoken(on: Stage) -> list[tuple[object, ...]]:
+    return on.rows("select role, text from messages order by id")
+
+
+def own_models(on: Stage) -> None:
+    """Only the balanced tier has a model that anybody can reach."""
+    on.env["OPENAI_API_KEY"] = ""
+    on.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": on.ms.openai_base}}}
+    on.config["tiers"] = {"balanced": {"pool": ["mine/llama-70b"]}}
+
+
+async def test_nothing_lifts_a_turn_to_the_small_local_model(on: Stage) -> None:
+    own_models(on)
+    skill = on.workspace / "skills" / "review"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(
+        "---\ndescription: Reviews.\nmodel_tier: coding\n---\nLook twice.", encoding="utf-8"
+    )
+    on.ms.call_tools([("write_file", {"path": "app.py", "content": "x"}), ("set_tier", {"tier": "deep"})])
+    on.ms.reply("Written.")
+    async with running(on):
+        assert (await ask(on, "write it")).text == "Written."
+        assert "No model of the deep tier can be used here. There are: balanced." in results(on)[1]
+        await ask(on, "/skill review")
+        await ask(on, "look")
+    assert {call.model for call in on.ms.calls} == {"llama-70b"} and len(on.ms.calls) == 3
+
+
+async def test_a_retry_that_fails_keeps_the_answer_that_there_was(on: Stage) -> None:
+    on.ms.reply("A good answer.")
+    async with running(on):
+        await ask(on, "why?")
+        on.ms.fail(400, message="no")
+        assert "refused the request" in (await ask(on, "/retry : why not?")).text
+        assert spoken(on) == [("user", "why?"), ("assistant", "A good answer.")]
+        gate = on.ms.gate()
+        said = on.tg.say("/retry")
+        await gate.reached()
+        on.tg.say("stop")
+        await on.tg.reply(said, after=said)
+    assert spoken(on) == [("user", "why?"), ("assistant", "A good answer.")]
+
+
+async def test_new_words_that_fail_are_tried_again_with_the_button(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "one")
+        on.ms.fail(400, message="no")
+        failed = await ask(on, "/retry : two")
+        on.tg.press("🔁 Retry", message=failed)
+        await on.tg.wait_for(lambda _: any(each.text == "You said: two" for each in failed.chat.from_bot()))
+
+
+async def test_an_edit_keeps_what_came_with_the_question(on: Stage) -> None:
+    async with running(on):
+        first = await ask(on, "what is a fjord?")
+        said = on.tg.say("explain this", reply_to=first)
+        await on.tg.reply(said, after=said)
+        on.tg.edit(said, "explain this briefly")
+        await on.tg.wait_for(lambda _: any("Shall I answer" in each.text for each in said.chat.from_bot()))
+        offer = next(each for each in said.chat.from_bot() if "Shall I answer" in each.text)
+        made = len(on.ms.calls)
+        on.tg.press("🔁 Answer them", message=offer)
+        await on.ms.journal.wait(lambda: len(on.ms.calls) > made, 30)
+    assert on.ms.last.reading.last_user_text == "> You said: what is a fjord?\n\nexplain this briefly"
+
+
+async def test_every_skill_is_told_of(on: Stage) -> None:
+    for number in range(30):
+        folder = on.workspace / "skills" / f"skill-{number}"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\ndescription: {'long ' * 40}\n---\nBody {number}.", encoding="utf-8")
+    async with running(on):
+        await ask(on, "hello")
+    assert all(f"- skill-{number}" in on.ms.last.reading.system_text for number in range(30))
+
+
+async def test_a_skill_that_is_broken_by_an_edit_goes_on_as_it_was(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.owned.RELOAD_SECONDS", 0.02)
+    file = on.workspace / "skills" / "review" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\ndescription: Reviews.\nmodel_tier: coding\n---\nLook twice.", encoding="utf-8")
+    async with running(on):
+        await ask(on, "/skill review")
+        file.write_text("---\nmodel_tier: turbo\n---\n", encoding="utf-8")
+        for _ in range(200):
+            shown = (await ask(on, "/skills")).text
+            if "is skipped" in shown:
+                break
+        assert "review is skipped" in shown and "✅ review" in shown
+        await ask(on, "look")
+    assert on.ms.last.model == "gpt-5.2" and "Look twice." in on.ms.last.reading.system_text
+
+
+async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
+    on.config["compaction"] = {"maxContextTokens": 4_000}
+    async with running(on):
+        await ask(on, "what is a fjord?")
+        assert on.ms.last.reading.last_user_text == "what is a fjord?"
+        found = re.search(r"Context: (\d+) of 2000 tokens", (await ask(on, "/status")).text)
+        assert found is not None and int(found[1]) < 200
+
+
+async def test_arguments_without_a_bottom_are_answered(on: Stage) -> None:
+    on.ms.call_tools([("calculate", '{"expression": ' + "[" * 5_000 + "]" * 5_000 + "}")])
+    on.ms.reply("Too deep.")
+    async with running(on):
+        assert (await ask(on, "dig")).text == "Too deep."
+
+
+@pytest.mark.parametrize("where", ["name", "arguments", "text"])
+async def test_half_a_sign_is_no_reason_for_silence(on: Stage, where: str) -> None:
+    half = "a\ud83d" + "b"
+    if where == "text":
+        on.ms.reply(f"{half} and \ud83d\ude00 and \0.", chunks=40)
+    else:
+        call = (half, {"name": "x"}) if where == "name" else ("use_skill", '{"name": "x\\ud800\\u0000y"}')
+        on.ms.call_tools([call])
+        on.ms.reply("Never mind.")
+    async with running(on):
+        answer = (await ask(on, "odd")).text
+        assert answer == ("a\ufffdb and 😀 and ." if where == "text" else "Never mind.")
+        assert (await ask(on, "and then?")).text == "You said: and then?"
+
+
+async def test_an_overflow_cuts_the_question_and_the_system_message_too(on: Stage) -> None:
+    (on.workspace).mkdir(parents=True)
+    (on.workspace / "SYSTEM.md").write_text("s" * 140_000, encoding="utf-8")
+    catalogue = json.loads(BUNDLED.read_text(encoding="utf-8"))
+    catalogue["models"]["mid"] = {"provider": "openai", "maxInputTokens": 128_000}
+    (on.workspace / "models").mkdir()
+    (on.workspace / "models" / "models.json").write_text(json.dumps(catalogue), encoding="utf-8")
+    on.config |= {"tiers": {"balanced": {"pool": ["openai/mid"]}}, "compaction": {"maxContextTokens": 120_000}}
+    async with running(on):
+        await ask(on, "hello")
+        on.ms.fail(400, message="context_length_exceeded")
+        await ask(on, "again")
+    assert max(len(text) for _, text in on.ms.last.reading.turns) <= 112_000
+
+
+async def test_the_turns_own_time_is_its_own_limit(on: Stage) -> None:
+    on.config["turn"] = {"deadlineSeconds": 1}
+    on.ms.call_tools([("get_datetime", {})], text="Let me look.")
+    on.ms.hang(60)
+    async with running(on):
+        answer = await ask(on, "what time is it?")
+        assert "Let me look." in answer.text and "one turn may take 1 seconds at most" in answer.text
+        assert "failed" not in (await ask(on, "/status")).text
+
+
+async def test_a_lock_in_mid_turn_forbids_the_next_switch(on: Stage) -> None:
+    gate = on.ms.call_tools([("set_tier", {"tier": "deep"})], text="Hm.", gate_after=0)
+    on.ms.reply("As you like.")
+    async with running(on):
+        question = on.tg.say("this is hard")
+        await gate.reached()
+        await ask(on, "/tier smart force")
+        gate.open()
+        await on.tg.reply(question, after=question)
+    assert "Tier is locked by user (smart)" in results(on)[0]
+
+
+async def test_status_tells_which_rule_lifted_the_turn(on: Stage) -> None:
+    on.ms.call_tools([("write_file", {"path": "app.py", "content": "x"})])
+    gate = on.ms.reply("Written.", gate_after=0)
+    async with running(on):
+        question = on.tg.say("write it")
+        await gate.reached()
+        status = (await ask(on, "/status")).text
+        assert "Last call: coding with openai/gpt-5.2, because the turn turned to coding." in status
+        gate.open()
+        await on.tg.reply(question, after=question)
+
+
+async def test_a_refused_tool_lifts_nothing(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "hello", user=bob)
+        await ask(on, f"/access role telegram:{bob.id} guest")
+        on.ms.call_tools([("write_file", {"path": "app.py", "content": "x"})])
+        on.ms.reply("No.")
+        await ask(on, "write it", user=bob)
+    assert on.ms.last.model == "gpt-5.1"
+
+
+async def test_in_a_group_what_tools_gave_stays_with_whom_they_worked_for(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    on.ms.call_tools([("write_file", {"path": "diary.txt", "content": "swordfish"})])
+    on.ms.call_tools([("read_file", {"path": "diary.txt"})])
+    on.ms.reply("I have read it.")
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        await ask(on, "@tierbot read my diary", group="Team")
+        await ask(on, "@tierbot and mine?", user=bob, group="Team")
+        assert "swordfish" not in results(on)[1] and "stays theirs" in results(on)[1]
+        export = await ask(on, "/history export", user=bob, group="Team")
+        assert "swordfish" not in _file(on.tg, export)
+        refused = await ask(on, "/retry", group="Team")
+        assert "somebody else" in refused.text
+
+
+def _file(tg: TelegramServer, message: object) -> str:
+    return tg.document(message).data.decode()  # type: ignore[arg-type]
+
+
+async def test_who_is_forgotten_or_blocked_has_no_turn_that_goes_on(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "hello", user=bob)
+        gate = on.ms.call_tools([("write_file", {"path": "after.txt", "content": "x"})], text="Hm.", gate_after=0)
+        on.tg.say("write it", user=bob)
+        await gate.reached()
+        await ask(on, f"/access block telegram:{bob.id}")
+        gate.open()
+        await ask(on, "still there?")
+    assert list((on.workspace / "files").rglob("after.txt")) == []
+
+
+async def test_a_failed_summary_is_told_with_the_answer_and_not_counted(on: Stage) -> None:
+    on.config["compaction"] = {"maxContextTokens": 20_000}
+    async with running(on):
+        await ask(on, "hello")
+    talk(on, 30, "z" * 1_400)
+    on.ms.fail(500, times=2, when=is_summary)
+    async with running(on):
+        answer = await ask(on, "still there?")
+        assert "could not be summed up" in answer.text and answer.text.startswith("You said: still there?")
+        assert "became a summary" not in (await ask(on, "/status")).text
