@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
@@ -67,7 +68,8 @@ class WatchedSummariser(Summariser):
     """The bot's own, watched."""
 
     def __init__(self, models: Models, llm: AtOnce, watch: Watch) -> None:
-        super().__init__(Caller(llm, Failures(), time.time), models, Preferences(), Unseen(), Stop())
+        caller = Caller(llm, Failures(), time.time)
+        super().__init__(caller, models, Preferences(), Unseen(), Stop(), time.time, math.inf)
         self._watch = watch
 
     async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:
