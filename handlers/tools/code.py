@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from handlers.tools.needs import ToolNeeds
-from handlers.tools.sandbox import Ended, Ran, Sandbox, SandboxLimits
+from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import interpreter
 from handlers.tools.tool import Tool
+from routing.calls import ToolSpec
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope, Traits
 
 NAME = "code"
 LONGEST_COMMAND = 100_000
 """In bytes; Linux takes 128 kB in one argument."""
-WAITING_SECONDS = 60.0
-"""For other commands that run, beside the command's own time."""
+AROUND_SECONDS = 60.0
+"""For measuring a folder, for a slow start and for the end, beside the waiting and the command's own time."""
 _SHELL = 'for sh in /bin/bash /bin/sh; do [ -x $sh ] && exec $sh -c "$1"; done'
 _INSTEAD: dict[Ended, str] = {
     "seconds": "Do less at once, in several calls; nothing runs on in the background.",
@@ -26,17 +29,29 @@ _INSTEAD: dict[Ended, str] = {
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
     """The functions behind the manifest."""
-    tools = CodeTools(needs.sandbox)
-    traits = Traits(parallel=False, changes=True, seconds=needs.sandbox.limits.seconds + WAITING_SECONDS)
+    return tools_of(needs.sandbox)
+
+
+def tools_of(sandbox: Sandbox) -> tuple[Tool, ...]:
+    """They need nothing else."""
+    tools = CodeTools(sandbox)
+    seconds = sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS
+    traits = Traits(parallel=False, changes=True, seconds=seconds)
+    describe = _online if sandbox.limits.network else None
     return (
-        Tool("run_command", tools.run_command, traits=traits, off=needs.sandbox.reason_off),
-        Tool("run_python_code", tools.run_python_code, traits=traits, off=needs.sandbox.reason_off),
+        Tool("run_command", tools.run_command, traits=traits, off=sandbox.reason_off, describe=describe),
+        Tool("run_python_code", tools.run_python_code, traits=traits, off=sandbox.reason_off),
     )
 
 
+def _online(spec: ToolSpec) -> ToolSpec:
+    return replace(spec, description=spec.description.replace("offline", "online"))
+
+
 class CodeTools:
-    """What was printed, and how it ended in the last line. A program that fails is a result; ToolFailed is for a limit
-    and for a sandbox that is off."""
+    """What was printed, how it ended, and last what was left out of it: together at most `output_chars` of the limits,
+    so that nobody cuts off the end. A program that fails is a result; ToolFailed is for a limit and for a sandbox that
+    is off."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -54,12 +69,19 @@ class CodeTools:
         return self._told(await self._sandbox.run(scope.person.id, argv, _plain(code).encode()))
 
     def _told(self, ran: Ran) -> str:
+        cut = _left_out(ran.cut) if ran.cut else ""
         if ran.ended != "exit":
             printed = f"{ran.output.rstrip()}\n" if ran.output.strip() else ""
-            raise ToolFailed(f"{printed}[ended {_passed(ran.ended, self._sandbox.limits)}] {_INSTEAD[ran.ended]}")
+            ending = f"[ended {_passed(ran.ended, self._sandbox.limits)}] {_INSTEAD[ran.ended]}"
+            raise ToolFailed(f"{printed}{ending}{cut}")
         if ran.exit_code:
-            return f"{_lines(ran.output)}[exit code {ran.exit_code}]"
-        return ran.output if ran.output.strip() else "[no output]"
+            return f"{_lines(ran.output)}[exit code {ran.exit_code}]{cut}"
+        return f"{ran.output.rstrip() if cut else ran.output}{cut}" if ran.output.strip() else "[no output]"
+
+
+def _left_out(cut: Cut) -> str:
+    shown = f"showing first {cut.first} chars and the last {cut.last}"
+    return f"\n[OUTPUT TRUNCATED: {cut.total} chars total, {shown}. Print less: use head, tail or grep.]"
 
 
 def _plain(text: str) -> str:

@@ -26,22 +26,46 @@ _STARTS = (
 )
 _SAMPLE_BYTES = 64_000
 """Of this much an encoding is guessed."""
+_GOOD_FOR_BAD = 2
+"""Characters beyond ASCII that are right, for each that is wrong, before a text is taken for UTF-8."""
 
 
 def text_of(data: bytes, name: str) -> str:
-    """`data` as text; a first line names an encoding that had to be guessed. Raises ToolFailed for what is no text."""
+    """`data` as text; a first line names an encoding that had to be guessed, and says what is damaged. There is never a
+    NUL in it, which no database keeps. Raises ToolFailed for what is no text."""
+    text = _decoded(data, name)
+    if "\0" in text:
+        raise _binary(data, name)
+    return text
+
+
+def _decoded(data: bytes, name: str) -> str:
     encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
     if encoding == "utf-8" and b"\0" in data:
         raise _binary(data, name)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
-        if encoding != "utf-8":
+        if not encoding.startswith("utf-8"):
             raise ToolFailed(f"{name} begins as {encoding} text but is not: it is damaged or binary.") from None
+    if (mended := _mended(data, encoding)) is not None:
+        return mended
     guessed = _guess(data)
     if guessed is None:
         raise _binary(data, name)
     return f"[Not UTF-8: read as {guessed[0]}, a guess.]\n{guessed[1]}"
+
+
+def _mended(data: bytes, encoding: str) -> str | None:
+    """UTF-8 with a few places that are not, such as the end of a file that was cut; None when it is something else.
+    What is not ASCII tells: in another encoding it hardly ever makes characters of UTF-8."""
+    text, sign = data.decode(encoding, "replace"), "\ufffd"
+    genuine = data.count(sign.encode())
+    bad = text.count(sign) - genuine
+    good = len(text) - len(text.encode("ascii", "ignore")) - bad
+    if good < _GOOD_FOR_BAD * bad and encoding == "utf-8":
+        return None
+    return f"[Damaged UTF-8: what can't be read is shown as {sign}, {bad:,} times.]\n{text}"
 
 
 def _guess(data: bytes) -> tuple[str, str] | None:

@@ -97,7 +97,8 @@ def kind_of(mode: int) -> str:
 
 @contextmanager
 def own_folder(files: Path, person_id: int) -> Iterator[int]:
-    """A descriptor of the person's own folder below `files`, made when it is missing, for this person alone."""
+    """A descriptor of the person's own folder below `files`, made when it is missing, for this person alone, even if
+    a command gave it other rights."""
     name = str(person_id)
     try:
         files.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -105,6 +106,7 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
         try:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=above)
+            let_in(above, name)
             own = os.open(name, _FOLDER, dir_fd=above)
         finally:
             os.close(above)
@@ -114,6 +116,17 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
         yield own
     finally:
         os.close(own)
+
+
+def let_in(above: int, name: str) -> None:
+    """Opens a folder to its owner, and to nobody else. By a descriptor: the name may be a link elsewhere by now."""
+    handle = os.open(name, _FOLDER | os.O_PATH, dir_fd=above)
+    try:
+        if stat.S_IMODE(os.fstat(handle).st_mode) != 0o700:
+            with suppress(OSError):  # another user's: whether it can be used, opening it tells
+                os.chmod(f"/proc/self/fd/{handle}", 0o700)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from handlers.tools.sandbox.sandbox import TOGETHER
 
 UNIT = Path(__file__).resolve().parents[2] / "docker" / "tierbot.service"
 MOST_EXPOSED = 2.6
-"""systemd 252 says 2.6 of 10, and said 1.5 before there was a sandbox. What is left: the namespaces and system calls that
-bubblewrap needs, the network, /proc, other users' names, the clock's device."""
+"""systemd 252 says 2.6 of 10, and said 1.5 before there was a sandbox. What is left: the namespaces and system calls
+that bubblewrap needs, the network, /proc, other users' names, the clock's device."""
 
 
 def told(name: str) -> list[str]:

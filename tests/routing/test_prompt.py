@@ -32,6 +32,6 @@ def test_a_skill_brings_its_body_and_its_tier_only_where_it_holds() -> None:
 
 
 def test_what_changes_least_stands_first() -> None:
-    monday = Instructions("", "Ann", "Monday", True, SKILL).message().text
-    tuesday = Instructions("", "Ann", "Tuesday", True, SKILL).message().text
+    monday = Instructions("", "Ann", "Monday", True, skill=SKILL).message().text
+    tuesday = Instructions("", "Ann", "Tuesday", True, skill=SKILL).message().text
     assert monday != tuesday and monday.partition("Today is")[0] == tuesday.partition("Today is")[0]

@@ -37,9 +37,11 @@ sandbox = sandbox_check()
 def _mend(off: str) -> str:
     if "not installed" in off:
         return "sudo apt install bubblewrap, then restart the bot. Everything else works without."
+    if "too old" in off:
+        return "sudo apt update && sudo apt install bubblewrap, then restart the bot. Everything else works without."
     return (
-        "Install bubblewrap 0.8 or newer, and let this user make namespaces: docker/tierbot.service does; on Ubuntu "
-        "also sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0. Everything else works without."
+        "Let this user make namespaces: docker/tierbot.service does; on Ubuntu also "
+        "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0. Everything else works without."
     )
 
 

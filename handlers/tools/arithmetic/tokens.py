@@ -97,9 +97,18 @@ def tokens_of(text: str) -> list[Token]:
             opened.append(bool(found) and found[-1].text.lower() in FUNCTIONS)
         elif piece == ")" and opened:
             opened.pop()
+        if piece in ("e", "E") and found and found[-1].kind == "number" and match.start("name") == at:
+            _refuse_unless_raised(found[-1].text, text[match.end() :])
         found.append(_token(kind, piece))
         at = match.end()
     return found
+
+
+def _refuse_unless_raised(number: str, rest: str) -> None:
+    """2e^3 is a product with Euler's number; 2e alone is rather the beginning of 2e6."""
+    if not rest.lstrip().startswith(("^", "**")):
+        told = f"{number[:60]}e is half a number: write {number[:60]}e6"
+        raise ToolFailed(f"{told}, or {number[:60]}*e for Euler's number.")
 
 
 def _token(kind: str | None, piece: str) -> Token:

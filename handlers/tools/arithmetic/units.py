@@ -6,6 +6,7 @@ at the first unit, in the thread of that calculation: 0.5 s and 21 MB, half of t
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable
 from fractions import Fraction
@@ -30,6 +31,22 @@ _ALSO = {
     "kilo": "kg",
     "kilos": "kg",
     "°": "degree",
+    "NM": "nautical_mile",
+    "b": "bit",
+}
+_OWN = (
+    "mile_per_gallon = mile / gallon = mpg",
+    "newton_meter = newton * meter = Nm",
+    "byte_per_second = byte / s = Bps",
+)
+"""What the library lacks; the gallon is the US one."""
+_DATA = re.compile(r"([kmgtp])(i?)(b|bps)", re.IGNORECASE)
+_PREFIXES = {
+    "k": ("kilo", "kibi"),
+    "m": ("mega", "mebi"),
+    "g": ("giga", "gibi"),
+    "t": ("tera", "tebi"),
+    "p": ("peta", "pebi"),
 }
 _KINDS = {
     "meter": "length",
@@ -65,6 +82,19 @@ def checked(powers: Iterable[tuple[str, Fraction]]) -> Unit:
     return unit
 
 
+def _data(name: str) -> str | None:
+    """Kilobytes and the like, however they are written. B is a byte, b a bit behind a capital letter and in kbps; in
+    small letters alone, mb, it is a byte again, as people write it."""
+    match = _DATA.fullmatch(name)
+    if match is None:
+        return None
+    prefix, binary, unit = match.groups()
+    rate = len(unit) > 1
+    small = unit[0] == "b" and (rate or prefix.isupper())
+    base = ("baud" if small else "byte_per_second") if rate else ("bit" if small else "byte")
+    return _PREFIXES[prefix.lower()][bool(binary)] + base
+
+
 class Units:
     """What every name of a unit is worth. May be used from several threads."""
 
@@ -77,14 +107,17 @@ class Units:
         if self._registry is None:
             from pint import UnitRegistry
 
-            self._registry = UnitRegistry(non_int_type=Fraction, cache_folder=None)
+            registry: Any = UnitRegistry(non_int_type=Fraction, cache_folder=None)
+            for definition in _OWN:
+                registry.define(definition)
+            self._registry = registry
         return self._registry
 
     def find(self, name: str) -> str | None:
         """The library's own name of a unit as somebody wrote it; None when there is none."""
         lower = name.lower()
         with self._lock:
-            for each in (_ALSO.get(name, name), _ALSO.get(lower, lower), name.upper()):
+            for each in (_data(name) or _ALSO.get(name, name), _ALSO.get(lower, lower), name.upper()):
                 found = self._loaded().parse_unit_name(each)
                 if found:
                     prefix, unit, _ = found[0]

@@ -6,18 +6,21 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from handlers.tools.sandbox.limits import Ended
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.sandbox.watch import Watch
 
 TICK_SECONDS = 0.05
+"""How often processes and memory are looked at."""
 DISK_SECONDS = 0.5
-"""How often processes and memory, and how often the folder, are looked at."""
+FILLING_SECONDS = 0.01
+"""How often the folder is looked at, and how often the free space, which tells when to look at once: a command can
+write no more beyond its limit than the disk takes in that time and in two looks at the folder."""
 START_SECONDS = 20.0
 """bubblewrap needs 10 ms, from a busy memory card a second."""
 DRAIN_SECONDS = 5.0
@@ -25,6 +28,9 @@ DRAIN_SECONDS = 5.0
 _CHUNK = 65536
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 """bubblewrap's own, which commands could read: nothing of the bot's is in it."""
+
+
+T = TypeVar("T")
 
 
 class BrokenSandbox(Exception):
@@ -45,6 +51,7 @@ class Box:
         self._reading = asyncio.create_task(self._read())
         self._exit = asyncio.create_task(self._exit_code())
         self._begun = asyncio.Event()
+        self._flooded = asyncio.Event()
 
     async def begin(self) -> None:
         """Until bubblewrap has made the first process inside, or has given up."""
@@ -54,29 +61,27 @@ class Box:
     async def over(self, watch: Watch, threads: Executor, stop: asyncio.Future[None]) -> tuple[Ended, int | None]:
         """Wait for the command's end, the first limit that it passes, or `stop`. Raises BrokenSandbox."""
         loop = asyncio.get_running_loop()
-        waited: tuple[asyncio.Future[Any], ...] = (self._exit, stop)
-        last, next_disk = loop.time() + watch.limits.seconds, loop.time()
-        disk = loop.run_in_executor(threads, watch.disk)
+        done: asyncio.Future[None] = loop.create_future()
+
+        def look(function: Callable[[], T]) -> asyncio.Future[T]:
+            return loop.run_in_executor(threads, function)
+
+        looks = {asyncio.create_task(_load(watch, look, done)), asyncio.create_task(_disk(watch, look, done))}
+        flood = asyncio.create_task(self._flooded.wait())
+        waited: set[asyncio.Future[Any]] = {self._exit, stop, flood, *looks}
         try:
-            while not stop.done():
-                await asyncio.wait(waited, timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                if self._transcript.overflowing:
-                    return "output", None
-                if self._exit.done():
-                    return "exit", self._exit.result()
-                if loop.time() >= last:
-                    return "seconds", None
-                if passed := await loop.run_in_executor(threads, watch.load):
-                    return passed, None
-                if disk.done():
-                    if passed := disk.result():
-                        return passed, None
-                    if loop.time() >= next_disk:
-                        next_disk = loop.time() + DISK_SECONDS
-                        disk = loop.run_in_executor(threads, watch.disk)
-            return "exit", None
+            over, _ = await asyncio.wait(waited, timeout=watch.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if self._transcript.overflowing:
+                return "output", None
+            if self._exit in over:
+                return "exit", self._exit.result()
+            passed = [task.result() for task in looks & over]
+            return (passed[0] or "exit") if passed else "exit" if stop.done() else "seconds", None
         finally:
-            await asyncio.wait({disk})
+            self.kill()
+            flood.cancel()
+            done.set_result(None)
+            await asyncio.wait(looks)
 
     async def end(self) -> None:
         """Kill everything inside at once, and wait until the last of it is gone: the kernel takes all processes of a
@@ -106,6 +111,7 @@ class Box:
             self._transcript.add(chunk)
             if self._transcript.overflowing:
                 self.kill()
+                self._flooded.set()
 
     async def _exit_code(self) -> int:
         """bubblewrap tells of the first process inside at once, of the exit code only if the command ran."""
@@ -156,6 +162,32 @@ async def opened(
     finally:
         await box.end()
         pipe.close()
+
+
+class _Look(Protocol):
+    def __call__(self, function: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+async def _load(watch: Watch, look: _Look, done: asyncio.Future[None]) -> Ended | None:
+    while not done.done():
+        if passed := await look(watch.load):
+            return passed
+        await asyncio.wait({done}, timeout=TICK_SECONDS)
+    return None
+
+
+async def _disk(watch: Watch, look: _Look, done: asyncio.Future[None]) -> Ended | None:
+    loop = asyncio.get_running_loop()
+    while not done.done():
+        began = loop.time()
+        if passed := await look(watch.disk):
+            return passed
+        following = loop.time() + DISK_SECONDS
+        pause = max(FILLING_SECONDS, loop.time() - began)
+        await asyncio.wait({done}, timeout=pause)
+        while not done.done() and loop.time() < following and not await look(watch.filling):
+            await asyncio.wait({done}, timeout=FILLING_SECONDS)
+    return None
 
 
 async def _readable(descriptor: int) -> None:

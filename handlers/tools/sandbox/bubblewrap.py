@@ -15,11 +15,10 @@ from handlers.tools.folder import MOUNT
 from handlers.tools.sandbox import seccomp
 from handlers.tools.sandbox.limits import MIB, SandboxLimits
 
-OPEN_FILES = 256
+OPEN_FILES = 128
+"""For each process; every socket among them is memory of the kernel's."""
 TMP_BYTES, SHARED_BYTES = 96 * MIB, 32 * MIB
 """/tmp and /dev/shm are memory."""
-SMALLEST_FILE_BYTES = MIB
-"""What a command may write into one file although the folder is full: cleaning up needs a little."""
 ADDRESS_SPACES = 8
 """Times `memory_bytes`, for what a process reserves without using it, as Node and Go do."""
 SPARE_PROCESSES = 8
@@ -63,14 +62,14 @@ def interpreter() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """How bubblewrap is called here. `private` is never to be seen, wherever it lies."""
+    """How bubblewrap is called here. `private` is never to be seen, wherever it lies and whatever links lead there."""
 
     program: str
     form: Form
     limits: SandboxLimits
     private: tuple[Path, ...] = ()
 
-    def command(self, folder: int, free_bytes: float, status: int, fds: ExitStack) -> tuple[list[str], list[int]]:
+    def command(self, folder: int, free_bytes: int, status: int, fds: ExitStack) -> tuple[list[str], list[int]]:
         """Everything before the command itself, and the descriptors to be passed on, `status` last; those made here
         are closed by `fds`. `free_bytes` are what the folder may grow by."""
         passed = [folder]
@@ -130,9 +129,24 @@ def _system(private: Sequence[Path]) -> Iterator[str]:
         for parent in [*reversed(base.parents)][1:]:
             yield from ("--perms", "0755", "--dir", str(parent))
         yield from ("--ro-bind", str(base), str(base))
-    for path in private:
-        if any(place in path.parents for place in shown) and path.is_dir() and path not in interpreter().parents:
-            yield from ("--tmpfs", str(path), "--remount-ro", str(path))
+    for path in _outermost(_covered(private, shown)):
+        yield from ("--tmpfs", str(path), "--remount-ro", str(path))
+
+
+def _covered(private: Sequence[Path], shown: Sequence[Path]) -> list[Path]:
+    """Where the folders that are `private` would be seen below those that are `shown`, links followed."""
+    real = [path.resolve() for path in private if path.is_dir()]
+    pairs = [(place, path.relative_to(place.resolve())) for place in shown for path in real if _below(path, place)]
+    return [place / rest for place, rest in pairs if place / rest not in interpreter().parents]
+
+
+def _below(path: Path, place: Path) -> bool:
+    return place.resolve() in path.parents
+
+
+def _outermost(paths: Sequence[Path]) -> list[Path]:
+    """Each once, and none below another: what is covered by an empty folder holds no place to cover."""
+    return [path for path in dict.fromkeys(paths) if not any(other in path.parents for other in paths)]
 
 
 def _scratch(form: Form) -> Iterator[str]:
@@ -145,9 +159,9 @@ def _scratch(form: Form) -> Iterator[str]:
     yield from ("--remount-ro", "/dev")
 
 
-def _rlimits(limits: SandboxLimits, free_bytes: float) -> Iterator[str]:
+def _rlimits(limits: SandboxLimits, free_bytes: int) -> Iterator[str]:
     """For each process; the watch counts them together."""
-    room = int(min(max(free_bytes, SMALLEST_FILE_BYTES), limits.disk_bytes))
+    room = min(max(free_bytes, 0), limits.disk_bytes)
     yield from ("prlimit", "--core=0", f"--nofile={OPEN_FILES}", f"--nproc={limits.processes + SPARE_PROCESSES}")
     yield from (f"--data={limits.memory_bytes}", f"--as={ADDRESS_SPACES * limits.memory_bytes}", f"--fsize={room}")
     yield from (f"--cpu={math.ceil(limits.seconds * (os.cpu_count() or 1)) + 1}", "--")

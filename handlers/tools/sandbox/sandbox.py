@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import platform
 import shutil
+import signal
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -21,8 +22,10 @@ from handlers.tools.folder import own_folder
 from handlers.tools.sandbox import seccomp
 from handlers.tools.sandbox.box import BrokenSandbox, opened
 from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap, Form, interpreter, sealed
+from handlers.tools.sandbox.family import FAMILIES, Family, sees
 from handlers.tools.sandbox.limits import Ran, SandboxLimits
-from handlers.tools.sandbox.size import measure
+from handlers.tools.sandbox.places import Busy, Places
+from handlers.tools.sandbox.size import Moved, Size, measure
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.sandbox.watch import Watch, machine
 from routing.errors import ToolFailed
@@ -31,7 +34,15 @@ log = logging.getLogger("handlers.tools")
 
 TOGETHER, EACH = 4, 2
 """Commands at once, in all and for one person; more wait their turn, outside their time limit."""
+WAIT_SECONDS = 60.0
+"""For a place."""
 PROBE_SECONDS = 10.0
+AGAIN_SECONDS = 60.0
+"""Until what failed is tried again: a full disk, a machine without memory."""
+_TOO_FULL = 128 + signal.SIGXFSZ
+"""How a shell ends that wrote more into a file than the folder had left."""
+NEEDED = "0.10 or newer is needed, or 0.8 with the security update of 2024, as in Debian 12"
+"""For --bind-fd, which the distributions took over into older ones."""
 _PROBE = (str(interpreter()), "-c", "print(6 * 7)")
 _SOURCE = Path(__file__).resolve().parents[3]
 
@@ -51,26 +62,44 @@ class _Order:
 
 
 class Sandbox:
-    """`files` holds a folder for each person, `files/<person id>/`, made when it is needed. bubblewrap 0.8 or newer is
-    needed; `program` is its name or path."""
+    """`files` holds a folder for each person, `files/<person id>/`, made when it is needed. `program` is bubblewrap's
+    name or path, `families` are the ways to find its processes, of which the first that works is taken."""
 
-    def __init__(self, files: Path, limits: SandboxLimits, program: str = "bwrap") -> None:
+    def __init__(
+        self,
+        files: Path,
+        limits: SandboxLimits,
+        program: str = "bwrap",
+        families: Sequence[Family] = FAMILIES,
+        wait_seconds: float = WAIT_SECONDS,
+        again_seconds: float = AGAIN_SECONDS,
+    ) -> None:
         self.limits = limits
         self.form: Form | None = None
+        self.wait_seconds = wait_seconds
         self._files = files
         self._program = program
+        self._families = families
+        self._family = families[0]
         self._off: str | None = None
+        self._next_probe = -math.inf
+        self._again_seconds = again_seconds
         self._probing = asyncio.Lock()
-        self._all = asyncio.Semaphore(TOGETHER)
-        self._each: defaultdict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(EACH))
-        self._threads = ThreadPoolExecutor(2 * TOGETHER, thread_name_prefix="sandbox")
+        self._places = Places(TOGETHER, EACH)
+        self._taken: dict[int, int] = {}
+        self._threads = ThreadPoolExecutor(3 * TOGETHER, thread_name_prefix="sandbox")
 
     async def reason_off(self) -> str | None:
-        """Why no command can be run here, as a clause with its mend; None when they can. Found out once, by running
-        one."""
+        """Why no command can be run here, as a clause with its mend; None when they can. Found out by running one:
+        once when it works, again after a minute when it does not and may."""
+        loop = asyncio.get_running_loop()
         async with self._probing:
-            if self.form is None and self._off is None:
-                self._off = await self._probe()
+            if self.form is None and loop.time() >= self._next_probe:
+                self._off = self._lasting()
+                self._next_probe = math.inf
+                if self._off is None:
+                    self._off = await self._probe()
+                    self._next_probe = loop.time() + self._again_seconds
             return self._off
 
     async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> Ran:
@@ -79,12 +108,15 @@ class Sandbox:
         if off := await self.reason_off():
             raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can mend that; go on without.")
         assert self.form is not None
-        async with self._each[person_id], self._all:
-            try:
+        try:
+            async with self._places.taken(person_id, self.wait_seconds):
                 return await self._stoppable(_Order(self._files, person_id, argv, stdin, self._as(self.form)))
-            except BrokenSandbox as error:
-                log.warning("[Sandbox] %s", error)
-                raise ToolFailed("The sandbox broke before the command was over. Try once more.") from None
+        except Busy:
+            told = f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not begun"
+            raise ToolFailed(f"{told}: try again in a minute.") from None
+        except BrokenSandbox as error:
+            log.warning("[Sandbox] %s", error)
+            raise ToolFailed("The sandbox broke before the command was over. Try once more.") from None
 
     def _as(self, form: Form) -> Bubblewrap:
         venv = () if sys.prefix == sys.base_prefix else (Path(sys.prefix),)
@@ -108,10 +140,10 @@ class Sandbox:
 
     async def _ran(self, order: _Order, stop: asyncio.Future[None]) -> Ran:
         bubblewrap, limits = order.bubblewrap, order.bubblewrap.limits
-        loop, transcript = asyncio.get_running_loop(), Transcript(limits.output_chars)
+        loop, transcript = asyncio.get_running_loop(), Transcript(limits.printed_chars)
         with ExitStack() as fds:
             folder = await self._in_thread(fds.enter_context, own_folder(order.files, order.person_id))
-            size = await self._in_thread(measure, folder)
+            size = await self._in_thread(_measured, folder)
             before = await self._in_thread(machine, folder)
             stdin = await self._in_thread(sealed, order.stdin)
             fds.callback(os.close, stdin)
@@ -121,26 +153,39 @@ class Sandbox:
             began = loop.time()
             try:
                 async with opened([*command, *order.argv], passed, stdin, status, transcript) as box:
-                    watch = Watch(box.pid, folder, limits, before, size)
+                    fds.callback(self._taken.pop, box.pid, None)
+                    watch = Watch(box.pid, folder, limits, before, size, self._family, self._taken)
                     ended, code = await box.over(watch, self._threads, stop)
             except BrokenSandbox:
-                raise BrokenSandbox(_last_line(transcript.text())) from None
-            if ended == "exit" and await self._in_thread(watch.disk) is not None:
+                raise BrokenSandbox(_last_line(transcript.told()[0])) from None
+            if ended == "exit" and (code == _TOO_FULL or await self._in_thread(watch.disk) is not None):
                 ended, code = "disk", None
-            return Ran(transcript.text(), code, ended, loop.time() - began)
+            output, cut = transcript.told()
+            return Ran(output, code, ended, loop.time() - began, cut)
 
-    async def _probe(self) -> str | None:
+    def _lasting(self) -> str | None:
+        """Why no command can ever be run here before something is installed."""
         if shutil.which(self._program) is None:
             return "bubblewrap is not installed (sudo apt install bubblewrap, then restart the bot)"
-        if not seccomp.known():
-            return f"the sandbox knows x86-64 and 64-bit ARM only, not {platform.machine()}"
+        return None if seccomp.known() else f"the sandbox knows x86-64 and 64-bit ARM only, not {platform.machine()}"
+
+    async def _probe(self) -> str | None:
         complaints = []
-        for form in FORMS:
-            complaint = await self._complaint(form)
-            if complaint is None:
-                self.form = form
-                return None
-            complaints.append(complaint)
+        try:
+            seeing = await self._in_thread(lambda: next(filter(sees, self._families), None))
+            if seeing is None:
+                return "the bot does not see its own processes in /proc, so no limit on them would hold"
+            self._family = seeing
+            for form in FORMS:
+                complaint = await self._complaint(form)
+                if complaint is None:
+                    self.form = form
+                    return None
+                complaints.append(complaint)
+        except OSError as error:
+            return f"trying it failed ({error})"
+        if "Unknown option" in complaints[0]:
+            return f"bubblewrap is too old ({complaints[0]}): {NEEDED}"
         return f"bubblewrap can't work here ({complaints[0]})"
 
     async def _complaint(self, form: Form) -> str | None:
@@ -150,13 +195,20 @@ class Sandbox:
         with tempfile.TemporaryDirectory(prefix="tierbot-") as empty:
             try:
                 ran = await self._stoppable(_Order(Path(empty), 0, _PROBE, b"", bubblewrap))
-            except (BrokenSandbox, ToolFailed, OSError) as error:
+            except (BrokenSandbox, ToolFailed) as error:
                 return str(error)
         return None if ran.output == "42\n" and ran.exit_code == 0 else _last_line(ran.output) or ran.ended
 
     async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: function(*args, **kwargs))
+
+
+def _measured(folder: int) -> Size:
+    try:
+        return measure(folder)
+    except Moved:
+        raise ToolFailed("Another command moves the folders about: try again when it is over.") from None
 
 
 def _last_line(text: str) -> str:

@@ -3,69 +3,124 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
 
-DEEPEST = 100
-"""Levels of folders that are looked into; nobody's own files lie deeper, and each costs an open file."""
+from handlers.tools.folder import let_in
+
+_TRIES = 3
+"""Whoever moves folders while they are measured makes a measurement fail; hardly so often by chance."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHANGED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_NOT_OURS = (errno.EACCES, errno.EPERM)
+"""A folder of another user's: no command can fill it, either."""
+
+
+class Moved(Exception):
+    """The folder that was being measured is not where it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Bytes on the disk and number of entries; infinite for a folder that is too deep to measure."""
+    """Bytes on the disk and number of entries."""
 
-    bytes: float = 0
-    files: float = 0
-
-    def __add__(self, other: Size) -> Size:
-        return Size(self.bytes + other.bytes, self.files + other.files)
+    bytes: int = 0
+    files: int = 0
 
     def grown_over(self, start: Size, most_bytes: int, most_files: int) -> bool:
         """Beyond a limit and beyond what was there before, so that a full folder can still be cleaned up."""
         return self.bytes > max(most_bytes, start.bytes) or self.files > max(most_files, start.files)
 
 
-def measure(folder: int, depth: int = 0) -> Size:
-    """Everything below an open folder: what vanishes meanwhile does not count, links are not followed, folders that
-    were closed to their owner are opened again."""
-    if depth > DEEPEST:
-        return Size(math.inf, math.inf)
-    found = Size()
-    with os.scandir(folder) as entries:
+@dataclass(slots=True)
+class _Level:
+    """A folder that is being measured: what it is, and its folders that are still to come."""
+
+    device: int
+    inode: int
+    waiting: list[str]
+
+
+def measure(folder: int) -> Size:
+    """Everything below an open folder, however deep: what vanishes meanwhile does not count, links are not followed,
+    folders that were closed to their owner are opened again. Raises Moved when somebody keeps moving folders."""
+    for _ in range(_TRIES - 1):
+        with suppress(Moved):
+            return _measured(folder)
+    return _measured(folder)
+
+
+def _measured(folder: int) -> Size:
+    """With one descriptor at a time, whatever the depth. On the way back `..` must lead to where we came from, or
+    somebody moved a folder and it might lead out."""
+    here = os.dup(folder)
+    try:
+        size, level = _entered(here)
+        above: list[_Level] = []
+        while level.waiting or above:
+            if level.waiting:
+                below = _opened(here, level.waiting.pop())
+                if below is None:
+                    continue
+                os.close(here)
+                here = below
+                above.append(level)
+                more, level = _entered(here)
+                size = Size(size.bytes + more.bytes, size.files + more.files)
+            else:
+                level = above.pop()
+                here = _left(here, level)
+        return size
+    finally:
+        os.close(here)
+
+
+def _entered(here: int) -> tuple[Size, _Level]:
+    """What lies in a folder itself."""
+    facts = os.fstat(here)
+    if facts.st_mode & 0o700 != 0o700:
+        with suppress(PermissionError):
+            os.fchmod(here, 0o700)
+    blocks, files, waiting = 0, 0, []
+    with os.scandir(here) as entries:
         for entry in entries:
             try:
-                facts = entry.stat(follow_symlinks=False)
-                found += Size(facts.st_blocks * 512, 1)
-                if stat.S_ISDIR(facts.st_mode):
-                    found += _below(folder, entry.name, depth + 1)
+                found = entry.stat(follow_symlinks=False)
             except OSError as error:
-                if error.errno not in _CHANGED:
+                if error.errno not in (*_CHANGED, *_NOT_OURS):
                     raise
-    return found
+                continue
+            blocks, files = blocks + found.st_blocks, files + 1
+            if stat.S_ISDIR(found.st_mode):
+                waiting.append(entry.name)
+    return Size(blocks * 512, files), _Level(facts.st_dev, facts.st_ino, waiting)
 
 
-def _below(parent: int, name: str, depth: int) -> Size:
+def _opened(parent: int, name: str) -> int | None:
+    """A folder in `parent`; None when it is gone, or another user's."""
     try:
-        folder = os.open(name, _FOLDER, dir_fd=parent)
-    except PermissionError:
-        _let_in(parent, name)
-        folder = os.open(name, _FOLDER, dir_fd=parent)
-    try:
-        return measure(folder, depth)
-    finally:
-        os.close(folder)
+        try:
+            return os.open(name, _FOLDER, dir_fd=parent)
+        except PermissionError:
+            let_in(parent, name)
+            return os.open(name, _FOLDER, dir_fd=parent)
+    except OSError as error:
+        if error.errno not in (*_CHANGED, *_NOT_OURS):
+            raise
+        return None
 
 
-def _let_in(parent: int, name: str) -> None:
-    """By a descriptor: the name may be a link to somewhere else by now."""
-    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)
+def _left(here: int, level: _Level) -> int:
+    """The folder above in place of `here`, which is closed."""
     try:
-        with suppress(PermissionError):
-            os.chmod(f"/proc/self/fd/{handle}", 0o700)
-    finally:
-        os.close(handle)
+        up = os.open("..", _FOLDER, dir_fd=here)
+    except FileNotFoundError:  # deleted meanwhile
+        raise Moved from None
+    facts = os.fstat(up)
+    if (facts.st_dev, facts.st_ino) != (level.device, level.inode):
+        os.close(up)
+        raise Moved
+    os.close(here)
+    return up

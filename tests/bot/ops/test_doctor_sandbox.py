@@ -49,3 +49,12 @@ async def test_where_the_kernel_refuses(tmp_path: Path) -> None:
     (found,) = await sandbox_check(str(program))(inspection(tmp_path))
     assert isinstance(found, Finding) and found.status == "warn"
     assert "Creating new namespace failed" in found.detail and "namespaces" in found.mend
+
+
+async def test_where_bubblewrap_is_too_old(tmp_path: Path) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: Unknown option --bind-fd' >&2\nexit 1\n")
+    program.chmod(0o755)
+    (found,) = await sandbox_check(str(program))(inspection(tmp_path))
+    assert "too old (bwrap: Unknown option --bind-fd): 0.10 or newer" in found.detail
+    assert "apt install bubblewrap" in found.mend and "namespaces" not in found.mend

@@ -498,3 +498,35 @@ async def test_side_by_side() -> None:
     asked = [f"{number} km in miles" for number in range(1, 30)]
     said = await asyncio.gather(*(fresh.calculate(SCOPE, each) for each in asked))
     assert said == [await TOOLS.calculate(SCOPE, each) for each in asked]
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("10 NM in km", "18.52 km"),
+        ("10 nm in m", "1e-8 m"),
+        ("5 Nm in J", "5 J"),
+        ("1 KB in B", "1000 B"),
+        ("1 kB in B", "1000 B"),
+        ("1 kb in B", "1000 B"),
+        ("1 gb in mb", "1000 mb"),
+        ("1 GB in MB", "1000 MB"),
+        ("1 Mb in MB", "0.125 MB"),
+        ("1 KiB in B", "1024 B"),
+        ("1 gib in b", "8589934592 b"),
+        ("100 Mbps in MBps", "12.5 MBps"),
+        ("8 kbps in B/s", "1000 B/s"),
+        ("30 mpg in mile/gallon", "30 mile/gallon"),
+        ("2e^2", "14.7781121978613"),
+        ("2*e", "5.43656365691809"),
+        ("0x1e", "30"),
+    ],
+)
+def test_names_of_units_that_two_things_share(expression: str, result: str) -> None:
+    assert asyncio.run(TOOLS.calculate(SCOPE, expression)).endswith(f"= {result}")
+
+
+@pytest.mark.parametrize("expression", ["1e", "2E + 1", "3.5e", "(1e)", "1e km"])
+def test_half_a_number_is_refused(expression: str) -> None:
+    with pytest.raises(ToolFailed, match=r"is half a number: write .*e6, or .*\*e for Euler's number"):
+        asyncio.run(TOOLS.calculate(SCOPE, expression))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from handlers.tools.code import LONGEST_COMMAND, CodeTools
-from handlers.tools.sandbox import Ended, Ran, Sandbox, SandboxLimits
+from handlers.tools.code import AROUND_SECONDS, LONGEST_COMMAND, NAME, CodeTools, tools_of
+from handlers.tools.manifests import read_manifest
+from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
+from handlers.tools.sandbox.transcript import Transcript
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope
+from routing.rounds import AGAIN
+from routing.truncation import limit_result
 from routing.types import Person, TierDecision
 from tests.handlers.tools.test_sandbox import ANN, home, made
 
@@ -20,8 +25,8 @@ SCOPE = ToolScope(Person(ANN, "user", "Ann"), 1, TierDecision("balanced", "defau
 class Told(Sandbox):
     """A sandbox that runs nothing and says what it was told to say."""
 
-    def __init__(self, ran: Ran) -> None:
-        super().__init__(Path("/nowhere"), SandboxLimits())
+    def __init__(self, ran: Ran, limits: SandboxLimits | None = None) -> None:
+        super().__init__(Path("/nowhere"), limits or SandboxLimits())
         self.ran = ran
         self.asked: list[tuple[int, Sequence[str], bytes]] = []
 
@@ -64,6 +69,67 @@ async def test_a_limit_is_a_failure_with_what_was_printed_and_what_to_do(ended: 
     with pytest.raises(ToolFailed) as failure:
         await CodeTools(Told(Ran("", None, ended, 60))).run_command(SCOPE, "true")
     assert str(failure.value).startswith("[ended ")
+
+
+ENDINGS: tuple[Ended, ...] = get_args(Ended)
+
+
+@pytest.mark.parametrize("ended", ENDINGS)
+@pytest.mark.parametrize("most", [2_000, 90_000, 100_000])
+@pytest.mark.parametrize("printed", ["x" * 1_000_000, "é\n" * 200_000, "\x1b[31mred\r\n" * 60_000, "\n" * 150_000])
+async def test_however_much_is_printed_the_ending_comes_last_and_nobody_cuts_it(
+    printed: str, most: int, ended: Ended
+) -> None:
+    limits = SandboxLimits(output_chars=most)
+    transcript = Transcript(limits.printed_chars)
+    transcript.add(printed.encode())
+    output, cut = transcript.told()
+    assert cut is not None
+    tools = CodeTools(Told(Ran(output, 137 if ended == "exit" else None, ended, 1, cut), limits))
+    try:
+        told = await tools.run_command(SCOPE, "true")
+    except ToolFailed as failure:
+        told = f"Error: {failure}"
+    assert limit_result(told + AGAIN, most) == told + AGAIN
+    *_, ending, last = told.splitlines()
+    assert ending.startswith("[exit code 137]" if ended == "exit" else "[ended ")
+    shown = f"showing first {cut.first} chars and the last {cut.last}"
+    advice = "Print less: use head, tail or grep."
+    assert last == f"[OUTPUT TRUNCATED: {len(printed)} chars total, {shown}. {advice}]"
+    assert cut.first + cut.last > limits.printed_chars / 4
+
+
+async def test_what_was_left_out_of_a_success_is_said_in_the_last_line() -> None:
+    ran = Ran("first\n[7 chars left out]\nlast\n", 0, "exit", 1, Cut(17, 5, 5))
+    told = await CodeTools(Told(ran)).run_command(SCOPE, "true")
+    assert told.splitlines()[:3] == ["first", "[7 chars left out]", "last"]
+    assert told.splitlines()[3].startswith("[OUTPUT TRUNCATED: 17 chars total, showing first 5 chars and the last 5.")
+    assert len(told.splitlines()) == 4
+
+
+@pytest.mark.system
+async def test_the_reason_at_the_end_of_a_long_output_arrives(tmp_path: Path) -> None:
+    code = "print('y' * 250_000)\nraise ValueError('the real reason')"
+    told = await CodeTools(await made(tmp_path)).run_python_code(SCOPE, code)
+    reason, ending, last = told.splitlines()[-3:]
+    assert (reason, ending) == ("ValueError: the real reason", "[exit code 1]")
+    assert last.startswith("[OUTPUT TRUNCATED: 250") and len(told) <= 90_000
+
+
+@pytest.mark.parametrize("network", [False, True])
+def test_a_model_is_told_whether_there_is_a_network(tmp_path: Path, network: bool) -> None:
+    sandbox = Sandbox(tmp_path, SandboxLimits(network=network))
+    manifests = read_manifest(NAME)
+    told = [
+        tool.describe(manifests[tool.name]) if tool.describe else manifests[tool.name] for tool in tools_of(sandbox)
+    ]
+    said = " ".join(spec.description for spec in told)
+    assert ("offline" in said, "online" in said) == (not network, network)
+
+
+def test_waiting_for_others_does_not_count_as_the_commands_own_time(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, SandboxLimits(seconds=45), wait_seconds=200)
+    assert {tool.traits.seconds for tool in tools_of(sandbox)} == {200 + 45 + AROUND_SECONDS}
 
 
 async def test_it_runs_for_the_person_who_asked() -> None:

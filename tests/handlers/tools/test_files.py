@@ -58,6 +58,41 @@ async def test_a_text_is_read_whole(tools: FileTools, own: Path, data: bytes, te
     assert await tools.read_file(ADA, "/files/a.txt") == text
 
 
+GERMAN = "Die Größe der Äpfel ist für die Übung nicht so wichtig.\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "bad", "text"),
+    [
+        ((GERMAN * 40).encode()[:-5] + "ü".encode()[:1], 1, (GERMAN * 40)[:-5] + "\ufffd"),
+        (GERMAN.encode() + b"\xff" + GERMAN.encode(), 1, GERMAN + "\ufffd" + GERMAN),
+        (GERMAN.encode() + b"\xff\xfe\n", 2, GERMAN + "\ufffd\ufffd\n"),
+        (("Well done 😀 " * 30).encode()[:-2], 1, "Well done 😀 " * 29 + "Well done \ufffd"),
+        ("\ufeffcaf\xe9".encode()[:-1], 1, "caf\ufffd"),
+        (f"{GERMAN}\ufffd".encode() + b"\xff", 1, f"{GERMAN}\ufffd\ufffd"),
+    ],
+)
+async def test_a_text_with_a_damaged_place_stays_readable(
+    tools: FileTools, own: Path, data: bytes, bad: int, text: str
+) -> None:
+    (own / "a.txt").write_bytes(data)
+    first, _, rest = (await tools.read_file(ADA, "a.txt")).partition("\n")
+    assert (first, rest) == (f"[Damaged UTF-8: what can't be read is shown as \ufffd, {bad} times.]", text)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "iso8859-15"])
+async def test_an_older_encoding_is_not_taken_for_damage(tools: FileTools, own: Path, encoding: str) -> None:
+    (own / "a.txt").write_bytes((GERMAN * 3).encode(encoding))
+    assert await tools.read_file(ADA, "a.txt") == f"[Not UTF-8: read as cp1252, a guess.]\n{GERMAN * 3}"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+async def test_a_nul_is_no_text_in_any_encoding(tools: FileTools, own: Path, encoding: str) -> None:
+    (own / "a.txt").write_bytes("Grüße\0aus München".encode(encoding))
+    with pytest.raises(ToolFailed, match=r"a\.txt is not text"):
+        await tools.read_file(ADA, "a.txt")
+
+
 @pytest.mark.parametrize(
     ("encoding", "said", "text"),
     [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -286,3 +288,20 @@ async def test_nothing_is_written_where_a_swapped_link_leads(tmp_path: Path, own
                 break
     assert (sorted(os.listdir(outside)), (outside / "a.txt").read_text(encoding="utf-8")) == (["a.txt"], SECRET)
     assert seen == {"Wrote", "refused"}
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o500, 0o777, 0o4755])
+def test_a_folder_that_was_closed_is_opened_again_for_its_owner_alone(own: Path, mode: int) -> None:
+    own.chmod(mode)
+    assert "Wrote 2 bytes" in asyncio.run(FileTools(own.parent).write_file(SCOPE, "a.txt", "hi"))
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+
+
+def test_only_a_folder_is_opened_not_what_a_link_in_its_place_leads_to(tmp_path: Path, outside: Path) -> None:
+    outside.chmod(0o755)
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "7").symlink_to(outside)
+    with pytest.raises(ToolFailed, match="can't be opened"), own_folder(files, 7):
+        pass
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o755

@@ -6,12 +6,18 @@ import asyncio
 import os
 import shutil
 import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from handlers.tools.sandbox import Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import FORMS, interpreter
+from handlers.tools.sandbox.places import Busy, Places
+from handlers.tools.sandbox.sandbox import NEEDED
 from routing.errors import ToolFailed
 
 ANN, BEN = 7, 8
@@ -130,6 +136,131 @@ async def test_what_the_kernel_refuses_is_said_and_asked_once(tmp_path: Path) ->
     assert told[0] == told[1] and told[0] is not None and "setting up uid map: Permission denied" in told[0]
     assert calls.read_text() == "x\n" * len(FORMS)
     assert not (tmp_path / "files").exists()
+
+
+async def test_a_probe_that_failed_is_tried_again_later(tmp_path: Path) -> None:
+    program, calls = tmp_path / "bwrap", tmp_path / "calls"
+    program.write_text(f"#!/bin/sh\necho x >> {calls}\nexit 1\n")
+    program.chmod(0o755)
+    sandbox = Sandbox(tmp_path / "files", SandboxLimits(), str(program), again_seconds=0)
+    for tries in (1, 2):
+        assert await sandbox.reason_off() is not None
+        assert calls.read_text() == "x\n" * len(FORMS) * tries
+
+
+@pytest.mark.system
+async def test_a_folder_for_the_probe_that_can_not_be_made_is_a_passing_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await made(tmp_path)
+    sandbox = Sandbox(tmp_path / "files", SandboxLimits(), again_seconds=0)
+    with monkeypatch.context() as full:
+        full.setattr(tempfile, "tempdir", "/nonexistent")
+        assert "No such file or directory" in str(await sandbox.reason_off())
+    assert await sandbox.reason_off() is None
+
+
+async def test_an_old_bubblewrap_is_named(tmp_path: Path) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: Unknown option --bind-fd' >&2\nexit 1\n")
+    program.chmod(0o755)
+    off = str(await Sandbox(tmp_path / "files", SandboxLimits(), str(program)).reason_off())
+    assert off == f"bubblewrap is too old (bwrap: Unknown option --bind-fd): {NEEDED}"
+
+
+@contextmanager
+def workspace_among_programs() -> Iterator[Path]:
+    """With a secret; skips where no folder of programs can be written to."""
+    places = [place for place in (f"{sys.base_prefix}/share", "/usr/local/share") if os.access(place, os.W_OK)]
+    if not places:
+        missing("no folder of programs can be written to")
+    with tempfile.TemporaryDirectory(dir=places[0]) as made:
+        Path(made, ".env").write_text("SECRET")
+        Path(made, "files").mkdir()
+        yield Path(made)
+
+
+@pytest.mark.system
+async def test_a_workspace_among_the_programs_is_covered_by_whatever_path_it_has(tmp_path: Path) -> None:
+    await made(tmp_path)
+    with workspace_among_programs() as real:
+        link = tmp_path / "link"
+        link.symlink_to(real)
+        for workspace in (real, link):
+            sandbox = Sandbox(workspace / "files", SandboxLimits())
+            assert await sandbox.reason_off() is None
+            ran = await shell(sandbox, f"cat {real}/.env; ls {real}/..; echo mine > note; cat note")
+            assert "SECRET" not in ran.output and ran.output.endswith("\nmine\n")
+            assert real.name in ran.output
+
+
+@pytest.mark.system
+async def test_a_folder_that_a_command_closed_can_be_used_again(tmp_path: Path) -> None:
+    sandbox = await made(tmp_path)
+    assert (await shell(sandbox, "mkdir below; chmod 000 below /files")).exit_code == 0
+    assert (await shell(sandbox, "chmod 444 below; ls")).output == "below\n"
+
+
+@pytest.mark.system
+async def test_who_waits_too_long_is_told_that_others_were_first(tmp_path: Path) -> None:
+    sandbox = await made(tmp_path)
+    one, two, go = pipes(tmp_path, "one", "two", "go")
+    line = "echo up > {}; read x < go"
+    running = [asyncio.create_task(shell(sandbox, line.format(name))) for name in ("one", "two")]
+    await asyncio.gather(heard(one), heard(two))
+    sandbox.wait_seconds = 0
+    with pytest.raises(ToolFailed, match=r"busy with other commands.* was not begun: try again in a minute"):
+        await shell(sandbox, "touch third")
+    assert (await shell(sandbox, "echo mine", BEN)).output == "mine\n"
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    assert go.exists() and not (home(tmp_path) / "third").exists()
+
+
+async def test_places_go_round_among_the_persons() -> None:
+    places, order, going = Places(2, 2), [], asyncio.Event()
+
+    async def work(person: int, name: str) -> None:
+        async with places.taken(person, 60):
+            order.append(name)
+            await going.wait() if name in ("a1", "a2") else await asyncio.sleep(0)
+
+    tasks = []
+    for person, name in [(1, "a1"), (1, "a2"), (1, "a3"), (1, "a4"), (2, "b1"), (2, "b2"), (3, "c1")]:
+        tasks.append(asyncio.create_task(work(person, name)))
+        await asyncio.sleep(0)
+    assert order == ["a1", "a2"]
+    going.set()
+    await asyncio.gather(*tasks)
+    assert order.index("b1") < order.index("a3") and order.index("c1") < order.index("a3")
+    assert sorted(order) == ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]
+
+
+async def test_a_place_that_nobody_waits_for_any_more_goes_to_the_next() -> None:
+    places, held = Places(1, 1), asyncio.Event()
+    got: list[str] = []
+
+    async def work(person: int, name: str, until: asyncio.Event | None = None) -> None:
+        async with places.taken(person, 60):
+            got.append(name)
+            await (until.wait() if until else asyncio.sleep(0))
+
+    first = asyncio.create_task(work(1, "first", held))
+    await asyncio.sleep(0)
+    gone, last = asyncio.create_task(work(2, "gone")), asyncio.create_task(work(3, "last"))
+    await asyncio.sleep(0)
+    held.set()
+    for _ in range(10):
+        if places.waiting > 1:
+            await asyncio.sleep(0)
+    gone.cancel()  # its place was given in this very moment
+    await asyncio.gather(first, last)
+    assert got == ["first", "last"] and (await asyncio.gather(gone, return_exceptions=True))[0] is not None
+    with pytest.raises(Busy):
+        async with places.taken(4, 60), places.taken(5, 0):
+            pass
+    assert places.waiting == 0
 
 
 @pytest.mark.system

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from handlers.tools.sandbox import SandboxLimits
+from handlers.tools.sandbox import Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import SHARED_BYTES, TMP_BYTES
+from handlers.tools.sandbox.family import by_parents
 from handlers.tools.sandbox.limits import MIB
 from tests.handlers.tools.test_sandbox import home, made, python, running, shell
 
@@ -44,10 +46,10 @@ for n in range(80):
 threads = [threading.Thread(target=time.sleep, args=(0.2,)) for _ in range(5)]
 [thread.start() for thread in threads]; [thread.join() for thread in threads]
 children = [os.fork() or os._exit(0) for _ in range(5)]
-print("x" * 100_000)
+print("x" * 80_000)
 """
     ran = await python(await made(tmp_path, SMALL), code)
-    assert (ran.ended, ran.exit_code, len(ran.output)) == ("exit", 0, 100_001)
+    assert (ran.ended, ran.exit_code, len(ran.output)) == ("exit", 0, 80_001)
 
 
 async def test_time_is_limited(tmp_path: Path) -> None:
@@ -168,6 +170,49 @@ time.sleep(60)
     assert (await python(await made(tmp_path, SMALL), code)).ended == "memory"
 
 
+SOCKETS = """
+import os, resource, socket, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+for n in range(18):
+    if os.fork():
+        continue
+    kept = []
+    try:
+        while True:
+            pair = socket.socketpair()
+            kept.append(pair)
+            for end in pair:
+                end.setblocking(False)
+                try:
+                    while True:
+                        end.send(bytes(65536))
+                except BlockingIOError:
+                    pass
+    except OSError:
+        time.sleep(60)
+time.sleep(60)
+"""
+
+
+async def test_what_waits_in_sockets_counts(tmp_path: Path) -> None:
+    assert (await python(await made(tmp_path, SMALL), SOCKETS)).ended == "memory"
+
+
+@pytest.mark.parametrize("blind", [False, True])
+async def test_without_the_kernels_lists_of_children_the_limits_hold(tmp_path: Path, blind: bool) -> None:
+    def nobody(root: int, most: int) -> Iterator[int]:
+        yield root
+
+    await made(tmp_path, SMALL)
+    sandbox = Sandbox(home(tmp_path).parent, SMALL, families=(nobody, *([] if blind else [by_parents])))
+    if blind:
+        assert "does not see its own processes" in str(await sandbox.reason_off())
+        return
+    forks = "import os, time\nfor n in range({}):\n    if os.fork() == 0:\n        {}; time.sleep(60)\ntime.sleep(60)"
+    assert (await python(sandbox, forks.format(22, "pass"))).ended == "processes"
+    assert (await python(sandbox, forks.format(4, "x = b'x' * (50 * 2**20)"))).ended == "memory"
+
+
 @pytest.mark.parametrize(("place", "size"), [("/tmp", TMP_BYTES), ("/dev/shm", SHARED_BYTES)])
 async def test_files_in_memory_are_bounded(tmp_path: Path, place: str, size: int) -> None:
     ran = await shell(await made(tmp_path), f"head -c {2 * size} /dev/zero > {place}/big; stat -c %s {place}/big")
@@ -196,9 +241,32 @@ async def test_many_files_that_are_too_much_together_end_it(tmp_path: Path) -> N
 async def test_a_quick_one_can_not_come_back_for_more(tmp_path: Path) -> None:
     """It is over before the folder is looked at, but the next one may only write what is left."""
     sandbox = await made(tmp_path, SMALL)
-    told = [(await shell(sandbox, f"head -c 6000000 /dev/zero > big{n}; exit 0")).ended for n in range(4)]
-    assert told == ["exit", "exit", "disk", "disk"]
-    assert used(home(tmp_path)) <= SMALL.disk_bytes + 2 * MIB + 4096
+    told = [await shell(sandbox, f"head -c 6000000 /dev/zero > big{n}; exit 0") for n in range(4)]
+    assert [ran.ended for ran in told] == ["exit"] * 4
+    assert [ran.output for ran in told] == ["", *["File size limit exceeded\n"] * 3]
+    assert used(home(tmp_path)) <= SMALL.disk_bytes + 4096
+
+
+async def test_a_shell_that_filled_the_folder_is_told_so(tmp_path: Path) -> None:
+    ran = await shell(await made(tmp_path, SMALL), "head -c 100000000 /dev/zero > big")
+    assert (ran.ended, ran.exit_code) == ("disk", None)
+
+
+async def test_coming_back_again_and_again_gets_nothing_more(tmp_path: Path) -> None:
+    sandbox, sizes = await made(tmp_path, SMALL), []
+    for n in range(5):
+        await shell(sandbox, f"for i in $(seq 1 40); do head -c 1048576 /dev/zero > f{n}_$i; done; exit 0")
+        sizes.append(used(home(tmp_path)))
+    assert sizes[0] > SMALL.disk_bytes
+    assert sizes[-1] <= sizes[0]
+
+
+async def test_a_folder_too_full_of_bytes_takes_no_files_and_one_too_full_of_files_no_more(tmp_path: Path) -> None:
+    for n in range(101):
+        (home(tmp_path) / f"old{n}").touch()
+    sandbox = await made(tmp_path, SMALL)
+    assert (await shell(sandbox, "mkdir new; for i in 1 2 3; do : > new/$i; done; sleep 60")).ended == "disk"
+    assert (await shell(sandbox, "rm -r new old1 old2 old3; ls | wc -l")).output == "98\n"
 
 
 async def test_deleted_files_that_are_kept_open_count(tmp_path: Path) -> None:
@@ -221,12 +289,21 @@ async def test_too_many_files_end_it(tmp_path: Path) -> None:
     assert ran.ended == "disk"
 
 
-async def test_folders_too_deep_to_look_into_end_it(tmp_path: Path) -> None:
+async def test_many_folders_within_each_other_end_it(tmp_path: Path) -> None:
     code = "import os\nfor n in range(3000):\n    os.mkdir('d'); os.chdir('d')\nimport time; time.sleep(60)"
-    ran = await python(await made(tmp_path), code)
+    ran = await python(await made(tmp_path, SMALL), code)
     assert ran.ended == "disk"
     cleaned = await shell(await made(tmp_path), "rm -r d; ls | wc -l")
     assert (cleaned.output, cleaned.ended) == ("0\n", "exit")
+
+
+async def test_depth_does_not_switch_the_limit_off(tmp_path: Path) -> None:
+    sandbox = await made(tmp_path, replace(SMALL, files=500))
+    assert (await shell(sandbox, "mkdir -p $(printf 'd/%.0s' $(seq 110))")).ended == "exit"
+    many = "for i in $(seq 1 100); do head -c 1000000 /dev/zero > f$i; done; sleep 60"
+    assert (await shell(sandbox, many)).ended == "disk"
+    assert (await shell(sandbox, "rm f*; for i in $(seq 1 3000); do : > g$i; done; sleep 60")).ended == "disk"
+    assert (await shell(sandbox, "rm -r d g*; ls | wc -l")).output == "0\n"
 
 
 async def test_a_full_folder_can_be_cleaned_up_and_not_filled(tmp_path: Path) -> None:
@@ -242,7 +319,7 @@ async def test_a_full_folder_can_be_cleaned_up_and_not_filled(tmp_path: Path) ->
 async def test_endless_output_is_ended(tmp_path: Path) -> None:
     ran = await shell(await made(tmp_path), "yes 98767")
     assert (ran.ended, ran.exit_code) == ("output", None)
-    assert len(ran.output) <= SandboxLimits().output_chars + 50 and "bytes left out" in ran.output
+    assert len(ran.output) <= SandboxLimits().output_chars + 50 and "chars left out" in ran.output
     assert running("98767") == []
 
 
@@ -254,7 +331,8 @@ async def test_fifty_megabytes_are_bounded(tmp_path: Path) -> None:
 async def test_much_output_is_kept_at_both_ends(tmp_path: Path) -> None:
     ran = await shell(await made(tmp_path, SandboxLimits(output_chars=1000)), "seq 1 100000")
     assert (ran.ended, ran.exit_code) == ("exit", 0)
-    assert ran.output.startswith("1\n2\n3\n") and ran.output.endswith("\n99999\n100000\n") and len(ran.output) < 1050
+    assert ran.output.startswith("1\n2\n3\n") and ran.output.endswith("\n99999\n100000\n") and len(ran.output) < 550
+    assert ran.cut is not None and ran.cut.total == sum(len(f"{n}\n") for n in range(1, 100_001))
 
 
 async def test_four_at_once_keep_their_own_limits(tmp_path: Path) -> None:

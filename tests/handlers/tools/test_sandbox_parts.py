@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
 import struct
-from contextlib import ExitStack
+import subprocess
+import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from handlers.tools.sandbox import SandboxLimits, seccomp
+from handlers.tools.sandbox import Cut, SandboxLimits, seccomp
 from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap
-from handlers.tools.sandbox.size import DEEPEST, Size, measure
-from handlers.tools.sandbox.transcript import MOST_BYTES, Transcript, shown
+from handlers.tools.sandbox.family import by_children
+from handlers.tools.sandbox.limits import MIB
+from handlers.tools.sandbox.size import Moved, Size, measure
+from handlers.tools.sandbox.transcript import MOST_BYTES, TAIL_SHARE, Transcript, shown
+from handlers.tools.sandbox.watch import Watch, machine
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 ALLOWED = 0x7FFF0000
@@ -75,20 +79,29 @@ def test_other_processors_are_not_known() -> None:
 @pytest.mark.parametrize("kept", [10, 11, 100])
 def test_head_and_tail_are_kept_and_the_rest_is_counted(kept: int) -> None:
     transcript = Transcript(kept)
-    text = "".join(f"{n:03}" for n in range(200))
-    for at in range(0, len(text), 7):
-        transcript.add(text[at : at + 7].encode())
-    head, gap, tail = transcript.text().split("\n")
-    assert len(head) + len(tail) == kept
+    text = "".join(f"é{n:03}" for n in range(200))
+    data = text.encode()
+    for at in range(0, len(data), 7):
+        transcript.add(data[at : at + 7])
+    told, cut = transcript.told()
+    head, gap, tail = told.split("\n")
+    assert len(head) + len(tail) == kept and len(tail) == kept // TAIL_SHARE
     assert text.startswith(head) and text.endswith(tail)
-    assert gap == f"[{len(text) - kept} bytes left out]"
+    assert gap == f"[{len(text) - kept} chars left out]"
+    assert cut == Cut(len(text), len(head), len(tail))
 
 
 def test_what_fits_is_whole() -> None:
     transcript = Transcript(6)
-    for char in b"abcdef":
+    for char in "abcdéf".encode():
         transcript.add(bytes([char]))
-    assert transcript.text() == "abcdef"
+    assert transcript.told() == ("abcdéf", None)
+
+
+def test_a_sign_that_was_not_finished_is_told() -> None:
+    transcript = Transcript(6)
+    transcript.add("é".encode()[:1])
+    assert transcript.told() == ("\ufffd", None)
 
 
 def test_a_transcript_says_when_it_is_too_much() -> None:
@@ -96,7 +109,7 @@ def test_a_transcript_says_when_it_is_too_much() -> None:
     transcript.add(b"x" * MOST_BYTES)
     assert not transcript.overflowing
     transcript.add(b"x")
-    assert transcript.overflowing and len(transcript.text()) < 60
+    assert transcript.overflowing and len(transcript.told()[0]) < 60
 
 
 @pytest.mark.parametrize(
@@ -111,13 +124,21 @@ def test_a_transcript_says_when_it_is_too_much() -> None:
     ],
 )
 def test_control_characters_are_not_shown(printed: bytes, seen: str) -> None:
-    assert shown(printed) == seen
+    assert shown(printed.decode("utf-8", "replace")) == seen
 
 
 def weight(folder: Path) -> Size:
     handle = os.open(folder, os.O_RDONLY)
     try:
         assert measure(handle) == measure(handle)
+        return measure(handle)
+    finally:
+        os.close(handle)
+
+
+def weight_once(folder: Path) -> Size:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
         return measure(handle)
     finally:
         os.close(handle)
@@ -138,19 +159,53 @@ def test_a_folder_is_measured_without_following_links(tmp_path: Path) -> None:
     assert 100_000 <= found.bytes < 200_000
 
 
-def test_a_folder_deeper_than_anybody_needs_is_too_large(tmp_path: Path) -> None:
-    deep = tmp_path.joinpath(*"d" * DEEPEST)
-    deep.mkdir(parents=True)
-    assert weight(tmp_path).files == DEEPEST
-    (deep / "e").mkdir()
-    assert weight(tmp_path) == Size(math.inf, math.inf)
+def test_a_folder_is_measured_however_deep_it_is(tmp_path: Path) -> None:
+    """With few open files, and beyond what any path can name."""
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("file", os.O_CREAT, dir_fd=here))
+    os.close(here)
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / "file").touch()
+    assert weight(tmp_path).files == 3003
+    subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # pytest itself can't
+    assert weight(tmp_path).files == 2
+
+
+def test_a_folder_that_is_moved_while_it_is_measured_leads_nowhere_else(tmp_path: Path) -> None:
+    """`..` of a folder that was moved up is another one, and that one's lies outside."""
+    inside, stop = tmp_path / "inside", threading.Event()
+    (inside / "a" / "b" / "c").mkdir(parents=True)
+    for n in range(20):
+        (inside / "a" / f"{n}").mkdir()
+        (tmp_path / f"{n}" / "outside").mkdir(parents=True)
+
+    def move() -> None:
+        while not stop.is_set():
+            (inside / "a" / "b" / "c").rename(inside / "c")
+            (inside / "c").rename(inside / "a" / "b" / "c")
+
+    thread = threading.Thread(target=move)
+    thread.start()
+    try:
+        for _ in range(100):
+            with suppress(Moved):
+                assert weight_once(inside).files <= 24
+    finally:
+        stop.set()
+        thread.join()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
-def test_a_folder_closed_to_its_owner_is_measured(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0, 0o444])
+def test_a_folder_closed_to_its_owner_is_measured(tmp_path: Path, mode: int) -> None:
     (tmp_path / "closed").mkdir()
     (tmp_path / "closed" / "file").write_bytes(b"x" * 100_000)
-    (tmp_path / "closed").chmod(0)
+    (tmp_path / "closed").chmod(mode)
     assert weight(tmp_path).files == 2
 
 
@@ -163,16 +218,15 @@ def test_a_folder_closed_to_its_owner_is_measured(tmp_path: Path) -> None:
         (Size(500, 50), Size(499, 50), False),
         (Size(500, 50), Size(501, 50), True),
         (Size(500, 50), Size(500, 51), True),
-        (Size(math.inf, math.inf), Size(math.inf, math.inf), False),
     ],
 )
 def test_a_full_folder_may_shrink_but_not_grow(before: Size, now: Size, over: bool) -> None:
     assert now.grown_over(before, 100, 10) is over
 
 
-def told(private: tuple[Path, ...] = (), limits: SandboxLimits | None = None) -> str:
+def told(private: tuple[Path, ...] = (), limits: SandboxLimits | None = None, free: int = 5_000_000) -> str:
     with ExitStack() as fds:
-        command, passed = Bubblewrap("bwrap", FORMS[0], limits or SandboxLimits(), private).command(90, 5e6, 91, fds)
+        command, passed = Bubblewrap("bwrap", FORMS[0], limits or SandboxLimits(), private).command(90, free, 91, fds)
         assert (passed[0], passed[-1]) == (90, 91)
     return " ".join(command)
 
@@ -183,11 +237,37 @@ def test_what_is_private_is_covered_where_it_lies_among_programs(tmp_path: Path)
     assert "--tmpfs /usr/share --remount-ro /usr/share" in line
 
 
-def test_a_full_folder_leaves_room_for_cleaning_up() -> None:
-    assert "--fsize=5000000 " in told()
-    assert "--fsize=1048576 " in told(limits=SandboxLimits(disk_bytes=2**20))
+def test_what_is_private_is_covered_once_and_behind_links(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/usr/share")
+    for private in ((link, link / "doc"), (Path("/usr/share/doc"), link), (Path("/usr/share"), link)):
+        line = told(private)
+        assert line.count("--tmpfs") == told().count("--tmpfs") + 1
+        assert "--tmpfs /usr/share --remount-ro /usr/share" in line
+
+
+@pytest.mark.parametrize(("free", "room"), [(5_000_000, 5_000_000), (7, 7), (0, 0), (-4096, 0), (10**12, 500 * 2**20)])
+def test_no_file_may_become_larger_than_what_is_left(free: int, room: int) -> None:
+    assert f"--fsize={room} " in told(free=free)
 
 
 def test_the_network_is_only_there_when_it_is_allowed() -> None:
     assert "--share-net" not in told()
     assert "--share-net" in told(limits=SandboxLimits(network=True))
+
+
+def test_half_of_what_was_left_is_time_for_another_look(tmp_path: Path) -> None:
+    """In a folder of 64 MiB; the free space of the disk tells, which others change a little, too."""
+    limits, folder = SandboxLimits(disk_bytes=64 * MIB), os.open(tmp_path, os.O_RDONLY)
+    try:
+        watch = Watch(os.getpid(), folder, limits, machine(folder), Size(), by_children, {})
+        assert watch.disk() is None and not watch.filling()
+        (tmp_path / "some").write_bytes(bytes(10 * MIB))
+        assert not watch.filling()
+        (tmp_path / "more").write_bytes(bytes(40 * MIB))
+        assert watch.filling()
+        assert watch.disk() is None and not watch.filling()
+        (tmp_path / "last").write_bytes(bytes(15 * MIB))
+        assert watch.filling() and watch.disk() == "disk"
+    finally:
+        os.close(folder)
