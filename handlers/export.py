@@ -6,8 +6,11 @@ import html
 import re
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 from handlers.languages import Say
 from routing.calls import ToolCall
@@ -18,9 +21,16 @@ MOST_BYTES = 20_000_000
 """What the Bot API's getFile still hands out, so that the file can come back as a message."""
 TITLE_LENGTH = 60
 
-_BLOCKS = MarkdownIt("commonmark").disable(["inline", "text_join"])
 _MAY_SWALLOW = re.compile(r"^[ \t>\-+*\d.)]*(?:```|~~~|<)", re.MULTILINE)
 """Only a fence or HTML can go on behind an empty line."""
+
+
+@cache
+def _blocks() -> MarkdownIt:
+    """The parser, loaded at the first export: 20 ms that no start should wait for."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").disable(["inline", "text_join"])
 
 
 def exported(conversation: Conversation, messages: Sequence[StoredMessage], zone: tzinfo, say: Say) -> Document:
@@ -64,14 +74,14 @@ def _contained(text: str) -> str:
     open is fenced as a whole."""
     if not _MAY_SWALLOW.search(text) or _ends(text):
         return text
-    fences = [token.markup for token in _BLOCKS.parse(text) if token.type == "fence"]
+    fences = [token.markup for token in _blocks().parse(text) if token.type == "fence"]
     closed = f"{text}\n{fences[-1]}" if fences else text
     return closed if _ends(closed) else _fenced(text)
 
 
 def _ends(text: str) -> bool:
     """Whether a heading behind the text is one."""
-    return _BLOCKS.parse(f"{text}\n\n## .\n")[-1].type == "heading_close"
+    return _blocks().parse(f"{text}\n\n## .\n")[-1].type == "heading_close"
 
 
 def _fenced(text: str) -> str:

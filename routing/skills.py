@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
 from rapidfuzz import process
 
 from routing.errors import ConfigError
@@ -153,6 +152,8 @@ def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object
     keys, and an alias stays one object however often it is used."""
     if len(text) > _MOST_FRONTMATTER:
         raise ConfigError(f"{origin}: the frontmatter is longer than {_MOST_FRONTMATTER:,} characters.")
+    import yaml  # 20 ms that only those with skills should wait for
+
     try:
         values = yaml.load(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:

@@ -45,7 +45,20 @@ DOORS = {
 """Stricter than the contracts, which can't name one file of a package."""
 
 KNOWN_PTH = re.compile(r"distutils-precedence\.pth|_virtualenv\.pth|__editable__\.tierbot-[\d.]+\.pth")
-LATE = ("litellm", "openai", "mcp", "torch", "xllamacpp", "alembic", "numpy", "prompt_toolkit", "pint", "jsonschema")
+LATE = (
+    "litellm",
+    "openai",
+    "mcp",
+    "torch",
+    "xllamacpp",
+    "alembic",
+    "numpy",
+    "prompt_toolkit",
+    "pint",
+    "jsonschema",
+    "yaml",
+    "fractions",
+)
 """Seconds and megabytes that nobody should wait for before the bot answers."""
 
 FIRST_POLL = f"""
