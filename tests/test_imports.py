@@ -57,7 +57,6 @@ LATE = (
     "pint",
     "jsonschema",
     "yaml",
-    "fractions",
 )
 """Seconds and megabytes that nobody should wait for before the bot answers."""
 
