@@ -162,9 +162,11 @@ class BotProcess:
     async def ended(self, seconds: float = 30.0) -> int:
         """Wait for its end; the exit code."""
         assert self._process is not None and self._reading is not None
-        code = await asyncio.wait_for(self._process.wait(), seconds)
-        await self._reading
-        return code
+        async with asyncio.timeout(seconds):  # `wait` would also wait for whoever else still holds the pipe
+            while self._process.returncode is None:
+                await asyncio.sleep(0.02)
+        await asyncio.wait({self._reading}, timeout=seconds)
+        return self._process.returncode
 
     async def kill(self) -> None:
         """SIGKILL, at this instant."""
