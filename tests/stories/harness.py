@@ -163,10 +163,11 @@ class BotProcess:
         """Wait for its end; the exit code."""
         assert self._process is not None and self._reading is not None
         async with asyncio.timeout(seconds):  # `wait` would also wait for whoever else still holds the pipe
-            while self._process.returncode is None:
+            while self._process.returncode is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         await asyncio.wait({self._reading}, timeout=seconds)
-        return self._process.returncode
+        code: int = self._process.returncode
+        return code
 
     async def kill(self) -> None:
         """SIGKILL, at this instant."""
