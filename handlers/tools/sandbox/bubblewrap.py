@@ -62,9 +62,11 @@ def interpreter() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """How bubblewrap is called here. `private` is never to be seen, wherever it lies and whatever links lead there."""
+    """How bubblewrap is called here. By `mark` in its command line the guard finds it. `private` is never to be
+    seen, wherever it lies and whatever links lead there."""
 
     program: str
+    mark: str
     form: Form
     limits: SandboxLimits
     private: tuple[Path, ...] = ()
@@ -85,7 +87,8 @@ class Bubblewrap:
         if self.limits.network:
             options += ["--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"]
         options += ["--bind-fd", str(folder), MOUNT, "--chdir", MOUNT, "--remount-ro", "/"]
-        options += ["--seccomp", data(seccomp.program()), "--json-status-fd", str(status), "--"]
+        options += ["--seccomp", data(seccomp.program()), "--json-status-fd", str(status)]
+        options += ["--unsetenv", self.mark, "--"]
         before = ["/bin/sh", "-c", _BEFORE] if os.geteuid() else ["unshare", "-m", "/bin/sh", "-ec", _ROOT_BEFORE]
         return [*before, "sh", self.program, *options, *_rlimits(self.limits, free_bytes)], [*passed, status]
 

@@ -23,6 +23,7 @@ from handlers.tools.sandbox import seccomp
 from handlers.tools.sandbox.box import BrokenSandbox, opened
 from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap, Form, interpreter, sealed
 from handlers.tools.sandbox.family import FAMILIES, Family, sees
+from handlers.tools.sandbox.guard import Guard
 from handlers.tools.sandbox.limits import Ran, SandboxLimits
 from handlers.tools.sandbox.places import Busy, Places
 from handlers.tools.sandbox.size import Moved, Size, measure
@@ -87,6 +88,7 @@ class Sandbox:
         self._probing = asyncio.Lock()
         self._places = Places(TOGETHER, EACH)
         self._taken: dict[int, int] = {}
+        self.guard = Guard()
         self._threads = ThreadPoolExecutor(3 * TOGETHER, thread_name_prefix="sandbox")
 
     async def reason_off(self) -> str | None:
@@ -121,7 +123,7 @@ class Sandbox:
     def _as(self, form: Form) -> Bubblewrap:
         venv = () if sys.prefix == sys.base_prefix else (Path(sys.prefix),)
         files = self._files.absolute()
-        return Bubblewrap(self._program, form, self.limits, (files.parent, files, _SOURCE, *venv))
+        return Bubblewrap(self._program, self.guard.mark, form, self.limits, (files.parent, files, _SOURCE, *venv))
 
     async def _stoppable(self, order: _Order) -> Ran:
         """The command's own task is never cancelled, so that a second cancellation can't leave half of it behind."""
@@ -147,6 +149,7 @@ class Sandbox:
             before = await self._in_thread(machine, folder)
             stdin = await self._in_thread(sealed, order.stdin)
             fds.callback(os.close, stdin)
+            await self._in_thread(self.guard.stand)
             room = limits.disk_bytes - size.bytes
             status, told = os.pipe()
             command, passed = await self._in_thread(bubblewrap.command, folder, room, told, fds)
