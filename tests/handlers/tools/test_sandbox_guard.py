@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.sandbox import Sandbox, SandboxLimits
-from handlers.tools.sandbox.guard import Guard
 from tests.handlers.tools.test_sandbox import made
 
 BOT = """
@@ -40,9 +40,15 @@ def marked(mark: str) -> list[int]:
 
 
 async def until(told: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    """Nothing tells when a process of somebody else's ends: look again and again."""
+
+    def look() -> None:
+        last = time.monotonic() + PATIENCE_SECONDS
         while not told():
-            await asyncio.sleep(0.01)
+            assert time.monotonic() < last, "in vain"
+            time.sleep(0.01)
+
+    await asyncio.to_thread(look)
 
 
 async def bot(tmp_path: Path, program: str = "bwrap") -> tuple[asyncio.subprocess.Process, str]:
@@ -83,22 +89,21 @@ async def test_nothing_is_left_by_a_kill_at_any_instant_of_the_start(tmp_path: P
     assert not any(map(marked, marks))
 
 
-def guards(guard: Guard) -> list[int]:
-    return marked(f"[t]{guard.mark[1:]}")
+def guards(mark: str) -> list[int]:
+    return marked(f"[t]{mark[1:]}")
 
 
 async def test_a_guard_that_was_killed_is_replaced_and_the_last_one_goes_with_its_sandbox(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits())
-    guard = sandbox.guard
-    await asyncio.to_thread(guard.stand)
-    await asyncio.to_thread(guard.stand)
-    (first,) = guards(guard)
+    mark = sandbox.guard.mark
+    await asyncio.to_thread(sandbox.guard.stand)
+    await asyncio.to_thread(sandbox.guard.stand)
+    (first,) = guards(mark)
     os.kill(first, signal.SIGKILL)
-    await until(lambda: not guards(guard))
-    await asyncio.to_thread(guard.stand)
-    (second,) = guards(guard)
+    await until(lambda: not guards(mark))
+    await asyncio.to_thread(sandbox.guard.stand)
+    (second,) = guards(mark)
     assert second != first
-    pattern = f"[t]{guard.mark[1:]}"
-    del sandbox, guard
+    del sandbox
     gc.collect()
-    assert marked(pattern) == []
+    assert guards(mark) == []

@@ -226,7 +226,8 @@ def test_a_full_folder_may_shrink_but_not_grow(before: Size, now: Size, over: bo
 
 def told(private: tuple[Path, ...] = (), limits: SandboxLimits | None = None, free: int = 5_000_000) -> str:
     with ExitStack() as fds:
-        command, passed = Bubblewrap("bwrap", "mark", FORMS[0], limits or SandboxLimits(), private).command(90, free, 91, fds)
+        bubblewrap = Bubblewrap("bwrap", "mark", FORMS[0], limits or SandboxLimits(), private)
+        command, passed = bubblewrap.command(90, free, 91, fds)
         assert (passed[0], passed[-1]) == (90, 91)
     return " ".join(command)
 
