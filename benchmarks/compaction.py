@@ -15,7 +15,7 @@ from sqlalchemy import delete
 
 from benchmarks.contestants import KEY
 from benchmarks.conversations import fill
-from benchmarks.section import VERDICTS, Section, conclude, load, parser, percentile, show, tell
+from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
 from benchmarks.watched import PHASES, AtOnce, Watch, WatchedHistory, WatchedSummariser
 from routing import jsonfile
 from routing.catalog import BUNDLED, Catalog
@@ -51,9 +51,8 @@ Samples = dict[int, list[Sample]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: the limit is kept; 1: it is not."""
-    given = parser("benchmarks.compaction", __doc__).parse_args(arguments)
-    section = show(run(SIZES, QUICK if given.quick else TIMES), given.json)
-    return conclude([section], given.json)
+    options = parser("benchmarks.compaction", __doc__)
+    return answered(options, arguments, lambda given: run(SIZES, QUICK if given.quick else TIMES))
 
 
 def run(sizes: Sequence[int], times: int) -> Section:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import statistics
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.contestants import Contestant, Process, furnish, started
-from benchmarks.servers import PATIENCE_SECONDS, Reply, Servers
+from benchmarks.contestants import OURS, Contestant, Process, furnish, started
+from benchmarks.servers import PATIENCE_SECONDS, Reply, Servers, servers
 
 TURNS_A_CHAT = 5
 """A measured conversation: its questions come with 0, 2, 4, 6 and 8 earlier messages."""
@@ -91,6 +92,16 @@ def met(contestant: Contestant, servers: Servers, workspace: Path, chats: Iterat
         session.figures["start to first poll, s"] = polled - process.spawned
         session.figures["start to first reply, s"] = replied - process.spawned
         yield session
+
+
+@contextmanager
+def alone(first_chat: int) -> Iterator[Session]:
+    """Our own bot, with servers and a workspace that go with it; people are numbered from `first_chat`."""
+    with tempfile.TemporaryDirectory() as folder, servers() as both:
+        workspace = Path(folder) / "workspace"
+        furnish(workspace, both)
+        with met(OURS, both, workspace, itertools.count(first_chat)) as session:
+            yield session
 
 
 def _serial(session: Session, contestant: Contestant, size: Size) -> None:

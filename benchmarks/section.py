@@ -6,9 +6,10 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 VERDICTS = {True: "✓", False: "✗", None: ""}
 _STANDARD_OUTPUT = Path("-")
@@ -73,6 +74,12 @@ def conclude(sections: Sequence[Section], target: Path | None) -> int:
         else:
             target.write_text(document, encoding="utf-8")
     return 0 if all(each.kept for each in sections) else 1
+
+
+def answered(options: argparse.ArgumentParser, arguments: Sequence[str] | None, run: Callable[[Any], Section]) -> int:
+    """One part by itself: `run` gets the command line as it was read. The exit code is that of `conclude`."""
+    given = options.parse_args(arguments)
+    return conclude([show(run(given), given.json)], given.json)
 
 
 def show(section: Section, target: Path | None) -> Section:

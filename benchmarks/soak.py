@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from benchmarks.contestants import OURS, furnish
-from benchmarks.measure import QUESTION, Session, met
-from benchmarks.section import VERDICTS, Section, conclude, load, parser, show, tell
-from benchmarks.servers import PATIENCE_SECONDS, Call, Model, Reply, servers
+from benchmarks.measure import QUESTION, Session, alone
+from benchmarks.section import VERDICTS, Section, answered, load, parser, tell
+from benchmarks.servers import PATIENCE_SECONDS, Call, Model, Reply
 from benchmarks.turns import CALLS
 
 TURNS, QUICK = 10_000, 200
@@ -46,19 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0: memory stayed flat; 1: it did not."""
     options = parser("benchmarks.soak", __doc__)
     options.add_argument("--turns", type=int, default=TURNS, help="(%(default)s)")
-    given = options.parse_args(arguments)
-    section = show(run(QUICK if given.quick else given.turns), given.json)
-    return conclude([section], given.json)
+    return answered(options, arguments, lambda given: run(QUICK if given.quick else given.turns))
 
 
 def run(turns: int) -> Section:
     """Start the servers and the bot, talk, let them go."""
     before, began = load(), time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, servers() as both:
-        workspace, chats = Path(folder) / "workspace", itertools.count(FIRST_CHAT)
-        furnish(workspace, both)
-        with met(OURS, both, workspace, chats) as session:
-            samples = talk(session, turns, max(1, turns // SAMPLES))
+    with alone(FIRST_CHAT) as session:
+        samples = talk(session, turns, max(1, turns // SAMPLES))
     conditions = f"{time.monotonic() - began:.0f} s, {before} at the start, {load().split()[-1]} at the end"
     return report(samples, min(MOST_WARM_UP, turns // 10), conditions)
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from benchmarks.contestants import OURS, Process, furnish
-from benchmarks.measure import WARM_UP, Session, met
-from benchmarks.section import VERDICTS, Section, conclude, load, parser, percentile, show, tell
-from benchmarks.servers import ANSWER, CHUNKS, Call, servers
+from benchmarks.contestants import Process
+from benchmarks.measure import WARM_UP, Session, alone
+from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
+from benchmarks.servers import ANSWER, CHUNKS, Call
 
 SAMPLES, QUICK = 60, 5
 LIMIT = 3.0
@@ -67,21 +65,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0: the limits are kept; 1: one is not."""
     options = parser("benchmarks.turns", __doc__)
     options.add_argument("--samples", type=int, default=SAMPLES, help="turns of each kind (%(default)s)")
-    given = options.parse_args(arguments)
-    section = show(run(QUICK if given.quick else given.samples), given.json)
-    return conclude([section], given.json)
+    return answered(options, arguments, lambda given: run(QUICK if given.quick else given.samples))
 
 
 def run(samples: int) -> Section:
     """Start the servers and the bot, measure, let them go."""
     before = load()
-    with tempfile.TemporaryDirectory() as folder, servers() as both:
-        chats, workspace = itertools.count(FIRST_CHAT), Path(folder) / "workspace"
-        furnish(workspace, both)
-        with met(OURS, both, workspace, chats) as session:
-            for user in itertools.islice(chats, WARM_UP):
-                session.turn(user)
-            found = measure(session, samples)
+    with alone(FIRST_CHAT) as session:
+        for user in itertools.islice(session.chats, WARM_UP):
+            session.turn(user)
+        found = measure(session, samples)
     return report(found, f"{before} at the start, {load().split()[-1]} at the end")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 
 from handlers.asking import Ask, Reply
+from handlers.fences import fenced
 from routing.calls import Finish
 from routing.errors import (
     ContextOverflow,
@@ -74,21 +74,20 @@ class Chat:
             raise Refused("Write your question behind !{tier}, in the same message.", tier=prefix)
         await ask.live.working()
         conversation = await self._history.current(ask.message.chat)
-        pictures = tuple(each for each in ask.message.attachments if each.kind == "image")
         text = await self.whole_text(ask.message, written)
+        pictures = _pictures(ask.message)
         question = Question(ask.person, conversation.id, text, pictures, prefix=prefix, source=_source(ask.message))
         return await self.turn(ask, question)
 
     async def unanswered(self, ask: Ask, words: str) -> Reply:
         """Say why a message gets no answer; it is kept, so that /retry asks it."""
         conversation = await self._history.current(ask.message.chat)
-        pictures = tuple(each for each in ask.message.attachments if each.kind == "image")
         record = TurnRecord(
             turn_id=ask.turn_id,
             conversation_id=conversation.id,
             person_id=ask.person.id,
             question=await self.whole_text(ask.message, split_prefix(ask.message.text)[1]),
-            pictures=pictures,
+            pictures=_pictures(ask.message),
             source=_source(ask.message),
         )
         return Reply(words, _retry(ask, None), record)
@@ -116,7 +115,7 @@ class Chat:
                         kilobytes=each.size // 1000,
                         most=MOST_TEXT_BYTES // 1000,
                     )
-                parts.append(f"{each.name}:\n{_fenced(await self._read_text(each))}")
+                parts.append(f"{each.name}:\n{fenced(await self._read_text(each))}")
             elif each.kind == "voice":
                 parts.append(await self._transcribe(each))
         return "\n\n".join(parts) or ("What is in this picture?" if message.attachments else "")
@@ -130,15 +129,13 @@ class Chat:
         )
 
 
+def _pictures(message: InboundMessage) -> tuple[Attachment, ...]:
+    return tuple(each for each in message.attachments if each.kind == "image")
+
+
 def _source(message: InboundMessage) -> str:
     """The id by which an edit is known again; none for a question that came in several messages."""
     return message.message_id if message.parts == 1 else ""
-
-
-def _fenced(text: str) -> str:
-    """In a fence longer than any of its own."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
-    return f"{fence}\n{text}\n{fence}"
 
 
 def _answer_text(ask: Ask, outcome: Outcome) -> str:

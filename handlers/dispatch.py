@@ -83,7 +83,7 @@ class Dispatcher:
             reply = await patiently(self._reply, message, entries[0].attempts, live, stop)
         except Refused as refusal:
             reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
-        except Exception:
+        except Exception:  # the boundary of every error: whoever asked is answered, whatever it was
             log.exception("A message could not be handled")
             words = "⚠️ Something went wrong on my side (turn {turn}). The log has the details; please send it again."
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()))
@@ -98,7 +98,7 @@ class Dispatcher:
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
         try:
             return await patiently(self._ledger.finish, ids, replies, reply.record)
-        except Exception:
+        except Exception:  # as above; what can never be kept would be tried again for ever
             log.exception("What came of a message could not be kept")
             words = "⚠️ I could not keep my answer (turn {turn}). The log has the details; please ask differently."
             sorry = Reply(_speak(None, message)(words, turn=turn_id.get()))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
+from handlers.fences import fenced
 from handlers.languages import Say
 from routing.calls import ToolCall
 from routing.records import Conversation, StoredMessage
@@ -66,7 +67,7 @@ def _result(message: StoredMessage, zone: tzinfo, say: Say) -> str:
     """Folded where HTML is shown; the fence keeps it apart everywhere else, too."""
     what = say("Result of {tool}", tool=html.escape(_one_line(message.tool)))
     summary = f"<details>\n<summary>{what} · {_time(message.at, zone)}</summary>"
-    return f"{summary}\n\n{_fenced(message.text)}\n\n</details>"
+    return f"{summary}\n\n{fenced(message.text)}\n\n</details>"
 
 
 def _contained(text: str) -> str:
@@ -76,18 +77,12 @@ def _contained(text: str) -> str:
         return text
     fences = [token.markup for token in _blocks().parse(text) if token.type == "fence"]
     closed = f"{text}\n{fences[-1]}" if fences else text
-    return closed if _ends(closed) else _fenced(text)
+    return closed if _ends(closed) else fenced(text)
 
 
 def _ends(text: str) -> bool:
     """Whether a heading behind the text is one."""
     return _blocks().parse(f"{text}\n\n## .\n")[-1].type == "heading_close"
-
-
-def _fenced(text: str) -> str:
-    """In a fence longer than any of its own."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
-    return f"{fence}\n{text}\n{fence}"
 
 
 def _code(text: str) -> str:

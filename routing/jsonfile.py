@@ -124,7 +124,7 @@ def write(path: Path, document: Mapping[str, object]) -> None:
         if target.exists():
             os.chmod(name, target.stat().st_mode & 0o777)
         os.replace(name, target)
-    except BaseException:
+    except BaseException:  # also when interrupted: nothing half written stays
         Path(name).unlink(missing_ok=True)
         raise
 

@@ -97,7 +97,7 @@ class LiteLlm:
             heard = await litellm.atranscription(
                 file=(name, audio), timeout=profile.timeout_seconds, max_retries=0, **_where(model, profile)
             )
-        except Exception as error:  # as above
+        except Exception as error:  # the library raises whatever its providers' clients raise
             raise explain(error, model, profile) from error
         return str(heard.text)
 
@@ -112,7 +112,7 @@ async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, A
                 yield event
         finally:
             await reader.close()
-    except Exception as error:  # the library raises whatever its providers' clients raise
+    except Exception as error:  # as above
         raise explain(error, request.model, request.profile) from error
     counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
     usage = _usage(litellm, request, counted) if counted else None
@@ -129,7 +129,7 @@ async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, An
     target = _target(litellm, request, where)
     try:
         return await litellm.acompletion(**where, **parameters(request, target))
-    except Exception as error:
+    except Exception as error:  # as above; only a refusal of thinking ends here
         bare = thinking.without(request.messages)
         if bare == request.messages or not thinking.refused(error):
             raise

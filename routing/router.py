@@ -82,8 +82,7 @@ class Router:
         tools = await self._toolbox.offered(question.person)
         ends = self._clock() + self.models.config.turn.seconds
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, self._clock, ends)
-        context = Context(self._history, self._pictures, question, self.models.config, summariser)
-        await context.load()
+        context = await self._context(question, summariser)
         briefing = TurnBriefing(
             asked=asked,
             models=self.models,
@@ -108,8 +107,7 @@ class Router:
         decided = await self.plan(person, conversation_id)
         card = self.models.catalog.lookup(decided.choice.model)
         window = Window(card.limit(decided.choice.reasoning), self.models.config.compaction.most_tokens)
-        context = Context(self._history, self._pictures, question, self.models.config)
-        await context.load()
+        context = await self._context(question)
         skills = self._owned.skills()
         system = Instructions(
             asked.owner_instructions, asked.settings.instructions, asked.today, True, catalogue(skills), decided.skill
@@ -122,11 +120,15 @@ class Router:
         asked = await self._asked(question)
         ends = self._clock() + self.models.config.turn.seconds
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, self._clock, ends)
-        context = Context(self._history, self._pictures, question, self.models.config, summariser)
-        await context.load()
+        context = await self._context(question, summariser)
         messages = await context.compact(keep, summariser)
         summary = await self._history.summary(conversation_id) if messages else None
         return Compacted(messages, summary.reason if summary else "", tuple(summariser.calls))
+
+    async def _context(self, question: Question, summariser: Summariser | None = None) -> Context:
+        context = Context(self._history, self._pictures, question, self.models.config, summariser)
+        await context.load()
+        return context
 
     async def _asked(self, question: Question) -> Asked:
         settings = await self._preferences.settings(question.person.id)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
+
+from routing.catalog import BUNDLED, Catalog
+from routing.llm import LiteLlm
+from routing.local.runtime import LocalRuntime
 
 OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -20,3 +28,14 @@ def litellm_without_clients() -> Any:
     library.in_memory_llm_clients_cache.flush_cache()
     vars(library).pop("module_level_aclient", None)  # made anew when it is asked for
     return library
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[LiteLlm]:
+    """Our door, loaded, with the bundled catalogue; local models would be in `folder`."""
+    local = LocalRuntime(folder, time.time)
+    made = LiteLlm(local, Catalog.load(BUNDLED))
+    await made.load()
+    litellm_without_clients()
+    yield made
+    await local.close()

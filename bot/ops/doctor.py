@@ -61,7 +61,7 @@ async def _isolated(check: Check, inspection: Inspection) -> list[Finding]:
     try:
         async with asyncio.timeout(LONGEST_SECONDS):
             return await check(inspection)
-    except Exception as error:
+    except Exception as error:  # whatever a check did not foresee is what the doctor is to tell
         kind = "took too long" if isinstance(error, TimeoutError) else f"broke off: {type(error).__name__}: {error}"
         return [fail(check.__name__, f"this check {kind}", "Please report this with the line above.")]
 

@@ -176,7 +176,7 @@ def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> Non
                 os.fchmod(file, mode)
                 os.fsync(file)
             os.rename(unfinished, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
+        except BaseException:  # also when interrupted: nothing half written stays
             with suppress(OSError):
                 os.unlink(unfinished, dir_fd=folder)
             raise

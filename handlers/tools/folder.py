@@ -24,10 +24,11 @@ MOUNT = "/files"
 MOST_PATH = 1024
 MOST_NAME_BYTES = 255  # NAME_MAX of Linux
 MOST_DEPTH = 32
+AS_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""How a folder is opened: itself or not at all."""
 _NAMES_COMPARED = 2000
 _TURNS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 """They make a name look like another one."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {
     stat.S_IFREG: "file",
@@ -107,7 +108,7 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=above)
             let_in(above, name)
-            own = os.open(name, _FOLDER, dir_fd=above)
+            own = os.open(name, AS_FOLDER, dir_fd=above)
         finally:
             os.close(above)
     except OSError as error:
@@ -120,7 +121,7 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
 
 def let_in(above: int, name: str) -> None:
     """Opens a folder to its owner, and to nobody else. By a descriptor: the name may be a link elsewhere by now."""
-    handle = os.open(name, _FOLDER | os.O_PATH, dir_fd=above)
+    handle = os.open(name, AS_FOLDER | os.O_PATH, dir_fd=above)
     try:
         if stat.S_IMODE(os.fstat(handle).st_mode) != 0o700:
             with suppress(OSError):  # another user's: whether it can be used, opening it tells
@@ -148,7 +149,7 @@ def _step(here: int, way: tuple[str, ...], name: str, make: bool) -> int:
         if make:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=here)
-        return os.open(name, _FOLDER, dir_fd=here)
+        return os.open(name, AS_FOLDER, dir_fd=here)
     except FileNotFoundError:
         raise missing(here, way) from None
     except NotADirectoryError:

@@ -70,7 +70,7 @@ async def server_sent(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 async def drain(events: AsyncIterator[bytes]) -> None:
     """Read what is left of a complete answer, which no fault can harm any more."""
-    with suppress(Exception):
+    with suppress(Exception):  # whatever breaks behind a complete answer
         async with asyncio.timeout(_DRAIN_SECONDS):
             async for _ in events:
                 pass

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from routing.catalog import BUNDLED, Catalog
 from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
 from tests.independent.aimock import Aimock, installed
 from tests.independent.llmock import Llmock
-from tests.library import litellm_without_clients
+from tests.library import litellm_without_clients, opened
 from tests.stories.harness import Stage, stage
 
 Party = Aimock | Llmock
@@ -55,13 +52,9 @@ async def party(request: pytest.FixtureRequest) -> Party:
 
 @pytest.fixture
 async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
-    """Our door. The library keeps its HTTP clients, and each test has an event loop of its own."""
-    local = LocalRuntime(tmp_path, time.time)
-    made = LiteLlm(local, Catalog.load(BUNDLED))
-    await made.load()
-    litellm_without_clients()
-    yield made
-    await local.close()
+    """Our door."""
+    async with opened(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
-from routing import caller
 from routing.caller import Caller
-from routing.calls import (
-    ChatMessage,
-    ModelRequest,
-    ProviderProfile,
-    StreamEnd,
-    TextDelta,
-    ThinkingDelta,
-    Usage,
-)
+from routing.calls import ChatMessage, ModelRequest, ProviderProfile, StreamEnd, TextDelta, ThinkingDelta, Usage
 from routing.diagnostics import Failures
 from routing.errors import (
     BadModelRequest,
@@ -31,17 +21,12 @@ from routing.errors import (
 from routing.stop import Stop
 from tests.fakes import END, FakeLlm, Seen, Step
 
+pytestmark = pytest.mark.usefixtures("no_pause")
+
 
 def asked(seconds: float = 30.0) -> ModelRequest:
     profile = ProviderProfile("openai", "openai", None, "k", seconds, "OPENAI_API_KEY")
     return ModelRequest("balanced", "openai/m", (ChatMessage("user", "hi"),), profile, None, None)
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The pause before a second try is a matter of manners, not of these tests."""
-    monkeypatch.setattr(caller, "SECOND_TRY_SECONDS", (0.0, 0.0))
-    yield
 
 
 def running(llm: FakeLlm) -> Caller:

@@ -1,9 +1,5 @@
 """What LiteLLM puts on the wire for us, and what it makes of the answers; through its real code."""
 
-import time
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from routing import jsonfile
@@ -24,9 +20,8 @@ from routing.config import DEFAULT_SLOTS, Slot, read_config
 from routing.door.failures import explain
 from routing.errors import BadModelRequest, ContextOverflow, KeyRejected, ModelError, ModelUnknown, RateLimited
 from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
 from routing.models import Models, provider_of
-from tests.library import litellm_without_clients
+from tests.routing.conversing import base, profile
 from tests.servers.model import ModelServer
 
 CATALOG = Catalog.load(BUNDLED)
@@ -35,33 +30,6 @@ WIRES: tuple[tuple[ApiType, str], ...] = (
     ("anthropic", "claude-haiku-4-5"),
     ("gemini", "gemini-2.5-flash"),
 )
-
-
-@pytest.fixture
-async def ms() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as server:
-        yield server
-        assert [problem for call in server.calls for problem in call.violations] == []
-
-
-@pytest.fixture
-async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
-    """The library keeps its HTTP clients, and each test has an event loop of its own: begin without any."""
-    local = LocalRuntime(tmp_path, time.time)
-    made = LiteLlm(local, CATALOG)
-    await made.load()
-    litellm_without_clients()
-    yield made
-    await local.close()
-
-
-def base(ms: ModelServer, api_type: ApiType, vendor: str = "") -> str:
-    root = ms.vendor(vendor) if vendor else ms.root
-    return {"openai": f"{root}/v1", "anthropic": root, "gemini": f"{root}/v1beta"}[api_type]
-
-
-def profile(name: str, api_type: ApiType | None, base_url: str | None, key: str | None = "sk-mine") -> ProviderProfile:
-    return ProviderProfile(name, api_type, base_url, key, 30.0, f"{name.upper()}_API_KEY")
 
 
 def request(

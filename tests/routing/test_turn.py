@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count
@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from routing import caller
 from routing.bounds import TurnBounds
 from routing.caller import Caller
 from routing.calls import ChatMessage, ModelRequest, ProviderProfile, ToolCall, Usage
@@ -28,6 +27,8 @@ PERSON = Person(1, "user", "Ann")
 PROFILE = ProviderProfile("openai", "openai", None, "k", 30.0, "OPENAI_API_KEY")
 DECISION = TierDecision("balanced", "default", "default")
 CHOICE = ModelChoice("openai/m", None, "configured")
+
+pytestmark = pytest.mark.usefixtures("no_pause")
 
 
 class FakeBriefing:
@@ -47,13 +48,6 @@ class FakeBriefing:
 
     async def shorten(self, window: int) -> None:
         self.shortened.append(window)
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The pause before a second try is a matter of manners, not of these tests."""
-    monkeypatch.setattr(caller, "SECOND_TRY_SECONDS", (0.0, 0.0))
-    yield
 
 
 async def echo(given: Mapping[str, Any]) -> str:

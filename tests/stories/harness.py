@@ -18,6 +18,7 @@ from bot.app import App, assembled
 from bot.running import platforms_of
 from bot.settings import load
 from bot.workspace import Workspace
+from routing.catalog import BUNDLED
 from routing.ports import Clock
 from storage.migrate import migrate
 from tests.servers.model import ModelServer
@@ -56,6 +57,14 @@ class Stage:
         openai = {"apiType": "openai", "baseUrl": self.ms.openai_base}
         document = {"llm": {"providers": {"openai": openai}}} | self.config
         path = self.workspace / "preferences" / "runtime-config.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document), encoding="utf-8")
+
+    def knows(self, **models: Mapping[str, object]) -> None:
+        """The catalogue of the workspace: the bundled one with these cards."""
+        document = json.loads(BUNDLED.read_text(encoding="utf-8"))
+        document["models"] |= models
+        path = self.workspace / "models" / "models.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document), encoding="utf-8")
 
@@ -98,6 +107,11 @@ async def running(on: Stage, clock: Clock = time.time) -> AsyncIterator[App]:
             yield app
     finally:
         workspace.release()
+
+
+def tool_results(on: Stage) -> list[str]:
+    """What the tools gave the model, as its newest request tells it."""
+    return [result.text for result in on.ms.last.reading.tool_results]
 
 
 async def ask(on: Stage, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:

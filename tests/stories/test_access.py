@@ -1,49 +1,11 @@
-"""Who gets in: codes, roles, groups, limits, and being forgotten."""
+"""Who gets in: codes, roles, groups and limits."""
 
-import asyncio
 import re
-import time
 
 import pytest
 
-from bot.app import App
-from tests.servers.telegram import Message, User
-from tests.stories.harness import OWNER, BotProcess, Stage, ask, press, running
-
-CODE = re.compile(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b")
-
-
-class Hours:
-    """A clock that a story sets forward."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
-
-
-async def quiet(on: Stage) -> None:
-    """Wait until everything that was said has been dealt with, answered or not; a database has no bell."""
-    async with asyncio.timeout(30):
-        while on.tg.updates.pending or on.rows("select id from inbox where state <> 'done'"):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-
-
-def code_in(message: Message) -> str:
-    found = CODE.search(message.text)
-    assert found is not None, message.text
-    return found.group()
-
-
-def account(user: User) -> str:
-    return f"telegram:{user.id}"
-
-
-async def owner_code(app: App) -> str:
-    code = await app.access.owner_code()
-    assert code is not None
-    return code
+from tests.stories.doors import CODE, Hours, account, code_in, quiet
+from tests.stories.harness import OWNER, Stage, ask, press, running
 
 
 async def test_a_stranger_gets_a_code_and_no_model_until_the_owner_approves_by_command(on: Stage) -> None:
@@ -124,44 +86,6 @@ async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: Stage) -> Non
         clock.ahead = 3601.0
         code = code_in(await ask(on, "hello", user="mallory"))
         assert (await ask(on, f"/access pair {code}")).text.startswith("✅")
-
-
-async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: Stage) -> None:
-    on.env["BOT_OWNERS"] = ""
-    async with BotProcess(on) as bot:
-        await on.tg.wait_for(lambda _: "Owner code: " in bot.log, timeout=40)
-        assert bot.log.count("Owner code: ") == 1
-        code = CODE.search(bot.log)
-        assert code is not None
-        assert "You are the owner now" in (await ask(on, code.group())).text
-        assert "This bot is private" in (await ask(on, code.group(), user="mallory")).text
-        assert "owner" in (await ask(on, "/whoami")).text
-        assert await bot.terminate() == 0
-    async with BotProcess(on) as bot:
-        await on.tg.wait_for(lambda tg: len(tg.calls("getMe")) == 2, timeout=40)
-        assert (await ask(on, "hi")).text == "You said: hi"
-        assert await bot.terminate() == 0
-        assert "Owner code" not in bot.log
-
-
-async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: Stage) -> None:
-    on.env["BOT_OWNERS"] = ""
-    clock = Hours()
-    async with running(on, clock) as app:
-        code = await owner_code(app)
-        for _ in range(5):
-            assert "not the owner's code" in (await ask(on, "BBBB-BBBB")).text
-        assert "Too many wrong codes" in (await ask(on, code)).text
-        assert (await ask(on, code, user="bob")).text.startswith("👑")
-        assert on.rows("select count(*) from audit where action = 'wrong owner code'") == [(5,)]
-
-
-async def test_the_owner_code_never_lies_in_the_database(on: Stage) -> None:
-    on.env["BOT_OWNERS"] = ""
-    async with running(on) as app:
-        code = await owner_code(app)
-    stored = str(on.rows("select * from state"))
-    assert code not in stored and code.replace("-", "") not in stored
 
 
 async def test_roles_are_given_by_those_who_may(on: Stage) -> None:
@@ -299,48 +223,6 @@ async def test_every_change_is_in_the_audit_log(on: Stage) -> None:
     ]
     assert len(logged.splitlines()) == len(changes)
     assert f"{account(bob)} as blocked" in logged.splitlines()[0]
-
-
-SECRET = "xyzzy-plugh"
-
-
-def traces(on: Stage, words: str) -> list[str]:
-    """The tables in which some text stands."""
-    tables = [str(name) for (name,) in on.rows("select name from sqlite_master where type = 'table'")]
-    return [table for table in tables if words in str(on.rows(f'select * from "{table}"'))]
-
-
-async def test_forget_me_deletes_a_persons_rows_everywhere(on: Stage) -> None:
-    on.env["BOT_ACCESS"] = "open"
-    bob = on.tg.user("robert")
-    async with running(on):
-        await ask(on, f"My secret is {SECRET}", user=bob)
-        await ask(on, "/tier deep force", user=bob)
-        await ask(on, "/model smart openai/gpt-4.1", user=bob)
-        await ask(on, f"/settings instructions Call me {SECRET}", user=bob)
-        await ask(on, "hi from Alice")
-        assert {"messages", "preferences"} <= set(traces(on, SECRET))
-        warning = await ask(on, "/access forget me", user=bob)
-        assert "for good" in warning.text and traces(on, SECRET) != []
-        await press(on, "🗑 Delete it all", warning)
-        assert warning.text == "🗑 Done. I don't know you any more."
-        assert traces(on, SECRET) == []
-        assert traces(on, "Robert") == []
-        for table in ("preferences", "overrides", "usage", "identities", "people"):
-            column = "id" if table == "people" else "person_id"
-            assert on.rows(f"select count(*) from {table} where {column} not in (select id from people)") == [(0,)]
-        assert on.rows("select count(*) from identities") == [(1,)]
-        assert (await ask(on, "/tier", user=bob)).text.startswith("Tier: balanced, Force: off")
-        assert (await ask(on, "do you know me?", user=bob)).text == "You said: do you know me?"
-        assert SECRET not in str(on.ms.last.body)
-        assert (await ask(on, "and me?")).text == "You said: and me?"
-        assert ("user", "hi from Alice") in on.ms.last.reading.turns
-
-
-async def test_being_forgotten_needs_a_second_word(on: Stage) -> None:
-    async with running(on):
-        await ask(on, "/access forget me")
-        assert (await ask(on, "/whoami")).text.endswith("role owner.")
 
 
 @pytest.mark.parametrize("typed", ["/access list", "/access pair ABCD-EFGH", "/access log", "/access allow telegram:1"])

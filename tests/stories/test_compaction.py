@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from routing.catalog import BUNDLED
 from tests.servers.model.request import ModelRequest
 from tests.stories.harness import Stage, ask, running
 
@@ -20,10 +17,7 @@ def is_summary(request: ModelRequest) -> bool:
 
 def serve(on: Stage, tokens: int) -> None:
     """The balanced tier is a model that takes so many tokens."""
-    catalogue = json.loads(BUNDLED.read_text(encoding="utf-8"))
-    catalogue["models"]["small"] = {"provider": "openai", "maxInputTokens": tokens}
-    (on.workspace / "models").mkdir(parents=True)
-    (on.workspace / "models" / "models.json").write_text(json.dumps(catalogue), encoding="utf-8")
+    on.knows(small={"provider": "openai", "maxInputTokens": tokens})
     on.config["tiers"] = {"balanced": {"pool": ["openai/small"]}}
 
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from routing.catalog import BUNDLED
 from tests.servers.telegram import TelegramServer
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import Stage, ask, running, tool_results
 from tests.stories.test_compaction import is_summary, talk
-
-
-def results(on: Stage) -> list[str]:
-    return [result.text for result in on.ms.last.reading.tool_results]
 
 
 def spoken(on: Stage) -> list[tuple[object, ...]]:
@@ -39,7 +33,7 @@ async def test_nothing_lifts_a_turn_to_the_small_local_model(on: Stage) -> None:
     on.ms.reply("Written.")
     async with running(on):
         assert (await ask(on, "write it")).text == "Written."
-        assert "No model of the deep tier can be used here. There are: balanced." in results(on)[1]
+        assert "No model of the deep tier can be used here. There are: balanced." in tool_results(on)[1]
         await ask(on, "/skill review")
         await ask(on, "look")
     assert {call.model for call in on.ms.calls} == {"llama-70b"} and len(on.ms.calls) == 3
@@ -144,10 +138,7 @@ async def test_half_a_sign_is_no_reason_for_silence(on: Stage, where: str) -> No
 async def test_an_overflow_cuts_the_question_and_the_system_message_too(on: Stage) -> None:
     (on.workspace).mkdir(parents=True)
     (on.workspace / "SYSTEM.md").write_text("s" * 140_000, encoding="utf-8")
-    catalogue = json.loads(BUNDLED.read_text(encoding="utf-8"))
-    catalogue["models"]["mid"] = {"provider": "openai", "maxInputTokens": 128_000}
-    (on.workspace / "models").mkdir()
-    (on.workspace / "models" / "models.json").write_text(json.dumps(catalogue), encoding="utf-8")
+    on.knows(mid={"provider": "openai", "maxInputTokens": 128_000})
     on.config |= {"tiers": {"balanced": {"pool": ["openai/mid"]}}, "compaction": {"maxContextTokens": 120_000}}
     async with running(on):
         await ask(on, "hello")
@@ -175,7 +166,7 @@ async def test_a_lock_in_mid_turn_forbids_the_next_switch(on: Stage) -> None:
         await ask(on, "/tier smart force")
         gate.open()
         await on.tg.reply(question, after=question)
-    assert "Tier is locked by user (smart)" in results(on)[0]
+    assert "Tier is locked by user (smart)" in tool_results(on)[0]
 
 
 async def test_status_tells_which_rule_lifted_the_turn(on: Stage) -> None:
@@ -211,7 +202,7 @@ async def test_in_a_group_what_tools_gave_stays_with_whom_they_worked_for(on: St
         await ask(on, "/access here on", group="Team")
         await ask(on, "@tierbot read my diary", group="Team")
         await ask(on, "@tierbot and mine?", user=bob, group="Team")
-        assert "swordfish" not in results(on)[1] and "stays theirs" in results(on)[1]
+        assert "swordfish" not in tool_results(on)[1] and "stays theirs" in tool_results(on)[1]
         export = await ask(on, "/history export", user=bob, group="Team")
         assert "swordfish" not in _file(on.tg, export)
         refused = await ask(on, "/retry", group="Team")

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from routing.catalog import BUNDLED
-from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.harness import BotProcess, Stage, ask, running, tool_results
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
-def results(on: Stage) -> list[str]:
-    """What the tools gave the model, as its newest request tells it."""
-    return [result.text for result in on.ms.last.reading.tool_results]
+async def processes() -> bytes:
+    """The command line of everything that runs."""
+    listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
+    return (await listed.communicate())[0]
 
 
 def files_of(on: Stage) -> dict[str, str]:
@@ -35,7 +35,7 @@ async def test_a_turn_with_tools_from_question_to_memory(on: Stage) -> None:
     async with running(on):
         answer = await ask(on, "keep a list")
         assert answer.text == "Your list says milk."
-        assert "milk" in results(on)[2] and "42" in results(on)[1]
+        assert "milk" in tool_results(on)[2] and "42" in tool_results(on)[1]
         asked = on.ms.calls
         for earlier, later in pairwise(asked):
             kept, grown = earlier.body["messages"], later.body["messages"]
@@ -67,7 +67,7 @@ async def test_progress_and_tools_are_shown_and_disappear(on: Stage) -> None:
 
 @needs_bubblewrap
 async def test_stop_ends_a_command_at_once(on: Stage) -> None:
-    on.ms.call_tools([("run_command", {"command": "touch begun; sleep 300"})], text="Running it.")
+    on.ms.call_tools([("run_command", {"command": "touch begun; sleep 301"})], text="Running it.")
     async with running(on):
         question = on.tg.say("run it")
         folder = on.workspace / "files"
@@ -77,9 +77,8 @@ async def test_stop_ends_a_command_at_once(on: Stage) -> None:
         assert "Running it." in answer.text
         on.ms.reply("Fine.")
         await ask(on, "never mind")
-        assert "stopped by the user while it ran" in results(on)[0]
-    listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
-    assert b"sleep 300" not in (await listed.communicate())[0]
+        assert "stopped by the user while it ran" in tool_results(on)[0]
+    assert b"sleep 301" not in await processes()
 
 
 @needs_bubblewrap
@@ -89,8 +88,8 @@ async def test_a_flood_of_output_is_bounded_and_told(on: Stage) -> None:
     on.ms.reply("A lot of x.")
     async with running(on):
         assert (await ask(on, "flood me")).text == "A lot of x."
-    assert all(len(text) <= 100_000 for text in results(on))
-    assert "OUTPUT TRUNCATED" in results(on)[1] or "truncated" in results(on)[1].lower()
+    assert all(len(text) <= 100_000 for text in tool_results(on))
+    assert "OUTPUT TRUNCATED" in tool_results(on)[1] or "truncated" in tool_results(on)[1].lower()
 
 
 @needs_bubblewrap
@@ -100,7 +99,7 @@ async def test_a_command_that_hangs_is_ended_and_told(on: Stage) -> None:
     on.ms.reply("It took too long.")
     async with running(on):
         assert (await ask(on, "run it")).text == "It took too long."
-    assert "begun" in results(on)[0] and "ended after 1 s: the time limit" in results(on)[0]
+    assert "begun" in tool_results(on)[0] and "ended after 1 s: the time limit" in tool_results(on)[0]
 
 
 async def test_what_is_wrong_with_a_call_is_told_to_the_model_alone(on: Stage) -> None:
@@ -110,7 +109,7 @@ async def test_what_is_wrong_with_a_call_is_told_to_the_model_alone(on: Stage) -
     async with running(on):
         assert (await ask(on, "read a")).text == "I could not."
         await ask(on, "and again?")
-    unknown, broken, wrong, missing = results(on)
+    unknown, broken, wrong, missing = tool_results(on)
     assert "There is no tool reed_file here. Did you mean read_file?" in unknown
     assert "not valid JSON" in broken and '"path"' in broken and "go on without read_file" in wrong
     assert "nothing.txt" in missing
@@ -141,7 +140,7 @@ async def test_a_hostile_file_gains_a_guest_nothing(on: Stage) -> None:
         await ask(on, "hello again", user=bob)
     offered = on.ms.last.reading.tool_names
     assert "run_command" not in offered and "read_file" not in offered and "calculate" in offered
-    assert all(text.startswith("Error: There is no tool") for text in results(on))
+    assert all(text.startswith("Error: There is no tool") for text in tool_results(on))
     assert files_of(on) == {}
 
 
@@ -159,7 +158,7 @@ async def test_nobody_reaches_the_files_of_another(on: Stage) -> None:
             on.ms.call_tools([("run_command", {"command": f"cat {path}"}) for path in tries])
         on.ms.reply("Nothing there.")
         await ask(on, "read the secret", user=bob)
-    assert len(results(on)) >= 3 and "swordfish" not in json.dumps(on.ms.last.body)
+    assert len(tool_results(on)) >= 3 and "swordfish" not in json.dumps(on.ms.last.body)
 
 
 async def test_forget_me_deletes_the_files(on: Stage) -> None:
@@ -174,7 +173,7 @@ async def test_forget_me_deletes_the_files(on: Stage) -> None:
 
 @needs_bubblewrap
 async def test_a_kill_in_the_middle_of_a_tool_loses_nothing(on: Stage) -> None:
-    on.ms.call_tools([("run_command", {"command": "touch begun; sleep 300"})])
+    on.ms.call_tools([("run_command", {"command": "touch begun; sleep 302"})])
     async with BotProcess(on) as bot:
         question = on.tg.say("run it")
         await on.tg.wait_for(lambda _: list((on.workspace / "files").rglob("begun")) != [], timeout=30)
@@ -183,17 +182,13 @@ async def test_a_kill_in_the_middle_of_a_tool_loses_nothing(on: Stage) -> None:
     async with running(on):
         answer = await on.tg.reply(question, after=question, timeout=30)
         assert answer.text == "Here is the answer."
-    listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
-    assert b"sleep 300" not in (await listed.communicate())[0]
+    assert b"sleep 302" not in await processes()
 
 
 async def test_a_model_without_tools_gets_none(on: Stage) -> None:
     on.env["OPENAI_API_KEY"] = ""
     on.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": on.ms.openai_base}}}
-    catalogue = json.loads(BUNDLED.read_text(encoding="utf-8"))
-    catalogue["models"]["mine/plain"] = {"provider": "mine", "supportsTools": False}
-    (on.workspace / "models").mkdir(parents=True)
-    (on.workspace / "models" / "models.json").write_text(json.dumps(catalogue))
+    on.knows(**{"mine/plain": {"provider": "mine", "supportsTools": False}})
     on.config["tiers"] = {"balanced": {"pool": ["mine/plain"]}}
     async with running(on):
         await ask(on, "hello")
@@ -209,6 +204,6 @@ async def test_without_bubblewrap_commands_are_off_with_the_reason(
     async with running(on):
         await ask(on, "who are you?")
         assert "run_command" not in on.ms.last.reading.tool_names and "read_file" in on.ms.last.reading.tool_names
-        assert "bubblewrap" in results(on)[0] and "Wrote" in results(on)[1]
+        assert "bubblewrap" in tool_results(on)[0] and "Wrote" in tool_results(on)[1]
         status = (await ask(on, "/status")).text
         assert "run_command is off: " in status and "bubblewrap" in status

@@ -33,7 +33,7 @@ class Lane:
                 return
             try:
                 result = call()
-            except Exception as error:
+            except Exception as error:  # the call's own, for whoever made it
                 done.set_exception(error)
             else:
                 done.set_result(result)

@@ -48,7 +48,7 @@ class Places:
         try:
             async with asyncio.timeout(seconds):
                 await place
-        except BaseException as error:
+        except (asyncio.CancelledError, TimeoutError) as error:
             if place.done() and not place.cancelled():  # given in the moment in which nobody waited any more
                 self._leave(person_id)
             else:

@@ -8,11 +8,10 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 
-from handlers.tools.folder import let_in
+from handlers.tools.folder import AS_FOLDER, let_in
 
 _TRIES = 3
 """Whoever moves folders while they are measured makes a measurement fail; hardly so often by chance."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHANGED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _NOT_OURS = (errno.EACCES, errno.EPERM)
 """A folder of another user's: no command can fill it, either."""
@@ -102,10 +101,10 @@ def _opened(parent: int, name: str) -> int | None:
     """A folder in `parent`; None when it is gone, or another user's."""
     try:
         try:
-            return os.open(name, _FOLDER, dir_fd=parent)
+            return os.open(name, AS_FOLDER, dir_fd=parent)
         except PermissionError:
             let_in(parent, name)
-            return os.open(name, _FOLDER, dir_fd=parent)
+            return os.open(name, AS_FOLDER, dir_fd=parent)
     except OSError as error:
         if error.errno not in (*_CHANGED, *_NOT_OURS):
             raise
@@ -115,7 +114,7 @@ def _opened(parent: int, name: str) -> int | None:
 def _left(here: int, level: _Level) -> int:
     """The folder above in place of `here`, which is closed."""
     try:
-        up = os.open("..", _FOLDER, dir_fd=here)
+        up = os.open("..", AS_FOLDER, dir_fd=here)
     except FileNotFoundError:  # deleted meanwhile
         raise Moved from None
     facts = os.fstat(up)

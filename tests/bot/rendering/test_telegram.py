@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from bot.rendering import telegram
-from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import Piece, pieces, preview
-from tests.bot.rendering.checker import assert_valid, covered, is_seam, squeezed
-
-
-def one(markdown: str) -> Piece:
-    (piece,) = pieces(markdown)
-    assert_valid(piece, 4096)
-    return piece
-
-
-def formatting(piece: Piece) -> list[tuple[str, str]]:
-    return [(entity.type, covered(piece, entity)) for entity in piece.entities]
-
-
-def links(piece: Piece) -> dict[str, str | None]:
-    return {covered(piece, entity): entity.url for entity in piece.entities if entity.type == "text_link"}
-
-
-def valid(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:
-    parts = pieces(markdown, limit)
-    for part in parts:
-        assert_valid(part, limit)
-    return parts
+from tests.bot.rendering.checker import covered
+from tests.bot.rendering.reading import formatting, links, one, valid
 
 
 @pytest.mark.parametrize(
@@ -152,103 +129,6 @@ def test_the_language_of_a_fence(info: str, language: str | None, text: str) -> 
     assert [(entity.language, covered(piece, entity)) for entity in piece.entities] == [(language, "x")]
 
 
-def test_a_long_answer_breaks_between_paragraphs() -> None:
-    paragraphs = [f"Paragraph {number}: " + "word " * 120 + "**end**." for number in range(40)]
-    parts = valid("\n\n".join(paragraphs))
-    assert len(parts) == 7
-    assert all(part.text.startswith("Paragraph") and part.text.endswith("end.") for part in parts)
-    assert squeezed("".join(p.text for p in parts)) == squeezed("".join(paragraphs).replace("**", ""))
-
-
-def test_lines_then_sentences_then_words() -> None:
-    assert all(part.text.endswith(" line") for part in valid("one more line\n" * 500, 300))
-    assert all(part.text.endswith("here.") for part in valid("A sentence is here. " * 300, 300))
-    assert {word for part in valid("word " * 3000) for word in part.text.split()} == {"word"}
-    assert all(part.text.endswith("。") for part in valid("これは文です。" * 700))
-
-
-def test_code_in_parts_stays_code_with_its_language_and_indentation() -> None:
-    code = "\n".join(f"    if x == {number}: return '{'y' * 30}'" for number in range(300))
-    parts = valid(f"Look:\n\n```python\n{code}\n```\n\nDone.")
-    assert len(parts) > 3
-    blocks = [(entity.language, covered(part, entity)) for part in parts for entity in part.entities]
-    assert {language for language, _ in blocks} == {"python"}
-    assert "\n".join(block for _, block in blocks) == code
-
-
-def test_a_block_that_fits_a_message_is_not_broken() -> None:
-    block = "\n".join("x = 1" for _ in range(400))
-    parts = valid("Words. " * 300 + f"\n\n```py\n{block}\n```\n\nEnd.")
-    assert [covered(part, entity) for part in parts for entity in part.entities] == [block]
-
-
-def test_code_of_ten_thousand_characters_without_a_line_end() -> None:
-    parts = valid("```js\n" + "x" * 10_000 + "\n```")
-    assert [len(part.text) for part in parts] == [4096, 4096, 1808]
-    assert all([entity.language for entity in part.entities] == ["js"] for part in parts)
-
-
-def test_fences_in_nested_lists() -> None:
-    item = "- step\n  - inner\n    ```sh\n    echo {}\n    ```\n    then\n"
-    parts = valid("".join(item.format(number) for number in range(120)), 1000)
-    codes = [covered(part, entity) for part in parts for entity in part.entities if entity.type == "pre"]
-    assert codes == [f"echo {number}" for number in range(120)]
-
-
-def test_a_table_of_sixty_rows() -> None:
-    rows = "\n".join(f"| {number} | {'name ' * 8} | {'value ' * 10}|" for number in range(60))
-    parts = valid(f"| n | name | value |\n|---|---|---|\n{rows}")
-    assert len(parts) >= 2
-    assert all([entity.type for entity in part.entities] == ["pre"] for part in parts)
-    assert [int(line.split(" ")[0]) for part in parts for line in part.text.split("\n") if line[0].isdigit()] == [
-        *range(60)
-    ]
-
-
-def test_nine_thousand_characters_of_chinese() -> None:
-    line = "".join(chr(0x4E00 + number % 5000) for number in range(9000))
-    parts = valid(line)
-    assert [len(part.text) for part in parts] == [4096, 4096, 808]
-    assert "".join(part.text for part in parts) == line
-
-
-@pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "é", "❤️", "1️⃣", "각", "क्षि", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])
-@pytest.mark.parametrize("offset", range(4))
-def test_a_visible_character_is_not_broken(cluster: str, offset: int) -> None:
-    text = "x" * offset + cluster * 400
-    parts = valid(text, 100)
-    assert "".join(part.text for part in parts) == text
-    for before, after in pairwise(parts):
-        assert is_seam(before.text, after.text)
-        assert after.text.startswith(cluster)
-
-
-def test_links_and_addresses_are_not_broken() -> None:
-    words = "word " * 17
-    parts = valid(f"{words}[a link of some words here](https://a.de/b) and {words}https://b.de/{'path_' * 10}end", 100)
-    assert [links(part) for part in parts if links(part)] == [{"a link of some words here": "https://a.de/b"}]
-    assert any(f"https://b.de/{'path_' * 10}end" in part.text for part in parts)
-
-
-def test_more_than_a_hundred_entities_make_more_messages() -> None:
-    parts = valid("\n".join(f"- **term {number}** is `code {number}` for people" for number in range(120)))
-    assert sum(len(part.entities) for part in parts) == 240
-    assert len(parts) == 3
-
-
-def test_formatting_in_excess_is_dropped_but_no_link() -> None:
-    parts = valid("".join(f"*{number}* " for number in range(1500)))
-    assert len(parts) <= 8
-    linked = valid("".join(f"[{number}](https://a.de/{number}) *i* " for number in range(300)))
-    urls = [entity.url for part in linked for entity in part.entities if entity.type == "text_link"]
-    assert urls == [f"https://a.de/{number}" for number in range(300)]
-
-
-def test_bold_across_messages_is_bold_in_both() -> None:
-    parts = valid("**" + "word " * 100 + "end**", 200)
-    assert all(formatting(part) == [("bold", part.text)] for part in parts)
-
-
 def test_a_quote_with_marks_in_a_spoiler_ends() -> None:
     assert one("||a\n" + "> " * 60 + "b||").text == "a\nb"
 
@@ -290,68 +170,3 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telegram, "_converter", lambda: interrupt)
     with pytest.raises(KeyboardInterrupt):
         pieces("**x**")
-
-
-@pytest.mark.parametrize("limit", [-1, 0, 1])
-def test_a_limit_without_room_is_refused(limit: int) -> None:
-    with pytest.raises(ValueError, match="room"):
-        pieces("x", limit)
-    with pytest.raises(ValueError, match="room"):
-        preview("x", limit)
-
-
-@pytest.mark.parametrize(
-    ("markdown", "text", "expected"),
-    [
-        ("some **bold te", "some bold te", [("bold", "bold te")]),
-        ("some **bold text*", "some bold text", [("bold", "bold text")]),
-        ("some **", "some", []),
-        ("a _b *c", "a b c", [("italic", "b c")]),
-        ("see [the do", "see the do", []),
-        ("see [the doc](https://exa", "see the doc", []),
-        ("see [the doc](https://a.de) and", "see the doc and", [("text_link", "the doc")]),
-        ("![im", "im", []),
-        ("run `pip inst", "run pip inst", [("code", "pip inst")]),
-        ("text\n\n```py", "text", []),
-        ("text\n\n```py\nx = 1\n``", "text\n\nx = 1", [("pre", "x = 1")]),
-        ("```py\nx = 1\n\n# **y", "x = 1\n\n# **y", [("pre", "x = 1\n\n# **y")]),
-        ("para\n-", "para", []),
-        ("para\n\n#", "para", []),
-        ("para\n\n2.", "para", []),
-        ("||hid", "hid", [("spoiler", "hid")]),
-        ("~~old **both", "old both", [("strikethrough", "old both"), ("bold", "both")]),
-    ],
-)
-def test_preview_of_unfinished_markup(markdown: str, text: str, expected: list[tuple[str, str]]) -> None:
-    piece = preview(markdown)
-    assert_valid(piece, 4096)
-    assert piece.text == text
-    assert sorted(formatting(piece)) == sorted(expected)
-
-
-def test_preview_of_a_long_answer_is_its_end() -> None:
-    piece = preview("\n".join(f"line **{number}** of many" for number in range(3000)))
-    assert_valid(piece, 4096)
-    assert piece.text.startswith("…line ") and piece.text.endswith("line 2999 of many")
-    assert utf16_length(piece.text) > 2500
-
-
-def test_preview_in_a_long_fence_stays_code() -> None:
-    piece = preview("Look:\n\n```python\n" + "x = 'abc'\n" * 3000)
-    assert_valid(piece, 4096)
-    assert [(entity.type, entity.language) for entity in piece.entities] == [("pre", "python")]
-    assert re.fullmatch(r"…(x = 'abc'\n?)+", piece.text)
-
-
-def test_preview_of_every_prefix_is_valid() -> None:
-    answer = (
-        "# Title\n\nSome **bold _both_** and `code` with [a link](https://a.de/b_c).\n\n- one\n- [x] two\n\n"
-        "```py\ndef f():\n    return '**'\n```\n\n| a | b |\n|---|---|\n| 1 | 👨‍👩‍👧 |\n\n"
-        "> quote ||hidden||\n\n$$\\sum x$$ end"
-    )
-    for end in range(1, len(answer)):
-        for limit in (4096, 60):
-            piece = preview(answer[:end], limit)
-            if piece.text:
-                assert_valid(piece, limit)
-    assert preview(answer) == pieces(answer)[0]

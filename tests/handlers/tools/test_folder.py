@@ -34,13 +34,6 @@ def outside(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def own(tmp_path: Path) -> Path:
-    folder = tmp_path / "files" / "7"
-    folder.mkdir(parents=True)
-    return folder
-
-
 def read(files: Path, path: str) -> str:
     """What is at `path` for person 7, opened as every tool opens it."""
     parts = parts_of(path)

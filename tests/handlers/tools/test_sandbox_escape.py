@@ -1,67 +1,22 @@
-"""Attacks: out of the person's folder, into other people's, the bot, the machine, the network. Each is also tried where
-it must succeed, so that a test can't pass because the attack is broken."""
+"""Attacks: out of the person's folder, into other people's, the bot, the machine. Each is also tried where it must
+succeed, so that a test can't pass because the attack is broken."""
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
 import os
-import socket
-import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from handlers.tools.sandbox import SandboxLimits
 from routing.errors import ToolFailed
+from tests.handlers.tools.attacks import RENAME_EXCHANGE, SECRET, outside, outsider
 from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, python, shell
 
-SECRET = "the-secret-of-the-owner"
-RENAME_EXCHANGE = 2
-OPEN = SandboxLimits(network=True)
-
 pytestmark = pytest.mark.system
-
-
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    """The workspace's .env, two folders above Ann's."""
-    home(tmp_path)
-    path = tmp_path / "workspace" / ".env"
-    path.write_text(SECRET)
-    return path
-
-
-@contextmanager
-def outsider(mark: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of the bot's user outside, with a secret in its environment."""
-    code = f"x = '{mark}'; print(flush=True); input()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        env={"MARK": mark},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert process.stdout is not None and process.stdout.readline() == b"\n"
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-async def outside(*command: str, **options: Any) -> str:
-    """What a command prints that runs with all rights of this process."""
-
-    def run() -> str:
-        return str(subprocess.run(command, capture_output=True, text=True, timeout=60, **options).stdout)
-
-    return await asyncio.to_thread(run)
 
 
 async def test_a_link_in_the_folder_leads_nowhere(tmp_path: Path, secret: Path) -> None:
@@ -245,161 +200,3 @@ if libc.ptrace(16, pid, 0, 0) == 0:
         assert {"signalled", "opened", "pidfd"} <= set(control.split())
         assert (await python(await made(tmp_path), attack, str(process.pid))).output == ""
         assert process.poll() is None
-
-
-@asynccontextmanager
-async def listening(address: str | tuple[str, int]) -> AsyncIterator[tuple[socket.socket, list[str]]]:
-    """A server on this machine, and whoever reached it."""
-    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-    ear, visits = socket.socket(family), list[str]()
-    ear.bind(address)
-    ear.listen()
-    ear.setblocking(False)
-
-    async def answer() -> None:
-        while True:
-            visitor, _ = await asyncio.get_running_loop().sock_accept(ear)
-            visits.append("visit")
-            visitor.close()
-
-    task = asyncio.create_task(answer())
-    try:
-        yield ear, visits
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-        ear.close()
-
-
-CALL = """
-import socket, sys
-family = socket.AF_INET if sys.argv[1].isdigit() else socket.AF_UNIX
-address = ("127.0.0.1", int(sys.argv[1])) if sys.argv[1].isdigit() else "\\0" + sys.argv[1]
-try:
-    caller = socket.socket(family)
-    caller.connect(address)
-    print("connected", caller.recv(1))
-except OSError as error:
-    print(error.strerror)
-"""
-
-
-async def test_the_machines_own_servers_can_not_be_reached(tmp_path: Path) -> None:
-    async with listening(("127.0.0.1", 0)) as (ear, visits):
-        port = str(ear.getsockname()[1])
-        assert (await python(await made(tmp_path), CALL, port)).output == "Connection refused\n"
-        assert visits == []
-        assert (await python(await made(tmp_path, OPEN), CALL, port)).output == "connected b''\n"
-        assert visits == ["visit"]
-
-
-async def test_abstract_sockets_can_not_be_reached(tmp_path: Path) -> None:
-    name = f"tierbot-test-{os.getpid()}"
-    async with listening("\0" + name) as (_, visits):
-        assert (await python(await made(tmp_path), CALL, name)).output == "Connection refused\n"
-        assert visits == []
-        assert (await python(await made(tmp_path, OPEN), CALL, name)).output == "connected b''\n"
-
-
-async def test_there_is_no_interface_but_a_loopback_of_its_own(tmp_path: Path) -> None:
-    code = """
-import socket
-print([name for _, name in socket.if_nameindex()])
-ear = socket.create_server(("127.0.0.1", 0)); print(bool(socket.create_connection(ear.getsockname())))
-try:
-    socket.create_connection(("1.1.1.1", 53), timeout=5)
-except OSError as error:
-    print(error.strerror)
-for family in (40, 38, 17):
-    try:
-        socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
-        print(error.strerror)
-"""
-    ran = await python(await made(tmp_path), code)
-    unsupported = "Address family not supported by protocol\n"
-    assert ran.output == "['lo']\nTrue\nNetwork is unreachable\n" + 3 * unsupported
-
-
-async def test_no_descriptor_of_the_bot_is_inherited(tmp_path: Path, secret: Path) -> None:
-    handle = os.open(secret, os.O_RDONLY)
-    os.set_inheritable(handle, True)
-    try:
-        assert await outside("cat", f"/proc/self/fd/{handle}", close_fds=False) == SECRET
-        ran = await python(await made(tmp_path), "import os; print(sorted(os.listdir('/proc/self/fd'))[:-1])")
-    finally:
-        os.close(handle)
-    assert ran.output == "['0', '1', '2']\n"
-
-
-async def test_there_is_no_terminal_to_type_into(tmp_path: Path) -> None:
-    code = """
-import fcntl, os, pty, termios
-try:
-    os.open("/dev/tty", os.O_RDWR)
-except OSError as error:
-    print(error.strerror)
-_, mine = pty.openpty()
-for request in (termios.TIOCGWINSZ, termios.TIOCSTI):
-    try:
-        fcntl.ioctl(mine, request, b"xxxxxxxx")
-        print("done")
-    except OSError as error:
-        print(error.strerror)
-"""
-    ran = await python(await made(tmp_path), code)
-    assert ran.output == "No such device or address\ndone\nOperation not permitted\n"
-
-
-CALLS = {
-    "unshare": 272,
-    "mount": 165,
-    "setns": 308,
-    "keyctl": 250,
-    "ptrace": 101,
-    "bpf": 321,
-    "shmget": 29,
-    "syslog": 103,
-}
-
-
-async def test_the_kernel_refuses_what_leads_out(tmp_path: Path) -> None:
-    arm = os.uname().machine != "x86_64"
-    numbers = {"unshare": 97, "mount": 40, "setns": 268, "keyctl": 219, "ptrace": 117, "bpf": 280, "shmget": 194}
-    calls = numbers | {"syslog": 116} if arm else CALLS
-    code = f"""
-import ctypes, errno, os
-libc = ctypes.CDLL(None, use_errno=True)
-for name, number in {calls!r}.items():
-    libc.syscall(number, 0, 0, 0, 0, 0)
-    print(name, errno.errorcode[ctypes.get_errno()] if ctypes.get_errno() else "done")
-    ctypes.set_errno(0)
-try:
-    os.memfd_create("x")
-except OSError as error:
-    print(error.strerror)
-"""
-    ran = await python(await made(tmp_path), code)
-    assert ran.output == "".join(f"{name} EPERM\n" for name in calls) + "Function not implemented\n"
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.syscall(calls["unshare"], 0) == 0  # asks for nothing, and is only refused by a filter
-
-
-@pytest.mark.parametrize("flags", ["-U", "-Ur", "-m", "-n", "-p", "-i", "-u", "-C"])
-async def test_no_namespace_can_be_made_inside(tmp_path: Path, flags: str) -> None:
-    if os.geteuid() == 0:
-        assert await outside("unshare", flags, "echo", "out") == "out\n"
-    ran = await shell(await made(tmp_path), f"unshare {flags} echo out; mount -t tmpfs none /tmp && echo mounted")
-    assert "out" not in ran.output.split() and "mounted" not in ran.output.split()
-    assert "Operation not permitted" in ran.output or "No space left" in ran.output
-
-
-async def test_there_is_no_way_to_more_rights(tmp_path: Path) -> None:
-    ran = await shell(
-        await made(tmp_path), "grep -E 'Cap|NoNewPrivs|Seccomp:' /proc/self/status; id -u; su -c id; mknod x c 1 3; ls"
-    )
-    told = dict(line.split(":") for line in ran.output.splitlines() if line.count(":") == 1 and "\t" in line)
-    assert {int(told[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
-    assert (told["NoNewPrivs"].strip(), told["Seccomp"].strip()) == ("1", "2")
-    assert "\n1000\n" in ran.output and "uid=0" not in ran.output
-    assert list(home(tmp_path).iterdir()) == []

@@ -60,39 +60,30 @@ async def test_time_is_limited(tmp_path: Path) -> None:
     assert running("98765") == []
 
 
-async def test_a_fork_bomb_is_ended(tmp_path: Path) -> None:
-    """It stops of itself at 300, for the machine's sake should the sandbox fail."""
-    code = """
+def forking(child: str) -> str:
+    """A bomb that stops of itself at 300, for the machine's sake should the sandbox fail."""
+    return f"""
 import os, time
 for n in range(300):
     try:
         if os.fork() == 0:
-            os.execvp("sleep", ["sleep", "98766"])
+            {child}
     except OSError:
         break
 time.sleep(60)
 """
-    ran = await python(await made(tmp_path), code)
+
+
+async def test_a_fork_bomb_is_ended(tmp_path: Path) -> None:
+    ran = await python(await made(tmp_path), forking('os.execvp("sleep", ["sleep", "98766"])'))
     assert (ran.ended, ran.exit_code) == ("processes", None)
     assert running("98766") == []
 
 
 async def test_a_bomb_of_orphans_is_ended(tmp_path: Path) -> None:
     """Each process leaves its family at once."""
-    code = """
-import os, time
-for n in range(300):
-    try:
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0:
-                time.sleep(60)
-            os._exit(0)
-    except OSError:
-        break
-time.sleep(60)
-"""
-    assert (await python(await made(tmp_path, SMALL), code)).ended == "processes"
+    child = "os.setsid(); os.fork() == 0 and time.sleep(60); os._exit(0)"
+    assert (await python(await made(tmp_path, SMALL), forking(child))).ended == "processes"
 
 
 async def test_threads_count(tmp_path: Path) -> None:

@@ -83,11 +83,6 @@ def ends() -> Iterator[Ends]:
     all_ends.drop()
 
 
-@pytest.fixture
-def history(tmp_path: Path) -> Path:
-    return tmp_path / "deep" / "history"
-
-
 async def talk(
     desk: Desk, ends: Ends, history: Path, stdin: TextIO | None = None, unanswered: Unanswered | None = None
 ) -> int:

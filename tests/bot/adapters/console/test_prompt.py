@@ -3,108 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import resource
-import signal
-import stat
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from io import StringIO
 from pathlib import Path
 
-import pytest
-from prompt_toolkit.application import create_app_session, get_app_session
+from prompt_toolkit.application import create_app_session
 from prompt_toolkit.data_structures import Size
-from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from bot.adapters.console.saving import saved
 from routing.errors import StorageFault
-from routing.types import Button, Document, OutboundMessage
+from routing.types import Button
 from tests.bot.adapters.console.desk import PATIENCE, Desk, kept, until
-
-ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
-ROWS, COLUMNS = 24, 80
-
-
-class Tty(StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-class Seat:
-    """A person in front of the terminal."""
-
-    def __init__(self, desk: Desk, keys: PipeInput, screen: StringIO, errors: StringIO, run: asyncio.Task[int]):
-        self.desk = desk
-        self.screen = screen
-        self.errors = errors
-        self.run = run
-        self._keys = keys
-
-    def type(self, keys: str) -> None:
-        """Press keys."""
-        self._keys.send_text(keys)
-
-    @property
-    def shown(self) -> str:
-        """Everything ever written to the screen, without its control sequences."""
-        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.screen.getvalue())
-        return re.sub(r" +$", "", text.replace("\r", ""), flags=re.MULTILINE)
-
-    @property
-    def typed(self) -> str:
-        """What stands behind the prompt."""
-        app = get_app_session().app
-        return app.current_buffer.text if app else ""
-
-    async def recalls(self, text: str) -> None:
-        """Up, as often as it takes: the history is there when it has been read."""
-
-        def there() -> bool:
-            if self.typed != text:
-                self.type(UP)
-            return self.typed == text
-
-        await until(there)
-
-    async def sees(self, text: str) -> None:
-        """Wait for a text."""
-        await until(lambda: text in self.shown)
-
-    async def leaves(self) -> int:
-        """Ctrl-D; the exit code."""
-        self.type(CTRL_D)
-        async with asyncio.timeout(PATIENCE):
-            return await self.run
-
-
-@asynccontextmanager
-async def seated(desk: Desk, history: Path) -> AsyncIterator[Seat]:
-    screen, errors = StringIO(), Tty()
-    with create_pipe_input() as keys:
-        output = Vt100_Output(screen, lambda: Size(ROWS, COLUMNS), term="xterm")
-        with create_app_session(input=keys, output=output):
-            platform = desk.seat(Tty(), Tty(), errors, history)
-            assert platform.interactive
-            await platform.start()
-            run = asyncio.create_task(platform.run())
-            seat = Seat(desk, keys, screen, errors, run)
-            await seat.sees("›")
-            try:
-                yield seat
-            finally:
-                await platform.close()
-                async with asyncio.timeout(PATIENCE):
-                    assert await run == 0
-                    await desk.rest()
-
-
-@pytest.fixture
-def history(tmp_path: Path) -> Path:
-    return tmp_path / "deep" / "history"
+from tests.bot.adapters.console.seat import COLUMNS, CTRL_C, ENTER, ROWS, Tty, mode, seated
 
 
 async def test_a_conversation(history: Path) -> None:
@@ -258,67 +168,6 @@ async def test_buttons_are_commands_to_type(history: Path) -> None:
         assert "Tier: balanced, Force: off\nbecause\nYou can type: /tier smart · /tier deep\n" in seat.shown
 
 
-async def handed(seat: Seat, document: Document) -> None:
-    """The reply to the first line brings a document."""
-    asked = seat.desk.messages[0]
-    reply = OutboundMessage(asked.chat, "Here **it** is.", reply_to=asked.message_id, document=document)
-    assert [sent.last async for sent in seat.desk.platform.send(reply, 1, 0, False)] == [True]
-
-
-async def test_a_document_becomes_a_file_that_overwrites_nothing(history: Path) -> None:
-    exports = history.parent / "exports"
-    async with seated(Desk(lambda _: None), history) as seat:
-        seat.type("/history export" + ENTER)
-        await until(lambda: bool(seat.desk.messages))
-        for text in ("# One", "# Two", "# Two"):
-            await handed(seat, Document("talk.md", text))
-        await seat.sees(f"Here it is.\nSaved as {exports / 'talk.md'}\n")
-        assert seat.shown.count(f"Saved as {exports / 'talk-2.md'}\n") == 2
-        assert "# One" not in seat.shown
-    assert {each.name: each.read_text() for each in exports.iterdir()} == {"talk.md": "# One", "talk-2.md": "# Two"}
-    assert (_mode(exports), _mode(exports / "talk.md")) == (0o700, 0o600)
-
-
-@pytest.mark.parametrize(
-    ("name", "kept"),
-    [
-        ("../../.bashrc", "bashrc"),
-        ("/etc/\x1b[31mpasswd\n", "passwd"),
-        ("a\\b.md", "b.md"),
-        ("..", "document"),
-        ("x" * 300 + ".md", "x" * 57 + ".md"),
-        ("🙂" * 300, "🙂" * 60),
-    ],
-)
-def test_a_name_leads_nowhere_else(tmp_path: Path, name: str, kept: str) -> None:
-    folder = tmp_path / "exports"
-    assert saved(Document(name, "é\ud800"), folder) == folder / kept
-    assert (folder / kept).read_bytes() == "é?".encode()
-    assert list(tmp_path.iterdir()) == [folder]
-
-
-async def test_a_document_that_cannot_be_saved_is_said(tmp_path: Path) -> None:
-    (tmp_path / "exports").write_text("a file in the way")
-    async with seated(Desk(lambda _: None), tmp_path / "history") as seat:
-        seat.type("/history export" + ENTER)
-        await until(lambda: bool(seat.desk.messages))
-        await handed(seat, Document("talk.md", "# One"))
-        await seat.sees(f"talk.md could not be saved in {tmp_path / 'exports'} (File exists).")
-
-
-def test_half_a_document_does_not_stay(tmp_path: Path) -> None:
-    limit, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    earlier = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    try:
-        with pytest.raises(OSError, match="too large"):
-            saved(Document("talk.md", "x" * 2000), tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-        signal.signal(signal.SIGXFSZ, earlier)
-    assert list(tmp_path.iterdir()) == []
-
-
 async def test_a_line_that_cannot_be_kept_is_said_and_it_goes_on(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.desk.fault = StorageFault("the disk is full")
@@ -366,15 +215,11 @@ async def test_a_model_cannot_reach_the_terminal(history: Path) -> None:
             assert sequence not in written
 
 
-def _mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
 async def test_lines_are_remembered_for_their_owner_only(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.type("remember me" + ENTER)
         await seat.sees("You said remember me")
-    assert _mode(history) == 0o600
+    assert mode(history) == 0o600
     async with seated(Desk(), history) as seat:
         await seat.recalls("remember me")
         seat.type(ENTER)

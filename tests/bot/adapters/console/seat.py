@@ -1,0 +1,100 @@
+"""A place at the prompt: keys go in through a pipe, what the terminal shows is read back."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import StringIO
+from pathlib import Path
+
+from prompt_toolkit.application import create_app_session, get_app_session
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from tests.bot.adapters.console.desk import PATIENCE, Desk, until
+
+ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
+ROWS, COLUMNS = 24, 80
+
+
+class Tty(StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Seat:
+    """A person in front of the terminal."""
+
+    def __init__(self, desk: Desk, keys: PipeInput, screen: StringIO, errors: StringIO, run: asyncio.Task[int]):
+        self.desk = desk
+        self.screen = screen
+        self.errors = errors
+        self.run = run
+        self._keys = keys
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        self._keys.send_text(keys)
+
+    @property
+    def shown(self) -> str:
+        """Everything ever written to the screen, without its control sequences."""
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.screen.getvalue())
+        return re.sub(r" +$", "", text.replace("\r", ""), flags=re.MULTILINE)
+
+    @property
+    def typed(self) -> str:
+        """What stands behind the prompt."""
+        app = get_app_session().app
+        return app.current_buffer.text if app else ""
+
+    async def recalls(self, text: str) -> None:
+        """Up, as often as it takes: the history is there when it has been read."""
+
+        def there() -> bool:
+            if self.typed != text:
+                self.type(UP)
+            return self.typed == text
+
+        await until(there)
+
+    async def sees(self, text: str) -> None:
+        """Wait for a text."""
+        await until(lambda: text in self.shown)
+
+    async def leaves(self) -> int:
+        """Ctrl-D; the exit code."""
+        self.type(CTRL_D)
+        async with asyncio.timeout(PATIENCE):
+            return await self.run
+
+
+@asynccontextmanager
+async def seated(desk: Desk, history: Path) -> AsyncIterator[Seat]:
+    screen, errors = StringIO(), Tty()
+    with create_pipe_input() as keys:
+        output = Vt100_Output(screen, lambda: Size(ROWS, COLUMNS), term="xterm")
+        with create_app_session(input=keys, output=output):
+            platform = desk.seat(Tty(), Tty(), errors, history)
+            assert platform.interactive
+            await platform.start()
+            run = asyncio.create_task(platform.run())
+            seat = Seat(desk, keys, screen, errors, run)
+            await seat.sees("›")
+            try:
+                yield seat
+            finally:
+                await platform.close()
+                async with asyncio.timeout(PATIENCE):
+                    assert await run == 0
+                    await desk.rest()
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)

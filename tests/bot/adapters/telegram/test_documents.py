@@ -1,0 +1,146 @@
+"""Stories of documents that are sent: captions, repairs, and what each failure tells the outbox."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.platform import SendLater, SendRefused
+from routing.types import Document
+from tests.bot.adapters.telegram.house import house, to
+from tests.bot.adapters.telegram.test_outbound import BUTTONS
+from tests.servers.telegram import TelegramServer
+
+TALK = Document("talk.md", "# Talk ✓\n")
+
+
+async def test_a_document_comes_with_its_caption_its_buttons_and_its_question() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        asked = tg.say("@tierbot export", group="Team")
+        reply = to(asked.chat, "**Here** it is", document=TALK, buttons=BUTTONS, reply_to=str(asked.id))
+        (sent,) = await home.send(reply, outbox_id=4711)
+        (message,) = asked.chat.from_bot()
+        assert (sent.message_id, sent.last) == (str(message.id), True)
+        assert (message.text, message.captioned, message.reply_to) == ("Here it is", True, asked)
+        assert message.entities == [{"type": "bold", "offset": 0, "length": 4}]
+        assert message.buttons[0] == {"text": "Balanced", "callback_data": "t:4711:0.0"}
+        file = tg.document(message)
+        assert (file.name, file.mime, file.data.decode()) == ("talk.md", "text/markdown", TALK.text)
+
+
+@pytest.mark.parametrize(("length", "messages"), [(1024, [1024]), (1025, [1025, 0]), (5000, [4096, 904, 0])])
+async def test_a_text_too_long_for_a_caption_goes_ahead(length: int, messages: list[int]) -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        reply = to(tg.private(), "x" * length, document=TALK, buttons=BUTTONS)
+        sent = await home.send(reply)
+        replies = tg.private().from_bot()
+        assert [len(message.text) for message in replies] == messages
+        assert [message.captioned for message in replies] == [False] * (len(messages) - 1) + [True]
+        assert [part.last for part in sent] == [message.captioned for message in replies]
+        assert [bool(message.buttons) for message in replies] == [message.captioned for message in replies]
+        (again,) = await home.send(reply, first=len(messages) - 1, again=True)
+        last = tg.private().from_bot()[-1]
+        assert again.last and tg.document(last).data == TALK.text.encode()
+        assert last.text == ("(recovered)" if len(messages) > 1 else "x" * 1024)
+
+
+async def test_a_caption_counts_as_telegram_counts() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        await home.send(to(tg.private(), "🙂" * 513, document=TALK))
+        assert [message.captioned for message in tg.private().from_bot()] == [False, True]
+        await home.send(to(tg.private("bob"), f"**{'🙂' * 512}**", document=TALK))
+        assert [message.captioned for message in tg.private("bob").from_bot()] == [True]
+
+
+async def test_a_repeated_document_is_marked_and_the_mark_never_makes_its_caption_too_long() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        await home.send(to(tg.private(), "see **this**", document=TALK), again=True)
+        (message,) = tg.private().from_bot()
+        assert message.text == "(recovered) see this"
+        assert message.entities == [{"type": "bold", "offset": 16, "length": 4}]
+        await home.send(to(tg.private("bob"), "x" * 1020, document=TALK), again=True)
+        mark, document = tg.private("bob").from_bot()
+        assert (mark.text, document.text) == ("(recovered)", "x" * 1020)
+
+
+async def test_over_a_preview_the_text_is_written_and_the_document_follows() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        shown = tg.add_message(tg.private(), tg.bot, "half an ans")
+        first, second = await home.send(to(tg.private(), "the answer", edits=str(shown.id), document=TALK))
+        document = tg.private().from_bot()[-1]
+        assert (shown.text, document.text) == ("the answer", "")
+        assert (first.message_id, first.last) == (str(shown.id), False)
+        assert (second.message_id, second.last) == (str(document.id), True)
+        assert tg.document(document).name == "talk.md"
+        (alone,) = await home.send(to(tg.private(), "", edits=str(shown.id), document=TALK))
+        assert (alone.last, shown.text) == (True, "the answer")
+
+
+async def test_a_documents_refused_entities_become_a_plain_caption() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        tg.fault("sendDocument", "bad_request", text="can't parse entities: unsupported start tag")
+        await home.send(to(tg.private(), "**bold**", document=TALK))
+        (message,) = tg.private().from_bot()
+        assert (message.text, message.entities) == ("bold", [])
+        assert tg.document(message).data == TALK.text.encode()
+
+
+async def test_a_document_follows_its_chat_and_outlives_its_topic() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        forum = tg.group("Forum", forum=True)
+        topic, gone = tg.topic(forum, "Cooking"), tg.topic(forum, "Gone")
+        await home.send(to(forum, "soup", str(topic.id), document=TALK))
+        assert (await tg.reply(forum)).thread_id == topic.id
+        tg.delete_topic(forum, gone)
+        await home.send(to(forum, "cake", str(gone.id), document=TALK))
+        assert (await tg.reply(forum)).thread_id is None
+        old = tg.group("Club", kind="group")
+        new = tg.migrate(old)
+        await home.send(to(old, "tea", document=TALK))
+        assert tg.document(new.from_bot()[-1]).data == TALK.text.encode()
+        assert [call.status for call in tg.calls("sendDocument")] == [200, 400, 200, 400, 200]
+
+
+@pytest.mark.parametrize(
+    ("kind", "maybe_sent", "seconds"),
+    [("hang_after", True, 30), ("drop_before", True, 30), ("server_error", False, 1), ("too_many", False, 17)],
+)
+async def test_what_a_failed_document_tells_the_outbox(kind: str, maybe_sent: bool, seconds: float) -> None:
+    async with TelegramServer() as tg, house(tg, pace={"answer": 0.3}) as home:
+        tg.fault("sendDocument", kind, retry_after=17, seconds=2)  # type: ignore[arg-type]
+        with pytest.raises(SendLater) as caught:
+            await home.send(to(tg.private(), "hello", document=TALK))
+        assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
+        assert tg.calls("sendMessage") == []
+
+
+async def test_a_document_waits_for_its_turn_like_a_text() -> None:
+    async with TelegramServer() as tg, house(tg, flood_limit="1/min per chat") as home:
+        for _ in range(3):
+            await home.send(to(tg.private(), "hello", document=TALK))
+        with pytest.raises(SendLater, match="flood limit"):
+            await home.send(to(tg.private(), "hello", document=TALK))
+        assert len(tg.calls("sendDocument")) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("bad_request", "not enough rights to send documents to the chat"),
+        ("too_large", "the file is too large for the server"),
+    ],
+)
+async def test_who_cannot_have_the_file_is_told_why(kind: str, reason: str) -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        tg.fault("sendDocument", kind, text=reason)  # type: ignore[arg-type]
+        with pytest.raises(SendRefused, match=f"(?i){reason}"):
+            await home.send(to(tg.private(), "here it is", document=TALK))
+        (told,) = tg.private().from_bot()
+        assert told.text.lower() == f"here it is\n⚠️ talk.md: {reason}"
+
+
+async def test_a_document_for_nobody_is_final() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        tg.block("bob")
+        with pytest.raises(SendRefused, match="blocked"):
+            await home.send(to(tg.private("bob"), "hello?", document=TALK))
+        assert tg.calls("sendMessage") == []

@@ -1,0 +1,44 @@
+"""What the doctor is given on a stage, and what it finds there."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+from bot.ops.checks.finding import Finding, Inspection
+from bot.ops.doctor import examine
+from bot.settings import load
+from bot.workspace import Workspace
+from storage.migrate import migrate
+from tests.stories.harness import Stage
+
+POOLS = {f"TIER_{tier}_POOL": "openai/gpt-5.1" for tier in ("BALANCED", "SMART", "CODING", "DEEP")}
+KEY = "sk-test-openai-000000000000"
+
+
+def inspected(on: Stage, **environ: str) -> Inspection:
+    """What the doctor is given on this stage."""
+    on.write_config()
+    (on.workspace / "preferences" / "runtime-config.json").chmod(0o600)
+    environment = load(on.environment() | environ)
+    return Inspection(environment, Workspace(environment), time.time)
+
+
+async def findings(on: Stage, **environ: str) -> list[Finding]:
+    return await examine(inspected(on, **environ))
+
+
+async def status(on: Stage, name: str, **environ: str) -> tuple[str, str]:
+    """The worst status under a name, and everything said there."""
+    mine = [finding for finding in await findings(on, **environ) if finding.name == name]
+    worst = next(level for level in ("fail", "warn", "ok") if any(finding.status == level for finding in mine))
+    return worst, " ".join(f"{finding.detail} → {finding.mend}" for finding in mine)
+
+
+def migrated(on: Stage) -> Path:
+    migrate(f"sqlite+aiosqlite:///{on.database}", on.workspace / "backups")
+    connection = sqlite3.connect(on.database)
+    connection.execute("pragma journal_mode = wal")  # as the bot leaves it
+    connection.close()
+    return on.database

@@ -1,0 +1,89 @@
+"""The doctor's report: for people and for machines, without a secret, whatever breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from bot.ops import doctor as doctor_module
+from bot.ops.checks.finding import Finding, Inspection, ok
+from bot.ops.doctor import CHECKS, examine
+from tests.bot.house import tierbot
+from tests.bot.ops.inspecting import KEY, findings, inspected
+from tests.stories.harness import Stage
+
+
+async def test_every_complaint_says_how_to_mend_it(on: Stage) -> None:
+    broken = {"TELEGRAM_BOT_TOKEN": "1:x", "BOT_ACCESS": "allowlist", "BOT_OWNERS": "", "TRANSCRIPTION_MODEL": "x"}
+    report = await findings(on, **broken, OPENAI_API_KEY="")
+    assert [finding for finding in report if finding.status != "ok" and not finding.mend] == []
+    assert sum(finding.status == "fail" for finding in report) >= 3
+
+
+async def test_a_check_that_breaks_hides_no_other(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(inspection: Inspection) -> list[Finding]:
+        raise KeyError("surprise")
+
+    async def endless(inspection: Inspection) -> list[Finding]:
+        await asyncio.Event().wait()
+        return []
+
+    async def well(inspection: Inspection) -> list[Finding]:
+        return [ok("well", "so")]
+
+    monkeypatch.setattr(doctor_module, "LONGEST_SECONDS", 0.1)
+    report = await examine(inspected(on), [broken, endless, well])
+    assert [(finding.name, finding.status) for finding in report] == [
+        ("broken", "fail"),
+        ("endless", "fail"),
+        ("well", "ok"),
+    ]
+    assert "surprise" in report[0].detail
+
+
+async def test_the_report_for_machines_has_no_secret_and_the_exit_code_tells(on: Stage) -> None:
+    inspected(on)
+    environ = on.environment() | {"DATABASE_URL": "postgresql+asyncpg://me:s3cret-word@127.0.0.1:9/x"}
+    del environ["WORKSPACE"]
+    environ["TIER_DEEP_POOL"] = f"openai/gpt-5.1, openai/{KEY}"  # pasted into the wrong place
+    code, output, complaint = await tierbot(on.workspace, "doctor", "--json", **environ)
+    report = json.loads(output)
+    assert "openai/***" in output
+    assert (code, complaint) == (1, "")
+    assert set(report) == {"checks"}
+    assert all(set(check) == {"name", "status", "detail", "mend"} for check in report["checks"])
+    assert [check["name"] for check in report["checks"] if check["status"] == "fail"] == ["database"]
+    for secret in ("s3cret-word", on.tg.token, KEY):
+        assert secret not in output
+
+
+async def test_the_report_for_people_has_a_line_each_and_ends_with_a_count(on: Stage) -> None:
+    inspection = inspected(on)
+    environ = on.environment()
+    del environ["WORKSPACE"]
+    code, output, _ = await tierbot(on.workspace, "doctor", **environ)
+    assert code == 0
+    lines = [line for line in output.splitlines() if not line.startswith(" ")]
+    assert len(lines) == len(await examine(inspection)) + 1
+    assert lines[-1].endswith(" 0 fail")
+
+
+async def test_an_environment_that_cannot_be_read_is_a_report_too(tmp_path: Path) -> None:
+    code, output, complaint = await tierbot(tmp_path, "doctor", "--json", LOG_LEVEL="loud")
+    assert (code, complaint) == (1, "")
+    checks = json.loads(output)["checks"]
+    assert [(check["name"], check["status"]) for check in checks] == [("environment", "fail")]
+
+
+def test_the_checks_are_all_of_the_folder() -> None:
+    folder = Path(doctor_module.__file__).parent / "checks"
+    modules = {f"bot.ops.checks.{path.stem}" for path in folder.glob("*.py")} - {
+        "bot.ops.checks.__init__",
+        "bot.ops.checks.finding",
+    }
+    assert {check.__module__ for check in CHECKS} == modules
+    assert set(asdict(ok("a", "b"))) == {"name", "status", "detail", "mend"}

@@ -1,0 +1,149 @@
+"""The doctor asks Telegram and the providers, side by side and not for long."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from bot.ops.checks import telegram
+from bot.ops.checks.finding import Inspection
+from bot.ops.doctor import examine
+from tests.bot.house import always
+from tests.bot.ops.inspecting import POOLS, findings, inspected, status
+from tests.servers.telegram import TelegramServer
+from tests.stories.harness import Stage
+
+
+async def test_privacy_mode_is_explained(tmp_path: Path, on: Stage) -> None:
+    assert "every message" in (await status(on, "groups"))[1]
+    async with TelegramServer(privacy=True) as private:
+        found = await status(on, "groups", TELEGRAM_BOT_TOKEN=private.token, TELEGRAM_API_ROOT=private.root)
+    assert found[0] == "ok"
+    assert "/setprivacy" in found[1]
+
+
+async def test_a_refused_token_is_a_failure(on: Stage) -> None:
+    on.tg.revoke()
+    worst, said = await status(on, "telegram")
+    assert (worst, "@BotFather" in said) == ("fail", True)
+
+
+async def test_a_telegram_that_is_away_is_a_failure(on: Stage) -> None:
+    async with on.tg.outage():
+        worst, said = await status(on, "telegram")
+    assert (worst, "ConnectError" in said) == ("fail", True)
+
+
+async def test_a_webhook_left_over_is_named(on: Stage) -> None:
+    async with always(200) as base:
+        on.tg.updates.set_webhook({"url": f"{base}/hook"})
+        worst, said = await status(on, "updates")
+        on.tg.updates.set_webhook({})
+    assert (worst, "127.0.0.1" in said) == ("warn", True)
+
+
+async def test_updates_that_wait_beside_a_running_bot_hint_at_a_second_poller(on: Stage) -> None:
+    on.tg.say("hello")
+    assert "1 wait at Telegram for the bot to start" in (await status(on, "updates"))[1]
+    inspection = inspected(on)
+    inspection.workspace.prepare()
+    try:
+        worst, said = await status(on, "updates")
+    finally:
+        inspection.workspace.release()
+    assert (worst, "409" in said) == ("warn", True)
+
+
+@pytest.mark.parametrize(("offset", "expected"), [(0, "ok"), (20, "ok"), (120, "warn"), (-120, "warn")])
+async def test_the_clock_is_held_against_telegrams(on: Stage, offset: float, expected: str) -> None:
+    inspection = inspected(on)
+    late = Inspection(inspection.environment, inspection.workspace, lambda: time.time() + offset)
+    found = {finding.name: finding for finding in await telegram.telegram(late)}
+    assert found["clock"].status == expected
+
+
+async def test_a_pool_member_without_a_key_and_a_model_nobody_knows(on: Stage) -> None:
+    pool = {"TIER_DEEP_POOL": "groq/strange-model, openai/gpt-5.1"}
+    worst, said = await status(on, "tier deep", **pool)
+    assert worst == "warn"
+    assert "openai/gpt-5.1 answers; without a key: groq/strange-model" in said
+    assert "GROQ_API_KEY" in said
+    assert "not in the catalogue: groq/strange-model" in said
+
+
+async def test_without_any_key_the_local_model_answers(on: Stage) -> None:
+    worst, said = await status(on, "tier smart", OPENAI_API_KEY="", **{name: "groq/x" for name in POOLS})
+    assert (worst, "GROQ_API_KEY" in said) == ("warn", True)
+
+
+async def test_a_model_that_its_provider_does_not_list(on: Stage) -> None:
+    worst, said = await status(on, "provider openai", TIER_DEEP_POOL="openai/gpt-5.9")
+    assert (worst, "openai/gpt-5.9" in said) == ("warn", True)
+
+
+@pytest.mark.parametrize(("code", "expected"), [(401, "fail"), (503, "warn")])
+async def test_a_provider_that_refuses(on: Stage, code: int, expected: str) -> None:
+    async with always(code) as base:
+        on.config = {"llm": {"providers": {"openai": {"baseUrl": base}}}}
+        assert (await status(on, "provider openai"))[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [("", "ok"), ("openai/whisper-1", "ok"), ("groq/whisper", "fail"), ("whisper", "fail"), ("local/x", "fail")],
+)
+async def test_the_transcription_model(on: Stage, model: str, expected: str) -> None:
+    assert (await status(on, "voice", TRANSCRIPTION_MODEL=model))[0] == expected
+
+
+@asynccontextmanager
+async def answering(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def test_services_are_asked_at_the_same_time(on: Stage) -> None:
+    everyone = asyncio.Barrier(3)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if not request.path.endswith("getWebhookInfo"):
+            await everyone.wait()
+        return web.json_response({"ok": True, "result": {"username": "b"}, "data": [{"id": "gpt-5.1"}]})
+
+    async with answering(answer) as base:
+        providers = {name: {"baseUrl": base, "apiKey": "k"} for name in ("openai", "mine")}
+        on.config = {"llm": {"providers": providers}}
+        report = await findings(on, TELEGRAM_API_ROOT=base)
+    asked = [finding.status for finding in report if finding.name in ("telegram", "provider openai", "provider mine")]
+    assert asked == ["ok", "ok", "ok"]
+
+
+async def test_a_service_that_never_answers_is_not_waited_for(on: Stage) -> None:
+    silence = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await silence.wait()
+        return web.Response()
+
+    async with answering(answer) as base:
+        on.config = {"llm": {"providers": {"openai": {"baseUrl": base}}}}
+        inspection = inspected(on, TELEGRAM_API_ROOT=base)
+        brief = Inspection(inspection.environment, inspection.workspace, time.time, network_seconds=0.2)
+        report = await examine(brief)
+        silence.set()
+    late = {finding.name: finding for finding in report if finding.name in ("telegram", "provider openai")}
+    assert {finding.status for finding in late.values()} == {"fail"}
+    assert all("0.2 s" in finding.detail for finding in late.values())

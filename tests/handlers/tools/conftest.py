@@ -1,0 +1,32 @@
+"""The tools for files, the folder of person 7, and what nobody in the sandbox may read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from handlers.tools.files import FileTools
+from tests.handlers.tools.attacks import SECRET
+from tests.handlers.tools.test_sandbox import home
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> FileTools:
+    return FileTools(tmp_path / "files")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    folder = tmp_path / "files" / "7"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """The workspace's .env, two folders above Ann's."""
+    home(tmp_path)
+    path = tmp_path / "workspace" / ".env"
+    path.write_text(SECRET)
+    return path

@@ -1,0 +1,19 @@
+"""Who uses files, and what lies in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from routing.outcome import ToolScope
+from routing.types import Person, TierDecision
+
+
+def scope(person_id: int = 7) -> ToolScope:
+    return ToolScope(Person(person_id, "user", "Ada"), 1, TierDecision("balanced", "default", ""))
+
+
+ADA, BOB = scope(), scope(8)
+
+
+def everything(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))

@@ -1,0 +1,98 @@
+"""Attacks on the kernel's own doors: descriptors, terminals, system calls, namespaces, rights."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.handlers.tools.attacks import SECRET, outside
+from tests.handlers.tools.test_sandbox import home, made, python, shell
+
+pytestmark = pytest.mark.system
+
+
+async def test_no_descriptor_of_the_bot_is_inherited(tmp_path: Path, secret: Path) -> None:
+    handle = os.open(secret, os.O_RDONLY)
+    os.set_inheritable(handle, True)
+    try:
+        assert await outside("cat", f"/proc/self/fd/{handle}", close_fds=False) == SECRET
+        ran = await python(await made(tmp_path), "import os; print(sorted(os.listdir('/proc/self/fd'))[:-1])")
+    finally:
+        os.close(handle)
+    assert ran.output == "['0', '1', '2']\n"
+
+
+async def test_there_is_no_terminal_to_type_into(tmp_path: Path) -> None:
+    code = """
+import fcntl, os, pty, termios
+try:
+    os.open("/dev/tty", os.O_RDWR)
+except OSError as error:
+    print(error.strerror)
+_, mine = pty.openpty()
+for request in (termios.TIOCGWINSZ, termios.TIOCSTI):
+    try:
+        fcntl.ioctl(mine, request, b"xxxxxxxx")
+        print("done")
+    except OSError as error:
+        print(error.strerror)
+"""
+    ran = await python(await made(tmp_path), code)
+    assert ran.output == "No such device or address\ndone\nOperation not permitted\n"
+
+
+CALLS = {
+    "unshare": 272,
+    "mount": 165,
+    "setns": 308,
+    "keyctl": 250,
+    "ptrace": 101,
+    "bpf": 321,
+    "shmget": 29,
+    "syslog": 103,
+}
+
+
+async def test_the_kernel_refuses_what_leads_out(tmp_path: Path) -> None:
+    arm = os.uname().machine != "x86_64"
+    numbers = {"unshare": 97, "mount": 40, "setns": 268, "keyctl": 219, "ptrace": 117, "bpf": 280, "shmget": 194}
+    calls = numbers | {"syslog": 116} if arm else CALLS
+    code = f"""
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+for name, number in {calls!r}.items():
+    libc.syscall(number, 0, 0, 0, 0, 0)
+    print(name, errno.errorcode[ctypes.get_errno()] if ctypes.get_errno() else "done")
+    ctypes.set_errno(0)
+try:
+    os.memfd_create("x")
+except OSError as error:
+    print(error.strerror)
+"""
+    ran = await python(await made(tmp_path), code)
+    assert ran.output == "".join(f"{name} EPERM\n" for name in calls) + "Function not implemented\n"
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.syscall(calls["unshare"], 0) == 0  # asks for nothing, and is only refused by a filter
+
+
+@pytest.mark.parametrize("flags", ["-U", "-Ur", "-m", "-n", "-p", "-i", "-u", "-C"])
+async def test_no_namespace_can_be_made_inside(tmp_path: Path, flags: str) -> None:
+    if os.geteuid() == 0:
+        assert await outside("unshare", flags, "echo", "out") == "out\n"
+    ran = await shell(await made(tmp_path), f"unshare {flags} echo out; mount -t tmpfs none /tmp && echo mounted")
+    assert "out" not in ran.output.split() and "mounted" not in ran.output.split()
+    assert "Operation not permitted" in ran.output or "No space left" in ran.output
+
+
+async def test_there_is_no_way_to_more_rights(tmp_path: Path) -> None:
+    ran = await shell(
+        await made(tmp_path), "grep -E 'Cap|NoNewPrivs|Seccomp:' /proc/self/status; id -u; su -c id; mknod x c 1 3; ls"
+    )
+    told = dict(line.split(":") for line in ran.output.splitlines() if line.count(":") == 1 and "\t" in line)
+    assert {int(told[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
+    assert (told["NoNewPrivs"].strip(), told["Seccomp"].strip()) == ("1", "2")
+    assert "\n1000\n" in ran.output and "uid=0" not in ran.output
+    assert list(home(tmp_path).iterdir()) == []

@@ -1,0 +1,93 @@
+"""Commands take turns: so many at once, so many of each person."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from handlers.tools.sandbox.places import Busy, Places
+from routing.errors import ToolFailed
+from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, shell
+
+
+@pytest.mark.system
+async def test_who_waits_too_long_is_told_that_others_were_first(tmp_path: Path) -> None:
+    sandbox = await made(tmp_path)
+    one, two, go = pipes(tmp_path, "one", "two", "go")
+    line = "echo up > {}; read x < go"
+    running = [asyncio.create_task(shell(sandbox, line.format(name))) for name in ("one", "two")]
+    await asyncio.gather(heard(one), heard(two))
+    sandbox.wait_seconds = 0
+    with pytest.raises(ToolFailed, match=r"busy with other commands.* was not begun: try again in a minute"):
+        await shell(sandbox, "touch third")
+    assert (await shell(sandbox, "echo mine", BEN)).output == "mine\n"
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    assert go.exists() and not (home(tmp_path) / "third").exists()
+
+
+async def test_places_go_round_among_the_persons() -> None:
+    places, order, going = Places(2, 2), [], asyncio.Event()
+
+    async def work(person: int, name: str) -> None:
+        async with places.taken(person, 60):
+            order.append(name)
+            await going.wait() if name in ("a1", "a2") else await asyncio.sleep(0)
+
+    tasks = []
+    for person, name in [(1, "a1"), (1, "a2"), (1, "a3"), (1, "a4"), (2, "b1"), (2, "b2"), (3, "c1")]:
+        tasks.append(asyncio.create_task(work(person, name)))
+        await asyncio.sleep(0)
+    assert order == ["a1", "a2"]
+    going.set()
+    await asyncio.gather(*tasks)
+    assert order.index("b1") < order.index("a3") and order.index("c1") < order.index("a3")
+    assert sorted(order) == ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]
+
+
+async def test_a_place_that_nobody_waits_for_any_more_goes_to_the_next() -> None:
+    places, held = Places(1, 1), asyncio.Event()
+    got: list[str] = []
+
+    async def work(person: int, name: str, until: asyncio.Event | None = None) -> None:
+        async with places.taken(person, 60):
+            got.append(name)
+            await (until.wait() if until else asyncio.sleep(0))
+
+    first = asyncio.create_task(work(1, "first", held))
+    await asyncio.sleep(0)
+    gone, last = asyncio.create_task(work(2, "gone")), asyncio.create_task(work(3, "last"))
+    await asyncio.sleep(0)
+    held.set()
+    for _ in range(10):
+        if places.waiting > 1:
+            await asyncio.sleep(0)
+    gone.cancel()  # its place was given in this very moment
+    await asyncio.gather(first, last)
+    assert got == ["first", "last"] and (await asyncio.gather(gone, return_exceptions=True))[0] is not None
+    with pytest.raises(Busy):
+        async with places.taken(4, 60), places.taken(5, 0):
+            pass
+    assert places.waiting == 0
+
+
+@pytest.mark.system
+async def test_a_third_command_of_a_person_waits_and_others_do_not(tmp_path: Path) -> None:
+    sandbox = await made(tmp_path)
+    one, two, go = pipes(tmp_path, "one", "two", "go")
+    line = "echo up > {}; read x < go"
+    first, second = (asyncio.create_task(shell(sandbox, line.format(name))) for name in ("one", "two"))
+    await asyncio.gather(heard(one), heard(two))
+    third = asyncio.create_task(shell(sandbox, "touch third"))
+    for _ in range(3):
+        assert (await shell(sandbox, "echo mine", BEN)).output == "mine\n"
+    assert not (home(tmp_path) / "third").exists() and not third.done()
+    first.cancel()
+    assert (await third).exit_code == 0
+    second.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
+    assert (home(tmp_path) / "third").exists()
+    assert go.exists()

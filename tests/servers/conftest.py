@@ -1,0 +1,28 @@
+"""The loopback Telegram server, and who calls it."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from telegram import Bot
+
+from tests.servers.sdk import a_bot
+from tests.servers.telegram import TelegramServer
+
+
+@pytest.fixture
+async def tg() -> AsyncIterator[TelegramServer]:
+    async with TelegramServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def bot(tg: TelegramServer) -> AsyncIterator[Bot]:
+    async with a_bot(tg) as bot:
+        yield bot
+
+
+@pytest.fixture
+async def raw(tg: TelegramServer) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=f"{tg.root}/bot{tg.token}/", timeout=10) as client:
+        yield client

@@ -1,0 +1,23 @@
+"""python-telegram-bot before the loopback Telegram server."""
+
+from typing import Any
+
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
+from telegram.request import HTTPXRequest
+
+from tests.servers.telegram import TelegramServer
+
+Answer = dict[str, Any]
+
+
+def a_bot(tg: TelegramServer, token: str | None = None, read_timeout: float = 10) -> Bot:
+    return Bot(
+        token or tg.token,
+        base_url=tg.root + "/bot",
+        base_file_url=tg.root + "/file/bot",
+        request=HTTPXRequest(read_timeout=read_timeout),
+    )
+
+
+def button(text: str, data: str) -> InlineKeyboardMarkup:
+    return InlineKeyboardMarkup([[InlineKeyboardButton(text, callback_data=data)]])

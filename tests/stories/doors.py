@@ -1,0 +1,44 @@
+"""What stories of getting in have in common."""
+
+import asyncio
+import re
+import time
+
+from bot.app import App
+from tests.servers.telegram import Message, User
+from tests.stories.harness import Stage
+
+CODE = re.compile(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b")
+
+
+class Hours:
+    """A clock that a story sets forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+async def quiet(on: Stage) -> None:
+    """Wait until everything that was said has been dealt with, answered or not; a database has no bell."""
+    async with asyncio.timeout(30):
+        while on.tg.updates.pending or on.rows("select id from inbox where state <> 'done'"):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def code_in(message: Message) -> str:
+    found = CODE.search(message.text)
+    assert found is not None, message.text
+    return found.group()
+
+
+def account(user: User) -> str:
+    return f"telegram:{user.id}"
+
+
+async def owner_code(app: App) -> str:
+    code = await app.access.owner_code()
+    assert code is not None
+    return code

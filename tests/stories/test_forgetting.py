@@ -1,0 +1,44 @@
+"""Somebody is forgotten: nothing of theirs stays."""
+
+from tests.stories.harness import Stage, ask, press, running
+
+SECRET = "xyzzy-plugh"
+
+
+def traces(on: Stage, words: str) -> list[str]:
+    """The tables in which some text stands."""
+    tables = [str(name) for (name,) in on.rows("select name from sqlite_master where type = 'table'")]
+    return [table for table in tables if words in str(on.rows(f'select * from "{table}"'))]
+
+
+async def test_forget_me_deletes_a_persons_rows_everywhere(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    bob = on.tg.user("robert")
+    async with running(on):
+        await ask(on, f"My secret is {SECRET}", user=bob)
+        await ask(on, "/tier deep force", user=bob)
+        await ask(on, "/model smart openai/gpt-4.1", user=bob)
+        await ask(on, f"/settings instructions Call me {SECRET}", user=bob)
+        await ask(on, "hi from Alice")
+        assert {"messages", "preferences"} <= set(traces(on, SECRET))
+        warning = await ask(on, "/access forget me", user=bob)
+        assert "for good" in warning.text and traces(on, SECRET) != []
+        await press(on, "🗑 Delete it all", warning)
+        assert warning.text == "🗑 Done. I don't know you any more."
+        assert traces(on, SECRET) == []
+        assert traces(on, "Robert") == []
+        for table in ("preferences", "overrides", "usage", "identities", "people"):
+            column = "id" if table == "people" else "person_id"
+            assert on.rows(f"select count(*) from {table} where {column} not in (select id from people)") == [(0,)]
+        assert on.rows("select count(*) from identities") == [(1,)]
+        assert (await ask(on, "/tier", user=bob)).text.startswith("Tier: balanced, Force: off")
+        assert (await ask(on, "do you know me?", user=bob)).text == "You said: do you know me?"
+        assert SECRET not in str(on.ms.last.body)
+        assert (await ask(on, "and me?")).text == "You said: and me?"
+        assert ("user", "hi from Alice") in on.ms.last.reading.turns
+
+
+async def test_being_forgotten_needs_a_second_word(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/access forget me")
+        assert (await ask(on, "/whoami")).text.endswith("role owner.")

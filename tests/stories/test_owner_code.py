@@ -1,0 +1,42 @@
+"""The first start prints a code that makes its sender the owner."""
+
+from tests.stories.doors import CODE, Hours, owner_code
+from tests.stories.harness import BotProcess, Stage, ask, running
+
+
+async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with BotProcess(on) as bot:
+        await on.tg.wait_for(lambda _: "Owner code: " in bot.log, timeout=40)
+        assert bot.log.count("Owner code: ") == 1
+        code = CODE.search(bot.log)
+        assert code is not None
+        assert "You are the owner now" in (await ask(on, code.group())).text
+        assert "This bot is private" in (await ask(on, code.group(), user="mallory")).text
+        assert "owner" in (await ask(on, "/whoami")).text
+        assert await bot.terminate() == 0
+    async with BotProcess(on) as bot:
+        await on.tg.wait_for(lambda tg: len(tg.calls("getMe")) == 2, timeout=40)
+        assert (await ask(on, "hi")).text == "You said: hi"
+        assert await bot.terminate() == 0
+        assert "Owner code" not in bot.log
+
+
+async def test_five_wrong_owner_codes_lock_out_even_from_the_right_one(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    clock = Hours()
+    async with running(on, clock) as app:
+        code = await owner_code(app)
+        for _ in range(5):
+            assert "not the owner's code" in (await ask(on, "BBBB-BBBB")).text
+        assert "Too many wrong codes" in (await ask(on, code)).text
+        assert (await ask(on, code, user="bob")).text.startswith("👑")
+        assert on.rows("select count(*) from audit where action = 'wrong owner code'") == [(5,)]
+
+
+async def test_the_owner_code_never_lies_in_the_database(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with running(on) as app:
+        code = await owner_code(app)
+    stored = str(on.rows("select * from state"))
+    assert code not in stored and code.replace("-", "") not in stored
