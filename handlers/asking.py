@@ -15,7 +15,7 @@ from routing.types import Button, Document, InboundMessage, Person, Role
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One question to a handler. `arguments` are the words behind a command, quoted ones whole; `rest` is all of
-    them as written."""
+    them as written. `button` was pressed for it; None when it was typed."""
 
     turn_id: str
     message: InboundMessage
@@ -25,18 +25,20 @@ class Ask:
     stop: Stop
     arguments: tuple[str, ...] = ()
     rest: str = ""
+    button: Button | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the person reads, in Markdown, and what the turn leaves in the history. `owner` may press the buttons; a
-    `document` comes with the text, never without one."""
+    `document` comes with the text, never without one; `apart` from the message whose button was pressed."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
     record: TurnRecord | None = None
     owner: int = 0
     document: Document | None = None
+    apart: bool = False
 
 
 Handler = Callable[[Ask], Awaitable[Reply]]

@@ -90,7 +90,7 @@ class Chat:
             pictures=_pictures(ask.message),
             source=_source(ask.message),
         )
-        return Reply(words, _retry(ask, None), record)
+        return Reply(words, _retry(ask, None, record.turn_id), record)
 
     async def turn(self, ask: Ask, question: Question) -> Reply:
         """One turn of the router as a reply."""
@@ -98,7 +98,8 @@ class Chat:
         notices = (self._blind_notice(ask, question, outcome), *_losses(ask, outcome))
         text = "\n\n".join(part for part in (_answer_text(ask, outcome), *notices) if part)
         answered = outcome.completion is not None and outcome.completion.finish not in ("cut", "late")
-        again = () if answered else _retry(ask, question.prefix)
+        kept = question.kept if _stands(question, outcome) else ask.turn_id
+        again = () if answered else _retry(ask, question.prefix, kept)
         return Reply(text, again, _record(ask, question, outcome))
 
     async def whole_text(self, message: InboundMessage, written: str) -> str:
@@ -165,13 +166,18 @@ def _losses(ask: Ask, outcome: Outcome) -> list[str]:
     return said
 
 
-def _retry(ask: Ask, prefix: Tier | None) -> tuple[tuple[Button, ...], ...]:
-    return ((Button(ask.say("🔁 Retry"), f"/retry {prefix}" if prefix else "/retry"),),)
+def _retry(ask: Ask, prefix: Tier | None, about: str) -> tuple[tuple[Button, ...], ...]:
+    return ((Button(ask.say("🔁 Retry"), f"/retry {prefix}" if prefix else "/retry", about),),)
+
+
+def _stands(question: Question, outcome: Outcome) -> bool:
+    """Nothing came of asking again: the question and the answer that there were are still the best ones."""
+    nothing_new = outcome.completion is None or not outcome.completion.text.strip()
+    return question.replaces is not None and nothing_new
 
 
 def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:
-    nothing_new = outcome.completion is None or not outcome.completion.text.strip()
-    if question.replaces is not None and nothing_new:  # the answer that there was is still the best one
+    if _stands(question, outcome):
         return TurnRecord(ask.turn_id, question.conversation_id, question.person.id, "", calls=outcome.calls)
     asked = question.text if outcome.most_chars is None else emergency(question.text, outcome.most_chars)
     return TurnRecord(

@@ -66,7 +66,7 @@ class Dispatcher:
         text = message.text
         if message.kind == "press":
             try:
-                text = await self._presses.command(message)
+                text = (await self._presses.button(message)).command
             except (Refused, StorageFault):
                 return False
         typed = parse_command(text, message.bot_name)
@@ -86,7 +86,7 @@ class Dispatcher:
         except Exception:  # the boundary of every error: whoever asked is answered, whatever it was
             log.exception("A message could not be handled")
             words = "⚠️ Something went wrong on my side (turn {turn}). The log has the details; please send it again."
-            reply = Reply(_speak(None, message)(words, turn=turn_id.get()))
+            reply = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
         unfinished = await live.close()
         return await self._keep(entries, message, reply, unfinished)
 
@@ -101,7 +101,7 @@ class Dispatcher:
         except Exception:  # as above; what can never be kept would be tried again for ever
             log.exception("What came of a message could not be kept")
             words = "⚠️ I could not keep my answer (turn {turn}). The log has the details; please ask differently."
-            sorry = Reply(_speak(None, message)(words, turn=turn_id.get()))
+            sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
             return await patiently(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])
 
     async def _reply(self, message: InboundMessage, attempts: int, live: LiveReply, stop: Stop) -> Reply:
@@ -132,9 +132,8 @@ class Dispatcher:
     async def _answer(self, ask: Ask, typed: Typed | None, attempts: int) -> Reply:
         message = ask.message
         if message.kind == "press":
-            command = await self._presses.command(message, ask.person.id)
-            await ask.live.acknowledge()
-            typed = parse_command(command, message.bot_name)
+            button = await self._presses.button(message, ask.person.id)
+            ask, typed = replace(ask, button=button), parse_command(button.command, message.bot_name)
         if message.kind == "edited":
             return await self._edits.answer(ask)
         if message.kind == "unsupported":
@@ -145,7 +144,7 @@ class Dispatcher:
                 "⚠️ I was interrupted {times} times while answering this and give up on it. /retry asks again.",
                 times=attempts,
             )
-            return Reply(words) if typed else await self._chat.unanswered(ask, words)
+            return Reply(words, apart=True) if typed else await self._chat.unanswered(ask, words)
         if typed is None:
             return await self._chat.answer(ask)
         return await self._command(ask, typed)
@@ -156,23 +155,23 @@ class Dispatcher:
             nearest = process.extractOne(typed.name, self._commands.keys(), score_cutoff=60)
             if nearest is None:
                 raise Refused("There is no command /{name}. /help lists them all.", name=typed.name)
-            raise Refused(
-                "There is no command /{name}. Did you mean /{nearest}? /help lists them all.",
-                name=typed.name,
-                nearest=nearest[0],
-            )
+            words = "There is no command /{name}. Did you mean /{nearest}? /help lists them all."
+            raise Refused(words, name=typed.name, nearest=nearest[0])
         spec, handler = found
         if not may(ask.person, spec.role):
-            raise Refused(
-                "/{name} is for the role {role} and above; yours is {mine}.",
-                name=spec.name,
-                role=spec.role,
-                mine=ask.person.role,
-            )
+            words = "/{name} is for the role {role} and above; yours is {mine}."
+            raise Refused(words, name=spec.name, role=spec.role, mine=ask.person.role)
         if spec.most_words is not None and len(typed.arguments) > spec.most_words:
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(spec.usage))
         log.info("[Command] /%s", spec.name)
-        return await handler(replace(ask, arguments=typed.arguments, rest=typed.rest))
+        ask = replace(ask, arguments=typed.arguments, rest=typed.rest)
+        if not spec.queued:
+            return await handler(ask)
+        await ask.live.acknowledge()
+        try:
+            return await handler(ask)
+        except Refused as refusal:  # it has waited for its turn: too late for a notice at the button
+            return Reply(ask.say(refusal.template, **refusal.values), apart=True)
 
     async def _admit(self, message: InboundMessage) -> Person | Reply | None:
         verdict = await self._access.decide(message)
@@ -204,7 +203,7 @@ def _speak(person: Person | None, message: InboundMessage) -> Say:
 def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:
     """A reply to where the message came from; a menu is redrawn in place, a turn goes on in its own message, and a
     document is no menu."""
-    menu = reply.record is None and reply.document is None
+    menu = reply.record is None and reply.document is None and not reply.apart
     redrawn = message.press.message_id if message.press and menu else ""
     return OutboundMessage(
         chat=message.chat,

@@ -36,4 +36,4 @@ class Edits:
             return Reply("")
         command = f"/retry {tier or ''}: {text}"
         words = "I saw your edit. Shall I answer the new words instead?"
-        return Reply(ask.say(words), ((Button(ask.say("🔁 Answer them"), command),),))
+        return Reply(ask.say(words), ((Button(ask.say("🔁 Answer them"), command, last.turn_id),),))

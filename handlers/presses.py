@@ -25,8 +25,8 @@ class Presses:
         self._outbox = outbox
         self._clock = clock
 
-    async def command(self, message: InboundMessage, person_id: int | None = None) -> str:
-        """The command behind a button. Raises Refused when it is old, unknown, elsewhere, or not `person_id`'s."""
+    async def button(self, message: InboundMessage, person_id: int | None = None) -> Button:
+        """The button that was pressed. Raises Refused when it is old, unknown, elsewhere, or not `person_id`'s."""
         found = _TOKEN.fullmatch(message.text)
         entry = await self._outbox.get(int(found.group(1))) if found else None
         if found is None or entry is None or entry.message.chat.chat_id != message.chat.chat_id:
@@ -35,7 +35,7 @@ class Presses:
             raise Refused("This button has expired. Ask for the menu again.")
         if person_id is not None and entry.message.owner not in (0, person_id):
             raise Refused("This button is for somebody else.")
-        return _button(entry.message.buttons, int(found.group(2)), int(found.group(3))).command
+        return _button(entry.message.buttons, int(found.group(2)), int(found.group(3)))
 
 
 def _button(rows: tuple[tuple[Button, ...], ...], row: int, column: int) -> Button:

@@ -111,11 +111,12 @@ class TurnBriefing:
         history: HistoryStore,
         context: Context,
         tools: tuple[ToolSpec, ...],
+        all_tools: int,
         calls: list[CallRecord],
         ends: float,
         note: Callable[[int, Plan], None],
     ) -> None:
-        """`note` is told of each call's conversation and plan."""
+        """`note` is told of each call's conversation and plan; `all_tools` is how many `tools` were chosen from."""
         self._note = note
         self.bounds = models.config.turn
         self.ends = ends
@@ -127,6 +128,7 @@ class TurnBriefing:
         self._history = history
         self._context = context
         self._tools = tools
+        self._all_tools = all_tools
         self._upgraded: TierDecision | None = None
         self._last: Plan | None = None
         self._system = ChatMessage("system", "")
@@ -137,7 +139,7 @@ class TurnBriefing:
         card = self._models.catalog.lookup(decided.choice.model)
         if self._last is None or self._last.choice.model != decided.choice.model:
             # Otherwise it stays as it was, and the provider's cache of it stays valid.
-            self._system = self._instructions(decided, bool(self._tools) and card.supports_tools)
+            self._system = self._instructions(decided)
         if self._last is None or self._last.decision != decided.decision:
             evidence = decided.decision.evidence
             log.info("[ContextBuilding] Resolved tier: %s (source: %s)", decided.decision.tier, evidence)
@@ -175,13 +177,19 @@ class TurnBriefing:
         question, zone = self._asked.question, self._asked.settings.time_zone
         return ToolScope(question.person, question.conversation_id, decided.decision, zone, able)
 
-    def _instructions(self, decided: Plan, has_tools: bool) -> ChatMessage:
+    def _instructions(self, decided: Plan) -> ChatMessage:
+        """What the model of the next call is told, which is another than that of the last one."""
+        able = self._models.takes_tools(decided.choice.model)
+        given = self._tools if able else ()
+        why = "" if able else f" | {decided.choice.model} takes no tools"
+        log.info("[ToolRouter] %d/%d tools%s", len(given), self._all_tools, why)
         return Instructions(
             owner=self._asked.owner_instructions,
             person=self._asked.settings.instructions,
             today=self._asked.today,
-            has_tools=has_tools,
-            skills=catalogue(self._skills()) if has_tools else "",
+            has_tools=bool(given),
+            skills=catalogue(self._skills()) if given else "",
             skill=decided.skill,
             skill_chose_tier=decided.decision.source == "skill",
+            tiny=self._models.catalog.lookup(decided.choice.model).tiny,
         ).message()

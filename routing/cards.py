@@ -7,6 +7,10 @@ from dataclasses import dataclass, replace
 
 from routing.jsonfile import Document, JsonObject
 
+TINY_TOKENS = 2048
+"""A window of at most so many belongs to a model that only follows the shortest instructions."""
+_HOTTEST = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
@@ -18,7 +22,8 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What is known of one model; windows are in tokens. `known` is False when only the defaults apply."""
+    """What is known of one model; windows are in tokens. `known` is False when only the defaults apply. `temperature`
+    is the one that suits it best; None leaves it to the configuration."""
 
     id: str
     provider: str
@@ -29,6 +34,12 @@ class ModelCard:
     max_input_tokens: int
     reasoning: Reasoning | None
     known: bool
+    temperature: float | None = None
+
+    @property
+    def tiny(self) -> bool:
+        """Whether it is to be told as little as possible."""
+        return self.max_input_tokens <= TINY_TOKENS
 
     @property
     def name(self) -> str:
@@ -85,7 +96,17 @@ def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
         max_input_tokens=window,
         reasoning=reasoning,
         known=True,
+        temperature=_temperature(entry),
     )
+
+
+def _temperature(entry: JsonObject) -> float | None:
+    value = entry.values.get("temperature")
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _HOTTEST:
+        return float(value)
+    raise entry.file.fault((*entry.path, "temperature"), f"must be a number from 0 to {_HOTTEST:g}")
 
 
 def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:
@@ -119,6 +140,8 @@ def write_card(card: ModelCard, old: Mapping[str, object]) -> Document:
     }
     if not card.supports_tools or "supportsTools" in old:
         new["supportsTools"] = card.supports_tools
+    if card.temperature is not None or "temperature" in old:
+        new["temperature"] = card.temperature
     new.pop("reasoning", None)
     if card.reasoning is not None:
         before = mapping(old, "reasoning")

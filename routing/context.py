@@ -12,7 +12,7 @@ from routing.calls import ChatMessage, Picture
 from routing.config import RouterConfig
 from routing.errors import ModelError
 from routing.records import HistoryStore, StoredMessage, Summary, for_person
-from routing.summaries import Summariser
+from routing.summaries import Summariser, for_one, reader, told
 from routing.truncation import emergency, emergency_chars
 from routing.types import Attachment, PromptFit, Question
 from routing.window import Window, estimate, weight
@@ -20,6 +20,8 @@ from routing.window import Window, estimate, weight
 MOST_READ = 1000
 """Messages that a prompt may hold; behind so many the older ones become a summary, however short they are."""
 MOST_SUMMARISED = 10_000
+NOBODY = -1
+"""No person's id."""
 PICTURES_SHOWN = 4
 """The newest pictures of a conversation that a vision model sees again."""
 
@@ -59,7 +61,7 @@ class Context:
         self._summary, found, total = await self._history.unsummarised(
             question.conversation_id, MOST_READ, question.replaces
         )
-        self._stored = self._own(found)
+        self._stored = _for(found, question.person.id)
         self._unread = total - len(found)
 
     async def prompt(
@@ -68,8 +70,9 @@ class Context:
         """The messages of the next call, and how they fit. What is too much becomes a summary, once a turn; then tool
         results are shortened, then the oldest is left out."""
         messages = await self._messages(system, said, vision)
-        too_much = self._unread > 0 or window.overflows(messages)
+        too_much = self._unread > 0 or self._withheld or window.overflows(messages)
         if too_much and self._config.compaction.enabled and not self._tried and self._summariser is not None:
+            self._summariser.spare = 1  # for the answer
             await self.compact(self._config.compaction.keep_last, self._summariser)
             messages = await self._messages(system, said, vision)
         dropped = self._unread
@@ -96,18 +99,19 @@ class Context:
         self._tried = True
         asked = [ChatMessage("user", self._question.text)] if self._question.text else []
         at = compaction.cut([*(_plain(each) for each in self._stored), *asked], keep)
-        if at <= 0:
-            return 0
-        border = self._stored[at - 1].id
         before = self._summary or Summary(0, "", 0)
-        older = await self._behind(before, at)
+        if at <= 0 and not self._withheld:
+            return 0
+        border = self._stored[at - 1].id if at > 0 else before.upto
+        before, older, alone = await self._to_sum_up(before, border)
+        me = self._question.person.id
         try:
-            text = await summariser.summary(before.text, [_plain(each) for each in older])
-            summary = Summary(border, text, border)
+            text = await summariser.summary(told(before.text, me), [_plain(each) for each in older])
+            summary = Summary(border, for_one(text, me) if alone else text, border)
         except ModelError as error:
             if summariser.stopped:  # the person has changed their mind: nothing is left out for that
                 return 0
-            log.warning("[Compaction] No summary (%s); the oldest %d messages are left out", error.reason, at)
+            log.warning("[Compaction] No summary (%s); the oldest %d messages are left out", error.reason, len(older))
             summary = Summary(border, before.text, before.covers, error.reason)
             self._lost = error.reason
         else:
@@ -122,23 +126,40 @@ class Context:
         await self._history.shorten(self._question.conversation_id, self._most_chars)
         await self.load()
 
-    async def _behind(self, before: Summary, at: int) -> Sequence[StoredMessage]:
-        """What the next summary covers: the first `at` messages that are told, and those before them that neither the
-        summary before nor a prompt holds."""
-        if not self._unread and before.covers == before.upto:
-            return self._stored[:at]
-        border = self._stored[at - 1].id + 1
-        conversation = self._question.conversation_id
-        return self._own((await self._history.messages(conversation, MOST_SUMMARISED, border, before.covers))[0])
+    @property
+    def _withheld(self) -> bool:
+        """Whether the summary is another person's alone."""
+        return self._summary is not None and reader(self._summary.text) not in (None, self._question.person.id)
 
-    def _own(self, found: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
-        """In a group, what tools gave to another person stays theirs."""
-        return tuple(for_person(each, self._question.person.id) for each in found)
+    async def _to_sum_up(self, before: Summary, border: int) -> tuple[Summary, Sequence[StoredMessage], bool]:
+        """The summary to go on from, the messages behind it up to id `border`, and whether the next one is for one
+        person alone. Where several ask, nothing that tools were given or gave goes into it: neither by a message nor
+        by a summary that was one person's, which is made anew."""
+        me = self._question.person.id
+        older = await self._behind(before, border)
+        several = any(each.person_id not in (0, me) for each in (*older, *self._stored))
+        whose = reader(before.text)
+        if not several and (not before.text or whose == me):
+            return before, older, True
+        if whose is not None:
+            before = Summary(before.upto, "", 0)
+            older = await self._behind(before, border)
+        return before, _for(older, NOBODY), False
+
+    async def _behind(self, before: Summary, border: int) -> Sequence[StoredMessage]:
+        """What the next summary covers: what is told up to the border, and what neither the summary before nor a
+        prompt holds."""
+        if not self._unread and before.covers == before.upto:
+            return [each for each in self._stored if each.id <= border]
+        conversation = self._question.conversation_id
+        found, _ = await self._history.messages(conversation, MOST_SUMMARISED, border + 1, before.covers)
+        return _for(found, self._question.person.id)
 
     async def _messages(
         self, system: ChatMessage, said: Sequence[ChatMessage], vision: bool
     ) -> tuple[ChatMessage, ...]:
-        summary = (ChatMessage("system", self._summary.text),) if self._summary and self._summary.text else ()
+        known = told(self._summary.text, self._question.person.id) if self._summary else ""
+        summary = (ChatMessage("system", known),) if known else ()
         room = PICTURES_SHOWN if vision else 0
         pictures = await self._shown(self._question.pictures, room)
         room -= len(pictures)
@@ -160,6 +181,11 @@ class Context:
             if picture is not None:
                 shown.append(picture)
         return tuple(shown)
+
+
+def _for(found: Sequence[StoredMessage], person_id: int) -> tuple[StoredMessage, ...]:
+    """In a group, what tools gave to another person stays theirs."""
+    return tuple(for_person(each, person_id) for each in found)
 
 
 def _plain(stored: StoredMessage, pictures: tuple[Picture, ...] = ()) -> ChatMessage:

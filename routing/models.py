@@ -66,6 +66,10 @@ class Models:
         profile = self.config.profile(provider)
         return profile.api_key is not None or profile.base_url is not None
 
+    def takes_tools(self, model: str) -> bool:
+        """Whether a model gets any tools at all."""
+        return model != LOCAL_MODEL and self.catalog.lookup(model).supports_tools
+
     def request(
         self,
         tier: Tier,
@@ -82,10 +86,16 @@ class Models:
             messages=messages,
             profile=self.config.profile(provider_of(choice.model)),
             reasoning=choice.reasoning,
-            temperature=self.config.temperature if card.supports_temperature else None,
-            tools=tools if card.supports_tools and choice.model != LOCAL_MODEL else (),
+            temperature=self._temperature(card),
+            tools=tools if self.takes_tools(choice.model) else (),
             may_call=may_call,
         )
+
+    def _temperature(self, card: ModelCard) -> float | None:
+        """The catalogue's word on one model stands above the configuration's on all."""
+        if not card.supports_temperature:
+            return None
+        return self.config.temperature if card.temperature is None else card.temperature
 
     def check_level(self, card: ModelCard, model: str, level: str) -> str:
         """A reasoning level the model has, in its own spelling. Raises Refused, naming those it has."""

@@ -48,6 +48,10 @@ class LiveReply(Protocol):
 class Toolbox(Protocol):
     """The tools that a model may use."""
 
+    @property
+    def total(self) -> int:
+        """How many tools there are, whoever may use them."""
+
     async def offered(self, person: Person) -> tuple[ToolSpec, ...]:
         """What this person's role permits and this machine can run, in a stable order."""
 

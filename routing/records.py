@@ -18,8 +18,8 @@ SOMEBODY_ELSES = "[what this tool gave to another person stays theirs]"
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
     """One message of a conversation's history; `pictures` are the attachments that were shown to the model, `source`
-    is the platform's id of a person's message, `person_id` whose turn it belongs to. The rest is as in ChatMessage;
-    `model` wrote an assistant's."""
+    is the platform's id of a person's message, `person_id` whose turn it belongs to, `turn_id` which. The rest is as in
+    ChatMessage; `model` wrote an assistant's."""
 
     id: int
     role: Speaker
@@ -33,6 +33,7 @@ class StoredMessage:
     tool: str = ""
     source: str = ""
     person_id: int = 0
+    turn_id: str = ""
 
 
 def for_person(message: StoredMessage, person_id: int) -> StoredMessage:

@@ -90,6 +90,7 @@ class Router:
             history=self._history,
             context=context,
             tools=tools,
+            all_tools=self._toolbox.total,
             calls=summariser.calls,
             ends=ends,
             note=self._recent.note,
@@ -108,9 +109,15 @@ class Router:
         card = self.models.catalog.lookup(decided.choice.model)
         window = Window(card.limit(decided.choice.reasoning), self.models.config.compaction.most_tokens)
         context = await self._context(question)
-        skills = self._owned.skills()
+        takes_tools = self.models.takes_tools(decided.choice.model)
         system = Instructions(
-            asked.owner_instructions, asked.settings.instructions, asked.today, True, catalogue(skills), decided.skill
+            owner=asked.owner_instructions,
+            person=asked.settings.instructions,
+            today=asked.today,
+            has_tools=takes_tools,
+            skills=catalogue(self._owned.skills()) if takes_tools else "",
+            skill=decided.skill,
+            tiny=card.tiny,
         )
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 

@@ -108,7 +108,8 @@ def prompt_section(skill: Skill, tier_in_effect: bool) -> str:
     than a locked one, for instance."""
     lines = [f"The skill {skill.name} is active in this conversation. Follow its instructions where they apply."]
     if tier_in_effect and skill.model_tier is not None:
-        lines.append(f"Because of this skill, this conversation was switched to the `{skill.model_tier}` tier.")
+        switched = f"Because of this skill, this conversation was switched to the `{skill.model_tier}` tier"
+        lines.append(f"{switched}; a later switch, by set_tier for instance, takes the place of this one.")
     return f'{" ".join(lines)}\n<skill name="{skill.name}">\n{skill.body}\n</skill>'
 
 

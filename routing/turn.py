@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Protocol
@@ -40,7 +40,8 @@ class Brief:
 
 
 class Briefing(Protocol):
-    """Decides before each call of a turn, which `ends` at a time. `calls` are those it made itself, for a summary."""
+    """Decides before each call of a turn, which `ends` at a time. `calls` are all that the turn took: a summary's,
+    and the turn adds its own."""
 
     bounds: TurnBounds
     ends: float
@@ -61,7 +62,6 @@ class _State:
     rounds: ToolRounds
     ends: float
     said: list[ChatMessage] = field(default_factory=list)
-    calls: list[CallRecord] = field(default_factory=list)
     shortened: bool = False
     limit: Limit | None = None
 
@@ -80,12 +80,10 @@ class Turn:
 
     async def run(self, briefing: Briefing, live: LiveReply, stop: Stop) -> Outcome:
         """From the first call to the answer. A model's failure is an outcome, too."""
-        bounds = briefing.bounds
-        rounds = ToolRounds(self._toolbox, bounds.tool_calls, briefing.most_result_chars)
+        rounds = ToolRounds(self._toolbox, briefing.bounds.tool_calls, briefing.most_result_chars)
         state = _State(rounds, briefing.ends)
         while True:
-            last = self._is_last_call(state, bounds)
-            brief = await briefing.next(_last_call(state.said) if last else state.said, may_call=not last)
+            brief = await self._decide(briefing, state)
             error: ModelError | None = None
             completion: Completion | None = None
             try:
@@ -93,8 +91,8 @@ class Turn:
             except ModelError as failure:
                 error = failure
             if completion is not None and completion.calls:
-                await self._use_tools(completion, brief, state, bounds, live, stop)
-                if self._goes_on(state, bounds, stop, brief):
+                await self._use_tools(completion, brief, state, briefing, live, stop)
+                if self._goes_on(state, briefing, stop, brief):
                     continue
                 completion = Completion(state.last_words(), "stopped" if stop.requested else "stop", None, 0.0)
             elif completion is not None and completion.text.strip():
@@ -103,7 +101,6 @@ class Turn:
                 completion, error = Completion(state.last_words(), "cut", None, 0.0), None
             elif completion is not None:
                 completion = replace(completion, text=state.last_words())
-            calls = (*briefing.calls, *state.calls)
             return Outcome(
                 decision=brief.decision,
                 choice=brief.choice,
@@ -111,10 +108,21 @@ class Turn:
                 completion=completion,
                 error=error,
                 said=tuple(state.said),
-                calls=calls,
+                calls=tuple(briefing.calls),
                 limit=state.limit,
                 most_chars=emergency_chars(brief.window) if state.shortened else None,
             )
+
+    async def _decide(self, briefing: Briefing, state: _State) -> Brief:
+        """What the next call gets. Where a summary took what was left, this call is for the answer."""
+        last = self._is_last_call(state, briefing)
+        brief = await briefing.next(_last_call(state.said) if last else state.said, may_call=not last)
+        if last:
+            return brief
+        self._note_exhaustion(state, briefing)
+        if not self._is_last_call(state, briefing):
+            return brief
+        return await briefing.next(_last_call(state.said), may_call=False)
 
     async def _complete(
         self, briefing: Briefing, brief: Brief, state: _State, live: LiveReply, stop: Stop
@@ -129,15 +137,15 @@ class Turn:
             state.shortened = True
             state.said[:] = emergency_all(state.said, brief.window)
             await briefing.shorten(brief.window)
-            brief = await briefing.next(state.said, brief.request.may_call)
+            brief = await self._decide(briefing, state)
             completion = await self._caller.complete(brief.request, live, stop, state.ends - self._clock())
         if completion.finish == "late" and self._clock() >= state.ends:
             self._reached(state, "seconds", briefing.bounds.seconds)
-        state.calls.append(CallRecord(brief.decision.tier, brief.choice.model, completion.usage, completion.seconds))
+        briefing.calls.append(CallRecord(brief.decision.tier, brief.choice.model, completion.usage, completion.seconds))
         return brief, completion
 
     async def _use_tools(
-        self, completion: Completion, brief: Brief, state: _State, bounds: TurnBounds, live: LiveReply, stop: Stop
+        self, completion: Completion, brief: Brief, state: _State, briefing: Briefing, live: LiveReply, stop: Stop
     ) -> None:
         """Run what the model asked for, unless a bound is reached; every call has a result at the end."""
         calls = completion.calls
@@ -151,9 +159,9 @@ class Turn:
             )
         )
         results: dict[int, str] = {}
-        self._note_exhaustion(state, bounds)
+        self._note_exhaustion(state, briefing)
         if state.limit is None and not brief.request.may_call:
-            self._reached(state, "calls", bounds.model_calls)
+            self._reached(state, "calls", briefing.bounds.model_calls)
         if state.limit is None:
             live.show(_activity(completion.text, calls))
             await live.working()
@@ -161,21 +169,24 @@ class Turn:
             await stop.guard(state.rounds.run(calls, brief.scope, seconds, results))
         state.said += messages(calls, results)
 
-    def _goes_on(self, state: _State, bounds: TurnBounds, stop: Stop, brief: Brief) -> bool:
-        self._note_exhaustion(state, bounds)
+    def _goes_on(self, state: _State, briefing: Briefing, stop: Stop, brief: Brief) -> bool:
+        self._note_exhaustion(state, briefing)
         return not stop.requested and state.limit is None and brief.request.may_call
 
-    def _note_exhaustion(self, state: _State, bounds: TurnBounds) -> None:
-        """Time or money is used up: no call more."""
-        spent = sum((each.usage.cost for each in state.calls if each.usage and each.usage.cost), Decimal(0))
-        if bounds.dollars is not None and spent >= bounds.dollars:
+    def _note_exhaustion(self, state: _State, briefing: Briefing) -> None:
+        """Time or money is used up: no call more, but for the answer where a summary took it."""
+        bounds = briefing.bounds
+        if bounds.dollars is not None and spent(briefing.calls) >= bounds.dollars:
             self._reached(state, "money", float(bounds.dollars))
         elif self._clock() >= state.ends:
             self._reached(state, "seconds", bounds.seconds)
 
-    def _is_last_call(self, state: _State, bounds: TurnBounds) -> bool:
+    def _is_last_call(self, state: _State, briefing: Briefing) -> bool:
         """Calls of models or of tools are used up but for one, which is for the answer."""
-        no_more = len(state.calls) + 1 >= bounds.model_calls
+        if state.limit is not None:
+            return True
+        bounds = briefing.bounds
+        no_more = len(briefing.calls) + 1 >= bounds.model_calls
         if not state.said:
             return no_more
         if state.rounds.refused:
@@ -187,6 +198,11 @@ class Turn:
     def _reached(self, state: _State, bound: Bound, value: float) -> None:
         log.warning("[Turn] Reached its limit of %s: %g", bound, value)
         state.limit = Limit(bound, value)
+
+
+def spent(calls: Iterable[CallRecord]) -> Decimal:
+    """US dollars, of the calls whose price is known."""
+    return sum((each.usage.cost for each in calls if each.usage and each.usage.cost), Decimal(0))
 
 
 def _last_call(said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:

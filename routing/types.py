@@ -93,10 +93,12 @@ class InboundMessage:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A labelled command; the platform carries a short token, the command stays with us."""
+    """A labelled command; the platform carries a short token, the command stays with us. `about` is the turn whose
+    question the command is for, where it is for one only."""
 
     label: str
     command: str
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,8 @@ class ModelChoice:
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a person asks in a conversation; with `replaces` the history from that message id on is not shown.
-    `prefix` is the tier that `!tier` before the message asked for, `source` the platform's id of the message."""
+    `prefix` is the tier that `!tier` before the message asked for, `source` the platform's id of the message, `kept`
+    the turn that keeps what is asked again."""
 
     person: Person
     conversation_id: int
@@ -195,6 +198,7 @@ class Question:
     replaces: int | None = None
     prefix: Tier | None = None
     source: str = ""
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

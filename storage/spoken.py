@@ -46,4 +46,5 @@ def message(row: Row[Any]) -> StoredMessage:
         tool=row.tool,
         source=row.source,
         person_id=row.person_id or 0,
+        turn_id=row.turn_id,
     )

@@ -91,6 +91,7 @@ class FakeToolbox:
     def __init__(self, tools: Mapping[str, Callable[[Mapping[str, Any]], Awaitable[str]]], **traits: Traits) -> None:
         self._tools = tools
         self._traits = traits
+        self.total = len(tools)
         self.began: list[str] = []
         self.ended: list[str] = []
         self.scopes: list[ToolScope] = []

@@ -11,7 +11,7 @@ from handlers.needs import Needs
 from routing import tiers
 from routing.errors import Refused
 from routing.records import HistoryStore
-from routing.types import TIERS, Button, Question
+from routing.types import TIERS, Question
 
 SPEC = CommandSpec(
     "retry",
@@ -43,15 +43,22 @@ class RetryCommand:
         prefix = tiers.parse(found.group(1)) if found.group(1) else None
         conversation = await self._history.current(ask.message.chat)
         asked = await self._history.last_question(conversation.id)
+        if ask.button is not None and (asked is None or asked.turn_id != ask.button.about):
+            raise Refused(
+                "The question of this button is no longer the last one here, or was asked anew since. "
+                "Nothing was changed; to ask it, send it again."
+            )
         if asked is None:
             raise Refused("There is no question to repeat in this conversation.")
         if asked.person_id not in (0, ask.person.id):
             raise Refused("The last question here was somebody else's: only they can have it answered again.")
         await ask.live.working()
         text = found.group(2) or asked.text
-        again = Question(ask.person, conversation.id, text, asked.pictures, asked.id, prefix, asked.source)
+        again = Question(
+            ask.person, conversation.id, text, asked.pictures, asked.id, prefix, asked.source, asked.turn_id
+        )
         reply = await self._chat.turn(ask, again)
         if reply.buttons and found.group(2):  # the next try is for the new words, too
-            label = reply.buttons[0][0].label
-            return replace(reply, buttons=((Button(label, f"/retry {found.group(1)}: {text}"),),))
+            button = replace(reply.buttons[0][0], command=f"/retry {found.group(1)}: {text}")
+            return replace(reply, buttons=((button,),))
         return reply

@@ -94,11 +94,14 @@ class StatusCommand:
                 "⚠️ The newest summary could not be written ({reason}): the oldest messages are left out until it can."
             )
             lines.append(ask.say(words, reason=fit.trouble))
-        return [*lines, *await self._tools(ask)]
+        plan = await self._router.plan(ask.person, conversation.id)
+        return [*lines, *await self._tools(ask, plan.choice.model)]
 
-    async def _tools(self, ask: Ask) -> list[str]:
-        """How many tools a model gets; why the others can't be used."""
+    async def _tools(self, ask: Ask, model: str) -> list[str]:
+        """How many tools the model gets; why the others can't be used."""
         count, off = len(await self._toolbox.offered(ask.person)), await self._toolbox.off(ask.person)
+        if not self._router.models.takes_tools(model):
+            return [ask.say("Tools: 0 of {all}, because this model takes no tools", all=count + len(off))]
         lines = [ask.say("Tools: {n} of {all}", n=count, all=count + len(off))]
         return lines + [ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=why) for name, why in off.items()]
 

@@ -10,7 +10,7 @@ from handlers.tools.tool import Tool
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope, Traits
 from routing.records import HistoryStore
-from routing.skills import Skills
+from routing.skills import Skill, Skills
 from routing.stores import PreferenceStore
 from routing.types import Tier, TierSource
 
@@ -47,9 +47,8 @@ class ConversationTools:
 
     async def set_tier(self, scope: ToolScope, tier: Tier) -> str:
         """The next call to a model already uses the tier."""
-        stored = await self._preferences.get(scope.person.id)
-        if scope.decision.source in LOCKED or (stored.force and stored.tier is not None):
-            locked = stored.tier if stored.force and stored.tier else scope.decision.tier
+        locked = await self._locked(scope)
+        if locked is not None:
             raise ToolFailed(
                 f"Tier is locked by user ({locked}). Only they can unlock it, with /tier {locked}. Go on in this tier."
             )
@@ -72,7 +71,21 @@ class ConversationTools:
             raise ToolFailed(f"There is no skill {name[:60]}.{hint} There are: {', '.join(skills.found) or 'none'}.")
         await self._history.set_skill(scope.conversation_id, skill.name)
         log.info("[Skills] %s is active", skill.name)
-        return f"The skill {skill.name} is active. Its instructions:\n\n{skill.body}"
+        switched = await self._switched(scope, skill)
+        return f"The skill {skill.name} is active.{switched} Its instructions:\n\n{skill.body}"
+
+    async def _switched(self, scope: ToolScope, skill: Skill) -> str:
+        """Told here, because the system message of a running turn stays as it is while the model is the same."""
+        if skill.model_tier is None or await self._locked(scope) is not None or skill.model_tier not in scope.tiers:
+            return ""
+        return f" Because of it, the {skill.model_tier} tier answers from now on in this conversation."
+
+    async def _locked(self, scope: ToolScope) -> Tier | None:
+        """The tier that the user has locked, if they have; it may have been in this very turn."""
+        stored = await self._preferences.get(scope.person.id)
+        if stored.force and stored.tier is not None:
+            return stored.tier
+        return scope.decision.tier if scope.decision.source in LOCKED else None
 
     async def without_skills(self) -> str | None:
         """Why there is nothing to use."""

@@ -27,13 +27,12 @@ class Toolbox:
     def __init__(self, tools: Sequence[Registered]) -> None:
         self._tools = {each.tool.name: each for each in tools}
         self._arguments = Arguments()
+        self.total = len(self._tools)
 
     async def offered(self, person: Person) -> tuple[ToolSpec, ...]:
         off = await self.off(person)
         theirs = [each for each in self._tools.values() if may(person, each.tool.role) and each.tool.name not in off]
-        found = tuple(each.tool.describe(each.spec) if each.tool.describe else each.spec for each in theirs)
-        log.info("[ToolRouter] %d/%d tools", len(found), len(self._tools))
-        return found
+        return tuple(each.tool.describe(each.spec) if each.tool.describe else each.spec for each in theirs)
 
     async def off(self, person: Person) -> Mapping[str, str]:
         """The tools of this person's role that can't be used at the moment, and why."""

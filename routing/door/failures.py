@@ -24,8 +24,18 @@ OVERFLOW_WORDS = (
     "too many tokens",
     "request too large",
     "exceeds the available context size",
+    "exceeds the context window",
+    "exceed context limit",
+    "maximum prompt length is",
+    "input token count",
+    "reduce the length of the messages",
+    "prompt is too long",
+    "input is too long for requested model",
+    "request_too_large",
+    "request exceeds the maximum size",
 )
-"""Anywhere in the cause chain, in any case (routing specification, 23); the last is llama.cpp's own."""
+"""Anywhere in the cause chain, in any case. The first five are the routing specification's (23); the others are
+llama.cpp's, OpenAI's, Anthropic's, xAI's, Gemini's, Groq's, Anthropic's again, Bedrock's, and Anthropic's 413."""
 _KEY_STATUSES = (401, 403)
 _POLICY_WORDS = ("content_policy", "content_filter")
 _SECRET = re.compile(r"(?:sk|pk|gsk|xai|AIza|key|Bearer)[-_ ]?[A-Za-z0-9*_-]{8,}|[A-Za-z0-9_-]{32,}")

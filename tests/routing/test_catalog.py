@@ -148,6 +148,10 @@ REASONING = '{"models": {"m": {"provider": "p",\n "reasoning": {"default": "low"
         ('{"models": {"m": {"provider": "p",\n"maxInputTokens": 1.5}}}', 2, "whole number"),
         ('{"models": {"m": {"provider": "p",\n"maxInputTokens": "9"}}}', 2, "whole number"),
         ('{"models": {"m": {"provider": "p",\n\n"supportsVision": "yes"}}}', 3, "true or false"),
+        ('{"models": {"m": {"provider": "p",\n"temperature": "hot"}}}', 2, "models.m.temperature"),
+        ('{"models": {"m": {"provider": "p",\n"temperature": true}}}', 2, "a number from 0 to 2"),
+        ('{"models": {"m": {"provider": "p",\n"temperature": 2.1}}}', 2, "a number from 0 to 2"),
+        ('{"models": {"m": {"provider": "p",\n"temperature": -1}}}', 2, "a number from 0 to 2"),
         ('{"models": {"m": {"provider": " "}}}', 1, "not blank"),
         ('{"models": {},\n"defaults": {"maxInputTokens":\n0}}', 2, "defaults.maxInputTokens"),
         (REASONING % '{"high": {}}', 2, 'default is "low", which is not a level (high)'),
@@ -205,6 +209,19 @@ def test_a_rewrite_keeps_what_it_does_not_know(tmp_path: Path) -> None:
     assert Catalog.load(tmp_path / "models.json").lookup("p/m") == changed
     assert before.lookup("m").display_name == "P"
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
+
+
+def test_a_temperature_is_written_back_and_taken_away() -> None:
+    plain = catalog({"m": entry("p")})
+    warm = plain.with_model(replace(plain.lookup("p/m"), temperature=0.0))
+    assert (plain.lookup("p/m").temperature, warm.lookup("p/m").temperature) == (None, 0.0)
+    assert "temperature" not in json.loads(plain.with_model(plain.lookup("p/m")).to_json())["models"]["m"]
+    assert warm.with_model(replace(warm.lookup("p/m"), temperature=None)).lookup("p/m").temperature is None
+
+
+def test_tiny_is_what_has_no_room() -> None:
+    models = catalog({"small": entry("p", 2048), "large": entry("p", 2049)})
+    assert [models.lookup(name).tiny for name in ("p/small", "p/large", "p/unheard")] == [True, False, False]
 
 
 def test_a_model_is_added_and_removed_and_nonsense_is_refused() -> None:

@@ -157,6 +157,8 @@ def test_the_routing_default_and_the_local_model_are_bundled() -> None:
     assert BUNDLE.lookup("openai/gpt-5.2-codex").name == "openai/gpt-5.2-codex"
     local = BUNDLE.lookup("local/smollm2-135m-instruct")
     assert (local.provider, local.supports_vision, local.limit(None)) == ("local", False, 2048)
+    assert (local.supports_tools, local.temperature) == (False, 0.1)
+    assert [card for card in BUNDLE.models() if card.tiny] == [local]
 
 
 def test_the_file_is_in_the_form_that_a_rewrite_gives_and_names_are_unique() -> None:

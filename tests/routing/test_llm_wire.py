@@ -194,10 +194,24 @@ async def test_failures_become_ours_with_a_reason_and_no_key(
     assert cut.value.retryable
 
 
-async def test_an_overflow_is_known_by_its_words(llm: LiteLlm, ms: ModelServer) -> None:
-    ms.fail(400, "context_length_exceeded", "This model's maximum context length is 128000 tokens.")
+@pytest.mark.parametrize(
+    ("wire", "status", "code", "words"),
+    [
+        (0, 400, "context_length_exceeded", "This model's maximum context length is 128000 tokens."),
+        (0, 400, "invalid_request_error", "Your input exceeds the context window of this model."),
+        (0, 400, "x", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+        (1, 400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+        (1, 413, "request_too_large", "Request exceeds the maximum size"),
+        (2, 400, "INVALID_ARGUMENT", "The input token count (1200000) exceeds the maximum of 1048576."),
+    ],
+)
+async def test_an_overflow_is_known_by_its_words(
+    llm: LiteLlm, ms: ModelServer, wire: int, status: int, code: str, words: str
+) -> None:
+    kind, name = WIRES[wire]
+    ms.fail(status, code, words)
     with pytest.raises(ContextOverflow):
-        await heard(llm, request("openai/gpt-4.1", profile("openai", "openai", base(ms, "openai"))))
+        await heard(llm, request(f"{kind}/{name}", profile(kind, kind, base(ms, kind))))
 
 
 @pytest.mark.parametrize(("kind", "name"), WIRES)

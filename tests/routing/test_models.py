@@ -9,7 +9,7 @@ from routing.catalog import BUNDLED, Catalog
 from routing.config import RouterConfig, read_config
 from routing.errors import Refused
 from routing.models import LOCAL_MODEL, Models
-from routing.types import Override, Preferences, Tier
+from routing.types import ModelChoice, Override, Preferences, Tier
 
 CATALOG = Catalog.load(BUNDLED)
 KEYS = {"openai": "sk-1", "anthropic": "sk-2"}
@@ -95,6 +95,24 @@ def test_another_configured_model_takes_its_own_default_level() -> None:
     models = Models(config({"modelRouter": {"deepModel": "openai/gpt-5-pro"}}), CATALOG)
     choice = models.choose("deep", Preferences())
     assert (choice.model, choice.reasoning) == ("openai/gpt-5-pro", "high")
+
+
+def sent_temperature(catalog: Catalog, model: str) -> float | None:
+    models = Models(config({"modelRouter": {"temperature": 0.9}}), catalog)
+    return models.request("smart", ModelChoice(model, None, "configured"), ()).temperature
+
+
+def test_a_model_with_a_temperature_of_its_own_gets_that() -> None:
+    assert sent_temperature(CATALOG, LOCAL_MODEL) == 0.1
+    assert sent_temperature(CATALOG, "openai/gpt-4.1") == 0.9
+    assert sent_temperature(CATALOG, "openai/gpt-5.1") is None
+
+
+@pytest.mark.parametrize(("own", "sent"), [(0, 0.0), (1.5, 1.5), (None, 0.9)])
+def test_the_owners_catalogue_says_the_temperature(own: float | None, sent: float) -> None:
+    document = json.loads(CATALOG.to_json())
+    document["models"][LOCAL_MODEL]["temperature"] = own
+    assert sent_temperature(Catalog.parse(json.dumps(document), "models.json"), LOCAL_MODEL) == sent
 
 
 def test_levels_and_providers_are_checked_with_a_reason() -> None:

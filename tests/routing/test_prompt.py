@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from routing.prompt import BASE_INSTRUCTIONS, TOOL_ADVICE, Instructions
+from dataclasses import replace
+
+from routing.prompt import BASE_INSTRUCTIONS, TINY_INSTRUCTIONS, TOOL_ADVICE, Instructions
 from routing.skills import Skill
 
 SKILL = Skill("code-review", "Reviews code.", "coding", (), "Read the diff twice.")
@@ -17,6 +19,13 @@ def test_the_owners_words_replace_the_base_and_the_persons_follow() -> None:
     text = Instructions("Be a pirate.", "I am Ann.", "today").message().text
     assert text.startswith("Be a pirate.") and BASE_INSTRUCTIONS not in text
     assert text.index("I am Ann.") > text.index("Be a pirate.")
+
+
+def test_a_tiny_model_is_told_less_but_all_that_people_wrote() -> None:
+    own = Instructions("Be a pirate.", "I am Ann.", "today", skill=SKILL, tiny=True)
+    assert own.message() == replace(own, tiny=False).message()
+    plain = Instructions("", "", "today", tiny=True).message().text
+    assert plain == f"{TINY_INSTRUCTIONS}\n\nToday is today." and len(TINY_INSTRUCTIONS) < len(BASE_INSTRUCTIONS)
 
 
 def test_tools_bring_their_advice() -> None:

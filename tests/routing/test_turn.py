@@ -180,6 +180,47 @@ async def test_an_endless_loop_is_bounded(bounds: TurnBounds, made: int, ran: in
     assert pairs[0] == pairs[1] == made, "every call has its result, so that the history can be sent again"
 
 
+class Summing(FakeBriefing):
+    """A summary is written before one of the turn's calls, in some calls of its own, a dime each."""
+
+    def __init__(self, bounds: TurnBounds, before: int, times: int) -> None:
+        super().__init__(bounds)
+        self._before = before
+        self._times = times
+
+    async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
+        own = sum(message.role == "assistant" for message in said)
+        if own + 1 == self._before and self._times:
+            price = Usage(1, 1, cost=Decimal("0.1"))
+            self.calls += [CallRecord("balanced", "openai/s", price, 1.0)] * self._times
+            self._times = 0
+        return await super().next(said, may_call)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "before", "times", "may_call", "limit"),
+    [
+        (TurnBounds(model_calls=5), 1, 2, [True, True, False], Limit("calls", 5)),
+        (TurnBounds(model_calls=5), 2, 3, [True, False], Limit("calls", 5)),
+        (TurnBounds(model_calls=5), 1, 4, [False], Limit("calls", 5)),
+        (TurnBounds(dollars=Decimal("0.45")), 1, 3, [True, True], Limit("money", 0.45)),
+        (TurnBounds(dollars=Decimal("0.25")), 1, 3, [False], Limit("money", 0.25)),
+        (TurnBounds(dollars=Decimal("0.25")), 2, 3, [True, False], Limit("money", 0.25)),
+    ],
+    ids=["calls", "all calls but one", "at once", "money", "all money at once", "all money"],
+)
+async def test_a_summary_counts_towards_the_turns_limits(
+    bounds: TurnBounds, before: int, times: int, may_call: list[bool], limit: Limit
+) -> None:
+    price = Usage(1, 1, cost=Decimal("0.1"))
+    endless = [calls(call("echo", f'{{"text": "{n}"}}'), text=f"step {n}", usage=price) for n in range(9)]
+    llm = FakeLlm(*endless)
+    outcome = await run(llm, FakeToolbox({"echo": echo}), Summing(bounds, before, times))
+    assert [request.may_call for request in llm.asked] == may_call and outcome.limit == limit
+    assert len(outcome.calls) == times + len(may_call) and outcome.completion is not None
+    assert LAST_CALL in llm.asked[-1].messages[-1].text or may_call[-1] or len(may_call) == 1
+
+
 async def test_the_last_call_is_for_the_answer() -> None:
     llm = FakeLlm(calls(call("echo")), calls(call("echo", '{"text": "x"}')), says("what there is"))
     outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.library import litellm_without_clients
 from tests.stories.harness import Stage, stage
+
+
+@pytest.fixture(scope="session", autouse=True)
+def library() -> None:
+    """Loaded before the first story: on a busy machine that takes longer than a story waits for a reply."""
+    litellm_without_clients()
 
 
 @pytest.fixture

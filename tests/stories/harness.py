@@ -117,7 +117,7 @@ def tool_results(on: Stage) -> list[str]:
 async def ask(on: Stage, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
     """Say something and wait for the reply to it."""
     said = on.tg.say(text, user=user, group=group)
-    return await on.tg.reply(said, after=said, timeout=30)
+    return await on.tg.reply(said, after=said)
 
 
 async def press(on: Stage, button: str, message: Message) -> Message:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.servers.model.request import ModelRequest
@@ -120,6 +122,7 @@ async def test_a_million_characters_and_a_small_model(on: Stage) -> None:
         "This model's Maximum Context Length is 8192 tokens",
         "too many tokens in the prompt",
         "Request too large for this model",
+        "Your input exceeds the context window of this model.",
     ],
 )
 async def test_an_overflow_that_the_provider_reports(on: Stage, phrase: str) -> None:
@@ -157,3 +160,57 @@ async def test_a_summary_that_is_stopped_leaves_nothing_out(on: Stage) -> None:
         await ask(on, "go on")
         assert len(spoken(on)) == 23
     assert on.rows("select * from summaries") == []
+
+
+async def read_a_diary(on: Stage) -> None:
+    """In the group, for its owner; then a second question, so that all of it can be summed up."""
+    on.ms.call_tools([("write_file", {"path": "diary.txt", "content": "swordfish"})])
+    on.ms.call_tools([("read_file", {"path": "diary.txt"})])
+    on.ms.reply("I have read it.")
+    await ask(on, "/access here on", group="Team")
+    await ask(on, "@tierbot read my diary", group="Team")
+    await ask(on, "@tierbot thanks", group="Team")
+
+
+def repeats(request: ModelRequest) -> str:
+    """A summary that tells whatever it was given."""
+    return "SUMMARY swordfish" if "swordfish" in json.dumps(request.body) else "SUMMARY without"
+
+
+@pytest.mark.parametrize("sums_up", ["alice", "bob", "nobody asks for it"])
+async def test_no_summary_hands_what_tools_gave_to_another_person(on: Stage, sums_up: str) -> None:
+    bob = on.tg.user("bob")
+    on.ms.default = lambda request: repeats(request) if is_summary(request) else "fine"
+    async with running(on):
+        await read_a_diary(on)
+        if sums_up == "nobody asks for it":
+            talk(on, 30, BIG)
+            on.config["compaction"] = {"maxContextTokens": 20_000}
+    async with running(on):
+        if sums_up == "nobody asks for it":
+            await ask(on, "@tierbot go on", group="Team")
+        else:
+            user = bob if sums_up == "bob" else None
+            assert "became a summary" in (await ask(on, "/compact 1", user=user, group="Team")).text
+        await ask(on, "@tierbot what did alice do?", user=bob, group="Team")
+        assert "SUMMARY" in on.ms.last.reading.system_text and "swordfish" not in json.dumps(on.ms.last.body)
+        await ask(on, "/compact 1", group="Team")
+        assert "swordfish" not in json.dumps(on.ms.last.body), "nor is it told to the model again"
+
+
+async def test_a_summary_of_many_parts_ends_with_the_turns_money(on: Stage) -> None:
+    on.config |= {
+        "turn": {"maxUsd": 0.01},
+        "compaction": {"maxContextTokens": 11_000, "keepLastMessages": 2},
+    }
+    async with running(on):
+        await ask(on, "hello")
+    talk(on, 15, BIG * 2)
+    on.ms.reply(SUMMARY, when=is_summary, usage=(1_000_000, 10), times=None)
+    async with running(on):
+        answer = await ask(on, "still there?")
+        assert [is_summary(call) for call in on.ms.calls[1:]] == [True, False]
+        assert answer.text.startswith("You said: still there?")
+        assert "could not be summed up" in answer.text and "$0.01" in answer.text
+        status = await ask(on, "/status")
+        assert "The newest summary could not be written" in status.text

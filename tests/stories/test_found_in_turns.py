@@ -104,6 +104,21 @@ async def test_a_skill_that_is_broken_by_an_edit_goes_on_as_it_was(on: Stage, mo
     assert on.ms.last.model == "gpt-5.2" and "Look twice." in on.ms.last.reading.system_text
 
 
+async def test_a_skill_taken_up_in_mid_turn_leaves_the_beginning_of_the_prompt_as_it_was(on: Stage) -> None:
+    file = on.workspace / "skills" / "review" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\ndescription: Reviews.\n---\nLook twice.", encoding="utf-8")
+    on.ms.call_tools([("use_skill", {"name": "review"})])
+    on.ms.call_tools([("get_datetime", {})])
+    on.ms.reply("Reviewed.")
+    async with running(on):
+        await ask(on, "review it")
+        first, *later = [call.body["messages"][0] for call in on.ms.calls]
+        assert later == [first, first] and "Look twice." in tool_results(on)[0]
+        await ask(on, "and this?")
+    assert "Look twice." in on.ms.last.reading.system_text, "the next turn has it from the beginning"
+
+
 async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
     on.config["compaction"] = {"maxContextTokens": 4_000}
     async with running(on):

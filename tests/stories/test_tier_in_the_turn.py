@@ -173,3 +173,50 @@ async def test_skills_are_listed_with_the_broken_ones(on: Stage) -> None:
         await on.tg.wait_for(lambda _: "is active in this conversation" in shown.chat.from_bot()[0].text)
         assert "Skill: code-review." in (await ask(on, "/status")).text
         assert "No skill is active" in (await ask(on, "/skill off")).text
+
+
+THINKER = "---\nname: thinker\ndescription: Thinks.\nmodel_tier: smart\n---\nThink twice."
+"""Its tier has the same model as the balanced one."""
+
+
+async def test_a_skill_with_the_same_model_is_told_in_that_turn_and_the_prompt_stays(on: Stage) -> None:
+    teach(on, "thinker", THINKER)
+    on.ms.call_tools([("use_skill", {"name": "thinker"})])
+    on.ms.reply("Thought.")
+    async with running(on):
+        await ask(on, "think")
+    assert seen(on) == [BALANCED, SMART]
+    told = on.ms.last.reading.tool_results[0].text
+    assert "Because of it, the smart tier answers from now on" in told and "Think twice." in told
+    assert len({call.reading.system_text for call in on.ms.calls}) == 1, "the provider's cache of it"
+
+
+@pytest.mark.parametrize(
+    ("before", "question"), [("/tier balanced force", "think"), ("/tier smart", "!balanced think")]
+)
+async def test_a_skill_claims_no_switch_that_a_lock_forbids(on: Stage, before: str, question: str) -> None:
+    teach(on, "thinker", THINKER)
+    on.ms.call_tools([("use_skill", {"name": "thinker"})])
+    on.ms.reply("Thought.")
+    async with running(on):
+        await ask(on, before)
+        await ask(on, question)
+    assert seen(on) == [BALANCED, BALANCED]
+    told = on.ms.last.reading.tool_results[0].text
+    assert "Think twice." in told and "tier" not in told
+
+
+async def test_a_skills_switch_gives_way_to_a_later_one_in_words_too(on: Stage) -> None:
+    teach(on, "thinker", THINKER)
+    on.ms.call_tools([("set_tier", {"tier": "balanced"})])
+    on.ms.reply("Quick now.")
+    async with running(on):
+        await ask(on, "/skill thinker")
+        await ask(on, "be quick")
+        assert seen(on) == [SMART, BALANCED]
+        told = [call.reading.system_text for call in on.ms.calls]
+        assert (
+            told[0] == told[1] and "`smart` tier; a later switch, by set_tier for instance, takes the place" in told[1]
+        )
+        await ask(on, "and now")
+    assert seen(on)[2] == BALANCED and "`smart` tier" not in on.ms.last.reading.system_text

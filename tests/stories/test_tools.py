@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import shutil
 from itertools import pairwise
@@ -11,15 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.telegram.observing import PATIENCE
 from tests.stories.harness import BotProcess, Stage, ask, running, tool_results
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
-async def processes() -> bytes:
-    """The command line of everything that runs."""
-    listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
-    return (await listed.communicate())[0]
+async def gone(command: bytes) -> None:
+    """Until nothing with this in its command line runs; after a kill the kernel needs a moment for it."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
+            if command not in (await listed.communicate())[0]:
+                return
 
 
 def files_of(on: Stage) -> dict[str, str]:
@@ -78,7 +83,7 @@ async def test_stop_ends_a_command_at_once(on: Stage) -> None:
         on.ms.reply("Fine.")
         await ask(on, "never mind")
         assert "stopped by the user while it ran" in tool_results(on)[0]
-    assert b"sleep 301" not in await processes()
+    await gone(b"sleep 301")
 
 
 @needs_bubblewrap
@@ -182,17 +187,24 @@ async def test_a_kill_in_the_middle_of_a_tool_loses_nothing(on: Stage) -> None:
     async with running(on):
         answer = await on.tg.reply(question, after=question, timeout=30)
         assert answer.text == "Here is the answer."
-    assert b"sleep 302" not in await processes()
+    await gone(b"sleep 302")
 
 
-async def test_a_model_without_tools_gets_none(on: Stage) -> None:
+async def test_a_model_without_tools_gets_none_and_nobody_is_told_otherwise(
+    on: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
     on.env["OPENAI_API_KEY"] = ""
     on.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": on.ms.openai_base}}}
     on.knows(**{"mine/plain": {"provider": "mine", "supportsTools": False}})
     on.config["tiers"] = {"balanced": {"pool": ["mine/plain"]}}
+    caplog.set_level(logging.INFO)
     async with running(on):
         await ask(on, "hello")
-    assert "tools" not in on.ms.last.body and not re.search("tools return", on.ms.last.reading.system_text)
+        assert "tools" not in on.ms.last.body and not re.search("tools return", on.ms.last.reading.system_text)
+        tools = [line for line in (await ask(on, "/status")).text.splitlines() if line.startswith("Tools")]
+        assert len(tools) == 1 and re.fullmatch(r"Tools: 0 of [1-9]\d*, because this model takes no tools", tools[0])
+    said = [record.getMessage() for record in caplog.records if "[ToolRouter]" in record.getMessage()]
+    assert len(said) == 1 and re.fullmatch(r"\[ToolRouter\] 0/[1-9]\d* tools \| mine/plain takes no tools", said[0])
 
 
 async def test_without_bubblewrap_commands_are_off_with_the_reason(

@@ -92,6 +92,41 @@ def test_an_overflow_is_found_anywhere_in_the_cause_chain_in_any_case(words: str
     assert type(explain(outer, "m", ACME)) is ContextOverflow
 
 
+OVERFLOWS = [
+    "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "Please reduce the length of the messages or completion.",
+    "Prompt is too long",
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "Input is too long for requested model.",
+    "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    '{"type": "error", "error": {"type": "request_too_large", "message": "Too big"}}',
+    "Request exceeds the maximum size",
+]
+NO_OVERFLOWS = [
+    "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.",
+    "[Errno 36] File name too long: 'notes'",
+    "Invalid 'user': string too long. Expected a string with maximum length 64.",
+    "Tool description is too long.",
+    "The input is too long a list of stop sequences.",
+    "Your prompt was declined.",
+    "The image exceeds the maximum size of 5 MB.",
+    "Quota exceeded for metric: generate_content_free_tier_input_token_count, limit: 250000",
+    "Requested maximum prompt length: not supported.",
+]
+
+
+@pytest.mark.parametrize("words", OVERFLOWS)
+def test_an_overflow_is_known_by_each_providers_words(words: str) -> None:
+    assert type(explain(make("BadRequestError", words), "m", ACME)) is ContextOverflow
+
+
+@pytest.mark.parametrize("words", NO_OVERFLOWS)
+def test_what_else_is_too_long_or_too_large_is_no_overflow(words: str) -> None:
+    assert type(explain(make("BadRequestError", words), "m", ACME)) is BadModelRequest
+
+
 def test_a_chain_that_bites_its_tail_ends() -> None:
     one, other = ValueError("a"), ValueError("b")
     one.__cause__, other.__cause__ = other, one

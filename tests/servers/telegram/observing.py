@@ -12,6 +12,8 @@ from tests.servers.telegram.values import Chat, Message, StoredFile, User
 
 DRAFT_LIFE = 30.0
 """Seconds a draft stays visible unless it is sent again (Bot API, sendMessageDraft)."""
+PATIENCE = 30.0
+"""Seconds; a bot that starts on a busy machine takes most of them until its first answer."""
 Source = Message | Chat | User | int | str
 T = TypeVar("T")
 
@@ -23,7 +25,7 @@ class Observing(Script):
         super().__init__(bot)
         self._returned: set[Message] = set()
 
-    async def wait_for(self, condition: Callable[[Self], T], timeout: float = 10.0) -> T:
+    async def wait_for(self, condition: Callable[[Self], T], timeout: float = PATIENCE) -> T:
         """The condition's first true value; asked again after every change. AssertionError after `timeout` s."""
         deadline = time.monotonic() + timeout
         while not (value := condition(self)):
@@ -42,7 +44,7 @@ class Observing(Script):
         after: Message | None = None,
         count: Literal[1] = 1,
         matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = 10.0,
+        timeout: float = PATIENCE,
     ) -> Message: ...
 
     @overload
@@ -53,7 +55,7 @@ class Observing(Script):
         after: Message | None = None,
         count: int,
         matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = 10.0,
+        timeout: float = PATIENCE,
     ) -> list[Message]: ...
 
     async def reply(
@@ -63,7 +65,7 @@ class Observing(Script):
         after: Message | None = None,
         count: int = 1,
         matching: Callable[[Message], Any] | str | None = None,
-        timeout: float = 10.0,
+        timeout: float = PATIENCE,
     ) -> Message | list[Message]:
         """The next bot message of the chat (default: Alice's) that was not returned before; with `count` > 1 a list.
 
@@ -97,7 +99,7 @@ class Observing(Script):
                 return self.chats[source]
         return self.group(source)
 
-    async def answered(self, press: Press, timeout: float = 10.0) -> dict[str, Any]:
+    async def answered(self, press: Press, timeout: float = PATIENCE) -> dict[str, Any]:
         """What answerCallbackQuery said to this press."""
         await self.wait_for(lambda _: press.answer is not None, timeout)
         return press.answer or {}

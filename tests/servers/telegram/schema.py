@@ -13,7 +13,7 @@ from typing import Any
 from tests.servers.telegram.parameters import PRIMITIVES, Check, Method, Mismatch, Parameter
 from tests.servers.telegram.values import Json
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "telegram-bot-api.json"
+DATA = Path(__file__).with_name("telegram-bot-api.json")
 
 _CONSTANT = re.compile(r"(?:always|must be) [\"“]?(\w+)[\"”]?[.,;]?(?: |$)")
 _ARRAY = "Array of "

@@ -1,0 +1,29 @@
+"""The schema that the loopback Telegram server judges by is the project's own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.servers.telegram.schema import DATA, SCHEMA
+
+ROOT = Path(__file__).resolve().parents[2]
+_UP = re.compile(r"parents\[(\d+)\]")
+
+
+def test_the_schema_lies_in_the_project_with_its_licence() -> None:
+    assert DATA.is_relative_to(ROOT) and SCHEMA.version == "Bot API 10.1"
+    licence = DATA.with_suffix(".LICENCE.md").read_text(encoding="utf-8")
+    assert SCHEMA.version in licence and "MIT License" in licence and "permission notice" in licence
+
+
+def test_nothing_here_looks_beside_the_project() -> None:
+    """A clone may lie anywhere, so no test and no benchmark climbs higher than the project's root."""
+    files = [path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    beside = [
+        str(path.relative_to(ROOT))
+        for path in files
+        for climbed in _UP.findall(path.read_text(encoding="utf-8"))
+        if int(climbed) >= len(path.relative_to(ROOT).parts)
+    ]
+    assert len(files) > 100 and beside == []

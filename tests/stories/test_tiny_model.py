@@ -1,0 +1,26 @@
+"""A tiny model is told little, and only as warmly as suits it."""
+
+from __future__ import annotations
+
+from routing.prompt import BASE_INSTRUCTIONS, TINY_INSTRUCTIONS
+from tests.stories.harness import Stage, ask, running
+
+TINY = {
+    "provider": "openai",
+    "displayName": "Tiny",
+    "supportsTools": False,
+    "temperature": 0.1,
+    "maxInputTokens": 2048,
+}
+
+
+async def test_a_tiny_model_is_told_one_sentence_and_the_date(on: Stage) -> None:
+    on.knows(**{"gpt-4.1": TINY})
+    on.config["modelRouter"] = {"balancedModel": "openai/gpt-4.1"}
+    async with running(on):
+        await ask(on, "hi")
+        told = on.ms.last.reading.system_text
+        assert told.startswith(f"{TINY_INSTRUCTIONS}\n\nToday is ") and told.count("\n\n") == 1
+        assert (on.ms.last.reading.temperature, on.ms.last.reading.tool_names) == (0.1, ())
+        await ask(on, "!smart hi")
+        assert on.ms.last.reading.system_text.startswith(BASE_INSTRUCTIONS)
