@@ -69,7 +69,7 @@ async def test_a_bubblewrap_that_does_not_die_with_the_bot_is_killed(tmp_path: P
     process, mark = await bot(tmp_path, str(program))
     await until(lambda: bool(marked(mark)))
     process.kill()
-    await process.wait()
+    await process.communicate()
     await until(lambda: not marked(mark))
 
 
@@ -82,7 +82,7 @@ async def test_nothing_is_left_by_a_kill_at_any_instant_of_the_start(tmp_path: P
         process, mark = await bot(tmp_path)
         await asyncio.sleep(milliseconds / 1000)
         process.kill()
-        await process.wait()
+        await process.communicate()
         marks.append(mark)
     await until(lambda: not any(map(marked, marks)))
     await asyncio.sleep(0.2)
