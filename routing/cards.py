@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from routing.jsonfile import Document, JsonObject
+from routing.sizes import SIZES, Size
 
 TINY_TOKENS = 2048
 """A window of at most so many belongs to a model that only follows the shortest instructions."""
@@ -23,7 +24,8 @@ class Reasoning:
 @dataclass(frozen=True, slots=True)
 class ModelCard:
     """What is known of one model; windows are in tokens. `known` is False when only the defaults apply. `temperature`
-    is the one that suits it best; None leaves it to the configuration."""
+    is the one that suits it best; None leaves it to the configuration. `size_class` is the owner's word on how large it
+    is; None leaves that to its name."""
 
     id: str
     provider: str
@@ -35,6 +37,7 @@ class ModelCard:
     reasoning: Reasoning | None
     known: bool
     temperature: float | None = None
+    size_class: Size | None = None
 
     @property
     def tiny(self) -> bool:
@@ -97,6 +100,7 @@ def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
         reasoning=reasoning,
         known=True,
         temperature=_temperature(entry),
+        size_class=_size_class(entry),
     )
 
 
@@ -107,6 +111,14 @@ def _temperature(entry: JsonObject) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _HOTTEST:
         return float(value)
     raise entry.file.fault((*entry.path, "temperature"), f"must be a number from 0 to {_HOTTEST:g}")
+
+
+def _size_class(entry: JsonObject) -> Size | None:
+    value = entry.values.get("sizeClass")
+    found = next((size for size in SIZES if size == value), None)
+    if found is None and value is not None:
+        raise entry.file.fault((*entry.path, "sizeClass"), f"must be one of {', '.join(SIZES)}")
+    return found
 
 
 def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:
@@ -142,6 +154,8 @@ def write_card(card: ModelCard, old: Mapping[str, object]) -> Document:
         new["supportsTools"] = card.supports_tools
     if card.temperature is not None or "temperature" in old:
         new["temperature"] = card.temperature
+    if card.size_class is not None or "sizeClass" in old:
+        new["sizeClass"] = card.size_class
     new.pop("reasoning", None)
     if card.reasoning is not None:
         before = mapping(old, "reasoning")

@@ -8,6 +8,7 @@ from routing.calls import ChatMessage, ModelRequest, ToolSpec
 from routing.catalog import Catalog, ModelCard
 from routing.config import RouterConfig
 from routing.errors import Refused
+from routing.sizes import SizeDecision, size_of
 from routing.types import ModelChoice, Preferences, Tier
 
 LOCAL_PROVIDER = "local"
@@ -69,6 +70,11 @@ class Models:
     def takes_tools(self, model: str) -> bool:
         """Whether a model gets any tools at all."""
         return model != LOCAL_MODEL and self.catalog.lookup(model).supports_tools
+
+    def size(self, model: str) -> SizeDecision:
+        """How much of the tools a model is shown, and why. The name is its own, with its tag, and not its card's: the
+        card of `ollama/qwen3` also answers for `ollama/qwen3:32b`."""
+        return size_of(model, self.catalog.lookup(model).size_class)
 
     def request(
         self,

@@ -29,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     database.database,
     telegram.telegram,
     providers.tiers,
+    providers.sizes,
     providers.keys,
     providers.voice,
     providers.local,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -18,6 +18,7 @@ from routing.errors import Refused
 from routing.ports import Clock
 from routing.records import HistoryStore, UsageStore
 from routing.router import Router
+from routing.sizes import SizeSource
 from routing.stores import PreferenceStore
 
 SPEC = CommandSpec(
@@ -25,6 +26,14 @@ SPEC = CommandSpec(
 )
 SAMPLE = 50
 """Calls a model's p50 and p95 are taken from."""
+WHY_SIZE: Mapping[SizeSource, str] = {
+    "owner": "sizeClass in models.json",
+    "family": "from its family",
+    "name": "{figure}, from its name",
+    "metadata": "{figure}, says the provider",
+    "default": "nothing tells it; sizeClass in models.json sets it",
+}
+"""What tells the size class; the evidence begins with the figure where there is one."""
 
 
 def build(needs: Needs) -> Handler:
@@ -68,7 +77,16 @@ class StatusCommand:
         stored = await self._preferences.get(ask.person.id)
         conversation = await self._history.current(ask.message.chat)
         plan = await self._router.plan(ask.person, conversation.id)
-        return [first_line(stored), *describe(ask, plan), *self._last(ask, conversation.id, plan)]
+        tier, model, *others = describe(ask, plan)
+        size = self._size(ask, plan.choice.model)
+        return [first_line(stored), tier, model, size, *others, *self._last(ask, conversation.id, plan)]
+
+    def _size(self, ask: Ask, model: str) -> str:
+        """The size class of a model, by which the tools are shown to it, and what tells it."""
+        decision = self._router.models.size(model)
+        figure = decision.evidence.split()[0].rstrip(",").upper().replace("X", "x")
+        reason = ask.say(WHY_SIZE[decision.source], figure=figure)
+        return ask.say("Size class: {size} ({reason}).", size=decision.size, reason=reason)
 
     def _last(self, ask: Ask, conversation_id: int, now: Plan) -> list[str]:
         """What answers right now, or answered last, where that is something else."""

@@ -14,7 +14,7 @@ import pytest
 
 from bot.adapters.telegram import content
 from handlers import chat, languages
-from handlers.commands import COMMANDS, tier
+from handlers.commands import COMMANDS, status, tier
 from handlers.languages import Say
 from routing.types import ROLES, ModelSource
 
@@ -27,6 +27,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "WHY[last.decision.source]": tuple(tier.WHY.values()),
+    "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
     "choice.source": get_args(ModelSource),
     "ask.person.role": ROLES,
     "person.role": ROLES,

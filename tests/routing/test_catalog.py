@@ -11,6 +11,7 @@ import pytest
 
 from routing.catalog import BUNDLED, Catalog, ModelCard, Reasoning
 from routing.errors import ConfigError
+from routing.sizes import SIZES, Size
 
 DEFAULTS = {"supportsTemperature": True, "supportsVision": True, "maxInputTokens": 128000}
 
@@ -152,6 +153,11 @@ REASONING = '{"models": {"m": {"provider": "p",\n "reasoning": {"default": "low"
         ('{"models": {"m": {"provider": "p",\n"temperature": true}}}', 2, "a number from 0 to 2"),
         ('{"models": {"m": {"provider": "p",\n"temperature": 2.1}}}', 2, "a number from 0 to 2"),
         ('{"models": {"m": {"provider": "p",\n"temperature": -1}}}', 2, "a number from 0 to 2"),
+        ('{"models": {"m": {"provider": "p",\n"sizeClass": "XXL"}}}', 2, "models.m.sizeClass must be one of S"),
+        ('{"models": {"m": {"provider": "p",\n"sizeClass": "xl"}}}', 2, "must be one of S, M, L, XL"),
+        ('{"models": {"m": {"provider": "p",\n"sizeClass": ""}}}', 2, "must be one of S, M, L, XL"),
+        ('{"models": {"m": {"provider": "p",\n"sizeClass": 7}}}', 2, "must be one of S, M, L, XL"),
+        ('{"models": {"m": {"provider": "p",\n"sizeClass": ["S"]}}}', 2, "must be one of S, M, L, XL"),
         ('{"models": {"m": {"provider": " "}}}', 1, "not blank"),
         ('{"models": {},\n"defaults": {"maxInputTokens":\n0}}', 2, "defaults.maxInputTokens"),
         (REASONING % '{"high": {}}', 2, 'default is "low", which is not a level (high)'),
@@ -217,6 +223,23 @@ def test_a_temperature_is_written_back_and_taken_away() -> None:
     assert (plain.lookup("p/m").temperature, warm.lookup("p/m").temperature) == (None, 0.0)
     assert "temperature" not in json.loads(plain.with_model(plain.lookup("p/m")).to_json())["models"]["m"]
     assert warm.with_model(replace(warm.lookup("p/m"), temperature=None)).lookup("p/m").temperature is None
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_size_class_is_read_written_back_and_taken_away(size: Size) -> None:
+    plain = catalog({"m": entry("p")})
+    sized = plain.with_model(replace(plain.lookup("p/m"), size_class=size))
+    assert (plain.lookup("p/m").size_class, sized.lookup("p/m").size_class) == (None, size)
+    assert json.loads(sized.to_json())["models"]["m"]["sizeClass"] == size
+    assert "sizeClass" not in json.loads(plain.with_model(plain.lookup("p/m")).to_json())["models"]["m"]
+    assert sized.with_model(replace(sized.lookup("p/m"), size_class=None)).lookup("p/m").size_class is None
+
+
+def test_a_size_class_of_null_is_none_and_no_default_has_one() -> None:
+    models = Catalog.parse(
+        '{"models": {"m": {"provider": "p", "sizeClass": null}}, "defaults": {"sizeClass": "S"}}', "models.json"
+    )
+    assert (models.lookup("p/m").size_class, models.lookup("p/unheard").size_class) == (None, None)
 
 
 def test_tiny_is_what_has_no_room() -> None:

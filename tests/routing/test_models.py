@@ -9,6 +9,7 @@ from routing.catalog import BUNDLED, Catalog
 from routing.config import RouterConfig, read_config
 from routing.errors import Refused
 from routing.models import LOCAL_MODEL, Models
+from routing.sizes import Size, SizeSource
 from routing.types import ModelChoice, Override, Preferences, Tier
 
 CATALOG = Catalog.load(BUNDLED)
@@ -113,6 +114,31 @@ def test_the_owners_catalogue_says_the_temperature(own: float | None, sent: floa
     document = json.loads(CATALOG.to_json())
     document["models"][LOCAL_MODEL]["temperature"] = own
     assert sent_temperature(Catalog.parse(json.dumps(document), "models.json"), LOCAL_MODEL) == sent
+
+
+@pytest.mark.parametrize(
+    ("model", "size", "source"),
+    [
+        ("house/strange", "S", "owner"),
+        ("house/strange:70b", "S", "owner"),
+        ("openai/gpt-5.1", "L", "owner"),
+        ("router/openai/gpt-5.1-2025-11-13", "L", "owner"),
+        ("house/qwen3:32b", "L", "name"),
+        ("house/qwen3", "M", "family"),
+        ("house/unheard-of", "M", "default"),
+        (LOCAL_MODEL, "S", "name"),
+    ],
+)
+def test_a_size_is_the_owners_word_else_that_of_the_models_own_name(model: str, size: Size, source: SizeSource) -> None:
+    cards = {"house/strange": {"sizeClass": "S"}, "gpt-5.1": {"provider": "openai", "sizeClass": "L"}}
+    catalog = Catalog.parse(json.dumps({"models": {**cards, "house/qwen3": {}}}), "models.json")
+    decision = Models(config(), catalog).size(model)
+    assert (decision.size, decision.source) == (size, source)
+
+
+def test_the_size_of_every_bundled_model_is_known() -> None:
+    models = Models(config(), CATALOG)
+    assert [card.name for card in CATALOG.models() if not models.size(card.name).known] == []
 
 
 def test_levels_and_providers_are_checked_with_a_reason() -> None:

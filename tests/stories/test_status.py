@@ -5,11 +5,14 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import get_args
 
 import pytest
 
 from bot.logs import Redactor
 from bot.version import VERSION
+from handlers.commands.status import WHY_SIZE
+from routing.sizes import SizeSource, size_of
 from routing.tracing import turn_id
 from tests.servers.telegram import Message
 from tests.servers.telegram.entities import utf16_length
@@ -41,6 +44,38 @@ async def test_status_says_where_the_model_comes_from(on: Stage, pool: str, line
     on.env["TIER_BALANCED_POOL"] = pool
     async with running(on):
         assert line in (await ask(on, "/status")).text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("model", "english", "german"),
+    [
+        ("openai/gpt-5.1", "Size class: XL (from its family).", "Größenklasse: XL (nach seiner Modellfamilie)."),
+        ("openai/some-24b", "Size class: L (24B, from its name).", "Größenklasse: L (24B, steht im Namen)."),
+        ("openai/some-8x7b", "Size class: XL (8x7B, from its name).", "Größenklasse: XL (8x7B, steht im Namen)."),
+        ("openai/mine", "Size class: S (sizeClass in models.json).", "Größenklasse: S (sizeClass in models.json)."),
+        (
+            "openai/odd",
+            "Size class: M (nothing tells it; sizeClass in models.json sets it).",
+            "Größenklasse: M (nichts verrät sie; sizeClass in models.json legt sie fest).",
+        ),
+    ],
+)
+async def test_status_says_the_size_class_below_the_model(on: Stage, model: str, english: str, german: str) -> None:
+    catalogue = on.workspace / "models" / "models.json"
+    catalogue.parent.mkdir(parents=True)
+    catalogue.write_text('{"models": {"openai/mine": {"sizeClass": "S"}}}', encoding="utf-8")
+    on.env["TIER_BALANCED_POOL"] = model
+    async with running(on):
+        lines = (await ask(on, "/status")).text.splitlines()
+        await ask(on, "/settings language de")
+        translated = (await ask(on, "/status")).text.splitlines()
+    assert lines[2].startswith(f"Model: {model}") and lines[3] == english
+    assert translated[2].startswith(f"Modell: {model}") and translated[3] == german
+
+
+def test_every_source_of_a_size_has_its_words() -> None:
+    assert WHY_SIZE.keys() == set(get_args(SizeSource))
+    assert size_of("x", metadata="8.03B").evidence.startswith("8.03B, ")  # the figure that its words begin with
 
 
 async def test_status_counts_context_tokens_and_money(on: Stage) -> None:

@@ -1,4 +1,4 @@
-"""Which model serves each tier, whether the providers take their keys, voices, and the local model."""
+"""Which model serves each tier and how large it is, whether providers take their keys, voices, and the local model."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from routing.discovery import DiscoveredModel, DiscoveryError, discover
 from routing.errors import ConfigError
 from routing.local.weights import available, engine_installed
 from routing.models import LOCAL_PROVIDER, Models, provider_of
+from routing.sizes import SIZES, UNKNOWN
 from routing.types import TIERS, Preferences, Tier
 
 _REFUSED = (401, 403)
@@ -25,6 +26,19 @@ async def tiers(inspection: Inspection) -> list[Finding]:
     if models is None:
         return []
     return [finding for tier in TIERS for finding in _tier(tier, models)]
+
+
+async def sizes(inspection: Inspection) -> list[Finding]:
+    """Whether it is known of every model of a tier how much it can be shown."""
+    name, models = "model sizes", _models(inspection)
+    if models is None:
+        return []
+    wanted = sorted(_wanted(models.config, ""))
+    unknown = [model for model in wanted if not models.size(model).known]
+    if unknown:
+        mend = f'Set "sizeClass" to {", ".join(SIZES[:-1])} or {SIZES[-1]} in their entries in models/models.json.'
+        return [warn(name, f"not known, so that size class {UNKNOWN} is taken: {', '.join(unknown)}", mend)]
+    return [ok(name, "known of every model of the tiers")]
 
 
 async def keys(inspection: Inspection) -> list[Finding]:

@@ -77,6 +77,27 @@ async def test_a_pool_member_without_a_key_and_a_model_nobody_knows(on: Stage) -
     assert "not in the catalogue: groq/strange-model" in said
 
 
+async def test_models_of_unknown_size_are_named_with_the_mend(on: Stage) -> None:
+    assert await status(on, "model sizes") == ("ok", "known of every model of the tiers → ")
+    pools = {"TIER_DEEP_POOL": "openai/gpt-5.1, groq/strange-model", "TIER_SMART_POOL": "groq/odd, groq/strange-model"}
+    worst, said = await status(on, "model sizes", **pools)
+    assert worst == "warn"
+    assert "size class M is taken: groq/odd, groq/strange-model → " in said
+    assert 'Set "sizeClass" to S, M, L or XL' in said and "models/models.json" in said
+
+
+async def test_the_owners_word_on_a_size_satisfies(on: Stage) -> None:
+    catalogue = on.workspace / "models" / "models.json"
+    catalogue.parent.mkdir(parents=True)
+    catalogue.write_text('{"models": {"groq/odd": {"sizeClass": "L"}}}', encoding="utf-8")
+    assert (await status(on, "model sizes", TIER_DEEP_POOL="groq/odd"))[0] == "ok"
+    catalogue.write_text('{"models": {"groq/odd": {"sizeClass": "huge"}}}', encoding="utf-8")
+    report = await findings(on, TIER_DEEP_POOL="groq/odd")
+    assert [finding.status for finding in report if finding.name == "model sizes"] == []
+    broken = next(finding for finding in report if finding.status == "fail" and "models.json" in finding.name)
+    assert "models.groq/odd.sizeClass must be one of S, M, L, XL" in broken.detail
+
+
 async def test_without_any_key_the_local_model_answers(on: Stage) -> None:
     worst, said = await status(on, "tier smart", OPENAI_API_KEY="", **{name: "groq/x" for name in POOLS})
     assert (worst, "GROQ_API_KEY" in said) == ("warn", True)

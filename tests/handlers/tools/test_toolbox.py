@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from handlers.tools.arguments import Arguments
 from handlers.tools.tool import Registered, Tool
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ToolCall, ToolSpec
@@ -82,6 +83,49 @@ async def test_wrong_arguments_are_explained_with_the_schema(arguments: str, rea
 async def test_an_argument_that_the_tool_does_not_know_is_explained() -> None:
     with pytest.raises(BadArguments, match="colour"):
         await run("echo", '{"path": "a", "colour": "red"}')
+
+
+async def test_a_null_leaves_out_what_need_not_be_given() -> None:
+    assert await run("echo", '{"path": "ab", "count": null}') == "ab"
+    with pytest.raises(BadArguments, match="path: None is not of type 'string'"):
+        await run("echo", '{"path": null}')
+    with pytest.raises(BadArguments, match="colour"):
+        await run("echo", '{"path": "a", "colour": null}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "read"),
+    [
+        ({"type": "integer", "default": 3}, {}),
+        ({"$ref": "#/$defs/count"}, {}),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, {}),
+        ({"type": ["integer", "null"]}, {"count": None}),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, {"count": None}),
+        ({"enum": [1, None]}, {"count": None}),
+        ({}, {"count": None}),
+        (True, {"count": None}),
+    ],
+)
+async def test_a_null_that_the_schema_allows_is_a_value(schema: object, read: dict[str, None]) -> None:
+    asked = {"type": "object", "properties": {"count": schema}, "$defs": {"count": {"type": "integer"}}}
+    assert await Arguments().read(ToolCall("1", "t", '{"count": null}'), ToolSpec("t", "…", asked)) == read
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#/$defs/nowhere"}, {"$ref": "#/properties/list"}, {"items": [{"type": "string"}]}]
+)
+async def test_a_schema_that_cannot_be_followed_is_left_to_the_tool(schema: dict[str, object]) -> None:
+    asked, call = {"type": "object", "properties": {"list": schema}}, ToolCall("1", "t", '{"list": ["a"]}')
+    assert await Arguments().read(call, ToolSpec("t", "…", asked)) == {"list": ["a"]}
+
+
+async def test_two_schemas_of_one_name_are_told_apart() -> None:
+    arguments, call = Arguments(), ToolCall("1", "echo", '{"path": "a", "count": 2}')
+    short = {"type": "object", "properties": {"path": {"type": "string"}}}
+    for _ in range(2):
+        assert await arguments.read(call, ToolSpec("echo", "…", SCHEMA)) == {"path": "a", "count": 2}
+        with pytest.raises(BadArguments, match="count"):
+            await arguments.read(call, ToolSpec("echo", "…", short))
 
 
 @pytest.mark.parametrize("name", ["nothing", "echo", ""])

@@ -1,0 +1,53 @@
+"""The vectors before training: English from the teacher, other languages from the English beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.float32]
+FREQUENT = 1e-3
+"""Words much more frequent than this weigh little at first (smooth inverse frequency, by Zipf's law from the rank)."""
+
+
+def principal(vectors: Rows, dimensions: int) -> tuple[Rows, Rows]:
+    """The mean and the directions of greatest variance."""
+    mean = vectors.mean(axis=0)
+    _, _, directions = np.linalg.svd(vectors - mean, full_matrices=False)
+    return mean, directions[:dimensions].T
+
+
+def projected(vectors: Rows, mean: Rows, directions: Rows) -> Rows:
+    """Rows of length one in the fewer dimensions."""
+    rows = (vectors - mean) @ directions
+    lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
+    return np.asarray(rows / lengths, dtype=np.float32)
+
+
+def english(vectors: Rows, mean: Rows, directions: Rows) -> Rows:
+    """A row for each word, in order of frequency, shortened by its frequency."""
+    frequency = 1 / np.arange(2, len(vectors) + 2)
+    frequency /= frequency.sum()
+    weight = FREQUENT / (FREQUENT + frequency)
+    return (projected(vectors, mean, directions) * weight[:, None]).astype(np.float32)
+
+
+def foreign(
+    size: int, meanings: Sequence[Rows], said: Sequence[Sequence[Sequence[int]]], rng: np.random.Generator
+) -> Rows:
+    """A row for each token: the mean of the meanings in whose wordings it stands; noise for what stands in none.
+
+    A token of everything (an article, an ending) averages to almost nothing by itself.
+    """
+    dimensions = len(meanings[0])
+    total = np.zeros((size, dimensions), np.float32)
+    count = np.zeros(size, np.float32)
+    for meaning, wordings in zip(meanings, said, strict=True):
+        for tokens in wordings:
+            for token in set(tokens):
+                total[token] += meaning / len(tokens)
+                count[token] += 1 / len(tokens)
+    noise = rng.normal(0, 0.3 / np.sqrt(dimensions), (size, dimensions)).astype(np.float32)
+    return np.where(count[:, None] > 0, total / (count[:, None] + 0.5), noise).astype(np.float32)

@@ -1,0 +1,151 @@
+"""The training itself: texts of one meaning come together, others apart, and English stays near the teacher.
+
+Plain torch on an embedding bag with sparse gradients: a step costs some 50 ms on one core, sentence-transformers' own
+trainer twenty times that. One thread: two threads on two busy cores were slower.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch  # type: ignore[import-not-found, unused-ignore]
+from numpy.typing import NDArray
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long and how hard. Chosen on `data/tool-routing/dev` as a whole; the figures are in lexicon/README.md."""
+
+    steps: int = 2000
+    batch: int = 384
+    rate: float = 0.002
+    sharpness: float = 20.0
+    dropped: float = 0.1
+    teacher: float = 2.0
+    cut: float = 0.3
+    """How often a word that is a token is read as its parts instead."""
+    alike: float = 0.8
+    """Two English texts that the teacher finds this similar are not used as negatives of each other."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A source in numbers: rows of text numbers."""
+
+    name: str
+    share: float
+    rows: list[list[int]]
+    directed: bool
+
+
+class Training:
+    """Learns in place. `tokens` and `taught` (zero rows for other languages) are indexed by text number.
+
+    `digits` are the tokens that are numbers: each stands for any, "5 minutes" and "45 minutes" are the same matter.
+    `parts` are the tokens that may be read as several others.
+    """
+
+    def __init__(
+        self,
+        start: NDArray[np.float32],
+        tokens: list[list[int]],
+        taught: NDArray[np.float32],
+        digits: Sequence[int],
+        parts: dict[int, list[int]],
+        plan: Plan,
+    ) -> None:
+        torch.manual_seed(plan.seed)
+        torch.set_num_threads(1)
+        self.plan, self.tokens, self.parts = plan, tokens, parts
+        self.digits, self.is_digit = digits, frozenset(digits)
+        self.rng = random.Random(plan.seed)
+        self.taught = torch.from_numpy(taught)
+        self.english = np.flatnonzero(taught.any(axis=1)).tolist()
+        self.bag = torch.nn.EmbeddingBag(*start.shape, mode="mean", sparse=True)
+        self.bag.weight.data.copy_(torch.from_numpy(start))
+
+    def run(self, lessons: Sequence[Lesson], report: Report) -> NDArray[np.float32]:
+        """The rows after all steps."""
+        plan, losses = self.plan, defaultdict(list)
+        optimiser = torch.optim.SparseAdam(self.bag.parameters(), lr=plan.rate)
+        shares = [lesson.share for lesson in lessons]
+        for step in range(plan.steps):
+            for group in optimiser.param_groups:
+                group["lr"] = plan.rate * min(1.0, step / 100) * (1 - step / plan.steps) + 1e-5
+            loss = plan.teacher * self.distance_from_teacher()
+            for lesson in self.rng.choices(lessons, shares, k=2):
+                apart = self.contrast(lesson)
+                losses[lesson.name].append(float(apart.detach()))
+                loss = loss + apart
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            if step % 250 == 249:
+                means = (f"{name} {np.mean(values):.2f}" for name, values in sorted(losses.items()))
+                report(f"step {step + 1}: {', '.join(means)}")
+                losses.clear()
+        return np.array(self.bag.weight.detach().numpy(), dtype=np.float32)
+
+    def vectors(self, texts: list[int]) -> Any:
+        """Rows of length one; some tokens are left out so that no single word decides."""
+        flat: list[int] = []
+        starts: list[int] = []
+        for text in texts:
+            starts.append(len(flat))
+            tokens = self.tokens[text]
+            if len(tokens) > 2:
+                tokens = [token for token in tokens if self.rng.random() > self.plan.dropped] or tokens
+            for token in tokens[:64]:
+                if token in self.is_digit:
+                    flat.append(self.rng.choice(self.digits))
+                elif token in self.parts and self.rng.random() < self.plan.cut:
+                    flat += self.parts[token]
+                else:
+                    flat.append(token)
+        return torch.nn.functional.normalize(self.bag(torch.tensor(flat), torch.tensor(starts)), dim=1)
+
+    def drawn(self, lesson: Lesson) -> tuple[list[int], list[int], Any]:
+        """Pairs of texts and the numbers of their rows."""
+        rows, size = lesson.rows, self.plan.batch
+        few = len(rows) < size
+        picked = (
+            [self.rng.randrange(len(rows)) for _ in range(size)] if few else self.rng.sample(range(len(rows)), size)
+        )
+        left, right = [], []
+        for number in picked:
+            row = rows[number]
+            if lesson.directed:
+                one, other = row[self.rng.randrange(len(row) - 1)], row[-1]
+            else:
+                one, other = self.rng.sample(row, 2)
+            left.append(one)
+            right.append(other)
+        return left, right, torch.tensor(picked)
+
+    def contrast(self, lesson: Lesson) -> Any:
+        """Which text of the batch is the other half: cross entropy both ways, without false negatives."""
+        left, right, rows = self.drawn(lesson)
+        scores = self.vectors(left) @ self.vectors(right).T * self.plan.sharpness
+        alike = self.taught[left] @ self.taught[right].T > self.plan.alike
+        own = torch.eye(len(left), dtype=torch.bool)
+        scores = scores.masked_fill(((rows[:, None] == rows[None]) | alike) & ~own, -1e4)
+        target = torch.arange(len(left))
+        entropy = torch.nn.functional.cross_entropy
+        return (entropy(scores, target) + entropy(scores.T, target)) / 2
+
+    def distance_from_teacher(self) -> Any:
+        """How differently teacher and encoder rank the English texts of a batch for each other (divergence)."""
+        texts = self.rng.sample(self.english, self.plan.batch)
+        taught, own = self.taught[texts], self.vectors(texts)
+        itself = torch.eye(len(texts), dtype=torch.bool)
+        wanted = (taught @ taught.T * self.plan.sharpness).masked_fill(itself, -1e4)
+        found = (own @ own.T * self.plan.sharpness).masked_fill(itself, -1e4)
+        return torch.nn.functional.kl_div(found.log_softmax(1), wanted.softmax(1), reduction="batchmean")

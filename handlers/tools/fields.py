@@ -1,0 +1,74 @@
+"""The fields of a JSON file that somebody wrote by hand; complaints name the file, the line and the field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from rapidfuzz import process
+
+from routing.errors import ConfigError
+from routing.jsonfile import JsonFile, JsonObject, Keys
+
+_NEAR_ENOUGH = 60
+
+
+def only(section: JsonObject, known: Iterable[str]) -> None:
+    """Raises ConfigError for a field that is none of these."""
+    for key in section.values:
+        if key not in known:
+            raise section.file.fault((*section.path, key), f"is not a field that is known{meant(key, known)}")
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """`; did you mean …?`, or nothing when none is like it."""
+    found = process.extractOne(word, list(known), score_cutoff=_NEAR_ENOUGH)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def needed(section: JsonObject, key: str) -> str:
+    """A text that has to be there."""
+    if key not in section.values:
+        raise section.file.fault((*section.path, key), "is missing: it must be a text that is not blank")
+    return section.text(key, "").strip()
+
+
+def optional(section: JsonObject, key: str) -> str:
+    """A text, or nothing."""
+    return section.text(key, "").strip() if key in section.values else ""
+
+
+def texts(section: JsonObject, key: str) -> tuple[str, ...]:
+    """A list of texts that are not blank; none when it is absent."""
+    return listed(section.file, (*section.path, key), section.values.get(key, []))
+
+
+def listed(file: JsonFile, path: Keys, value: object) -> tuple[str, ...]:
+    """The same of a value that is at hand."""
+    if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
+        raise file.fault(path, "must be a list of texts, none of them blank")
+    return tuple(dict.fromkeys(each.strip() for each in value))
+
+
+def objects(section: JsonObject, key: str) -> tuple[JsonObject, ...]:
+    """A list of objects, at least one."""
+    path, value = (*section.path, key), section.values.get(key)
+    if value is None:
+        raise section.file.fault(path, "is missing: it must be a list of objects")
+    if not isinstance(value, list) or not value:
+        raise section.file.fault(path, "must be a list of objects, at least one")
+    for index, each in enumerate(value):
+        if not isinstance(each, dict):
+            raise section.file.fault((*path, index), "must be an object")
+    return tuple(JsonObject(section.file, (*path, index), each) for index, each in enumerate(value))
+
+
+@contextmanager
+def placed(section: JsonObject, key: str) -> Iterator[None]:
+    """A complaint that comes up inside is one about this field."""
+    try:
+        yield
+    except ConfigError as error:
+        lines = section.file.lines
+        line = lines.get((*section.path, key), lines.get(section.path, 1))
+        raise ConfigError(f"{section.file.origin} line {line}: {error}") from None

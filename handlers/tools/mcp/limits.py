@@ -1,0 +1,56 @@
+"""What one server may take of the bot."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from time import monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds, bytes, characters. A server's own `timeout` is the limit of its calls, and of its start if longer."""
+
+    start_seconds: float = 20.0
+    first_delay: float = 1.0
+    longest_delay: float = 300.0
+    steady_seconds: float = 30.0
+    """A connection that held so long was a good one: the next delay is the first."""
+    debounce_seconds: float = 0.5
+    end_seconds: float = 2.0
+    """A child may take so long to end after its stdin was closed, and again after SIGTERM."""
+    message_bytes: int = 4_000_000
+    """One message of JSON: parsing it takes about 30 ms."""
+    result_chars: int = 1_000_000
+    tools: int = 1_000
+    pages: int = 100
+    description_chars: int = 4_096
+    schema_chars: int = 32_768
+    messages_per_second: float = 500.0
+    bytes_per_second: float = 4_000_000.0
+    burst_seconds: float = 4.0
+    """What may come at once, in seconds of the two above. More is read later, so that the server waits at its pipe."""
+
+
+USUAL = Limits()
+
+
+class Pace:
+    """Slows the reading of a server that floods; the others go on."""
+
+    def __init__(self, limits: Limits, now: float | None = None) -> None:
+        self._limits = limits
+        self._spent = 0.0
+        self._at = monotonic() if now is None else now
+
+    async def spend(self, size: int, messages: int) -> None:
+        """Take note of what was read; sleeps while that is too much. Lets others run in any case."""
+        await asyncio.sleep(self.owed(size, messages, monotonic()))
+
+    def owed(self, size: int, messages: int, now: float) -> float:
+        """Seconds to wait after this much more."""
+        limits = self._limits
+        cost = max(size / limits.bytes_per_second, messages / limits.messages_per_second)
+        self._spent = max(0.0, self._spent - (now - self._at)) + cost
+        self._at = now
+        return max(0.0, self._spent - limits.burst_seconds)

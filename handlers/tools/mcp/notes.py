@@ -1,0 +1,25 @@
+"""The last words of a server, for the reason why it failed."""
+
+from __future__ import annotations
+
+_KEPT_CHARS = 2_000
+_SHOWN_CHARS = 300
+
+
+class Notes:
+    """What a child wrote to its stderr and what its door found out. Bounded, whatever comes."""
+
+    def __init__(self) -> None:
+        self._said = ""
+        self.reason = ""
+        """Why the connection ended, if that is known."""
+        self.refused = ""
+        """What an HTTP server answered instead of an answer."""
+
+    def add(self, data: bytes) -> None:
+        self._said = (self._said + data[-_KEPT_CHARS:].decode("utf-8", "replace"))[-_KEPT_CHARS:]
+
+    def last(self) -> str:
+        """The last lines, on one."""
+        lines = [line.strip() for line in self._said.splitlines() if line.strip()]
+        return " · ".join(lines[-3:])[-_SHOWN_CHARS:]

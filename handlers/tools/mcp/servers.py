@@ -1,0 +1,197 @@
+"""The servers of `mcp.json`, in the form that other programs read, too.
+
+A server that is written wrongly is one with a `fault`; the others work. What nobody here knows is named, not refused:
+other programs keep fields of their own in such a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from rapidfuzz import process
+
+from routing import jsonfile
+from routing.errors import ConfigError
+from routing.jsonfile import JsonObject
+from routing.types import Role
+
+ServerRole = Literal["user", "admin", "owner"]
+
+FILE = "mcp.json"
+SERVERS = "mcpServers"
+CALL_SECONDS = 30.0
+MOST_SECONDS = 3600
+INHERITED = ("PATH", "HOME", "LANG")
+"""All that a child gets of the bot's environment."""
+
+_FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "disabled", "timeout", "type")
+_TYPES = ("stdio", "http", "streamable-http", "streamableHttp")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_NEAR_ENOUGH = 55
+_SHORTEST_SECRET = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A child that speaks over its stdin and stdout; `environment` is all that it gets."""
+
+    arguments: tuple[str, ...] = field(repr=False)
+    environment: Mapping[str, str] = field(repr=False)
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server that is reached by streamable HTTP."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One entry. `seconds` is a call's limit; everybody from `role` up may use it; `fault` is why it can't be used;
+    `secrets` must never be shown."""
+
+    name: str
+    reached: Command | Endpoint | None = None
+    role: Role = "owner"
+    disabled: bool = False
+    seconds: float = CALL_SECONDS
+    fault: str = ""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def hidden(self, text: str) -> str:
+        """The text without its secrets."""
+        for secret in self.secrets:
+            text = text.replace(secret, "•••")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """What the file says; `problems` are sentences with file and line."""
+
+    found: Mapping[str, Server]
+    problems: tuple[str, ...] = ()
+
+
+def read_servers(path: Path, environment: Mapping[str, str]) -> Servers:
+    """Reads a file, so not for the event loop; one that is not there has no servers. Raises ConfigError."""
+    if not path.exists():
+        return Servers({})
+    root = jsonfile.load(path).root()
+    problems = _unknown(root, (SERVERS,))
+    listed = root.child(SERVERS)
+    found = {}
+    for name in listed.values if listed else ():
+        found[name] = server = _server(listed, name, environment, path.parent) if listed else Server(name)
+        each = listed.values[name] if listed else None
+        if listed and isinstance(each, dict) and not server.fault:
+            problems += _unknown(JsonObject(listed.file, (*listed.path, name), each), _FIELDS)
+    return Servers(found, tuple(problems))
+
+
+def _unknown(section: JsonObject, known: Collection[str]) -> list[str]:
+    problems = []
+    for key in section.values:
+        if key not in known:
+            nearest = process.extractOne(key, known, score_cutoff=_NEAR_ENOUGH)
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            problems.append(str(section.file.fault((*section.path, key), f"is not known and has no effect{hint}")))
+    return problems
+
+
+def _server(listed: JsonObject, name: str, environment: Mapping[str, str], folder: Path) -> Server:
+    made = Server(name)
+    try:
+        section = listed.child(name)
+        if section is None:
+            raise listed.file.fault((*listed.path, name), "must be an object")
+        made = replace(made, disabled=section.flag("disabled", False), role=_role(section), seconds=_seconds(section))
+        return made if made.disabled else _reached(made, section, environment, folder)
+    except ConfigError as error:
+        return replace(made, fault=str(error))
+
+
+def _reached(made: Server, section: JsonObject, environment: Mapping[str, str], folder: Path) -> Server:
+    kind = section.values.get("type", "stdio" if "command" in section.values else "http")
+    if kind == "sse":
+        raise _fault(section, "type", "is the transport of 2024; give the url of the server's streamable HTTP")
+    if kind not in _TYPES:
+        raise _fault(section, "type", f"must be one of {', '.join(_TYPES[:2])}")
+    if ("command" in section.values) == ("url" in section.values):
+        hint = _unknown(section, _FIELDS)
+        raise _fault(section, "", "must have either command or url" + (f" ({hint[0]})" if hint else ""))
+    if "url" in section.values:
+        url = _expanded(section, "url", section.text("url", ""), environment)
+        if not re.match(r"https?://[^/\s]", url):
+            raise _fault(section, "url", "must begin with http:// or https://")
+        headers = _texts(section, "headers", environment)
+        secrets = [*headers.values(), *re.findall(r"//([^/@]+)@", url), *re.findall(r"[?&][^=&]+=([^&#]+)", url)]
+        return replace(made, reached=Endpoint(url, headers), secrets=_secrets(secrets))
+    words = [section.text("command", ""), *_list(section, "args")]
+    own = _texts(section, "env", environment)
+    base = {key: environment[key] for key in INHERITED if key in environment}
+    arguments = tuple(_expanded(section, "args", word, environment) for word in words)
+    where = folder / section.text("cwd", ".")
+    return replace(made, reached=Command(arguments, {**base, **own}, where), secrets=_secrets(own.values()))
+
+
+def _secrets(values: Collection[str]) -> tuple[str, ...]:
+    """The longest first; of `Bearer abcdef` the token, too."""
+    words = {word for value in values for word in (value, *value.split()) if len(word) >= _SHORTEST_SECRET}
+    return tuple(sorted(words, key=lambda word: (-len(word), word)))
+
+
+def _texts(section: JsonObject, key: str, environment: Mapping[str, str]) -> dict[str, str]:
+    child = section.child(key)
+    found = {}
+    for name, value in child.values.items() if child else ():
+        if not isinstance(value, str):
+            raise _fault(section, key, f"must have texts only; {name} is none")
+        found[name] = _expanded(section, key, value, environment)
+    return found
+
+
+def _list(section: JsonObject, key: str) -> list[str]:
+    value = section.values.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise _fault(section, key, "must be a list of texts")
+    return value
+
+
+def _expanded(section: JsonObject, key: str, text: str, environment: Mapping[str, str]) -> str:
+    """`${NAME}`, `${NAME:-otherwise}` and `${env:NAME}` from the environment."""
+
+    def value(found: re.Match[str]) -> str:
+        name, otherwise = found[1], found[2]
+        given = environment.get(name) or otherwise
+        if given is None:
+            raise _fault(section, key, f"names the variable {name}, which is not set in the environment")
+        return given
+
+    return _VARIABLE.sub(value, text)
+
+
+def _role(section: JsonObject) -> Role:
+    value = section.values.get("role", "owner")
+    for role in get_args(ServerRole):
+        if value == role:
+            return role  # type: ignore[no-any-return]
+    raise _fault(section, "role", f"must be one of {', '.join(get_args(ServerRole))}")
+
+
+def _seconds(section: JsonObject) -> float:
+    value = section.values.get("timeout", CALL_SECONDS)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST_SECONDS:
+        return float(value)
+    raise _fault(section, "timeout", f"must be seconds, at most {MOST_SECONDS} (some programs count milliseconds)")
+
+
+def _fault(section: JsonObject, key: str, reason: str) -> ConfigError:
+    return section.file.fault((*section.path, key) if key else section.path, reason)

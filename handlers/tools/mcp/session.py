@@ -1,0 +1,220 @@
+"""One connection to a server, from its start to its end, in the task that runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
+from time import monotonic
+from typing import Any
+
+import anyio
+import httpx2
+from mcp import Client, MCPError, types
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from handlers.tools.mcp.connection import Forgotten
+from handlers.tools.mcp.hints import HINTS
+from handlers.tools.mcp.http import http
+from handlers.tools.mcp.inbound import Inbound
+from handlers.tools.mcp.limits import Limits
+from handlers.tools.mcp.notes import Notes
+from handlers.tools.mcp.offers import ListedTool, Listing, Offer, readable
+from handlers.tools.mcp.pipes import pipes
+from handlers.tools.mcp.reading import read_listing
+from handlers.tools.mcp.results import told
+from handlers.tools.mcp.servers import Command, Endpoint, Server
+from routing.errors import ToolFailed
+
+_PATIENCE = 10
+"""A list is asked for again after so many times what the last one took."""
+_LONGEST_ERROR = 2_000
+_TERMINATED = "Session terminated"
+"""The SDK's words for a server that has forgotten us; it has not run the call."""
+
+# They print what servers send, secrets and floods included. What matters is in a server's state.
+for _name, _level in (("mcp", logging.CRITICAL), ("client", logging.CRITICAL), ("httpx2", logging.WARNING)):
+    logging.getLogger(_name).setLevel(_level)
+
+
+class Hung(Exception):
+    """It does not answer."""
+
+
+class Session:
+    """What a `Connection` holds while it is connected."""
+
+    def __init__(self, server: Server, prefix: str, taken: Collection[str], limits: Limits, version: str) -> None:
+        self._server = server
+        self._prefix = prefix
+        self._taken = taken
+        self._limits = limits
+        self._info = types.Implementation(name="tierbot", version=version)
+        self._notes = Notes()
+        self._inbound = Inbound(limits)
+        self._client: Client | None = None
+        self._doubtful = False
+        self._patience = max(limits.start_seconds, server.seconds)
+
+    async def run(self, publish: Callable[[Offer], None], legacy: bool) -> None:
+        """Connect, list, and stay until the server hangs up. `legacy` leaves out the question for the protocol of
+        2026, which a server of before may not bear. Raises whatever goes wrong; `reason` puts it into words."""
+        with anyio.CancelScope(deadline=anyio.current_time() + self._patience) as starting:
+            async with Client(
+                self._inbound.transport(self._door()),
+                mode="legacy" if legacy else "auto",
+                cache=None,
+                client_info=self._info,
+            ) as client:
+                offer = await self._listed(client)
+                self._client, starting.deadline = client, math.inf
+                publish(offer)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._subscribe, client)
+                    try:
+                        await self._stay(client, publish)
+                    finally:
+                        self._client = None
+                        tasks.cancel_scope.cancel()
+        if starting.cancelled_caught:
+            raise Hung(f"it did not answer within {self._patience:g} s")
+        if not self._inbound.ended:  # we were cancelled, and a cancel scope of the SDK or ours took it for its own
+            raise asyncio.CancelledError
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """The result as text. Raises ToolFailed, and Forgotten."""
+        client, seconds, server = self._client, self._server.seconds, self._server.name
+        if client is None:
+            raise Forgotten
+        try:
+            async with asyncio.timeout(seconds):
+                result = await client.call_tool(tool, dict(arguments))
+        except TimeoutError:
+            self._doubt()
+            raise ToolFailed(
+                f"{tool} of {server} did not answer within {seconds:g} s and was told to stop; it may have done a "
+                "part of its work. Ask for less, or go on without it."
+            ) from None
+        except MCPError as error:
+            raise self._failed(tool, error) from None
+        except (ValidationError, RuntimeError, ValueError) as error:  # what the SDK makes of a wrong answer
+            raise ToolFailed(f"{server} answered {tool} with what is no result ({type(error).__name__}).") from None
+        text = told(result, self._limits.result_chars)
+        if result.is_error:
+            raise ToolFailed(f"{tool} of {server} failed: {text[:_LONGEST_ERROR] or 'it does not say why'}")
+        return text
+
+    def reason(self, error: BaseException | None) -> str:
+        """Why the connection ended, for the owner, without secrets."""
+        notes = self._notes
+        words = notes.reason or notes.refused or _reason(error)
+        said = notes.last()
+        return readable(self._server.hidden(f"{words}; its last words: {said}" if said else words), 600)
+
+    def _door(self) -> AbstractAsyncContextManager[Any]:
+        match self._server.reached:
+            case Command() as command:
+                return pipes(command, self._limits, self._notes)
+            case Endpoint() as endpoint:
+                return http(endpoint, self._limits, self._notes)
+            case None:
+                raise Hung("it can't be reached")
+
+    def _doubt(self) -> None:
+        """A call was not answered: ask for the list; a server that does not answer that either is connected anew."""
+        self._doubtful = True
+        self._inbound.woken.set()
+
+    def _failed(self, tool: str, error: MCPError) -> Exception:
+        if error.message == _TERMINATED:
+            self._inbound.end()
+            return Forgotten()
+        if error.code == types.CONNECTION_CLOSED:
+            return ToolFailed(
+                f"The MCP server {self._server.name} ended in the middle of {tool}, which may have done a part of its "
+                "work. It is started again by itself: look how things are before you call it again."
+            )
+        self._doubt()  # an unknown tool: perhaps they have other names now
+        message = readable(self._server.hidden(error.message), _LONGEST_ERROR)
+        return ToolFailed(f"{tool} of {self._server.name} failed: {message}")
+
+    async def _stay(self, client: Client, publish: Callable[[Offer], None]) -> None:
+        inbound = self._inbound
+        while not inbound.ended:
+            await inbound.woken.wait()
+            inbound.woken.clear()
+            if inbound.ended or not (inbound.changed or self._doubtful):
+                continue
+            await anyio.sleep(self._limits.debounce_seconds)
+            self._doubtful, began = False, monotonic()
+            with anyio.move_on_after(self._patience) as scope:
+                publish(await self._listed(client))
+            if scope.cancelled_caught:
+                raise Hung(f"it did not list its tools within {self._patience:g} s")
+            await anyio.sleep(_PATIENCE * (monotonic() - began))
+
+    async def _listed(self, client: Client) -> Offer:
+        self._inbound.begin_list()
+        tools: list[types.Tool] = []
+        cursor = None
+        for _ in range(self._limits.pages if client.server_capabilities.tools else 0):
+            page = await client.list_tools(cursor=cursor, cache_mode="bypass")
+            tools += page.tools
+            cursor = page.next_cursor
+            if not cursor or len(tools) >= self._limits.tools:
+                break
+        info = client.server_info
+        about = client.instructions or (info and (info.description or info.title or info.name)) or ""
+        listing = Listing(about, tuple(map(_tool, tools)), tuple(self._inbound.left_out))
+        return await asyncio.to_thread(read_listing, self._server, self._prefix, listing, self._taken, self._limits)
+
+    async def _subscribe(self, client: Client) -> None:
+        """The protocol of 2026 tells of changes only those who ask. The news itself is seen by `Inbound`."""
+        tools = client.server_capabilities.tools
+        while client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools and tools.list_changed:
+            try:
+                async with client.listen(tools_list_changed=True) as subscription:
+                    async for _ in subscription:
+                        pass
+            except (MCPError, RuntimeError, TimeoutError, ValueError):
+                pass
+            await anyio.sleep(self._limits.steady_seconds)
+            self._doubt()
+
+
+def _tool(tool: types.Tool) -> ListedTool:
+    said = tool.annotations or types.ToolAnnotations()
+    return ListedTool(
+        tool.name,
+        tool.description or tool.title or "",
+        tool.input_schema,
+        (tool.meta or {}).get(HINTS),
+        read_only=said.read_only_hint is True,
+        destructive=said.read_only_hint is not True and said.destructive_hint is not False,
+    )
+
+
+def _reason(error: BaseException | None) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    match error:
+        case None:
+            return "it hung up"
+        case Hung():
+            return str(error)
+        case FileNotFoundError():
+            return f"{error.filename} is not there: install it, or mend command or cwd in mcp.json"
+        case OSError():
+            return f"it can't be started ({error.strerror or error})"
+        case MCPError(code=types.CONNECTION_CLOSED):
+            return "it hung up"
+        case MCPError():
+            return f"it answers: {error.message}"
+        case httpx2.TransportError():
+            return f"it can't be reached ({error or type(error).__name__})"
+        case ValidationError() | RuntimeError():
+            return "it does not speak the protocol"
+    return f"it failed ({type(error).__name__})"

@@ -1,0 +1,44 @@
+"""Tools of the workspace that are a program: it runs in the sandbox, in the folder of the person who asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+from handlers.tools.code import AROUND_SECONDS
+from handlers.tools.manifests import Manifest
+from handlers.tools.sandbox import Ran, Sandbox
+from handlers.tools.tasks import Program
+from handlers.tools.tool import Tool
+from routing.errors import ToolFailed
+from routing.outcome import ToolScope, Traits
+
+
+def programs_of(manifest: Manifest, sandbox: Sandbox) -> tuple[Tool, ...]:
+    """The tools of a file that say `command`, in their order."""
+    seconds = sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS
+    traits = Traits(parallel=False, changes=True, seconds=seconds)
+    return tuple(
+        Tool(name, _Running(name, way.argv, sandbox).execute, manifest.role, traits, sandbox.reason_off)
+        for name, way in manifest.ways.items()
+        if isinstance(way, Program)
+    )
+
+
+class _Running:
+    def __init__(self, name: str, argv: Collection[str], sandbox: Sandbox) -> None:
+        self._name = name
+        self._argv = tuple(argv)
+        self._sandbox = sandbox
+
+    async def execute(self, scope: ToolScope, /, **arguments: object) -> str:
+        """What it printed. Raises ToolFailed, with what it printed, when it does not end by itself with 0."""
+        return self._told(await self._sandbox.run(scope.person.id, self._argv, json.dumps(arguments).encode()))
+
+    def _told(self, ran: Ran) -> str:
+        printed = ran.output.strip()
+        cut = f"\n[OUTPUT TRUNCATED: {ran.cut.total} chars total]" if ran.cut else ""
+        if ran.ended == "exit" and ran.exit_code == 0:
+            return f"{printed or '[no output]'}{cut}"
+        reason = f"[exit code {ran.exit_code}]" if ran.ended == "exit" else f"[ended by its limit on {ran.ended}]"
+        raise ToolFailed(f"{self._name} failed {reason}: {printed or 'it said nothing'}{cut}")

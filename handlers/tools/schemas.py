@@ -1,0 +1,176 @@
+"""JSON Schemas as every model takes them: without references, which models below 8B get lost in, without titles, and
+with what is in an array, which OpenAI and Gemini insist on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+MOST_PARTS = 5_000
+"""Schemas inside one schema, its references written out."""
+_ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
+_ONE_EACH = ("anyOf", "oneOf", "allOf", "prefixItems")
+_BY_NAME = ("properties", "patternProperties", "dependentSchemas")
+_DROPPED = ("title", "$defs", "definitions", "$schema", "$id", "$comment", "discriminator")
+_FIRST = ("type", "description")
+_ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
+_FOREIGN = ("$dynamicRef", "$recursiveRef")
+
+
+class IllegalSchema(ValueError):
+    """What is wrong with a schema, as a clause."""
+
+
+def plain(schema: Mapping[str, Any], proven: bool = False) -> dict[str, Any]:
+    """A schema of type object with its references written out; what refers to itself ends there, as any value of that
+    type. A property that may be null and is null when it is left out is said to be left out only.
+
+    Raises IllegalSchema for what is no JSON Schema (2020-12), not of type object, or refers to another document;
+    `proven` saves the first of these, which costs the import of a library.
+    """
+    try:
+        copy = json.loads(json.dumps(schema, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise IllegalSchema(f"is not JSON ({error})") from None
+    if not isinstance(copy, dict) or copy.get("type") != "object":
+        raise IllegalSchema('must be of "type": "object"')
+    try:
+        if not proven:
+            _prove(copy)
+        written: dict[str, Any] = _Writer(copy).written(copy)
+    except RecursionError:
+        raise IllegalSchema("is nested too deeply") from None
+    return {"type": "object", "properties": {}} | written
+
+
+def names(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Its parameters, in order."""
+    return tuple(schema.get("properties", ()))
+
+
+def required(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parameters that every call has to give."""
+    return tuple(schema.get("required", ()))
+
+
+def narrowed(schema: Mapping[str, Any], shown: tuple[str, ...]) -> dict[str, Any]:
+    """The same with these parameters alone, in the order of the schema."""
+    kept = {name: value for name, value in schema.get("properties", {}).items() if name in shown}
+    narrow = {**schema, "properties": kept, "required": [name for name in required(schema) if name in kept]}
+    if not narrow["required"]:
+        del narrow["required"]
+    return narrow
+
+
+def _prove(schema: Mapping[str, Any]) -> None:
+    import jsonschema  # 80 ms that only those should wait for who check strange schemas
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        place = ".".join(str(part) for part in error.absolute_path)
+        raise IllegalSchema(f"is not valid JSON Schema: {f'{place}: ' if place else ''}{error.message[:200]}") from None
+
+
+class _Writer:
+    """Writes one schema out."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._left = MOST_PARTS
+
+    def written(self, schema: Any, inside: tuple[str, ...] = ()) -> Any:
+        """`inside` are the references that lead here."""
+        self._left -= 1
+        if self._left < 0:
+            raise IllegalSchema(f"is too large: more than {MOST_PARTS:,} parts with its references written out")
+        if not isinstance(schema, dict):
+            return {} if schema is True else schema
+        for key in _FOREIGN:
+            if key in schema:
+                raise IllegalSchema(f"uses {key}: write the schema out")
+        if "$ref" in schema:
+            return self._referred(schema, inside)
+        found = {key: value for key, value in schema.items() if key not in _DROPPED}
+        for key in _ONE:
+            if isinstance(found.get(key), dict):
+                found[key] = self.written(found[key], inside)
+        for key in _ONE_EACH:
+            if key in found:
+                found[key] = [self.written(each, inside) for each in found[key]]
+        for key in _BY_NAME:
+            if key in found:
+                found[key] = {name: self.written(each, inside) for name, each in found[key].items()}
+        if "const" in found:
+            found["enum"] = [found.pop("const")]
+        if "array" in _types(found):
+            _fill(found)
+        if "properties" in found:
+            free = found["properties"].keys() - set(required(found))
+            found["properties"] |= {name: _left_out(found["properties"][name]) for name in free}
+        return {key: found[key] for key in _FIRST if key in found} | found
+
+    def _referred(self, schema: dict[str, Any], inside: tuple[str, ...]) -> Any:
+        reference = schema["$ref"]
+        beside = {key: value for key, value in schema.items() if key != "$ref" and key not in _DROPPED}
+        target = self._target(reference)
+        if reference in inside:
+            return {**({"type": target["type"]} if "type" in target else {}), **beside}
+        if (beside.keys() - _ANNOTATIONS) & target.keys():
+            return self.written({"allOf": [target, beside]}, (*inside, reference))
+        return self.written({**target, **beside}, (*inside, reference))
+
+    def _target(self, reference: str) -> dict[str, Any]:
+        if reference != "#" and not reference.startswith("#/"):
+            raise IllegalSchema(f"refers to {reference[:100]}: write it out, or put it into $defs")
+        found: Any = self._root
+        for part in reference.split("/")[1:]:
+            step = part.replace("~1", "/").replace("~0", "~")
+            found = found.get(step) if isinstance(found, dict) else None
+        if isinstance(found, bool):
+            return {} if found else {"not": {}}
+        if not isinstance(found, dict):
+            raise IllegalSchema(f"refers to {reference[:100]}, which is not in it")
+        return found
+
+
+def _types(schema: Mapping[str, Any]) -> list[str]:
+    types = schema.get("type", ())
+    return [types] if isinstance(types, str) else list(types)
+
+
+def _fill(array: dict[str, Any]) -> None:
+    """Say what is in it by `items` alone: few providers know `prefixItems`."""
+    first = array.pop("prefixItems", None)
+    others = array.get("items", {})
+    if first:
+        if others is False:
+            array["maxItems"] = min(len(first), array.get("maxItems", len(first)))
+        kinds = (
+            [*first, others] if others is not False and array.get("maxItems", len(first) + 1) > len(first) else first
+        )
+        distinct = [kind for index, kind in enumerate(kinds) if kind not in kinds[:index]]
+        array["items"] = {} if {} in distinct else distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+    elif not isinstance(others, dict):
+        array["items"] = {}
+    else:
+        array["items"] = others
+
+
+def _left_out(schema: Any) -> Any:
+    """Without the null of a property that is null when it is left out."""
+    if not isinstance(schema, dict) or schema.get("default", ...) is not None:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "default"}
+    types = _types(rest)
+    if len(types) > 1 and "null" in types:
+        kept = [each for each in types if each != "null"]
+        return {**rest, "type": kept[0] if len(kept) == 1 else kept}
+    options = rest.pop("anyOf", None)
+    if options is None:
+        return rest
+    filled = [each for each in options if each != {"type": "null"}]
+    if len(filled) == len(options) or not filled:
+        return schema
+    return {**filled[0], **rest} if len(filled) == 1 else {"anyOf": filled, **rest}

@@ -1,0 +1,135 @@
+"""The owner's toolkits, `toolkits/*.json` of the workspace, as they were last read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from handlers.tools.manifests import Manifest, read_toolkit
+from routing.errors import ConfigError
+from routing.toolkits import Toolkit
+
+Stamps = Mapping[str, tuple[int, int]]
+
+log = logging.getLogger("handlers.tools")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The toolkits in use by file, in order of name, and the files with a fault, each with its reason. A file may be in
+    both: its last good version is in use."""
+
+    manifests: Mapping[str, Manifest] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
+
+
+class WorkspaceToolkits:
+    """One file that is broken harms no other. Names of tools and of toolkits are there once: ours come first, then the
+    files in order of name, and what comes later is refused."""
+
+    def __init__(self, folder: Path, ours: Iterable[Toolkit] = ()) -> None:
+        self._folder = folder
+        self._ours = tuple(ours)
+        self._stamps: Stamps = {}
+        self._read: dict[str, Manifest | str] = {}
+        self._good: dict[str, Manifest] = {}
+        self.found = Found()
+
+    @property
+    def manifests(self) -> tuple[Manifest, ...]:
+        """Those in use."""
+        return tuple(self.found.manifests.values())
+
+    @property
+    def broken(self) -> Mapping[str, str]:
+        """Why a file, by its name, is not in use as it is."""
+        return self.found.broken
+
+    def refresh(self) -> bool:
+        """Read what has changed; whether anything is different now. It reads files: not for the event loop, and not
+        twice at once."""
+        try:
+            stamps = self._stamped()
+        except OSError as error:
+            return self._take({self._folder.name: f"{self._folder.name} can't be read: {error.strerror or error}."})
+        for name in self._stamps.keys() - stamps.keys():
+            self._read.pop(name)
+            self._good.pop(name, None)
+        for name, stamp in stamps.items():
+            if self._stamps.get(name) != stamp:
+                self._read[name] = self._manifest(name)
+        self._stamps = stamps
+        return self._take({})
+
+    def _stamped(self) -> Stamps:
+        """When each file last changed, in ns, and its size; a folder that is not there has none."""
+        if not self._folder.exists():
+            return {}
+        files = (each for each in self._folder.iterdir() if each.suffix == ".json" and not each.name.startswith("."))
+        found = {}
+        for path in files:
+            try:
+                stat = path.stat()
+                found[path.name] = (stat.st_mtime_ns, stat.st_size)
+            except OSError:  # it went away meanwhile, or leads nowhere
+                found[path.name] = (0, 0)
+        return found
+
+    def _manifest(self, name: str) -> Manifest | str:
+        try:
+            return read_toolkit(self._folder / name)
+        except ConfigError as error:
+            return _printable(str(error))
+
+    def _take(self, broken: dict[str, str]) -> bool:
+        """Put together what was read; of a file with a fault, its last good version."""
+        names = _Names(self._ours)
+        used: dict[str, Manifest] = {}
+        for file in sorted(self._read):
+            read, title = self._read[file], _printable(file)
+            fault = read if isinstance(read, str) else names.fault(title, read.toolkit)
+            if fault is None and isinstance(read, Manifest):
+                self._good[file] = read
+            elif fault is not None:
+                broken[title] = fault
+            good = self._good.get(file)
+            if good is not None and names.fault(title, good.toolkit) is None:
+                names.take(title, good.toolkit)
+                used[title] = good
+        before, self.found = self.found, Found(used, broken)
+        for reason in (each for each in broken.values() if each not in before.broken.values()):
+            log.error("[Toolkits] %s", reason)
+        for warning in (each for manifest in used.values() for each in manifest.warnings):
+            if not any(warning in manifest.warnings for manifest in before.manifests.values()):
+                log.warning("[Toolkits] %s", warning)
+        return self.found != before
+
+
+class _Names:
+    """Who has which name."""
+
+    def __init__(self, ours: Iterable[Toolkit]) -> None:
+        self._toolkits: dict[str, str] = {}
+        self._tools: dict[str, str] = {}
+        for each in ours:
+            self.take(f"our toolkit {each.name}", each)
+
+    def take(self, owner: str, toolkit: Toolkit) -> None:
+        self._toolkits[toolkit.name] = owner
+        self._tools |= dict.fromkeys((tool.name for tool in toolkit.tools), owner)
+
+    def fault(self, file: str, toolkit: Toolkit) -> str | None:
+        """Why it can't be taken."""
+        if owner := self._toolkits.get(toolkit.name):
+            return f"{file}: the name {toolkit.name} is taken by {owner}. Give the toolkit another name."
+        for tool in toolkit.tools:
+            if owner := self._tools.get(tool.name):
+                return f"{file}: the tool {tool.name} is there already, in {owner}. Give it another name."
+        return None
+
+
+def _printable(text: str) -> str:
+    """A file's name as a text that every channel takes."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)

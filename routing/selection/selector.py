@@ -1,0 +1,169 @@
+"""Which tools of a catalogue a message is about: keyword first, embedding second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from routing.selection.clauses import clauses
+from routing.selection.encoder import Encoder
+from routing.selection.entries import Entry
+from routing.selection.evidence import DenseEvidence, LexicalEvidence, Vectors, question
+from routing.selection.fusion import Fusion
+from routing.selection.glossary import Glossary
+from routing.selection.lexical import Floats
+from routing.selection.passages import Owners, Texts
+from routing.selection.policy import POLICY, Policy
+
+Stage = Literal["keyword", "embed"]
+MOST_CHARACTERS = 4_000
+"""Of a message; what is wanted stands before."""
+CLAUSE = 0.5
+"""Of what may be shown for the message as a whole, for a clause of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A group that is shown: how probable it is against none, and which stage found it."""
+
+    name: str
+    probability: float
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A clause, its gloss, and what its words say: the evidence for each entry, the odds of each."""
+
+    clause: str
+    gloss: str
+    lexical: Floats
+    negatives: float
+    odds: Floats
+
+    def texts(self) -> tuple[str, ...]:
+        """What is to be embedded."""
+        return tuple(dict.fromkeys((self.clause, self.gloss)))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The groups that are shown, best first, and the best odds of each entry in the catalogue's order."""
+
+    chosen: tuple[Chosen, ...]
+    odds: Floats
+
+
+class Selector:
+    """Built once for a catalogue, asked from any thread. Without vectors it decides by words alone."""
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        negatives: Sequence[str],
+        glossary: Glossary,
+        fusion: Fusion,
+        policy: Policy = POLICY,
+    ) -> None:
+        """`negatives` are what people say when they want nothing done."""
+        self.names = tuple(dict.fromkeys(entry.group for entry in entries))
+        self.texts = Texts.of(entries, negatives, glossary)
+        place = {name: at for at, name in enumerate(self.names)}
+        self._groups = Owners([place[entry.group] for entry in entries], len(self.names))
+        self._glossary = glossary
+        self._fusion = fusion
+        self._policy = policy
+        self._lexical = LexicalEvidence(entries, self.texts, glossary)
+        self._dense: DenseEvidence | None = None
+
+    def embed(self, encoder: Encoder) -> Vectors:
+        """The vectors of all passages; blocks."""
+        texts = self.texts
+        return Vectors(*map(encoder.encode, (texts.described, texts.examples, texts.descriptions, texts.negatives)))
+
+    def use(self, vectors: Vectors | None) -> None:
+        """Decide with these from now on, or with words alone."""
+        self._dense = None if vectors is None else DenseEvidence(self.texts, vectors)
+
+    def parts(self, message: str) -> tuple[Part, ...]:
+        """The first stage: what the words of each clause say."""
+        readable = message[:MOST_CHARACTERS].encode("utf-8", "replace").decode()
+        return tuple(map(self._part, clauses(readable)))
+
+    def open(self, parts: Sequence[Part]) -> tuple[str, ...]:
+        """What the first stage left open: texts whose vectors `decide` needs."""
+        if self._dense is None:
+            return ()
+        return tuple(dict.fromkeys(text for part in parts if not self._certain(part) for text in part.texts()))
+
+    def decide(self, parts: Sequence[Part], vectors: Mapping[str, Floats]) -> Decision:
+        """The second stage, for the clauses that have vectors; the others stay as the first left them."""
+        found: dict[str, Chosen] = {}
+        odds = []
+        for part, evidence in zip(parts, self.evidence(parts, vectors), strict=True):
+            stage: Stage = "keyword" if evidence is None else "embed"
+            odds.append(part.odds if evidence is None else self._fusion.full.odds(*evidence))
+            groups = self.groups(odds[-1])
+            for at in self._policy.shown(groups, 1.0 if part is parts[0] else CLAUSE):
+                one = Chosen(self.names[at], float(1 / (1 + np.exp(-groups[at]))), stage)
+                if one.name not in found or found[one.name].probability < one.probability:
+                    found[one.name] = one
+        return Decision(tuple(sorted(found.values(), key=lambda one: -one.probability)), np.max(odds, 0))
+
+    def evidence(self, parts: Sequence[Part], vectors: Mapping[str, Floats]) -> Iterator[tuple[Floats, Floats] | None]:
+        """For each part the features of each entry and those of the question, of words and vectors; None for a part
+        without vectors."""
+        dense = self._dense
+        if dense is None or not vectors:
+            yield from (None for _ in parts)
+            return
+        columns = {text: column for column, text in enumerate(vectors)}
+        alike = dense.likeness(np.stack([*vectors.values()]))
+        for part in parts:
+            theirs = [columns[text] for text in part.texts() if text in columns]
+            if not theirs:
+                yield None
+                continue
+            found = dense.of(alike, theirs, part.lexical)
+            negatives = float(alike.negatives[:, theirs].max(initial=0.0)), part.negatives
+            asked = question(part.gloss, part.lexical, found, negatives, bool(self.texts.examples))
+            yield np.concatenate((part.lexical, found), 1), asked
+
+    def groups(self, odds: Floats) -> Floats:
+        """The odds of each group: that any of its entries is meant."""
+        return self._groups.any(odds)
+
+    def _part(self, clause: str) -> Part:
+        gloss = self._glossary.gloss(clause)
+        lexical = self._lexical.of(clause, gloss)
+        negatives = self._lexical.negatives(clause, gloss)
+        asked = question(gloss, lexical, None, (0.0, negatives), bool(self.texts.examples))
+        return Part(clause, gloss, lexical, negatives, self._fusion.words.odds(lexical, asked))
+
+    def _certain(self, part: Part) -> bool:
+        return float(part.odds.max(initial=-np.inf)) >= self._policy.certain
+
+
+class EncodingSelector:
+    """A selector with an encoder at hand, for catalogues outside the bot."""
+
+    def __init__(self, selector: Selector, encoder: Encoder) -> None:
+        selector.use(selector.embed(encoder))
+        self.selector = selector
+        self._encoder = encoder
+
+    def decide(self, message: str) -> Decision:
+        """Both stages."""
+        parts = self.selector.parts(message)
+        return self.selector.decide(parts, self.vectors(self.selector.open(parts)))
+
+    def vectors(self, texts: Sequence[str]) -> dict[str, Floats]:
+        """By text."""
+        return dict(zip(texts, self._encoder.encode(texts), strict=True))
+
+    def select(self, query: str) -> list[str]:
+        """The names of the groups that are shown, best first."""
+        return [each.name for each in self.decide(query).chosen]

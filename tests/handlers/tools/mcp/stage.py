@@ -1,0 +1,87 @@
+"""A client of ours with servers that misbehave, for as long as a test needs them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from handlers.tools.mcp import Limits, McpClient, ServerState
+from routing.outcome import ToolScope
+from routing.types import Person, Role, TierDecision
+
+UNRULY = Path(__file__).with_name("unruly.py")
+QUICK = Limits(start_seconds=5, first_delay=0.01, longest_delay=0.05, debounce_seconds=0.01, end_seconds=0.3)
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8", "OPENAI_API_KEY": "sk-the-bots"}
+
+
+def scope(role: Role = "owner") -> ToolScope:
+    return ToolScope(Person(7, role, "Ann"), 1, TierDecision("balanced", "default", ""))
+
+
+class Stage:
+    """The file, the client that reads it, and a way to wait for what becomes of it."""
+
+    def __init__(self, folder: Path, limits: Limits, environment: Mapping[str, str], taken: tuple[str, ...]) -> None:
+        self.path = folder / "mcp.json"
+        self._folder = folder
+        self._servers: dict[str, Any] = {}
+        self._moved = asyncio.Event()
+        self.client = McpClient(self.path, environment, taken=taken, changed=self._moved.set, limits=limits)
+
+    def plan(self, name: str, **plan: Any) -> Path:
+        """What the server of this name does from its next start or list on."""
+        path = self._folder / f"{name}.plan.json"
+        path.write_text(json.dumps(plan))
+        return path
+
+    def server(self, name: str, plan: Mapping[str, Any] | None = None, **fields: Any) -> None:
+        """Put an unruly one into the file."""
+        arguments = [str(UNRULY), str(self.plan(name, **(plan or {})))]
+        self.entry(name, {"command": sys.executable, "args": arguments, "timeout": 20, **fields})
+
+    def entry(self, name: str, fields: Any) -> None:
+        self._servers[name] = fields
+        self.path.write_text(json.dumps({"mcpServers": self._servers}))
+
+    def without(self, name: str) -> None:
+        del self._servers[name]
+        self.path.write_text(json.dumps({"mcpServers": self._servers}))
+
+    def state(self, name: str) -> ServerState:
+        return next(each for each in self.client.states() if each.name == name)
+
+    def names(self) -> list[str]:
+        return [tool.name for toolkit in self.client.toolkits() for tool in toolkit.tools]
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Wait until something holds that the client tells changes of."""
+        async with asyncio.timeout(60):
+            while not holds():
+                await self._moved.wait()
+                self._moved.clear()
+
+    async def connected(self, *names: str) -> None:
+        await self.until(lambda: all(self.state(name).status == "connected" for name in names))
+
+    async def call(self, name: str, role: Role = "owner", **arguments: Any) -> str:
+        return await self.client.call(name, arguments, scope(role))
+
+
+@asynccontextmanager
+async def staged(
+    folder: Path,
+    limits: Limits = QUICK,
+    environment: Mapping[str, str] = ENVIRONMENT,
+    taken: tuple[str, ...] = (),
+) -> AsyncIterator[Stage]:
+    """Nothing is started yet; at the end every server is gone."""
+    made = Stage(folder, limits, environment, taken)
+    try:
+        yield made
+    finally:
+        await made.client.close()

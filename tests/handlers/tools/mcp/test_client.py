@@ -1,0 +1,146 @@
+"""Toolkits of servers that behave: names, roles, results, and how they stand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from handlers.tools.mcp import McpClient
+from routing.errors import ToolFailed
+from routing.outcome import Traits
+from tests.handlers.tools.mcp.stage import Stage, scope, staged
+
+EMPTY = {"type": "object", "properties": {}}
+
+
+async def test_without_a_file_there_is_nothing(tmp_path: Path) -> None:
+    client = McpClient(tmp_path / "mcp.json", {})
+    await client.start()
+    assert (client.toolkits(), client.states(), client.problems()) == ((), (), ())
+    with pytest.raises(ToolFailed, match="There is no tool a_b here"):
+        await client.call("a_b", {}, scope())
+    await client.close()
+
+
+def test_the_sdk_is_not_imported_before_a_server_is() -> None:
+    program = (
+        "import asyncio, pathlib, sys; from handlers.tools.mcp import McpClient\n"
+        "client = McpClient(pathlib.Path('nowhere/mcp.json'), {})\n"
+        "asyncio.run(client.start())\n"
+        "print([name for name in ('mcp', 'mcp_types', 'httpx2', 'jsonschema', 'uvicorn') if name in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert said.stdout == "[]\n"
+
+
+async def test_a_server_is_a_toolkit(on: Stage) -> None:
+    on.server("notes", {"tools": ["echo"], "info": {"instructions": "Keeps\u202e notes.\U000e0041"}})
+    await on.client.start()
+    assert on.state("notes").status == "connecting", "the start does not wait"
+    await on.connected("notes")
+    (toolkit,) = on.client.toolkits()
+    assert (toolkit.name, toolkit.description, toolkit.source, toolkit.base) == ("notes", "Keeps notes.", "mcp", False)
+    assert toolkit.tools[0].name == "notes_echo"
+    assert (on.state("notes").tools, on.state("notes").reason, on.state("notes").role) == (1, "", "owner")
+
+
+async def test_hints_reach_the_sizes(on: Stage) -> None:
+    schema = {"type": "object", "properties": {"q": {"type": "string"}, "n": {"type": "integer"}}, "required": ["q"]}
+    small = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+    hints = {"tiers": {"small": {"description": "Find.", "inputSchema": small}}, "category": "web", "priority": 2}
+    plain = {"description": "Finds what is asked for.", "inputSchema": schema}
+    in_meta = {"name": "a", **plain, "_meta": {"io.github.tierbot/capabilityHints": hints}}
+    raw = {"name": "b", **plain, "capabilityHints": hints}
+    wrong = {"tiers": {"small": {"inputSchema": {**schema, "properties": {"q": {"type": "none"}}}}}}
+    on.server("s", {"tools": [in_meta, raw, {"name": "c", **plain, "capabilityHints": wrong}]})
+    await on.client.start()
+    await on.connected("s")
+    first, second, third = on.client.toolkits()[0].tools
+    for card in (first, second):
+        assert (card.texts["S"].description, card.texts["S"].parameters) == ("Find.", small)
+        assert [card.texts[size].description for size in ("M", "L", "XL")] == ["Finds what is asked for."] * 3
+        assert (card.category, card.priority) == ("web", 2.0)
+    assert third.texts["S"] == third.texts["XL"]
+    (warning,) = on.state("s").warnings
+    assert warning.startswith("c: its hint for size S is wrong, its schema is not valid (properties.q.type: 'none'")
+    assert on.client.toolkits()[0].category == "web"
+
+
+async def test_what_a_tool_says_of_itself_becomes_traits(on: Stage) -> None:
+    tools = [
+        {"name": "reads", "inputSchema": EMPTY, "annotations": {"readOnlyHint": True, "destructiveHint": "x"}},
+        {"name": "adds", "inputSchema": EMPTY, "annotations": {"destructiveHint": False}},
+        {"name": "says_nothing", "inputSchema": EMPTY},
+    ]
+    on.server("s", {"tools": tools}, timeout=7)
+    await on.client.start()
+    await on.connected("s")
+    assert on.client.traits("s_reads") == Traits(parallel=True, changes=False, seconds=12)
+    assert on.client.traits("s_adds") == on.client.traits("s_says_nothing") == Traits(False, True, 12)
+    assert [on.client.destructive(f"s_{name}") for name in ("reads", "adds", "says_nothing")] == [False, False, True]
+
+
+async def test_only_roles_that_may(on: Stage) -> None:
+    on.server("all", role="user")
+    on.server("mine")
+    await on.client.start()
+    await on.connected("all", "mine")
+    assert await on.call("all_echo", role="user") == "echo {}"
+    assert (on.client.role("all_echo"), on.client.role("mine_echo"), on.client.role("x")) == ("user", "owner", "owner")
+    for name, role in (("mine_echo", "admin"), ("all_echo", "guest")):
+        with pytest.raises(ToolFailed, match=f"There is no tool {name} here"):
+            await on.call(name, role=role)  # type: ignore[arg-type]
+
+
+async def test_names_that_are_taken_or_not_legal(tmp_path: Path) -> None:
+    async with staged(tmp_path, taken=("web_search",)) as on:
+        on.server("web", {"tools": ["search", "get.page/1", "get.page_1", "x" * 80]})
+        await on.client.start()
+        await on.connected("web")
+        search, first, second, long = on.names()
+        assert search.startswith("web_search_") and first.startswith("web_get_page_1_") and len(long) == 64
+        assert len({search, first, second, long}) == 4
+        theirs = ("search", "get.page/1", "get.page_1", "x" * 80)
+        for name, own in zip((search, first, second, long), theirs, strict=True):
+            assert on.client.named("web", own) == name
+            assert await on.call(name) == f"{own} {{}}"
+        assert on.client.named("web", "nothing") is None and on.client.named("nobody", "x") is None
+
+
+async def test_results_in_words(on: Stage) -> None:
+    on.server("s", {"tools": ["blocks", "structured", "twice", "fail"]})
+    await on.client.start()
+    await on.connected("s")
+    assert await on.call("s_blocks") == (
+        "[image image/png, 3 kB: it can't be shown here]\n\n[resource log file:///log]\n\n"
+        "[resource file:///a]\ninside\n\n[file file:///b application/pdf, 3 kB: it can't be shown here]"
+    )
+    assert await on.call("s_structured") == '{"n": 5}' == await on.call("s_twice")
+    with pytest.raises(ToolFailed, match="fail of s failed: the disk is full"):
+        await on.call("s_fail")
+
+
+async def test_a_child_gets_nothing_of_the_bots(tmp_path: Path) -> None:
+    own = {"PATH": "/usr/bin:/bin", "HOME": "/home/ann", "SECRET": "sk-1", "TOKEN": "t-1"}
+    async with staged(tmp_path, environment=own) as on:
+        (tmp_path / "inside").mkdir()
+        on.server("s", {"tools": ["environ", "where"]}, env={"GIVEN": "${TOKEN}", "ELSE": "${NO:-x}"}, cwd="inside")
+        await on.client.start()
+        await on.connected("s")
+        got = json.loads(await on.call("s_environ"))
+        got.pop("LC_CTYPE", None)  # Python's own, in a child without a language
+        assert got == {"PATH": "/usr/bin:/bin", "HOME": "/home/ann", "GIVEN": "t-1", "ELSE": "x"}
+        assert await on.call("s_where") == str(tmp_path / "inside")
+
+
+async def test_calls_of_many_people_at_once(on: Stage) -> None:
+    on.server("s")
+    await on.client.start()
+    await on.connected("s")
+    said = await asyncio.gather(*(on.call("s_echo", n=number) for number in range(100)))
+    assert said == [f'echo {{"n": {number}}}' for number in range(100)]

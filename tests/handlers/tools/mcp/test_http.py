@@ -1,0 +1,131 @@
+"""Servers over streamable HTTP that misbehave: real processes, HTTP by hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from routing.errors import ToolFailed
+from tests.handlers.tools.mcp.stage import QUICK, Stage, staged
+
+UNRULY = Path(__file__).with_name("unruly_http.py")
+
+
+@contextmanager
+def listening(port: int = 0) -> Iterator[int]:
+    """The server's process; gives its port."""
+    process = subprocess.Popen([sys.executable, str(UNRULY), str(port)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield int(process.stdout.readline())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def address(port: int) -> str:
+    return f"http://127.0.0.1:{port}/mcp"
+
+
+@pytest.fixture
+async def web(tmp_path: Path) -> AsyncIterator[Stage]:
+    """One server, connected, and a good one over stdio."""
+    with listening() as port:
+        async with staged(tmp_path) as on:
+            on.server("good")
+            on.entry("web", {"url": address(port), "headers": {"X-Key": "abcdef"}, "timeout": 20})
+            await on.client.start()
+            await on.connected("good", "web")
+            yield on
+
+
+async def test_a_call_and_its_headers(web: Stage) -> None:
+    assert await web.call("web_echo", a="ü") == 'echo {"a": "\\u00fc"}'
+    sent = {name.lower(): value for name, value in json.loads(await web.call("web_headers")).items()}
+    assert sent["x-key"] == "abcdef" and sent["accept-encoding"] == "identity" and "mcp-session-id" in sent
+
+
+async def test_a_server_that_has_forgotten_us_is_connected_anew_within_the_call(web: Stage) -> None:
+    assert await web.call("web_forget") == "who are you?"
+    assert await web.call("web_echo") == "echo {}"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "reason"),
+    [
+        ("broken", {}, "Failed to parse JSON response"),
+        ("wrong_type", {}, "Unexpected content type: text/html"),
+        ("huge", {"size": 5_000_000}, "it is larger than 4 MB"),
+        ("events", {"answer": False}, "ended in the middle of events"),
+        ("events", {"nonsense": 1, "json": True}, "Failed to parse SSE message"),
+        ("events", {"line": 5_000_000}, "ended in the middle of events"),
+        ("cut", {}, "ended in the middle of cut"),
+        ("bomb", {}, "ended in the middle of bomb"),
+    ],
+)
+async def test_an_answer_that_is_none(web: Stage, tool: str, arguments: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ToolFailed, match=reason):
+        await web.call(f"web_{tool}", **arguments)
+    assert await web.call("good_echo") == "echo {}"
+    await web.connected("web")
+    assert await web.call("web_echo") == "echo {}"
+
+
+async def test_events_that_nobody_knows_are_passed_over(web: Stage) -> None:
+    assert await web.call("web_events", nonsense=500) == "in an event"
+
+
+async def test_a_flood_of_events_is_read_slowly(tmp_path: Path) -> None:
+    with listening() as port:
+        async with staged(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1)) as on:
+            on.server("good")
+            on.entry("web", {"url": address(port), "timeout": 1})
+            await on.client.start()
+            await on.connected("good", "web")
+            with pytest.raises(ToolFailed, match="did not answer within 1 s"):
+                await on.call("web_events", nonsense=100_000)
+            assert await on.call("good_echo") == "echo {}"
+            assert await on.call("web_echo") == "echo {}"
+
+
+async def test_a_call_that_takes_too_long(tmp_path: Path) -> None:
+    with listening() as port:
+        async with staged(tmp_path) as on:
+            on.entry("web", {"url": address(port), "timeout": 0.5})
+            await on.client.start()
+            await on.connected("web")
+            with pytest.raises(ToolFailed, match=r"did not answer within 0\.5 s"):
+                await on.call("web_hang", seconds=3)
+            assert await on.call("web_echo") == "echo {}"
+
+
+async def test_one_that_goes_and_comes_back(tmp_path: Path) -> None:
+    async with staged(tmp_path) as on:
+        with listening() as port:
+            on.entry("web", {"url": address(port)})
+            await on.client.start()
+            await on.connected("web")
+        with pytest.raises(ToolFailed, match="MCP server web"):
+            await on.call("web_echo")
+        await on.until(lambda: on.state("web").status == "failed")
+        assert "it can't be reached" in on.state("web").reason and on.names() == []
+        with listening(port):
+            await on.connected("web")
+            assert await on.call("web_echo") == "echo {}"
+
+
+async def test_a_token_that_is_wrong(tmp_path: Path) -> None:
+    with listening() as port:
+        async with staged(tmp_path) as on:
+            on.entry("web", {"url": f"{address(port)}?key=SECRET1", "headers": {"Authorization": "Bearer wrong"}})
+            await on.client.start()
+            await on.until(lambda: on.state("web").status == "failed")
+            assert on.state("web").reason == "it answers HTTP 401"

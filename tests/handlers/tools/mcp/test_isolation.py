@@ -1,0 +1,242 @@
+"""Whatever a server does, the others and the bot go on, and it comes back by itself. Real processes, raw JSON-RPC."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from routing.errors import ToolFailed
+from tests.handlers.tools.mcp.stage import QUICK, Stage, staged
+
+EMPTY = {"type": "object", "properties": {}}
+
+
+async def with_good(on: Stage) -> None:
+    """Start, and see that the good one works while the others do what they do."""
+    on.server("good")
+    await on.client.start()
+    await on.connected("good")
+    assert await on.call("good_echo", a=1) == 'echo {"a": 1}'
+
+
+@pytest.mark.parametrize("start", ["hang", "line"])
+async def test_one_that_hangs_at_its_start_or_prints_without_end(tmp_path: Path, start: str) -> None:
+    async with staged(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
+        on.server("bad", {"start": start}, timeout=0.5)
+        on.server("good", timeout=10)
+        await on.client.start()
+        await on.until(lambda: on.state("bad").status == "failed" and on.state("good").status == "connected")
+        assert on.state("bad").reason.startswith("it did not answer within 0.5 s")
+        assert await on.call("good_echo") == "echo {}"
+        on.plan("bad")
+        on.server("bad", {}, timeout=10)
+        await on.client.refresh()
+        await on.connected("bad")
+
+
+async def test_one_that_ends_at_its_start_says_why_and_comes_back(on: Stage) -> None:
+    on.server("bad", {"start": "die"})
+    await with_good(on)
+    await on.until(lambda: on.state("bad").status == "failed")
+    assert on.state("bad").reason == "it ended with exit code 4; its last words: bad TOKEN-123456 given"
+    with pytest.raises(ToolFailed, match="no tool bad_echo"):
+        await on.call("bad_echo")
+    on.plan("bad")
+    await on.connected("bad")
+    assert await on.call("bad_echo") == "echo {}"
+
+
+async def test_one_that_bears_no_question_of_the_newest_protocol(on: Stage) -> None:
+    on.server("old", {"start": "strict"})
+    await on.client.start()
+    await on.connected("old")
+    assert await on.call("old_echo") == "echo {}"
+
+
+async def test_a_secret_is_not_in_the_reason(tmp_path: Path) -> None:
+    async with staged(tmp_path, environment={"PATH": "/usr/bin:/bin", "KEY": "TOKEN-123456"}) as on:
+        on.server("bad", {"start": "die"}, env={"API": "${KEY}"})
+        await on.client.start()
+        await on.until(lambda: on.state("bad").status == "failed")
+        assert on.state("bad").reason.endswith("bad ••• given")
+
+
+async def test_one_that_is_not_there(on: Stage) -> None:
+    on.entry("bad", {"command": "no-such-program", "args": []})
+    await with_good(on)
+    await on.until(lambda: on.state("bad").status == "failed")
+    assert on.state("bad").reason == "no-such-program is not there: install it, or mend command or cwd in mcp.json"
+
+
+async def test_one_that_dies_in_the_middle_of_a_call(on: Stage) -> None:
+    on.server("bad", {"tools": ["die", "pid"]})
+    await with_good(on)
+    await on.connected("bad")
+    before = await on.call("bad_pid")
+    with pytest.raises(ToolFailed, match="ended in the middle of die, which may have done a part of its work"):
+        await on.call("bad_die")
+    assert await on.call("good_echo") == "echo {}"
+    await on.until(lambda: on.state("bad").status != "connected")
+    await on.connected("bad")
+    assert await on.call("bad_pid") != before
+
+
+async def test_a_call_that_is_not_answered_is_told_to_the_server(on: Stage) -> None:
+    on.server("bad", {"tools": ["hang", "pid"]}, timeout=0.5)
+    await with_good(on)
+    await on.connected("bad")
+    before = await on.call("bad_pid")
+    with pytest.raises(ToolFailed, match=r"hang of bad did not answer within 0\.5 s and was told to stop"):
+        await on.call("bad_hang")
+    await on.until(lambda: "bad_was_cancelled" in on.names())
+    assert await on.call("bad_pid") == before, "it lives, so it is kept"
+
+
+async def test_a_turn_that_is_stopped_stops_the_call(on: Stage) -> None:
+    on.server("bad", {"tools": ["hang", "echo"]})
+    await with_good(on)
+    await on.connected("bad")
+    calling = asyncio.create_task(on.call("bad_hang"))
+    await on.call("bad_echo")  # behind the other in the same pipe
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    await on.until(lambda: "bad_was_cancelled" in on.names())
+
+
+@pytest.mark.parametrize("tool", ["stop", "deaf"])
+async def test_one_that_stops_is_taken_for_dead_and_started_again(tmp_path: Path, tool: str) -> None:
+    async with staged(tmp_path, replace(QUICK, start_seconds=1)) as on:
+        on.server("bad", {"tools": [tool, "echo", "pid"]}, timeout=1)
+        await with_good(on)
+        await on.connected("bad")
+        before = await on.call("bad_pid")
+        for name in (f"bad_{tool}", "bad_echo"):
+            try:
+                await on.call(name)
+            except ToolFailed as error:
+                assert "did not answer within 1 s" in str(error)
+        assert await on.call("good_echo") == "echo {}"
+        await on.until(lambda: on.state("bad").status != "connected")
+        await on.connected("bad")
+        assert await on.call("bad_pid") != before
+
+
+async def test_garbage_and_a_greeting_are_passed_over(on: Stage) -> None:
+    on.server("bad", {"start": "greet", "tools": ["garbage"]})
+    await with_good(on)
+    await on.connected("bad")
+    assert await on.call("bad_garbage") == "still here"
+
+
+async def test_a_result_is_cut_and_says_so(on: Stage) -> None:
+    on.server("bad", {"tools": ["huge", "echo"]})
+    await with_good(on)
+    await on.connected("bad")
+    cut = await on.call("bad_huge", size=1_500_000)
+    assert len(cut) < 1_000_100 and cut.endswith("[cut: the result has 1,500,000 characters; ask for less]")
+    with pytest.raises(ToolFailed, match="the answer is larger than 4 MB; ask for less"):
+        await on.call("bad_huge", size=30_000_000)
+    assert await on.call("bad_echo") == "echo {}", "the connection holds"
+
+
+async def test_floods_of_notifications_of_requests_and_of_stderr(on: Stage) -> None:
+    on.server("loud", {"tools": ["flood"]})
+    on.server("asks", {"tools": ["ask"]})
+    on.server("shouts", {"tools": ["shout"]})
+    await with_good(on)
+    await on.connected("loud", "asks", "shouts")
+    floods = [
+        asyncio.create_task(on.call("loud_flood", count=1_500)),
+        asyncio.create_task(on.call("asks_ask", count=1_500)),
+        asyncio.create_task(on.call("shouts_shout", size=10_000_000)),
+    ]
+    assert await on.call("good_echo") == "echo {}"
+    assert await asyncio.gather(*floods) == ["done", "done", "done"]
+
+
+async def test_a_flood_without_end_is_read_slowly(tmp_path: Path) -> None:
+    """At the pace of these limits the flood would take hours; the call ends in time, and the others do not wait."""
+    async with staged(tmp_path, replace(QUICK, messages_per_second=5, burst_seconds=0.1, start_seconds=1)) as on:
+        on.server("loud", {"tools": ["flood"]}, timeout=1)
+        await with_good(on)
+        await on.connected("loud")
+        flood = asyncio.create_task(on.call("loud_flood", count=100_000))
+        assert await on.call("good_echo") == "echo {}"
+        with pytest.raises(ToolFailed, match="did not answer within 1 s"):
+            await flood
+        assert await on.call("good_echo") == "echo {}"
+
+
+async def test_bad_tools_are_left_out_with_their_reasons(on: Stage) -> None:
+    bad = [
+        {"name": "no_schema"},
+        {"name": "a_list", "inputSchema": {"type": "array"}},
+        {"name": "not_a_schema", "inputSchema": {"type": "object", "properties": {"x": {"type": "wrong"}}}},
+        {"name": "elsewhere", "inputSchema": {"type": "object", "properties": {"x": {"$ref": "http://a.b/c"}}}},
+        {"name": "nowhere", "inputSchema": {**EMPTY, "allOf": [{"$ref": "#/$defs/gone"}]}},
+        {"name": "endless", "inputSchema": {**EMPTY, "allOf": [{"$ref": "#"}]}},
+        {"name": "long", "inputSchema": {**EMPTY, "description": "x" * 40_000}},
+        {"name": "properties", "inputSchema": {"type": "object", "properties": [1]}},
+        {"name": 5, "inputSchema": EMPTY},
+        {"inputSchema": EMPTY},
+        {
+            "name": "echo",
+            "inputSchema": EMPTY,
+            "annotations": "no",
+            "_meta": 3,
+            "title": 5,
+            "outputSchema": 1,
+        },
+        {"name": "echo", "inputSchema": EMPTY},
+    ]
+    on.server("bad", {"tools": bad})
+    await with_good(on)
+    await on.connected("bad")
+    assert [name for name in on.names() if name.startswith("bad_")] == ["bad_echo"]
+    assert await on.call("bad_echo") == "echo {}"
+    told = "\n".join(on.state("bad").warnings)
+    for name in ("no_schema", "a_list", "not_a_schema", "elsewhere", "nowhere", "endless", "long", "properties"):
+        assert f"{name} is left out: its schema" in told
+    assert "a tool without a name is left out" in told and "echo is left out: there is another of this name" in told
+
+
+async def test_of_ten_thousand_tools_the_first_thousand(on: Stage) -> None:
+    on.server("bad", {"tools": [f"t{number}" for number in range(10_000)]})
+    await with_good(on)
+    await on.connected("bad")
+    assert on.state("bad").tools == 1_000
+    assert on.state("bad").warnings == ("only the first 1,000 of its tools are used",)
+
+
+async def test_tools_that_are_renamed(on: Stage) -> None:
+    on.server("bad", {"tools": ["rename", "echo"]})
+    await with_good(on)
+    await on.connected("bad")
+    assert await on.call("bad_rename") == "done"
+    await on.until(lambda: "bad_renamed" in on.names())
+
+
+async def test_tools_that_are_renamed_without_a_word(on: Stage) -> None:
+    """The first call that fails makes the client look."""
+    on.server("bad", {"tools": ["refuse", "echo"]})
+    await with_good(on)
+    await on.connected("bad")
+    on.plan("bad", tools=["other"])
+    with pytest.raises(ToolFailed, match="refuse of bad failed: no such thing"):
+        await on.call("bad_refuse")
+    await on.until(lambda: "bad_other" in on.names())
+    with pytest.raises(ToolFailed, match="There is no tool bad_echo"):
+        await on.call("bad_echo")
+
+
+async def test_a_result_that_is_none(on: Stage) -> None:
+    on.server("bad", {"tools": ["nonsense", "echo"]})
+    await with_good(on)
+    await on.connected("bad")
+    with pytest.raises(ToolFailed, match="bad answered nonsense with what is no result"):
+        await on.call("bad_nonsense")
+    assert await on.call("bad_echo") == "echo {}"

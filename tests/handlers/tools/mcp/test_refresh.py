@@ -1,0 +1,67 @@
+"""The file is read again when it is another, and only what changed is connected anew."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.handlers.tools.mcp.stage import UNRULY, Stage
+from tests.handlers.tools.mcp.test_ends import ended
+
+
+async def pids(on: Stage, *names: str) -> list[str]:
+    await on.connected(*names)
+    return [await on.call(f"{name}_pid") for name in names]
+
+
+async def test_only_what_changed_is_connected_anew(on: Stage) -> None:
+    for name in ("a", "b", "c"):
+        on.server(name, {"tools": ["pid"]})
+    await on.client.start()
+    before = await pids(on, "a", "b", "c")
+    on.server("b", {"tools": ["pid"]}, role="user")
+    on.without("c")
+    on.server("d", {"tools": ["pid"]})
+    await on.client.refresh()
+    after = await pids(on, "a", "b", "d")
+    assert before[0] == after[0] and before[1] != after[1]
+    assert [state.name for state in on.client.states()] == ["a", "b", "d"]
+    assert ended(int(before[1])) and ended(int(before[2]))
+    last = on.client.toolkits()
+    await on.client.refresh()
+    assert on.client.toolkits() is last
+
+
+async def test_a_broken_file_changes_nothing_but_is_named(on: Stage) -> None:
+    on.server("a", {"tools": ["pid"]})
+    await on.client.start()
+    before = await pids(on, "a")
+    right = on.path.read_text()
+    on.path.write_text(right[:-1])
+    await on.client.refresh()
+    assert await pids(on, "a") == before
+    (problem,) = on.client.problems()
+    assert problem.startswith("mcp.json line 1: not valid JSON")
+    on.path.write_text(right)
+    await on.client.refresh()
+    assert on.client.problems() == () and await pids(on, "a") == before
+
+
+async def test_one_that_is_written_wrongly_harms_no_other(on: Stage) -> None:
+    on.server("a", {"tools": ["pid"]})
+    on.entry("b", {"comand": "x"})
+    on.entry("c", {"command": sys.executable, "args": [str(UNRULY)], "env": {"KEY": "${NOT_SET_HERE}"}})
+    on.entry("d", {"command": 5, "disabled": True})
+    await on.client.start()
+    await pids(on, "a")
+    assert "did you mean command" in on.state("b").reason and on.state("b").status == "failed"
+    assert "the variable NOT_SET_HERE, which is not set" in on.state("c").reason
+    assert on.state("d").status == "disabled"
+
+
+async def test_a_server_that_is_gone_takes_its_tools_along(on: Stage) -> None:
+    on.server("a")
+    await on.client.start()
+    await on.connected("a")
+    on.path.unlink()
+    await on.client.refresh()
+    assert (on.client.toolkits(), on.client.states(), on.names()) == ((), (), [])

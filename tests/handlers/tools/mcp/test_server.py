@@ -1,0 +1,169 @@
+"""Our toolkits as a server: raw JSON-RPC, raw HTTP, and our own client. Other people's clients are in
+tests/independent."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from routing.errors import ToolFailed
+from routing.outcome import Traits
+from tests.handlers.tools.mcp import offering
+from tests.handlers.tools.mcp.stage import Stage
+
+OFFERING = Path(offering.__file__)
+TOKEN = "a-token-of-a-length-that-will-do"
+START: dict[str, Any] = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "raw", "version": "1"},
+}
+
+
+def environment(token: str = TOKEN) -> dict[str, str]:
+    root = str(OFFERING.parents[4])
+    return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": root, "TIERBOT_MCP_TOKEN": token}
+
+
+def ask(*requests: dict[str, Any]) -> list[dict[str, Any]]:
+    """A whole conversation over stdio: one answer for each request."""
+    opening: list[dict[str, Any]] = [
+        {"id": 0, "method": "initialize", "params": START},
+        {"method": "notifications/initialized"},
+    ]
+    process = subprocess.Popen(
+        [sys.executable, str(OFFERING)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    )
+    assert process.stdin is not None and process.stdout is not None
+    answers = []
+    for number, request in enumerate([*opening, *requests]):
+        sent = {"jsonrpc": "2.0", **({"id": number} if number > 1 else {}), **request}
+        process.stdin.write(json.dumps(sent) + "\n")
+        process.stdin.flush()
+        if "id" in sent:
+            answers.append(json.loads(process.stdout.readline()))
+    process.stdin.close()
+    assert process.wait(30) == 0 and process.stdout.read() == ""
+    return answers
+
+
+def test_tools_with_hints_over_stdio() -> None:
+    start, listed = ask({"method": "tools/list"})
+    assert start["result"]["serverInfo"]["name"] == "tierbot" and start["result"]["serverInfo"]["version"] == "9.8"
+    assert start["result"]["instructions"] == "speech: Speaks for you.\nother: Of no use."
+    say, fail = listed["result"]["tools"]
+    assert (say["name"], say["description"], say["inputSchema"]) == ("say", "Says it, told to L.", offering.LONG)
+    hints = say["_meta"]["io.github.tierbot/capabilityHints"]
+    assert hints["tiers"]["small"] == {"description": "Says it, told to S.", "inputSchema": offering.SHORT}
+    assert hints["tiers"]["medium"]["description"] == "Says it, told to M."
+    assert hints["tiers"]["large"]["description"] == "Says it, told to L."
+    assert (hints["category"], hints["priority"]) == ("speech", 2.0)
+    assert (say["annotations"], fail["annotations"]) == ({"readOnlyHint": True}, {"readOnlyHint": False})
+
+
+def test_calls_over_stdio() -> None:
+    said, failed, inside, unknown = (
+        answer["result"]
+        for answer in ask(
+            *(
+                {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
+                for name, arguments in (("say", {"text": "hü"}), ("fail", {}), ("say", {}), ("nothing", {}))
+            )
+        )[1:]
+    )
+    assert said["content"] == [{"type": "text", "text": "hü"}] and said["isError"] is False
+    assert (failed["content"][0]["text"], failed["isError"]) == ("The disk is full. Delete something.", True)
+    assert (inside["content"][0]["text"], inside["isError"]) == ("say failed inside (KeyError).", True)
+    assert (unknown["content"][0]["text"], unknown["isError"]) == ("There is no tool nothing here.", True)
+
+
+async def test_our_client_gets_the_cards_back(on: Stage) -> None:
+    on.entry("ours", {"command": sys.executable, "args": [str(OFFERING)], "env": environment()})
+    await on.client.start()
+    await on.connected("ours")
+    say, _ = on.client.toolkits()[0].tools
+    assert dict(say.texts) == offering.CARD.texts and (say.category, say.priority) == ("speech", 2.0)
+    assert on.client.toolkits()[0].description == "speech: Speaks for you.\nother: Of no use."
+    assert on.client.traits("ours_say") == Traits(parallel=True, changes=False, seconds=35)
+    assert await on.call("ours_say", text="hi", loud=True) == "HI"
+    with pytest.raises(ToolFailed, match="fail of ours failed: The disk is full"):
+        await on.call("ours_fail")
+
+
+@contextmanager
+def serving(host: str = "127.0.0.1") -> Iterator[str]:
+    """Our server over HTTP, ready; gives where the loopback reaches it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    where = f"127.0.0.1:{port}"
+    process = subprocess.Popen(
+        [sys.executable, str(OFFERING), f"{host}:{port}"], stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    try:
+        assert process.stderr is not None
+        assert any("Serving at" in line for line in process.stderr)
+        yield where
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+async def test_our_client_over_http_with_and_without_the_token(on: Stage) -> None:
+    with serving() as where:
+        url = f"http://{where}/mcp"
+        on.entry("ours", {"url": url, "headers": {"Authorization": f"Bearer {TOKEN}"}})
+        on.entry("stranger", {"url": url})
+        await on.client.start()
+        await on.connected("ours")
+        assert await on.call("ours_say", text="hi") == "hi"
+        await on.until(lambda: on.state("stranger").status == "failed")
+        assert on.state("stranger").reason == "it answers HTTP 401"
+
+
+@pytest.mark.parametrize(
+    ("host", "headers", "status"),
+    [
+        ("127.0.0.1", {}, 200),
+        ("127.0.0.1", {"Authorization": "Bearer"}, 401),
+        ("127.0.0.1", {"Authorization": f"Bearer {TOKEN}x"}, 401),
+        ("127.0.0.1", {"Host": "evil.example"}, 421),
+        ("127.0.0.1", {"Origin": "http://evil.example"}, 403),
+        ("0.0.0.0", {"Authorization": ""}, 401),
+        ("0.0.0.0", {"Host": "home.example"}, 200),
+        ("0.0.0.0", {"Origin": "http://evil.example"}, 403),
+        ("0.0.0.0", {"Origin": "http://home.example", "Host": "home.example"}, 200),
+    ],
+)
+def test_who_is_let_in(host: str, headers: dict[str, str], status: int) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
+    usual = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
+    with serving(host) as where, httpx.Client(trust_env=False, timeout=30) as http:
+        answer = http.post(f"http://{where}/mcp", json=body, headers={**usual, **headers})
+        assert answer.status_code == status, answer.text
+
+
+@pytest.mark.parametrize(
+    ("where", "token", "reason"),
+    [
+        ("127.0.0.1:8765", "", "set TIERBOT_MCP_TOKEN to 16 signs or more"),
+        ("127.0.0.1:8765", "too-short", "set TIERBOT_MCP_TOKEN to 16 signs or more"),
+        ("localhost", TOKEN, "localhost is no address: give HOST:PORT"),
+        ("127.0.0.1:99999", TOKEN, "127.0.0.1:99999 is no address"),
+        ("192.0.2.1:8765", TOKEN, "192.0.2.1:8765 can't be served at"),
+    ],
+)
+def test_what_it_does_not_begin_with(where: str, token: str, reason: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, str(OFFERING), where], capture_output=True, text=True, env=environment(token), timeout=60
+    )
+    assert ended.returncode == 1 and reason in ended.stderr

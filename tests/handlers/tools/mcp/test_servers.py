@@ -1,0 +1,84 @@
+"""What `mcp.json` says, and every way to say it wrongly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers.tools.mcp.servers import Command, Endpoint, Server, read_servers
+from routing.errors import ConfigError
+
+ENVIRONMENT = {"PATH": "/bin", "HOME": "/home/ann", "LANG": "C", "KEY": "sk-secret", "EMPTY": ""}
+
+
+def read(tmp_path: Path, **servers: Any) -> dict[str, Server]:
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}, indent=1))
+    return dict(read_servers(tmp_path / "mcp.json", ENVIRONMENT).found)
+
+
+def test_a_command_and_an_endpoint(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        a={"command": "npx", "args": ["-y", "x@${KEY}"], "env": {"K": "${KEY}"}, "role": "user", "timeout": 5},
+        b={"url": "https://a.b/mcp?key=${env:KEY}", "headers": {"Authorization": "Bearer ${KEY}"}, "type": "http"},
+    )
+    base = {"PATH": "/bin", "HOME": "/home/ann", "LANG": "C"}
+    assert found["a"].reached == Command(("npx", "-y", "x@sk-secret"), {**base, "K": "sk-secret"}, tmp_path)
+    assert (found["a"].role, found["a"].seconds, found["b"].role, found["b"].seconds) == ("user", 5.0, "owner", 30.0)
+    assert found["b"].reached == Endpoint("https://a.b/mcp?key=sk-secret", {"Authorization": "Bearer sk-secret"})
+    for server in found.values():
+        assert "sk-secret" not in repr(server) and server.hidden("it is sk-secret.") == "it is •••."
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ({}, "must have either command or url"),
+        ({"command": "a", "url": "http://a"}, "must have either command or url"),
+        ({"serverUrl": "http://a"}, "did you mean url?"),
+        ({"command": ""}, "command must be a text that is not blank"),
+        ({"command": "a", "args": "b"}, "args must be a list of texts"),
+        ({"command": "a", "env": {"A": 1}}, "env must have texts only; A is none"),
+        ({"command": "a", "env": {"A": "${MISSING}"}}, "names the variable MISSING, which is not set"),
+        ({"command": "a", "env": {"A": "${EMPTY}"}}, "names the variable EMPTY, which is not set"),
+        ({"command": "a", "role": "guest"}, "role must be one of user, admin, owner"),
+        ({"command": "a", "timeout": 30000}, "timeout must be seconds, at most 3600"),
+        ({"command": "a", "timeout": True}, "timeout must be seconds"),
+        ({"command": "a", "disabled": "no"}, "disabled must be true or false"),
+        ({"url": "ftp://a"}, "url must begin with http:// or https://"),
+        ({"url": "http://a", "type": "sse"}, "is the transport of 2024"),
+        ({"url": "http://a", "type": "carrier"}, "type must be one of stdio, http"),
+        (5, "must be an object"),
+        (None, "must be an object"),
+    ],
+)
+def test_what_is_wrong_is_named_and_the_others_work(tmp_path: Path, entry: Any, reason: str) -> None:
+    found = read(tmp_path, bad=entry, good={"command": "x"})
+    assert reason in found["bad"].fault and found["bad"].fault.startswith("mcp.json line ")
+    assert "mcpServers.bad" in found["bad"].fault
+    assert found["good"].fault == "" and found["good"].reached is not None
+
+
+def test_what_is_not_known_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text('{"mcpServer": {},\n"mcpServers": {"a": {"command": "x",\n"enviroment": {}, "zzzz": 1}}}')
+    assert read_servers(path, ENVIRONMENT).problems == (
+        "mcp.json line 1: mcpServer is not known and has no effect; did you mean mcpServers?.",
+        "mcp.json line 3: mcpServers.a.enviroment is not known and has no effect; did you mean env?.",
+        "mcp.json line 3: mcpServers.a.zzzz is not known and has no effect.",
+    )
+
+
+def test_a_disabled_server_needs_no_variables(tmp_path: Path) -> None:
+    found = read(tmp_path, a={"command": "x", "env": {"A": "${MISSING}"}, "disabled": True})
+    assert (found["a"].disabled, found["a"].fault) == (True, "")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"mcpServers": []}', "{"])
+def test_a_file_that_can_not_be_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mcp.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"mcp\.json"):
+        read_servers(tmp_path / "mcp.json", ENVIRONMENT)

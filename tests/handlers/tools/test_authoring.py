@@ -1,0 +1,212 @@
+"""Tools as their authors write them: what models are told of a function, and what comes of a call."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from handlers.tools.authoring import FunctionTool, error, ok, run, runnable, tool
+from handlers.tools.manifests import read_toolkit
+from handlers.tools.registration import native_tool, register
+from handlers.tools.tasks import Program
+from handlers.tools.tool import Registered
+from handlers.tools.toolbox import Toolbox
+from routing.calls import ToolCall, ToolSpec
+from routing.errors import BadArguments, ToolFailed
+from routing.outcome import ToolScope, Traits
+from routing.sizes import Size
+from routing.types import Person, TierDecision
+from tests.handlers.tools.asking import Colour, Node, Opening, Point
+
+SCOPE = ToolScope(Person(7, "user", "Una"), 1, TierDecision("balanced", "default", "default"))
+
+
+@tool(category="travel", parameters={"S": ("city",)}, examples=["Any hotels in Rome?"], priority=2, role="guest")
+async def find_hotels(
+    scope: ToolScope, city: str, stars: int = 3, model_config: str = "", json: bool = False
+) -> object:
+    """Find hotels. They are e.g. in Rome.
+
+    Not for flats.
+
+    Args:
+        city (str): where they
+            are; name: as on maps
+            name: or as people say
+        stars: how good
+          - at least
+
+    Returns:
+        nothing: of interest
+    """
+    return {"person": scope.person.id, "city": city, "stars": stars, "odd": [model_config, json]}
+
+
+def test_a_docstring_tells_the_sizes_and_the_parameters() -> None:
+    card = register(find_hotels)
+    assert {size: text.description for size, text in card.texts.items()} == {
+        "S": "Find hotels.",
+        "M": "Find hotels. They are e.g. in Rome.",
+        "L": "Find hotels. They are e.g. in Rome.\nNot for flats.",
+        "XL": "Find hotels. They are e.g. in Rome.\nNot for flats.",
+    }
+    told = card.texts["XL"].parameters["properties"]
+    assert list(told) == ["city", "stars", "model_config", "json"]
+    assert (told["city"]["description"], told["stars"]["description"]) == (
+        "where they are; name: as on maps name: or as people say",
+        "how good - at least",
+    )
+    assert list(card.texts["S"].parameters["properties"]) == ["city"]
+    assert (card.category, card.examples, card.priority) == ("travel", ("Any hotels in Rome?",), 2)
+
+
+def test_types_may_be_local_where_the_tool_is_written() -> None:
+    class Shelf(BaseModel):
+        books: int
+
+    @tool
+    def count(shelf: Shelf) -> int:
+        """Count."""
+        return shelf.books
+
+    assert count(Shelf(books=3)) == 3
+    parameters = native_tool(count)["function"]["parameters"]
+    assert parameters["properties"]["shelf"]["properties"] == {"books": {"type": "integer"}}
+
+
+class Weather:
+    name = "weather"
+    category = "weather"
+    descriptions: Mapping[Size, str] = {"S": "Weather", "XL": "The weather in a city."}
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}}}  # noqa: RUF012
+    role = "guest"
+    traits = Traits(parallel=False)
+
+    def execute(self, input: Mapping[str, Any], size: Size) -> str:
+        return f"{input['city']} {size} {threading.current_thread() is threading.main_thread()}"
+
+
+class Whose(Weather):
+    async def execute(self, input: Mapping[str, Any], size: Size, scope: ToolScope) -> str:  # type: ignore[override]
+        return f"{scope.person.name} {threading.current_thread() is threading.main_thread()}"
+
+
+async def test_a_class_is_a_tool_and_runs_in_a_thread_unless_it_is_async() -> None:
+    assert await run(Weather(), {"city": "Rome"}, SCOPE, "S") == "Rome S False"
+    assert await run(Whose(), {"city": "Rome"}, SCOPE) == "Una True"
+    ran = runnable(Weather(), lambda scope: "M")
+    assert await ran.execute(SCOPE, city="Oslo") == "Oslo M False"
+    assert (ran.name, ran.role, ran.traits) == ("weather", "guest", Traits(parallel=False))
+
+
+async def test_a_function_gets_what_its_types_ask_for() -> None:
+    @tool
+    def asked(p: Point, c: Colour, many: list[Point], o: Opening, last: Node | None = None) -> object:
+        """Asked."""
+        return ok([type(p).__name__, c.name, many[0].x, o["day"], last])
+
+    given = {"p": {"x": 1}, "c": "blue", "many": [{"x": 2}], "o": {"day": "Monday"}}
+    assert await run(asked, given, SCOPE) == '["Point","BLUE",2.0,"Monday",null]'
+    said = r"arguments of asked are wrong \(p.x: Input should be a valid number, unable to parse string as a number\)\."
+    with pytest.raises(BadArguments, match=said):
+        await run(asked, {**given, "p": {"x": "far"}}, SCOPE)
+    with pytest.raises(BadArguments, match="there is no zz"):
+        await run(asked, {**given, "zz": 1}, SCOPE)
+
+
+async def test_a_scope_and_odd_names_reach_the_function() -> None:
+    given = {"city": "Rome", "model_config": "m", "json": True}
+    assert await run(find_hotels, given, SCOPE) == '{"person":7,"city":"Rome","stars":3,"odd":["m",true]}'
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("text", "text"),
+        (None, ""),
+        (ok("fine"), "fine"),
+        (ok({"n": 1.5}), '{"n":1.5}'),
+        (42, "42"),
+        (["ä", True], '["ä",true]'),
+        (date(2026, 1, 2), '"2026-01-02"'),
+        (Point(1.0), '{"x":1.0,"y":0.0,"tags":[]}'),
+    ],
+)
+async def test_a_result_becomes_a_text(given: object, told: str) -> None:
+    assert await run(tool(lambda: given), {}, SCOPE) == told
+
+
+async def test_an_error_is_told_and_one_that_was_raised_is_not_taken_for_wrong_arguments() -> None:
+    with pytest.raises(ToolFailed, match="There is no Rome: try Roma"):
+        await run(tool(lambda: error("There is no Rome: try Roma.")), {}, SCOPE)
+    with pytest.raises(ToolFailed, match="without saying why"):
+        await run(tool(lambda: error("")), {}, SCOPE)
+
+    def breaks() -> str:
+        Node.model_validate({})
+        return ""
+
+    with pytest.raises(ValueError, match="validation error for Node"):
+        await run(tool(breaks), {}, SCOPE)
+
+
+async def test_the_toolbox_runs_it() -> None:
+    @tool
+    async def double(scope: ToolScope, number: int) -> int:
+        """Double a number."""
+        await asyncio.sleep(0)
+        return 2 * number
+
+    spec: ToolSpec = register(double).spec("XL")
+    box = Toolbox([Registered(runnable(double), spec)])
+    assert await box.run(ToolCall("1", "double", '{"number": 21}'), SCOPE) == "42"
+    with pytest.raises(BadArguments, match="not of type 'integer'"):
+        await box.run(ToolCall("1", "double", '{"number": "many"}'), SCOPE)
+
+
+def test_a_decorated_function_is_still_a_function() -> None:
+    @tool(name="other_name", descriptions={"S": "Less.", "XL": "More."})
+    def original(a: int) -> int:
+        return a + 1
+
+    assert isinstance(original, FunctionTool) and original(1) == 2
+    definition = native_tool(original, "S")
+    assert definition["type"] == "function" and definition["function"]["name"] == "other_name"
+    assert definition["function"]["description"] == "Less."
+
+
+async def test_the_examples_of_the_documentation_work() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "tools.md").read_text(encoding="utf-8")
+    function, kind = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(function, "docs/tools.md", "exec"), names)
+    assert await run(names["convert_money"], {"amount": 2, "to": "USD"}, SCOPE) == "2.0 EUR are 2.16 USD."
+    with pytest.raises(ToolFailed, match=r"no rate for XXX\. There are: CHF, USD"):
+        await run(names["convert_money"], {"amount": 2, "to": "XXX"}, SCOPE)
+    assert list(native_tool(names["convert_money"], "S")["function"]["parameters"]["properties"]) == ["amount", "to"]
+    exec(compile(kind, "docs/tools.md", "exec"), names)
+    assert await run(names["Tides"](), {"harbour": "Hamburg"}, SCOPE, "S") == "03:12, 15:40"
+    assert "Heights are in metres" in native_tool(names["Tides"]())["function"]["description"]
+
+
+def test_the_toolkit_of_the_documentation_is_in_order(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "tools.md").read_text(encoding="utf-8")
+    (toolkit,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    path = tmp_path / "words.json"
+    path.write_text(toolkit, encoding="utf-8")
+    manifest = read_toolkit(path)
+    assert [tool.name for tool in manifest.toolkit.tools] == ["count_words"] and manifest.warnings == ()
+    way = manifest.ways["count_words"]
+    assert isinstance(way, Program)
+    ran = subprocess.run([sys.executable, *way.argv[1:]], input='{"text": "a b c"}', capture_output=True, text=True)
+    assert ran.stdout == "3\n"

@@ -1,0 +1,47 @@
+"""What our own toolkits tell models of each size."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from handlers.tools.manifests import FOLDER, read_manifest, read_toolkit
+from routing.wire import LONGEST_DESCRIPTION
+
+OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_ours_are_in_order_in_every_size(name: str) -> None:
+    manifest = read_toolkit(FOLDER / f"{name}.json", "ours")
+    assert manifest == read_toolkit(FOLDER / f"{name}.json", "ours", proven=True)
+    assert manifest.toolkit.name == name and manifest.warnings == () and manifest.ways == {}
+    assert manifest.toolkit.base == (name != "meta") and manifest.toolkit.category
+    for tool in manifest.toolkit.tools:
+        small, medium, large = (tool.texts[size] for size in ("S", "M", "XL"))
+        lengths = [len(json.dumps([text.description, text.parameters])) for text in (small, medium, large)]
+        assert lengths == sorted(lengths) and len(set(lengths)) == 3
+        assert lengths[0] <= 190 and len(large.description) <= LONGEST_DESCRIPTION
+        assert "description" not in json.dumps(small.parameters) and tool.texts["L"] == large
+        assert all("description" in each for each in large.parameters["properties"].values())
+        assert len(tool.examples) == 5
+
+
+def test_ours_have_keywords_in_many_scripts_and_no_name_twice() -> None:
+    toolkits = [read_toolkit(FOLDER / f"{name}.json", "ours", proven=True).toolkit for name in OURS]
+    names = [tool.name for toolkit in toolkits for tool in toolkit.tools]
+    assert len(names) == len(set(names)) and {"discover_tools", "help", "show_config", "health"} <= set(names)
+    for toolkit in toolkits:
+        words = " ".join(toolkit.keywords)
+        for first, last in ("az", "ая", "أي", "가힣", "ぁヿ", "一鿿"):
+            assert any(first <= sign <= last for sign in words), (toolkit.name, first)
+
+
+def test_our_smallest_texts_stay_small() -> None:
+    specs = [spec for name in OURS if name != "meta" for spec in read_manifest(name).values()]
+    sent = [
+        {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.parameters}}
+        for s in specs
+    ]
+    assert len(json.dumps(sent, separators=(",", ":"))) < 2_040

@@ -1,0 +1,57 @@
+"""Tools of the workspace that are programs in the sandbox."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers.tools.manifests import read_toolkit
+from handlers.tools.programs import programs_of
+from handlers.tools.sandbox import Cut, Ended, Ran, SandboxLimits
+from routing.errors import ToolFailed
+from routing.outcome import ToolScope
+from routing.types import Person, TierDecision
+from tests.handlers.tools.manifest import document, written
+from tests.handlers.tools.test_code import Told
+
+SCOPE = ToolScope(Person(7, "user", "Una"), 1, TierDecision("balanced", "default", "default"))
+
+
+def programs(folder: Path, ran: Ran) -> tuple[Told, Any]:
+    sandbox = Told(ran, SandboxLimits(seconds=30))
+    (tool,) = programs_of(read_toolkit(written(folder, {**document(), "role": "admin"})), sandbox)
+    return sandbox, tool
+
+
+async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_path: Path) -> None:
+    sandbox, tool = programs(tmp_path, Ran("sunny\n", 0, "exit", 0.1))
+    assert await tool.execute(SCOPE, city="Köln \ud800", self="s", scope="t") == "sunny"
+    ((person, argv, stdin),) = sandbox.asked
+    assert (person, tuple(argv)) == (7, ("python3", "-c", "x"))
+    assert json.loads(stdin) == {"city": "Köln \ud800", "self": "s", "scope": "t"}
+    assert (tool.name, tool.role, tool.off) == ("get_weather", "admin", sandbox.reason_off)
+    assert not tool.traits.parallel and tool.traits.changes and tool.traits.seconds > sandbox.wait_seconds + 30
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "ended", "said"),
+    [
+        ("no such city\n", 2, "exit", "get_weather failed [exit code 2]: no such city"),
+        ("", 1, "exit", "get_weather failed [exit code 1]: it said nothing"),
+        ("so far", None, "seconds", "get_weather failed [ended by its limit on seconds]: so far"),
+    ],
+)
+async def test_a_program_that_fails_says_so(tmp_path: Path, output: str, code: int, ended: Ended, said: str) -> None:
+    _, tool = programs(tmp_path, Ran(output, code, ended, 0.1))
+    with pytest.raises(ToolFailed) as failed:
+        await tool.execute(SCOPE)
+    assert str(failed.value) == said
+
+
+async def test_a_program_that_prints_nothing_or_too_much_says_so(tmp_path: Path) -> None:
+    assert await programs(tmp_path, Ran(" \n", 0, "exit", 0.1))[1].execute(SCOPE) == "[no output]"
+    told = await programs(tmp_path, Ran("a…z", 0, "exit", 0.1, Cut(99, 1, 1)))[1].execute(SCOPE)
+    assert told == "a…z\n[OUTPUT TRUNCATED: 99 chars total]"

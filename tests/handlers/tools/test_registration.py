@@ -1,0 +1,200 @@
+"""What registration refuses, and what a size is told that has no text of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from handlers.tools.registration import native_tool, register
+from handlers.tools.schemas import MOST_PARTS
+from routing.errors import ConfigError
+from routing.sizes import SIZES
+
+
+def parameters(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
+    properties = {name: {"type": "string"} for name in names}
+    return {"type": "object", "properties": properties, **({"required": list(required)} if required else {})}
+
+
+@dataclass
+class Given:
+    """A tool that is in order, unless it is told otherwise."""
+
+    name: Any = "weather"
+    descriptions: Any = "The weather."
+    parameters: Any = field(default_factory=lambda: parameters("city"))
+    category: str = ""
+
+    def execute(self, input: Mapping[str, Any], size: str) -> str:
+        return ""
+
+
+class Without:
+    name = "weather"
+    category = ""
+    descriptions = "The weather."
+    parameters = parameters()
+
+
+def test_a_tool_in_order_is_taken() -> None:
+    card = register(Given(), taken=["other"])
+    assert card.name == "weather" and set(card.texts) == set(SIZES)
+    assert native_tool(Given(), "S") == native_tool(card, "XL")
+
+
+@pytest.mark.parametrize("name", ["a", "_x", "A-b_9", "x" * 64])
+def test_a_legal_name_is_taken(name: str) -> None:
+    assert register(Given(name=name)).name == name
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, 3])
+def test_a_tool_without_a_name_is_refused(name: object) -> None:
+    with pytest.raises(ConfigError, match=r"The name of a tool \(Given\) is missing: give it 1 to 64"):
+        register(Given(name=name))
+
+
+@pytest.mark.parametrize(
+    ("name", "would"),
+    [("get weather", "get_weather"), ("wetter.heute", "wetter_heute"), ("9lives", "_9lives"), ("größe", "gr_e")],
+)
+def test_an_illegal_name_is_refused_with_one_that_would_do(name: str, would: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{name}', is not legal: it takes 1 to 64 .*; {would} would do"):
+        register(Given(name=name))
+    assert register(Given(name=would)).name == would
+
+
+@pytest.mark.parametrize("name", ["x" * 65, "天気", "-a", "a\n", "a/b"])
+def test_no_provider_sees_an_illegal_name(name: str) -> None:
+    with pytest.raises(ConfigError, match="is not legal"):
+        register(Given(name=name))
+
+
+XL_SCHEMA = parameters("city", "day", required=("city",))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"descriptions": {}}, "no descriptions for any of S, M, L, XL: give at least one"),
+        ({"descriptions": None}, "no descriptions for any"),
+        ({"descriptions": ""}, "an empty description for S"),
+        ({"descriptions": {"S": "Weather.", "L": " \n"}}, "an empty description for L"),
+        ({"descriptions": {"S": 3}}, "an empty description for S"),
+        ({"descriptions": {"XS": "Weather."}}, "are for 'XS': the sizes are S, M, L, XL"),
+        ({"parameters": {}}, "no parameters for any of S, M, L, XL: give at least one"),
+        ({"parameters": {"S": None}}, "for S are no JSON Schema"),
+        ({"parameters": {"S": parameters("a", "b"), "XL": parameters("a")}}, r"more .* for S \(2\) than for XL \(1\)"),
+        ({"parameters": {"S": parameters("day"), "XL": XL_SCHEMA}}, "requires city and hides it for S"),
+        ({"parameters": {"M": parameters("day"), "S": parameters("city"), "XL": XL_SCHEMA}}, "hides it for M"),
+        ({"parameters": {"XL": {"properties": {}}}}, 'for XL must be of "type": "object"'),
+        ({"parameters": {"type": "array"}}, 'must be of "type": "object"'),
+        ({"parameters": {"type": "object", "properties": {"a": {"type": "strin"}}}}, r"properties\.a\.type: 'strin'"),
+        ({"parameters": {"type": "object", "properties": {"a": {"pattern": "("}}}}, r"'\(' is not a 'regex'"),
+        ({"parameters": {"type": "object", "required": "a"}}, "required: 'a' is not of type 'array'"),
+        ({"parameters": {"type": "object", "default": {1, 2}}}, "is not JSON"),
+        ({"parameters": {"type": "object", "default": float("nan")}}, "is not JSON"),
+        (
+            {"parameters": {"type": "object", "properties": {"a": {"$ref": "https://x.org/a"}}}},
+            "refers to https://x.org/a",
+        ),
+        ({"parameters": {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}}}, "which is not in it"),
+        ({"parameters": {"type": "object", "properties": {"a": {"$dynamicRef": "#x"}}}}, r"uses \$dynamicRef"),
+    ],
+)
+def test_a_tool_out_of_order_is_refused_by_name_with_the_mend(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigError, match=f"tool weather.*{reason}"):
+        register(Given(**change))
+
+
+def test_a_tool_without_execute_or_twice_or_as_a_class_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"The tool weather has no execute: give it a method execute\(input, size\)"):
+        register(Without())  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="The tool weather is there already: give one of the two another name"):
+        register(Given(), taken={"weather"})
+    with pytest.raises(ConfigError, match=r"Given is a class: register an object of it, Given\(\)"):
+        register(Given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["S", "M", "L", "XL"], ["S", "M", "L", "XL"]),
+        (["S", "XL"], ["S", "XL", "XL", "XL"]),
+        (["M"], ["M", "M", "M", "M"]),
+        (["S"], ["S", "S", "S", "S"]),
+        (["M", "L"], ["M", "M", "L", "L"]),
+    ],
+)
+def test_a_size_falls_back_to_the_next_larger_then_to_the_next_smaller(given: list[str], told: list[str]) -> None:
+    card = register(Given(descriptions={size: size for size in given}, parameters={"XL": parameters()}))
+    assert [card.texts[size].description for size in SIZES] == told
+
+
+def test_references_are_written_out_and_titles_left_out() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Arguments",
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "title": "Title"},
+            "$ref": {"type": "string"},
+            "place": {"$ref": "#/$defs/Place", "description": "where"},
+            "more": {"type": "array", "items": {"$ref": "#/$defs/Place"}},
+            "any": {"type": ["array", "null"]},
+            "free": True,
+            "both": {"$ref": "#/$defs/Place", "properties": {"z": {"type": "string"}}},
+            "default": {"default": {"title": "kept", "$ref": "#/nowhere"}, "enum": [{"title": "kept"}]},
+        },
+        "$defs": {"Place": {"title": "Place", "type": "object", "properties": {"up": {"$ref": "#/$defs/Place"}}}},
+    }
+    place = {"type": "object", "properties": {"up": {"type": "object"}}}
+    assert register(Given(parameters=schema)).texts["S"].parameters == {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string"},
+            "$ref": {"type": "string"},
+            "place": {**place, "description": "where"},
+            "more": {"type": "array", "items": place},
+            "any": {"type": ["array", "null"], "items": {}},
+            "free": {},
+            "both": {"allOf": [place, {"properties": {"z": {"type": "string"}}}]},
+            "default": {"default": {"title": "kept", "$ref": "#/nowhere"}, "enum": [{"title": "kept"}]},
+        },
+    }
+
+
+def test_a_schema_that_would_grow_without_end_is_refused() -> None:
+    doubled = {f"a{n}": {"properties": {x: {"$ref": f"#/$defs/a{n + 1}"} for x in "lr"}} for n in range(40)}
+    bomb = {"type": "object", "$defs": {**doubled, "a40": {}}, "properties": {"a": {"$ref": "#/$defs/a0"}}}
+    with pytest.raises(ConfigError, match=f"weather for S is too large: more than {MOST_PARTS:,} parts"):
+        register(Given(parameters=bomb))
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(400):
+        deep = {"type": "object", "properties": {"a": deep}}
+    assert register(Given(parameters=parameters())) is not None
+    for _ in range(3_000):
+        deep = {"type": "object", "properties": {"a": deep}}
+    with pytest.raises(ConfigError, match=r"nested too deeply|is not JSON"):
+        register(Given(parameters=deep))
+
+
+def test_what_is_registered_does_not_change_with_what_was_given() -> None:
+    given = parameters("city")
+    card = register(Given(parameters=given))
+    given["properties"]["city"]["type"] = "number"
+    assert card.texts["XL"].parameters["properties"]["city"] == {"type": "string"}
+    assert json.dumps(native_tool(card))
+
+
+def test_the_library_of_schemas_is_imported_when_it_is_needed_only() -> None:
+    code = (
+        "import sys; from handlers.tools.manifests import our_toolkit; our_toolkit('basics'); "
+        "print('jsonschema' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "False\n"

@@ -1,0 +1,55 @@
+"""Our server with clients that are not ours: the TypeScript SDK's, of the protocol of 2025 and of 2026."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.handlers.tools.mcp.offering import LONG, SHORT
+from tests.handlers.tools.mcp.test_server import OFFERING, TOKEN, environment, serving
+from tests.independent.mcp_parties import modules, node
+
+pytestmark = [pytest.mark.system, pytest.mark.parametrize("era", ["sdk", "client"])]
+CLIENT = Path(__file__).with_name("mcp_client.mjs")
+
+
+def run(era: str, *how: str) -> dict[str, Any]:
+    said = subprocess.run(
+        [node(), str(CLIENT), str(modules(era)), era, *how],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=environment(),
+    )
+    assert said.returncode == 0, said.stderr
+    return dict(json.loads(said.stdout))
+
+
+def judge(told: dict[str, Any]) -> None:
+    assert (told["server"]["name"], told["server"]["version"]) == ("tierbot", "9.8")
+    assert told["about"] == "speech: Speaks for you.\nother: Of no use."
+    say, fail = told["tools"]
+    assert (say["name"], say["inputSchema"], fail["name"]) == ("say", LONG, "fail")
+    tiers = say["_meta"]["io.github.tierbot/capabilityHints"]["tiers"]
+    assert list(tiers) == ["small", "medium", "large"] and tiers["small"]["inputSchema"] == SHORT
+    assert told["say"]["content"] == [{"type": "text", "text": "GRÜSS DICH"}] and not told["say"].get("isError")
+    assert told["fail"]["isError"] and told["fail"]["content"][0]["text"] == "The disk is full. Delete something."
+
+
+def test_over_stdio(era: str) -> None:
+    judge(run(era, "stdio", sys.executable, str(OFFERING)))
+
+
+def test_over_http(era: str) -> None:
+    with serving() as where:
+        judge(run(era, "http", f"http://{where}/mcp", TOKEN))
+
+
+def test_without_the_token(era: str) -> None:
+    with serving() as where, pytest.raises(AssertionError, match=r"401|Unauthorized"):
+        run(era, "http", f"http://{where}/mcp", "wrong")

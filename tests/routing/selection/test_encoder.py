@@ -1,0 +1,89 @@
+"""The encoder that is shipped, as the selector uses it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from routing.selection.encoder import FEW, FOLDER, StaticEncoder
+
+TEXTS = [
+    "set an alarm",
+    "will it rain tomorrow",
+    "mach das Licht an",
+    "내일 날씨 어때",
+    "a",
+    "x " * 500,
+    "播放音乐",
+    "don’t",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> StaticEncoder:
+    return StaticEncoder.load()
+
+
+def test_vectors_have_length_one(encoder: StaticEncoder) -> None:
+    vectors = encoder.encode(TEXTS)
+    assert vectors.dtype == np.float32 and vectors.shape[0] == len(TEXTS)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
+
+
+def test_what_holds_no_known_word_is_nothing(encoder: StaticEncoder) -> None:
+    assert not encoder.encode(["", "   ", "\n"]).any()
+
+
+def test_no_texts_are_no_rows(encoder: StaticEncoder) -> None:
+    width = encoder.encode(["x"]).shape[1]
+    assert encoder.encode([]).shape == (0, width)
+
+
+@pytest.mark.parametrize("count", [1, 2, FEW - 1, FEW, FEW + 1, 3 * FEW])
+def test_one_by_one_and_together_are_the_same(encoder: StaticEncoder, count: int) -> None:
+    texts = [f"{TEXTS[number % len(TEXTS)]} {number}" for number in range(count)]
+    together = encoder.encode(texts)
+    assert np.array_equal(together, np.concatenate([encoder.encode([text]) for text in texts]))
+
+
+def test_an_empty_text_among_many_keeps_its_place(encoder: StaticEncoder) -> None:
+    texts = [*TEXTS, "", *TEXTS] * 3
+    vectors = encoder.encode(texts)
+    assert [at for at, vector in enumerate(vectors) if not vector.any()] == [
+        at for at, text in enumerate(texts) if not text
+    ]
+
+
+@given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=4))
+def test_any_text_has_length_one_or_none_alone_as_among_many(encoder: StaticEncoder, texts: list[str]) -> None:
+    few, many = encoder.encode(texts), encoder.encode(texts * FEW)[: len(texts)]
+    assert np.array_equal(few, many)
+    lengths = np.linalg.norm(few, axis=1)
+    assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
+
+
+def test_the_end_of_a_long_text_counts(encoder: StaticEncoder) -> None:
+    rain, both, song = encoder.encode(["rain " * 2_000, "rain " * 2_000 + "song " * 2_000, "song " * 2_000])
+    assert rain @ both < 0.99 and song @ both > song @ rain + 0.1
+
+
+def test_what_is_meant_is_nearer_than_what_is_not(encoder: StaticEncoder) -> None:
+    said, meant, other = encoder.encode(["wake me up at seven", "set an alarm", "play a song"])
+    assert said @ meant > said @ other
+
+
+def test_a_vector_is_the_weighted_sum_of_its_tokens(encoder: StaticEncoder) -> None:
+    tensors, tokenizer = load_file(FOLDER / "model.safetensors"), Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
+    for text in TEXTS[:5]:
+        tokens = tokenizer.encode(text, add_special_tokens=False).ids
+        whole = sum(float(tensors["weights"][token]) * tensors["embeddings"][token].astype(float) for token in tokens)
+        assert encoder.encode([text])[0] == pytest.approx(whole / np.linalg.norm(whole), abs=1e-5)
+
+
+def test_two_readers_of_one_file_agree(encoder: StaticEncoder) -> None:
+    assert np.array_equal(StaticEncoder.load().encode(TEXTS), encoder.encode(TEXTS))
+    assert encoder.name == "static"

@@ -1,0 +1,171 @@
+"""What a model of each size is told of eighty tools, and that limits are limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing.calls import ToolSpec
+from routing.selection.presentation import (
+    ASK_FOR_CALLS,
+    CHARS_PER_TOKEN,
+    DISCOVERY,
+    PRESENTATIONS,
+    STUB,
+    Candidate,
+    Presentation,
+    Shown,
+    Strategy,
+    present,
+    tokens,
+)
+from routing.sizes import SIZES, Size
+from routing.toolkits import ToolCard, ToolText
+
+CATEGORIES = ("info", "files", "home", "")
+WIDE = 1_000_000
+
+
+def card(name: str, length: int = 60, category: str = "", priority: float = 0) -> ToolCard:
+    parameter = {"type": "object", "properties": {"subject": {"type": "string", "description": "What it is about."}}}
+    texts = {size: ToolText(f"{size} {'d' * length}", parameter) for size in SIZES}
+    return ToolCard(name, texts, category, priority=priority)
+
+
+def candidate(name: str, relevance: float = 0, selected: bool = True, length: int = 60) -> Candidate:
+    return Candidate(card(name, length), selected, relevance)
+
+
+def eighty(selected: int = 20) -> list[Candidate]:
+    """Relevance rises with the number; discovery is the least relevant of all and not selected."""
+    tools = [
+        Candidate(card(f"synthetic_tool_{number}", 60, CATEGORIES[number % 4]), number >= 79 - selected, number)
+        for number in range(79)
+    ]
+    return [Candidate(card(DISCOVERY), False, -9), *tools]
+
+
+def names(specs: Sequence[ToolSpec]) -> list[str]:
+    return [spec.name for spec in specs]
+
+
+def on_the_wire(shown: Shown) -> float:
+    sent = [
+        {
+            "type": "function",
+            "function": {"name": each.name, "description": each.description, "parameters": each.parameters},
+        }
+        for each in shown.specs
+    ]
+    definitions = "".join(json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in sent)
+    return (len(definitions) + len(shown.hint)) / CHARS_PER_TOKEN
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_eighty_tools_keep_the_limits_of_each_class(size: Size) -> None:
+    limits = PRESENTATIONS[size]
+    shown = present(eighty(selected=79), size, limits)
+    assert 0 < len(shown.specs) <= limits.most_tools
+    assert on_the_wire(shown) <= limits.most_tokens + 1
+    assert shown.tokens == pytest.approx(on_the_wire(shown), abs=1)
+
+
+def test_a_small_model_gets_few_tools_the_names_of_all_others_and_is_asked_to_call() -> None:
+    shown = present(eighty(), "S", PRESENTATIONS["S"])
+    assert PRESENTATIONS["S"].most_tools <= 8 and on_the_wire(shown) <= 800
+    assert names(shown.specs) == [*(f"synthetic_tool_{number}" for number in range(78, 71, -1)), DISCOVERY]
+    assert len(shown.names) == 72 and {*shown.names} | {*names(shown.specs)} == {each.card.name for each in eighty()}
+    assert shown.hint.startswith(f"More tools, to be found with {DISCOVERY}: synthetic_tool_71, ")
+    assert shown.hint.endswith(ASK_FOR_CALLS) and "\n" not in shown.hint
+    assert all(spec.description.startswith("S ") for spec in shown.specs)
+
+
+def test_other_models_are_not_asked_to_call() -> None:
+    shown = present(eighty(), "M", PRESENTATIONS["M"])
+    assert 8 <= len(shown.specs) <= 12 and ASK_FOR_CALLS not in shown.hint
+    assert DISCOVERY in names(shown.specs)
+
+
+def test_few_tools_need_no_line_of_names() -> None:
+    few = [candidate("weather"), candidate("alarm", 1)]
+    assert present(few, "M", PRESENTATIONS["M"]) == Shown((few[1].card.spec("M"), few[0].card.spec("M")))
+    assert present(few, "S", PRESENTATIONS["S"]).hint == ASK_FOR_CALLS
+
+
+def test_the_line_of_names_is_cut_where_there_is_no_room() -> None:
+    many = [candidate(f"a_rather_long_name_of_a_tool_{number}", -number) for number in range(200)]
+    shown = present(many, "S", Presentation("top_k", 4, 400))
+    told = [name for name in shown.names if f"{name}," in shown.hint]
+    assert len(shown.names) == 196 and 0 < len(told) < 196 and told == list(shown.names[: len(told)])
+    assert f", … and {196 - len(told)} more. " in shown.hint
+    assert on_the_wire(shown) <= 401
+
+
+def test_discovery_holds_a_slot_when_the_tokens_are_short() -> None:
+    tools = [candidate(DISCOVERY, -9), *(candidate(f"tool_{number}", number, length=500) for number in range(6))]
+    shown = present(tools, "S", Presentation("top_k", 8, 400))
+    assert 0 < len(shown.specs) < 7 and shown.names
+    assert shown.specs[-1].name == DISCOVERY and DISCOVERY not in shown.names
+
+
+def test_without_room_for_one_tool_there_is_none() -> None:
+    assert present([candidate("tool", length=9_000)], "S", PRESENTATIONS["S"]).specs == ()
+    assert present([], "S", PRESENTATIONS["S"]).specs == ()
+
+
+def test_selected_ones_come_first_then_relevance_then_priority_then_order() -> None:
+    tools = [
+        candidate("unselected", 9, selected=False),
+        candidate("plain", 1),
+        Candidate(card("important", priority=2), True, 1),
+        candidate("likely", 5),
+        candidate("plain_too", 1),
+    ]
+    shown = present(tools, "M", Presentation("top_k", 9, WIDE))
+    assert names(shown.specs) == ["likely", "important", "plain", "plain_too", "unselected"]
+
+
+def test_reorder_shows_the_selected_by_relevance_and_tells_their_kinds() -> None:
+    shown = present(eighty(selected=5), "L", PRESENTATIONS["L"])
+    assert names(shown.specs) == [f"synthetic_tool_{number}" for number in range(78, 73, -1)]
+    assert shown.hint == (
+        "Tools by kind: home: synthetic_tool_78, synthetic_tool_74; files: synthetic_tool_77; info: synthetic_tool_76."
+    )
+    assert shown.names == () and shown.specs[0].description.startswith("L ")
+
+
+def test_full_shows_the_selected_in_stable_order_and_drops_the_least_relevant() -> None:
+    tools = [candidate("a", 1), candidate("b", 3), candidate("c", 9, selected=False), candidate("d", 2)]
+    assert names(present(tools, "XL", PRESENTATIONS["XL"]).specs) == ["a", "b", "d"]
+    assert names(present(tools, "XL", Presentation("full", 2, WIDE)).specs) == ["b", "d"]
+    assert present(tools, "XL", PRESENTATIONS["XL"]).hint == ""
+
+
+def test_hybrid_shows_stubs_of_all_others() -> None:
+    shown = present(eighty(), "S", Presentation("hybrid", 8, WIDE))
+    detailed, stubs = shown.specs[:8], shown.specs[8:]
+    assert names(detailed) == [f"synthetic_tool_{number}" for number in range(78, 70, -1)]
+    assert all(each.description for each in detailed)
+    assert len(stubs) == 72 and all(each == ToolSpec(each.name, "", STUB) for each in stubs)
+
+
+@given(
+    lengths=st.lists(st.integers(0, 2_000), max_size=30),
+    most_tools=st.integers(1, 12),
+    most_tokens=st.integers(0, 2_000),
+    strategy=st.sampled_from(sorted({*get_args(Strategy)} - {"hybrid"})),
+    size=st.sampled_from(SIZES),
+)
+def test_no_limit_is_passed(
+    lengths: list[int], most_tools: int, most_tokens: int, strategy: Strategy, size: Size
+) -> None:
+    tools = [candidate(f"tool_{at}", at % 5, at % 3 > 0, length) for at, length in enumerate(lengths)]
+    shown = present(tools, size, Presentation(strategy, most_tools, most_tokens))
+    assert len(shown.specs) <= most_tools and tokens(shown.specs) <= most_tokens
+    assert not shown.specs or shown.tokens <= most_tokens
+    assert len({*names(shown.specs), *shown.names}) == len(shown.specs) + len(shown.names)
