@@ -1,6 +1,6 @@
 """Other languages word by word into English, so that an English encoder and English texts serve them all.
 
-A gloss is no translation: "schalte das Licht im Flur aus" becomes "turn off the light in hallway". What the glossary
+A gloss is no translation: "schalte das Licht im Flur aus" becomes "switch off that light in hallway". What the glossary
 does not know stays as it is, which suits names. The sources are `glossaries/<language>.tsv`, written for this project;
 at run time all are one table of hashes, made by `routing.selection.glossing`."""
 

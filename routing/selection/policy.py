@@ -14,7 +14,7 @@ from routing.selection.lexical import Floats
 class Policy:
     """Odds are natural logarithms of how much likelier something is than none. The likeliest must have the odds
     `gate`; then all are shown that have the share `exp(least) / count ** falling` of all likelihood, at most `most *
-    count ** growing` for the message as a whole and half as many more for one of its clauses. A clause whose words
+    count ** growing` for the message as a whole, and a part of that for one of its clauses. A clause whose words
     alone give the odds `certain` is not embedded."""
 
     gate: float

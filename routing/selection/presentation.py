@@ -16,7 +16,7 @@ Strategy = Literal["top_k", "reorder", "full", "hybrid"]
 most relevant ones, all others as definitions without description and parameters (as yantrikos/tier published it)."""
 
 CHARS_PER_TOKEN = 4.0
-"""Of JSON in English; measured with two tokenizers it is 3.7 to 4.4 (benchmarks.sizes_of_payload)."""
+"""Of JSON in English; a rule of thumb."""
 DISCOVERY = "discover_tools"
 STUB: Mapping[str, object] = {"type": "object", "properties": {}}
 ASK_FOR_CALLS = "When a tool fits, call it at once instead of describing what you would do."
@@ -24,7 +24,8 @@ ASK_FOR_CALLS = "When a tool fits, call it at once instead of describing what yo
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """How a size class is shown tools, and its limits: definitions, and tokens of definitions and names together."""
+    """How a size class is shown tools, and its limits: definitions, and tokens of definitions and names together. The
+    stubs of `hybrid` come on top of both, as published."""
 
     strategy: Strategy
     most_tools: int
