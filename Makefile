@@ -55,7 +55,7 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 # Not in the locks: which build of torch fits is the machine's matter.
 $(VENV)/.embeddings: | $(VENV)/.dev
 	@echo "Installing sentence-transformers …"
-	@$(PIP) 'sentence-transformers>=5' 'torch==2.13.0'
+	@$(PIP) 'sentence-transformers>=6.2' 'torch==2.13.0'
 	@touch $@
 
 # The locks carry versions and hashes for every platform, and no index.

@@ -117,7 +117,7 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     values = {name: value for name, value in merged.items() if value}
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
     try:
-        settings = Settings(**{**known, "workspace": workspace})  # type: ignore[arg-type]
+        settings = Settings(**{**known, "workspace": workspace})  # type: ignore[arg-type]  # pydantic reads texts
     except ValidationError as error:
         raise _explain(error) from None
     parse_limits(settings.user_rate_limit)

@@ -104,7 +104,7 @@ def emoji(folder: Path) -> Iterator[Row]:
 
 def names() -> Iterator[Row]:
     """Countries, languages, currencies, units, months, days and "tomorrow", from CLDR by way of Babel."""
-    from babel import Locale  # type: ignore[import-not-found, unused-ignore]
+    from babel import Locale
 
     tables: dict[str, dict[str, str]] = defaultdict(dict)
     for language in LANGUAGES:

@@ -40,7 +40,7 @@ class Teacher:
         needed = [text for text in dict.fromkeys(texts) if text not in self.known]
         if needed:
             os.environ["HF_HUB_OFFLINE"] = "1"
-            from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found, unused-ignore]
+            from sentence_transformers import SentenceTransformer
 
             model = SentenceTransformer(str(self.folder), device="cpu")
             model.max_seq_length = LONGEST

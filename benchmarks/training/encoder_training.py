@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch  # type: ignore[import-not-found, unused-ignore]
+import torch
 from numpy.typing import NDArray
 
 Report = Callable[[str], None]

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
 
 from rapidfuzz import process
 
@@ -19,7 +18,7 @@ from routing.errors import ConfigError
 from routing.jsonfile import JsonObject
 from routing.types import Role
 
-ServerRole = Literal["user", "admin", "owner"]
+ROLES: tuple[Role, ...] = ("user", "admin", "owner")
 
 FILE = "mcp.json"
 SERVERS = "mcpServers"
@@ -180,10 +179,10 @@ def _expanded(section: JsonObject, key: str, text: str, environment: Mapping[str
 
 def _role(section: JsonObject) -> Role:
     value = section.values.get("role", "owner")
-    for role in get_args(ServerRole):
-        if value == role:
-            return role  # type: ignore[no-any-return]
-    raise _fault(section, "role", f"must be one of {', '.join(get_args(ServerRole))}")
+    role = next((each for each in ROLES if each == value), None)
+    if role is None:
+        raise _fault(section, "role", f"must be one of {', '.join(ROLES)}")
+    return role
 
 
 def _seconds(section: JsonObject) -> float:
