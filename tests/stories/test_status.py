@@ -93,6 +93,8 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         assert "Today: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
         assert "• openai/gpt-5.1: 1×, 8000 + 1000 tokens, $0.0200" in text
         assert "• openai/gpt-5.2: 1×, 4000 + 500 tokens (1000 cached), $0.0124" in text
+        usage = (await ask(on, "/usage")).text
+        assert "openai/gpt-5.2: 1×, 4000 + 500 tokens (1000 cached), $0.0124" in usage
         await ask(on, "/new")
         text = (await ask(on, "/status")).text
         assert "This conversation: nothing yet" in text and "tokens (1000 cached), $0.0324" in text
