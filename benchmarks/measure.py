@@ -66,7 +66,7 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
     workspace = folder / "workspace"
     furnish(workspace, servers)
     with met(contestant, servers, workspace, chats) as first:
-        request = float(servers.model.request_bytes())
+        request, tools = servers.model.request_bytes()
     with met(contestant, servers, workspace, chats) as session:
         session.figures["RSS when ready, MB"] = session.process.rss_mb()
         for user in itertools.islice(chats, WARM_UP):
@@ -76,7 +76,8 @@ def measure(contestant: Contestant, servers: Servers, size: Size, folder: Path, 
         session.figures["RSS at the end, MB"] = session.process.rss_mb()
     return session.figures | {
         "very first start to first poll, s": first.figures["start to first poll, s"],
-        "request for hello, bytes": request,
+        "request for hello without its tools, bytes": float(request - tools),
+        "tools in the request for hello, bytes": float(tools),
     }
 
 

@@ -105,9 +105,12 @@ class Model:
         """What the newest request tells the model."""
         return list(self._control.get("journal?since=0")["journal"][-1]["body"]["messages"])
 
-    def request_bytes(self) -> int:
-        """The size of the newest request's body."""
-        return int(self._control.get("journal?since=0")["journal"][-1]["headers"]["content-length"])
+    def request_bytes(self) -> tuple[int, int]:
+        """The size of the newest request's body, and how much of it are the definitions of tools."""
+        newest = self._control.get("journal?since=0")["journal"][-1]
+        tools = newest["body"].get("tools")
+        size = len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()) if tools else 0
+        return int(newest["headers"]["content-length"]), size
 
     def asked(self) -> int:
         """How many requests have come in so far."""

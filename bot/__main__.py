@@ -47,6 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("migrate", help="bring the database to the current revision")
     doctor = commands.add_parser("doctor", help="check configuration, token, database, disk and providers")
     doctor.add_argument("--json", action="store_true", help="machine-readable")
+    mcp = commands.add_parser("mcp", help="offer the bot's own tools to any client of the Model Context Protocol")
+    mcp.add_argument("--http", default="", metavar="HOST:PORT", help="over HTTP instead of stdin and stdout")
     models = commands.add_parser("models", help="the catalogue, and what providers offer").add_subparsers(
         dest="models", required=True, metavar="action"
     )
@@ -59,8 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, environment: Environment) -> int:
     settings = environment.settings
     told = "log_level" in settings.model_fields_set
-    quiet = "ERROR" if options.command == "chat" and sys.stdout.isatty() else "WARNING"
-    level = settings.log_level if told or options.command == "run" else quiet
+    level = settings.log_level if told or options.command in ("run", "mcp") else _quiet(options.command)
     redactor = logs.configure(level, settings.log_format, environment.secrets())
     workspace = Workspace(environment, redactor.add)
     if options.command == "doctor":
@@ -73,11 +74,22 @@ def _run(options: argparse.Namespace, environment: Environment) -> int:
         if options.models == "list":
             return models.list_models(workspace)
         return models.find(workspace, options.provider, settings.https_proxy)
+    if options.command == "mcp":
+        from bot.ops import mcp
+
+        return mcp.offer(environment, workspace, options.http)
     workspace.prepare()
     try:
         return _with_database(options, environment, workspace)
     finally:
         workspace.release()
+
+
+def _quiet(command: str) -> str:
+    """How much the log tells of a command with words of its own. The doctor's findings say it all."""
+    if command == "doctor":
+        return "CRITICAL"
+    return "ERROR" if command == "chat" and sys.stdout.isatty() else "WARNING"
 
 
 def _with_database(options: argparse.Namespace, environment: Environment, workspace: Workspace) -> int:

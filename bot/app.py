@@ -15,12 +15,14 @@ from bot.inbox import Inbox
 from bot.outbox import OutboxSender
 from bot.owned import OwnersFiles, keep_fresh
 from bot.platform import Accept, MenuEntry, Platform
-from bot.settings import Environment
+from bot.settings import Environment, Settings
 from bot.silences import Silences
+from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.access import Access
 from handlers.chat import Chat
 from handlers.commands import COMMANDS, build_commands
+from handlers.commands.tier import WHY
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
 from handlers.languages import Say, languages
@@ -29,8 +31,7 @@ from handlers.notices import Notices
 from handlers.presses import VALID_SECONDS, Presses
 from handlers.ratelimit import RateLimit, parse_limits
 from handlers.running import RunningTurns
-from handlers.tools import build_toolbox
-from handlers.tools.needs import ToolNeeds
+from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox
 from routing.caller import Caller
 from routing.diagnostics import Failures
@@ -51,6 +52,7 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats, SqlState
 from storage.usage import SqlUsage
+from storage.vectors import SqlVectors
 
 GRACE_SECONDS = 10.0
 LAST_SENDS_SECONDS = 1.0
@@ -76,6 +78,7 @@ class App:
     platforms: dict[str, Platform]
     clock: Clock
     people: SqlPeople
+    tooling: Tooling
 
     async def start(self, platforms: Sequence[Platform]) -> None:
         """Connect the platforms, then go on with what an earlier run left, then load the model library."""
@@ -85,6 +88,7 @@ class App:
         await self.outbox.resume()
         await self.inbox.resume()
         self.llm.load()
+        await self.tooling.start()
 
     async def stop(self) -> None:
         """Take nothing new, let running turns end, send what is ready; the rest is for the next start."""
@@ -115,9 +119,13 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     files = Files(platforms, llm, models, settings.transcription_model)
     owned = OwnersFiles(workspace)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
-    toolbox = build_toolbox(ToolNeeds(workspace.files, sandbox, history, preferences, owned.skills, clock))
+    health = ProcessHealth(database, outbox_store, running, failures, platforms, clock)
+    about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
+    needed = ToolNeeds(workspace.files, sandbox, history, preferences, owned.skills, clock, about)
+    embedder = embedder_of(environment, llm, models, clock)
+    tooling = build_tooling(environment, workspace, needed, embedder, SqlVectors(database))
     caller = Caller(llm, failures, clock)
-    router = Router(models, caller, toolbox, preferences, history, files.picture, owned, clock)
+    router = Router(models, caller, tooling.toolbox, tooling.chooser, preferences, history, files.picture, owned, clock)
     chat = Chat(router, history, files.text, files.transcribe)
     outbox = OutboxSender(outbox_store, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
     notices = Notices(people, outbox.post)
@@ -134,8 +142,8 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         llm=llm,
         chat=chat,
         running=running,
-        health=ProcessHealth(database, outbox_store, running, failures, platforms, clock),
-        toolbox=toolbox,
+        health=health,
+        stock=tooling,
         skills=owned.skills,
         forget_files=lambda person_id: asyncio.to_thread(workspace.forget_files, person_id),
         discovered=lambda: asyncio.to_thread(_offered, workspace),
@@ -146,9 +154,9 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     edits, ledger = Edits(history, running, chat), SqlLedger(database, clock)
     dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, edits, notices, ledger)
     inbox = Inbox(inbox_store, chats, dispatcher, outbox, platforms, running, silences)
-    app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people)
+    app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people, tooling)
     chores = [
-        asyncio.create_task(keep_fresh(workspace, models, owned)),
+        asyncio.create_task(keep_fresh(workspace, models, owned, tooling)),
         asyncio.create_task(_sweep(inbox_store, outbox_store, clock)),
     ]
     try:
@@ -158,8 +166,15 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         for chore in chores:
             chore.cancel()
         await asyncio.gather(*chores, return_exceptions=True)
+        await tooling.close()
         await local.close()
         await database.close()
+
+
+def _shown(settings: Settings) -> Mapping[str, str]:
+    """The variables that an owner may ask for in a chat: nothing secret, and no address."""
+    shown = ("bot_access", "user_rate_limit", "embeddings", "transcription_model", "log_level")
+    return {name.upper(): str(getattr(settings, name)) for name in shown}
 
 
 def _offered(workspace: Workspace) -> frozenset[str]:

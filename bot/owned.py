@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from bot.tooling import Tooling
 from bot.workspace import Workspace
 from routing.errors import ConfigError
 from routing.models import Models
@@ -39,11 +40,12 @@ class OwnersFiles:
         self._instructions = self._workspace.instructions()
 
 
-async def keep_fresh(workspace: Workspace, models: Models, owned: OwnersFiles) -> None:
+async def keep_fresh(workspace: Workspace, models: Models, owned: OwnersFiles, tooling: Tooling) -> None:
     """Take up what the owner edits; a file with a fault is named, and the last good state stays in force."""
     stamps = await asyncio.to_thread(workspace.stamps)
     while True:
         await asyncio.sleep(RELOAD_SECONDS)
+        await tooling.refresh()
         seen = await asyncio.to_thread(workspace.stamps)
         if seen == stamps:
             continue

@@ -14,12 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from handlers.access import AccessMode
 from handlers.ratelimit import parse_limits
 from routing.config import parse_pool
+from routing.embedding.backend import read_backend
 from routing.errors import ConfigError
 from routing.types import Tier, UserKey
 
 _KEY_ENDING = "_API_KEY"
 _FILE_ENDING = "_FILE"
-_SECRET = ("TELEGRAM_BOT_TOKEN", "TELEGRAM_WEBHOOK_SECRET", "DATABASE_URL")
+_SECRET = ("TELEGRAM_BOT_TOKEN", "TELEGRAM_WEBHOOK_SECRET", "TIERBOT_MCP_TOKEN", "DATABASE_URL")
 """What may also be given as the name of a file, beside every provider's key."""
 
 
@@ -52,6 +53,12 @@ class Settings(BaseModel):
     tier_coding_pool: str = Field("", description="Models of the coding tier.")
     tier_deep_pool: str = Field("", description="Models of the deep tier.")
     transcription_model: str = Field("", description="Model for voice messages, such as openai/whisper-1; empty: none.")
+    embeddings: str = Field(
+        "static", description="What compares texts: static, off, sentence-transformers:<model> or litellm:<model>."
+    )
+    tierbot_mcp_token: SecretStr | None = Field(
+        None, description="What clients of tierbot mcp --http must give, 16 signs or more."
+    )
     heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the log tells.")
     log_format: Literal["text", "json"] = Field("text", description="text, or json for a log collector.")
@@ -90,16 +97,18 @@ class Settings(BaseModel):
 
 
 class Environment:
-    """The settings and the providers' keys (by provider, lower case), as read once at start."""
+    """The settings, the providers' keys (by provider, lower case), and all variables (for mcp.json, which may name
+    any), as read once at start."""
 
-    def __init__(self, settings: Settings, keys: Mapping[str, str]) -> None:
+    def __init__(self, settings: Settings, keys: Mapping[str, str], variables: Mapping[str, str]) -> None:
         self.settings = settings
         self.keys = keys
+        self.variables = variables
 
     def secrets(self) -> tuple[str, ...]:
         """Every text that must never reach a log."""
         told = self.settings
-        tokens = (told.telegram_bot_token, told.telegram_webhook_secret)
+        tokens = (told.telegram_bot_token, told.telegram_webhook_secret, told.tierbot_mcp_token)
         addresses = (told.telegram_proxy, told.https_proxy, told.database_url)
         passwords = (_password(address) for address in addresses if address)
         return (*self.keys.values(), *(token.get_secret_value() for token in tokens if token), *filter(None, passwords))
@@ -121,12 +130,13 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     except ValidationError as error:
         raise _explain(error) from None
     parse_limits(settings.user_rate_limit)
+    read_backend(settings.embeddings)
     keys = {
         name[: -len(_KEY_ENDING)].lower(): value.strip()
         for name, value in values.items()
         if name.endswith(_KEY_ENDING) and name != _KEY_ENDING
     }
-    return Environment(settings, keys)
+    return Environment(settings, keys, values)
 
 
 def strange_names(path: Path) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ class Workspace:
         self.config_file = self.root / "preferences" / "runtime-config.json"
         self.system_file = self.root / "SYSTEM.md"
         self.skills_folder = self.root / "skills"
+        self.toolkits_folder = self.root / "toolkits"
+        self.mcp_file = self.root / "mcp.json"
         self.files = self.root / "files"
         self.console_history = self.root / "console-history"
         self.lock_file = self.root / "tierbot.lock"
@@ -51,7 +53,14 @@ class Workspace:
     def prepare(self) -> None:
         """Make the folders and take the lock; the catalogue is copied once and the owner's from then on."""
         try:
-            own = (self.backups, self.models, self.config_file.parent, self.skills_folder, self.files)
+            own = (
+                self.backups,
+                self.models,
+                self.config_file.parent,
+                self.skills_folder,
+                self.toolkits_folder,
+                self.files,
+            )
             for folder in (self.root, *own):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             # A doctor that looks at the lock holds it for an instant.

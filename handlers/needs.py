@@ -10,7 +10,7 @@ from handlers.asking import CommandSpec
 from handlers.chat import Chat
 from handlers.notices import Notices
 from handlers.running import RunningTurns
-from handlers.tools.toolbox import Toolbox
+from handlers.tools.needs import Stock
 from routing.diagnostics import Health
 from routing.ports import Clock, Llm
 from routing.records import HistoryStore, UsageStore
@@ -38,7 +38,7 @@ class Needs:
     chat: Chat
     running: RunningTurns
     health: Health
-    toolbox: Toolbox
+    stock: Stock
     skills: Callable[[], Skills]
     forget_files: ForgetFiles
     discovered: Callable[[], Awaitable[Collection[str]]]

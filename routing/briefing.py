@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from routing import dynamic, tiers
-from routing.calls import ChatMessage, ToolSpec
+from routing.calls import ChatMessage
 from routing.context import Context
 from routing.models import Models
+from routing.offer import ToolOffer, TurnTools
 from routing.outcome import NO_TOOL, CallRecord, ToolScope
+from routing.presentation import Shown
 from routing.prompt import Instructions
 from routing.records import HistoryStore, Switches
 from routing.skills import Skill, Skills, catalogue
@@ -25,11 +27,12 @@ log = logging.getLogger("routing")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which tier, which model, which skill, and why; nothing done."""
+    """Which tier, which model, which skill, and why; nothing done. `tools` is what a call was shown of them."""
 
     decision: TierDecision
     choice: ModelChoice
     skill: Skill | None = None
+    tools: ToolOffer | None = None
 
 
 class Recent:
@@ -110,13 +113,12 @@ class TurnBriefing:
         skills: Callable[[], Skills],
         history: HistoryStore,
         context: Context,
-        tools: tuple[ToolSpec, ...],
-        all_tools: int,
+        tools: TurnTools,
         calls: list[CallRecord],
         ends: float,
         note: Callable[[int, Plan], None],
     ) -> None:
-        """`note` is told of each call's conversation and plan; `all_tools` is how many `tools` were chosen from."""
+        """`note` is told of each call's conversation and plan."""
         self._note = note
         self.bounds = models.config.turn
         self.ends = ends
@@ -127,8 +129,7 @@ class TurnBriefing:
         self._skills = skills
         self._history = history
         self._context = context
-        self._tools = tools
-        self._all_tools = all_tools
+        self.tools = tools
         self._upgraded: TierDecision | None = None
         self._last: Plan | None = None
         self._system = ChatMessage("system", "")
@@ -137,17 +138,19 @@ class TurnBriefing:
         question = self._asked.question
         decided = self._upgrade(await self._plan(), said)
         card = self._models.catalog.lookup(decided.choice.model)
+        window = Window(card.limit(decided.choice.reasoning), self._models.config.compaction.most_tokens)
+        shown = self.tools.shown(decided.choice.model, window.limit)
         if self._last is None or self._last.choice.model != decided.choice.model:
             # Otherwise it stays as it was, and the provider's cache of it stays valid.
-            self._system = self._instructions(decided)
+            self._system = self._instructions(decided, shown, window.limit)
         if self._last is None or self._last.decision != decided.decision:
             evidence = decided.decision.evidence
             log.info("[ContextBuilding] Resolved tier: %s (source: %s)", decided.decision.tier, evidence)
         self._last = decided
-        window = Window(card.limit(decided.choice.reasoning), self._models.config.compaction.most_tokens)
         messages, fit = await self._context.prompt(self._system, said, window, card.supports_vision)
-        request = self._models.request(decided.decision.tier, decided.choice, messages, self._tools, may_call)
-        self._note(question.conversation_id, decided)
+        request = self._models.request(decided.decision.tier, decided.choice, messages, shown.specs, may_call)
+        offer = self.tools.offer(decided.choice.model, window.limit)
+        self._note(question.conversation_id, replace(decided, tools=offer))
         return Brief(decided.decision, decided.choice, request, self._scope(decided), fit, window.limit)
 
     async def shorten(self, window: int) -> None:
@@ -175,20 +178,19 @@ class TurnBriefing:
         choices = {tier: self._models.choose(tier, self._asked.preferences) for tier in TIERS}
         able = tuple(tier for tier, choice in choices.items() if serves(choice, in_place_of=decided.choice))
         question, zone = self._asked.question, self._asked.settings.time_zone
-        return ToolScope(question.person, question.conversation_id, decided.decision, zone, able)
+        size = self._models.size(decided.choice.model).size
+        return ToolScope(question.person, question.conversation_id, decided.decision, zone, able, size)
 
-    def _instructions(self, decided: Plan) -> ChatMessage:
+    def _instructions(self, decided: Plan, shown: Shown, window: int) -> ChatMessage:
         """What the model of the next call is told, which is another than that of the last one."""
-        able = self._models.takes_tools(decided.choice.model)
-        given = self._tools if able else ()
-        why = "" if able else f" | {decided.choice.model} takes no tools"
-        log.info("[ToolRouter] %d/%d tools%s", len(given), self._all_tools, why)
+        log.info("[ToolRouter] %s", self.tools.offer(decided.choice.model, window))
         return Instructions(
             owner=self._asked.owner_instructions,
             person=self._asked.settings.instructions,
             today=self._asked.today,
-            has_tools=bool(given),
-            skills=catalogue(self._skills()) if given else "",
+            tools=shown.hint,
+            has_tools=bool(shown.specs),
+            skills=catalogue(self._skills()) if shown.specs else "",
             skill=decided.skill,
             skill_chose_tier=decided.decision.source == "skill",
             tiny=self._models.catalog.lookup(decided.choice.model).tiny,

@@ -9,6 +9,8 @@ from typing import Literal, get_args
 from routing.bounds import MOST_RESULT_CHARS, Compaction, TurnBounds, read_compaction, read_turn
 from routing.calls import ApiType, ProviderProfile
 from routing.jsonfile import JsonFile, JsonObject
+from routing.presentation import Presentation, read_presentations
+from routing.sizes import Size
 from routing.types import TIERS, Tier
 
 Slot = Literal["balanced", "smart", "coding", "deep", "routing"]
@@ -40,7 +42,7 @@ _KNOWN: dict[str, set[str]] = {
     "tiers": set(TIERS),
     "compaction": {"enabled", "maxContextTokens", "keepLastMessages"},
     "turn": {"maxModelCalls", "maxToolCalls", "deadlineSeconds", "maxUsd"},
-    "tools": {"maxResultChars"},
+    "tools": {"maxResultChars", "presentation"},
     "sandbox": {"seconds", "memoryMb", "processes", "folderMb", "files", "network"},
     "budget": {"perUserDailyUsd"},
 }
@@ -58,6 +60,7 @@ class RouterConfig:
     turn: TurnBounds
     compaction: Compaction
     most_result_chars: int
+    presentations: Mapping[Size, Presentation]
     allowed: frozenset[str]
     unknown_keys: tuple[str, ...]
 
@@ -94,6 +97,7 @@ def read_config(
         turn=read_turn(turn),
         compaction=read_compaction(compaction),
         most_result_chars=tools.whole("maxResultChars", MOST_RESULT_CHARS),
+        presentations=read_presentations(tools),
         allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),
         unknown_keys=tuple(_unknown(root)),
     )

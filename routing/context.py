@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from routing import compaction
 from routing.calls import ChatMessage, Picture
@@ -63,6 +64,15 @@ class Context:
         )
         self._stored = _for(found, question.person.id)
         self._unread = total - len(found)
+
+    def questions(self, most: int) -> tuple[str, ...]:
+        """What was asked before in the window, newest first."""
+        asked = (each.text for each in reversed(self._stored) if each.role == "user")
+        return tuple(islice(asked, most))
+
+    def called(self) -> frozenset[str]:
+        """The tools that were called in the window."""
+        return frozenset(call.name for each in self._stored for call in each.calls)
 
     async def prompt(
         self, system: ChatMessage, said: Sequence[ChatMessage], window: Window, vision: bool

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import ModuleType
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from routing import wire
 from routing.calls import ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
 from routing.catalog import Catalog
-from routing.door import chunks, passthrough, thinking
+from routing.door import chunks, embeddings, passthrough, thinking
 from routing.door.failures import explain
 from routing.door.parameters import Target, parameters
 from routing.door.prices import cost
@@ -38,6 +38,7 @@ _QUIET = {
     "turn_off_message_logging": True,
     "telemetry": False,
     "disable_token_counter": True,
+    "DEFAULT_MAX_RETRIES": 0,  # what it takes for vectors where 0 was asked for
 }
 """Its token counter would load 60 to 110 MB at the first streamed call, to price an answer that has not come yet."""
 _LOCAL_LIMITS = {"max_tokens": 1024, "extra_body": {"repeat_penalty": 1.1}}
@@ -100,6 +101,11 @@ class LiteLlm:
         except Exception as error:  # the library raises whatever its providers' clients raise
             raise explain(error, model, profile) from error
         return str(heard.text)
+
+    async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> embeddings.Vectors:
+        """`routing.embedding.remote.EmbeddingModel`."""
+        litellm = await asyncio.shield(self.load())
+        return await embeddings.ask(litellm, _where(model, profile), model, profile, texts)
 
 
 async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> AsyncIterator[StreamEvent]:

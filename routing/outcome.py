@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from routing.calls import ChatMessage, Completion, Usage
 from routing.errors import ModelError
+from routing.sizes import Size
 from routing.types import TIERS, ModelChoice, Person, PromptFit, Tier, TierDecision
 
 NO_TOOL = "There is no tool"
@@ -15,16 +17,22 @@ Bound = Literal["calls", "tools", "seconds", "money"]
 """What a turn may not have without end: calls of models, calls of tools, time, money."""
 
 
+Discover = Callable[[str], Awaitable[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class ToolScope:
     """On whose behalf a tool runs, and what was decided for the model that asked for it. `time_zone` is an IANA name,
-    `tiers` are those that it may switch to."""
+    `tiers` are those that it may switch to; it was told of the tools as `size` is. `discover` looks for more tools, in
+    words, and tells the model which it may call from now on."""
 
     person: Person
     conversation_id: int
     decision: TierDecision
     time_zone: str = "UTC"
     tiers: tuple[Tier, ...] = TIERS
+    size: Size = "XL"
+    discover: Discover | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from routing.calls import ModelRequest, ProviderProfile, StreamEvent, ToolCall, ToolSpec
+from routing.calls import ModelRequest, ProviderProfile, StreamEvent, ToolCall
 from routing.outcome import ToolScope, Traits
+from routing.toolkits import Toolkit
 from routing.types import Person
 
 
@@ -45,15 +46,8 @@ class LiveReply(Protocol):
         """Stop; the id of a message that the final text should replace, or empty."""
 
 
-class Toolbox(Protocol):
-    """The tools that a model may use."""
-
-    @property
-    def total(self) -> int:
-        """How many tools there are, whoever may use them."""
-
-    async def offered(self, person: Person) -> tuple[ToolSpec, ...]:
-        """What this person's role permits and this machine can run, in a stable order."""
+class Tools(Protocol):
+    """What runs the tools that a model calls."""
 
     def traits(self, name: str) -> Traits:
         """How a tool may be run; unknown names have the plainest."""
@@ -61,3 +55,13 @@ class Toolbox(Protocol):
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
         """The result for the model. Raises ToolFailed; BadArguments when it was not called as its schema says. Ends in
         time: a tool has a limit of its own."""
+
+
+class Toolbox(Tools, Protocol):
+    """The tools that there are."""
+
+    def toolkits(self) -> tuple[Toolkit, ...]:
+        """All, whoever may use them; the same tuple until one of them is another."""
+
+    async def offered(self, person: Person) -> tuple[Toolkit, ...]:
+        """What this person's role permits and this machine can run, in a stable order."""

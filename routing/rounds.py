@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from routing.calls import ChatMessage, ToolCall
 from routing.errors import BadArguments, ToolFailed
 from routing.outcome import ToolScope
-from routing.ports import Toolbox
+from routing.ports import Tools
 from routing.text import storable
 from routing.truncation import limit_result
 
@@ -26,8 +26,8 @@ class ToolRounds:
     """`left` counts the calls that may still be made, `refused` says that there were more; results above `most_chars`
     characters are cut."""
 
-    def __init__(self, toolbox: Toolbox, most_calls: int, most_chars: int) -> None:
-        self._toolbox = toolbox
+    def __init__(self, tools: Tools, most_calls: int, most_chars: int) -> None:
+        self._tools = tools
         self._most_calls = most_calls
         self._most_chars = most_chars
         self._known: dict[str, str] = {}
@@ -52,7 +52,7 @@ class ToolRounds:
         group: list[int] = []
         keys: set[str] = set()
         for index, call in enumerate(calls):
-            traits = self._toolbox.traits(call.name)
+            traits = self._tools.traits(call.name)
             beside = traits.parallel and not traits.changes
             if group and (not beside or _key(call) in keys):
                 yield group
@@ -74,17 +74,17 @@ class ToolRounds:
             return
         results[index] = STOPPED
         answer = limit_result(storable(await self._answer(call, scope, seconds)), self._most_chars)
-        if self._toolbox.traits(call.name).changes:  # what was read before may be different now
+        if self._tools.traits(call.name).changes:  # what was read before may be different now
             self._known.clear()
         results[index] = answer
         if not answer.startswith(ERROR):  # what failed may work the next time
             self._known[key] = answer
 
     async def _answer(self, call: ToolCall, scope: ToolScope, seconds: float) -> str:
-        longest = max(0.0, min(self._toolbox.traits(call.name).seconds, seconds))
+        longest = max(0.0, min(self._tools.traits(call.name).seconds, seconds))
         try:
             async with asyncio.timeout(longest):
-                return await self._toolbox.run(call, scope)
+                return await self._tools.run(call, scope)
         except TimeoutError:
             log.warning("[Tools] %s took more than %.0f s", call.name, longest)
             return f"Error: {call.name} was ended after {longest:.0f} s. Ask it for less, or go on without it."

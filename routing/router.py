@@ -10,8 +10,10 @@ from zoneinfo import ZoneInfo
 
 from routing.briefing import Asked, Plan, Recent, TurnBriefing, plan
 from routing.caller import Caller
+from routing.chooser import ToolChooser
 from routing.context import Context, FetchPicture
 from routing.models import Models
+from routing.offer import TurnTools, select
 from routing.outcome import CallRecord, Outcome
 from routing.ports import Clock, LiveReply, Toolbox
 from routing.prompt import Instructions
@@ -21,8 +23,11 @@ from routing.stop import Stop
 from routing.stores import PreferenceStore
 from routing.summaries import Summariser
 from routing.turn import Turn
-from routing.types import Person, PromptFit, Question, Tier
+from routing.types import Person, PersonSettings, PromptFit, Question, Tier
 from routing.window import Window
+
+EARLIER = 2
+"""Questions that a follow-up may go on with."""
 
 log = logging.getLogger("routing")
 
@@ -54,6 +59,7 @@ class Router:
         models: Models,
         caller: Caller,
         toolbox: Toolbox,
+        chooser: ToolChooser,
         preferences: PreferenceStore,
         history: HistoryStore,
         pictures: FetchPicture,
@@ -63,7 +69,8 @@ class Router:
         self.models = models
         self._caller = caller
         self._toolbox = toolbox
-        self._turn = Turn(caller, toolbox, clock)
+        self._chooser = chooser
+        self._turn = Turn(caller, clock)
         self._preferences = preferences
         self._history = history
         self._pictures = pictures
@@ -79,7 +86,6 @@ class Router:
     async def answer(self, question: Question, live: LiveReply, stop: Stop) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too."""
         asked = await self._asked(question)
-        tools = await self._toolbox.offered(question.person)
         ends = self._clock() + self.models.config.turn.seconds
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, self._clock, ends)
         context = await self._context(question, summariser)
@@ -89,8 +95,7 @@ class Router:
             skills=self._owned.skills,
             history=self._history,
             context=context,
-            tools=tools,
-            all_tools=self._toolbox.total,
+            tools=await self._tools(question, asked.settings, context),
             calls=summariser.calls,
             ends=ends,
             note=self._recent.note,
@@ -131,6 +136,20 @@ class Router:
         messages = await context.compact(keep, summariser)
         summary = await self._history.summary(conversation_id) if messages else None
         return Compacted(messages, summary.reason if summary else "", tuple(summariser.calls))
+
+    async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
+        """The tools that a message of this person would bring, in this conversation."""
+        question = Question(person, conversation_id, text)
+        settings = await self._preferences.settings(person.id)
+        return await self._tools(question, settings, await self._context(question))
+
+    async def _tools(self, question: Question, settings: PersonSettings, context: Context) -> TurnTools:
+        offered = await self._toolbox.offered(question.person)
+        toolkits = tuple(each for each in offered if each.name not in settings.off)
+        off = [each for each in offered if each.name in settings.off]
+        before, used = context.questions(EARLIER), context.called()
+        selection = await select(self._chooser, question.text, before, used, toolkits)
+        return TurnTools(self._toolbox, self._chooser, self.models, toolkits, selection, off)
 
     async def _context(self, question: Question, summariser: Summariser | None = None) -> Context:
         context = Context(self._history, self._pictures, question, self.models.config, summariser)

@@ -14,7 +14,7 @@ from routing.caller import Caller
 from routing.calls import ChatMessage, Completion, ModelRequest, ToolCall
 from routing.errors import ContextOverflow, EmptyAnswer, ModelError
 from routing.outcome import Bound, CallRecord, Limit, Outcome, ToolScope
-from routing.ports import Clock, LiveReply, Toolbox
+from routing.ports import Clock, LiveReply, Tools
 from routing.rounds import ToolRounds, messages
 from routing.stop import Stop
 from routing.truncation import emergency_all, emergency_chars
@@ -48,6 +48,10 @@ class Briefing(Protocol):
     most_result_chars: int
     calls: list[CallRecord]
 
+    @property
+    def tools(self) -> Tools:
+        """What runs the tools that the models call."""
+
     async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
         """What the next call gets, with all that was said in the turn so far."""
 
@@ -73,14 +77,13 @@ class _State:
 class Turn:
     """Runs a turn to its end; it always has one."""
 
-    def __init__(self, caller: Caller, toolbox: Toolbox, clock: Clock) -> None:
+    def __init__(self, caller: Caller, clock: Clock) -> None:
         self._caller = caller
-        self._toolbox = toolbox
         self._clock = clock
 
     async def run(self, briefing: Briefing, live: LiveReply, stop: Stop) -> Outcome:
         """From the first call to the answer. A model's failure is an outcome, too."""
-        rounds = ToolRounds(self._toolbox, briefing.bounds.tool_calls, briefing.most_result_chars)
+        rounds = ToolRounds(briefing.tools, briefing.bounds.tool_calls, briefing.most_result_chars)
         state = _State(rounds, briefing.ends)
         while True:
             brief = await self._decide(briefing, state)
@@ -148,16 +151,9 @@ class Turn:
         self, completion: Completion, brief: Brief, state: _State, briefing: Briefing, live: LiveReply, stop: Stop
     ) -> None:
         """Run what the model asked for, unless a bound is reached; every call has a result at the end."""
-        calls = completion.calls
-        state.said.append(
-            ChatMessage(
-                "assistant",
-                completion.text,
-                calls=calls,
-                made_by=brief.choice.model,
-                thinking=completion.thinking,
-            )
-        )
+        calls, thinking = completion.calls, completion.thinking
+        asked = ChatMessage("assistant", completion.text, (), calls, brief.choice.model, thinking)
+        state.said.append(asked)
         results: dict[int, str] = {}
         self._note_exhaustion(state, briefing)
         if state.limit is None and not brief.request.may_call:

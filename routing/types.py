@@ -142,11 +142,13 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class PersonSettings:
-    """What /settings keeps of a person; `time_zone` is an IANA name, `instructions` go into the prompt."""
+    """What /settings and /tools keep of a person; `time_zone` is an IANA name, `instructions` go into the prompt,
+    `off` are toolkits that they do not want."""
 
     language: str = ""
     time_zone: str = "UTC"
     instructions: str = ""
+    off: frozenset[str] = frozenset()
 
 
 TierSource = Literal["prefix", "forced", "conversation", "skill", "preference", "default", "dynamic"]

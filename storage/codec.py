@@ -31,6 +31,7 @@ INBOUND = Codec(TypeAdapter(InboundMessage))
 OUTBOUND = Codec(TypeAdapter(OutboundMessage))
 PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))
 CALLS = Codec(TypeAdapter(tuple[ToolCall, ...]))
+NAMES = Codec(TypeAdapter(tuple[str, ...]))
 
 
 def nano(cost: Decimal | None) -> int | None:

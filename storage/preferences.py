@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from routing.types import Override, PersonSettings, Preferences, Tier
+from storage.codec import NAMES
 from storage.database import Database
 from storage.schema import overrides, preferences
 
@@ -35,6 +36,7 @@ class SqlPreferences:
             language=settings.language,
             time_zone=settings.time_zone,
             instructions=settings.instructions,
+            toolkits_off=NAMES.dump(tuple(sorted(settings.off))),
         )
 
     async def set_override(self, person_id: int, tier: Tier, override: Override) -> None:
@@ -80,4 +82,5 @@ def _read(connection: Connection, person_id: int) -> tuple[Preferences, PersonSe
     if row is None:
         return Preferences(overrides=models), PersonSettings()
     chosen = Preferences(row.tier, row.force, models)
-    return chosen, PersonSettings(row.language, row.time_zone, row.instructions)
+    off = frozenset(NAMES.load(row.toolkits_off))
+    return chosen, PersonSettings(row.language, row.time_zone, row.instructions, off)

@@ -10,6 +10,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -18,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0002"
+REVISION = "0004"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -72,6 +73,7 @@ preferences = Table(
     Column("language", String(8), nullable=False, default=""),
     Column("time_zone", String(64), nullable=False, default="UTC"),
     Column("instructions", Text, nullable=False, default=""),
+    Column("toolkits_off", Text, nullable=False, default="[]", server_default=text("'[]'")),
 )
 
 overrides = Table(
@@ -222,4 +224,12 @@ state = Table(
     metadata,
     Column("key", String(100), primary_key=True),
     Column("value", Text, nullable=False),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("encoder", String(200), primary_key=True),
+    Column("hash", String(64), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),
 )

@@ -14,11 +14,12 @@ from routing.calls import (
     StreamEvent,
     TextDelta,
     ToolCall,
-    ToolSpec,
     Usage,
 )
 from routing.errors import BadArguments, ModelError, ToolFailed
 from routing.outcome import ToolScope, Traits
+from routing.sizes import SIZES
+from routing.toolkits import ToolCard, Toolkit, ToolText
 from routing.types import Person
 
 Step = StreamEvent | ModelError | asyncio.Event
@@ -91,13 +92,18 @@ class FakeToolbox:
     def __init__(self, tools: Mapping[str, Callable[[Mapping[str, Any]], Awaitable[str]]], **traits: Traits) -> None:
         self._tools = tools
         self._traits = traits
-        self.total = len(tools)
+        text = {name: ToolText(name, {"type": "object", "properties": {}}) for name in tools}
+        cards = tuple(ToolCard(name, dict.fromkeys(SIZES, text[name])) for name in tools)
+        self._toolkits = (Toolkit("fakes", "Fakes.", tools=cards, base=True),)
         self.began: list[str] = []
         self.ended: list[str] = []
         self.scopes: list[ToolScope] = []
 
-    async def offered(self, person: Person) -> tuple[ToolSpec, ...]:
-        return tuple(ToolSpec(name, name, {"type": "object", "properties": {}}) for name in self._tools)
+    def toolkits(self) -> tuple[Toolkit, ...]:
+        return self._toolkits
+
+    async def offered(self, person: Person) -> tuple[Toolkit, ...]:
+        return self._toolkits
 
     def traits(self, name: str) -> Traits:
         return self._traits.get(name, Traits())

@@ -28,11 +28,12 @@ LABELS = frozenset(
         ),
         *("yes", "no", "maybe", "cancel", "repeat", "tell_joke", "fun_fact", "meaning_of_life", "where_are_you_from"),
         *("do_you_have_pets", "who_do_you_work_for", "what_is_your_name", "how_old_are_you", "who_made_you"),
-        *("what_are_your_hobbies", "are_you_a_bot", "what_can_i_ask_you", "user_name", "change_user_name"),
-        *("change_ai_name",),
+        *("what_are_your_hobbies", "are_you_a_bot", "what_can_i_ask_you", "user_name"),
     )
 )
-"""Intents of CLINC150 and HWU64."""
+"""Intents of CLINC150 and HWU64. To change a name is a wish."""
+UNSURE = frozenset({"none"})
+"""What CLINC150's assistant has no answer to: no small talk, and nothing that a tool of ours is for."""
 
 
 def chatter(path: Path, most: int, rng: random.Random, without: Collection[str] = ()) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from bot import logs
-from bot.ops.checks import configuration, database, machine, providers, sandbox, telegram
+from bot.ops.checks import configuration, database, machine, providers, sandbox, telegram, tools
 from bot.ops.checks.finding import Check, Finding, Inspection, fail
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -33,6 +33,9 @@ CHECKS: tuple[Check, ...] = (
     providers.keys,
     providers.voice,
     providers.local,
+    tools.toolkits,
+    tools.mcp_servers,
+    tools.embeddings,
 )
 LONGEST_SECONDS = 30.0
 """For one check; the integrity of a database of 1 GB on a memory card takes most of it."""

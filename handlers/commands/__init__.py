@@ -21,6 +21,7 @@ from handlers.commands import (
     status,
     stop,
     tier,
+    tools,
     usage,
     whoami,
 )
@@ -44,6 +45,7 @@ _MODULES: tuple[CommandModule, ...] = (
     stop,
     skills,
     skill,
+    tools,
     compact,
     history,
     usage,

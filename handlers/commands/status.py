@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from handlers.access import may
@@ -11,7 +11,8 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.commands.tier import WHY, describe, first_line
 from handlers.commands.usage import DAY, spending
 from handlers.needs import Needs
-from handlers.tools.toolbox import Toolbox
+from handlers.span import span
+from handlers.tool_status import ToolStatus, tool_status
 from routing.briefing import Plan
 from routing.diagnostics import Health, percentile
 from routing.errors import Refused
@@ -38,9 +39,8 @@ WHY_SIZE: Mapping[SizeSource, str] = {
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return StatusCommand(
-        needs.preferences, needs.history, needs.usage, needs.router, needs.toolbox, needs.health, needs.clock
-    )
+    tools = tool_status(needs)
+    return StatusCommand(needs.preferences, needs.history, needs.usage, needs.router, tools, needs.health, needs.clock)
 
 
 class StatusCommand:
@@ -52,7 +52,7 @@ class StatusCommand:
         history: HistoryStore,
         usage: UsageStore,
         router: Router,
-        toolbox: Toolbox,
+        tools: ToolStatus,
         health: Health,
         clock: Clock,
     ) -> None:
@@ -60,7 +60,7 @@ class StatusCommand:
         self._history = history
         self._usage = usage
         self._router = router
-        self._toolbox = toolbox
+        self._tools = tools
         self._health = health
         self._clock = clock
 
@@ -68,7 +68,7 @@ class StatusCommand:
         full = bool(ask.arguments)
         if full and ask.arguments[0].lower() != "full":
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
-        parts = [await self._decided(ask), await self._context(ask), await self._spent(ask, full)]
+        parts = [await self._decided(ask), await self._context(ask, full), await self._spent(ask, full)]
         if may(ask.person, "owner"):
             parts.append(await self._process(ask, full))
         return Reply("\n\n".join("  \n".join(part) for part in parts if part))
@@ -97,7 +97,7 @@ class StatusCommand:
         words = "Last call: {tier} with {model}, because {reason}."
         return [ask.say(words, tier=last.decision.tier, model=f"`{last.choice.model}`", reason=reason)]
 
-    async def _context(self, ask: Ask) -> list[str]:
+    async def _context(self, ask: Ask, full: bool) -> list[str]:
         conversation = await self._history.current(ask.message.chat)
         fit = await self._router.fit(ask.person, conversation.id)
         share = round(100 * fit.tokens / fit.limit)
@@ -112,16 +112,7 @@ class StatusCommand:
                 "⚠️ The newest summary could not be written ({reason}): the oldest messages are left out until it can."
             )
             lines.append(ask.say(words, reason=fit.trouble))
-        plan = await self._router.plan(ask.person, conversation.id)
-        return [*lines, *await self._tools(ask, plan.choice.model)]
-
-    async def _tools(self, ask: Ask, model: str) -> list[str]:
-        """How many tools the model gets; why the others can't be used."""
-        count, off = len(await self._toolbox.offered(ask.person)), await self._toolbox.off(ask.person)
-        if not self._router.models.takes_tools(model):
-            return [ask.say("Tools: 0 of {all}, because this model takes no tools", all=count + len(off))]
-        lines = [ask.say("Tools: {n} of {all}", n=count, all=count + len(off))]
-        return lines + [ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=why) for name, why in off.items()]
+        return [*lines, *await self._tools.lines(ask, conversation.id, full)]
 
     async def _spent(self, ask: Ask, full: bool) -> list[str]:
         conversation = await self._history.current(ask.message.chat)
@@ -152,11 +143,11 @@ class StatusCommand:
             ask.say("Replies on their way: {pending}, undeliverable: {dead}", pending=facts.pending, dead=facts.dead),
         ]
         for name, link in facts.links:
-            quiet = ask.say("{span} ago", span=_span(now - link.last_update)) if link.last_update else ask.say("never")
+            quiet = ask.say("{span} ago", span=span(now - link.last_update)) if link.last_update else ask.say("never")
             line = ask.say(
                 "{platform}: up {span}, last message {quiet}",
                 platform=name,
-                span=_span(now - link.up_since),
+                span=span(now - link.up_since),
                 quiet=quiet,
             )
             lines.append(f"{line}{': ⚠️ ' + link.trouble if link.trouble else ''}")
@@ -172,7 +163,7 @@ class StatusCommand:
             ask.say(
                 "tierbot {version}, up {span}, {memory} MB of memory",
                 version=facts.version,
-                span=_span(now - facts.started_at),
+                span=span(now - facts.started_at),
                 memory=round(facts.memory_bytes / 1e6),
             )
         )
@@ -186,17 +177,6 @@ class StatusCommand:
             half, most = percentile(took, 0.5), percentile(took, 0.95)
             lines.append(f"`{each.model}`: p50 {half:.1f} s, p95 {most:.1f} s")
         for model, reason, at in failures[: None if full else 3]:
-            span = _span(self._clock() - at)
-            lines.append(ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=span, reason=reason))
+            ago = span(self._clock() - at)
+            lines.append(ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=ago, reason=reason))
         return lines
-
-
-def _span(seconds: float) -> str:
-    """`3 d 4 h`, `5 min`, `12 s`."""
-    whole = timedelta(seconds=max(0, int(seconds)))
-    hours, rest = divmod(whole.seconds, 3600)
-    if whole.days:
-        return f"{whole.days} d {hours} h"
-    if hours:
-        return f"{hours} h {rest // 60} min"
-    return f"{rest // 60} min" if rest >= 60 else f"{rest} s"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from handlers.tools import basics, code, conversation, files
-from handlers.tools.manifests import read_manifest
+from handlers.tools import basics, code, conversation, files, meta
+from handlers.tools.manifests import our_toolkit
 from handlers.tools.needs import ToolNeeds
-from handlers.tools.tool import Registered, Tool
-from handlers.tools.toolbox import Toolbox
+from handlers.tools.shelf import OurShelves, Shelf
+from handlers.tools.tool import Tool
 
 
 class ToolkitModule(Protocol):
@@ -19,13 +19,9 @@ class ToolkitModule(Protocol):
     def build(self, needs: ToolNeeds, /) -> tuple[Tool, ...]: ...
 
 
-TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation)
+TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, meta)
 
 
-def build_toolbox(needs: ToolNeeds) -> Toolbox:
-    """Every tool with what a model is told of it."""
-    registered = []
-    for module in TOOLKITS:
-        specs = read_manifest(module.NAME)
-        registered += [Registered(tool, specs[tool.name]) for tool in module.build(needs)]
-    return Toolbox(registered)
+def our_shelves(needs: ToolNeeds) -> OurShelves:
+    """Every toolkit of ours with what models are told of it."""
+    return OurShelves(Shelf(our_toolkit(module.NAME), module.build(needs)) for module in TOOLKITS)

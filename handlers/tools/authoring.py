@@ -147,11 +147,11 @@ async def run(tool: AuthoredTool, arguments: Mapping[str, Any], scope: ToolScope
     return _told(await _called(tool.execute, arguments, size, **scoped))
 
 
-def runnable(tool: AuthoredTool, size_of: Callable[[ToolScope], Size] = lambda _: LARGEST) -> Tool:
-    """The tool as the toolbox runs it; `size_of` is the class of the model that asks."""
+def runnable(tool: AuthoredTool) -> Tool:
+    """The tool as the toolbox runs it."""
 
     async def execute(scope: ToolScope, /, **arguments: Any) -> str:
-        return await run(tool, arguments, scope, size_of(scope))
+        return await run(tool, arguments, scope, scope.size)
 
     execution: Execute = execute
     return Tool(tool.name, execution, role=getattr(tool, "role", "user"), traits=getattr(tool, "traits", PLAIN))

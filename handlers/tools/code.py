@@ -8,9 +8,9 @@ from handlers.tools.needs import ToolNeeds
 from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import interpreter
 from handlers.tools.tool import Tool
-from routing.calls import ToolSpec
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope, Traits
+from routing.toolkits import ToolCard
 
 NAME = "code"
 LONGEST_COMMAND = 100_000
@@ -44,8 +44,12 @@ def tools_of(sandbox: Sandbox) -> tuple[Tool, ...]:
     )
 
 
-def _online(spec: ToolSpec) -> ToolSpec:
-    return replace(spec, description=spec.description.replace("offline", "online"))
+def _online(card: ToolCard) -> ToolCard:
+    texts = {
+        size: replace(text, description=text.description.replace("offline", "online"))
+        for size, text in card.texts.items()
+    }
+    return replace(card, texts=texts)
 
 
 class CodeTools:

@@ -34,7 +34,15 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
             traits=ONE_BY_ONE,
             off=tools.without_skills,
         ),
+        Tool("discover_tools", discover_tools, role="guest", traits=ONE_BY_ONE),
     )
+
+
+async def discover_tools(scope: ToolScope, query: str) -> str:
+    """Which tools can be called from now on; the turn knows."""
+    if scope.discover is None:
+        raise ToolFailed("Nothing more can be found here. Go on with the tools that you see.")
+    return await scope.discover(query)
 
 
 class ConversationTools:

@@ -12,7 +12,6 @@ from handlers.tools.fields import meant, needed, objects, only, optional, placed
 from handlers.tools.registration import legal_name
 from handlers.tools.tasks import Way, card_in, examples_in, way_in
 from routing import jsonfile
-from routing.calls import ToolSpec
 from routing.errors import ConfigError
 from routing.jsonfile import JsonFile, JsonObject
 from routing.toolkits import ToolCard, Toolkit, ToolkitSource
@@ -34,11 +33,6 @@ class Manifest:
     role: Role = "user"
     ways: Mapping[str, Way] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-
-
-def read_manifest(name: str) -> Mapping[str, ToolSpec]:
-    """The tasks of one of our toolkits as the smallest models see them, by name, in order."""
-    return {card.name: card.spec("S") for card in our_toolkit(name).tools}
 
 
 def our_toolkit(name: str) -> Toolkit:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from handlers.tools.authoring import AuthoredTool, FunctionTool
 from handlers.tools.schemas import IllegalSchema, names, plain, required
+from routing.calls import ToolSpec
 from routing.errors import ConfigError
 from routing.sizes import SIZES, Size
 from routing.toolkits import ToolCard, ToolText
@@ -76,7 +77,11 @@ def card_of(
 
 def native_tool(tool: AuthoredTool | ToolCard, size: Size = "XL") -> dict[str, Any]:
     """The function definition of OpenAI and Ollama, as a model of this class sees it. Raises ConfigError."""
-    spec = (tool if isinstance(tool, ToolCard) else register(tool)).spec(size)
+    return native((tool if isinstance(tool, ToolCard) else register(tool)).spec(size))
+
+
+def native(spec: ToolSpec) -> dict[str, Any]:
+    """The same for a tool that is told to one class."""
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", "function": function}
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from routing.calls import ToolSpec
 from routing.outcome import Traits
+from routing.toolkits import ToolCard
 from routing.types import Role
 
 Execute = Callable[..., Awaitable[str]]
 """Called with the ToolScope and the arguments by name; the text is for the model. Raises ToolFailed."""
 Off = Callable[[], Awaitable[str | None]]
 """Why the tool can't be used at the moment, and the mend; None while it can."""
-Describe = Callable[[ToolSpec], ToolSpec]
-"""What a model is told of the tool at the moment."""
-
+Describe = Callable[[ToolCard], ToolCard]
+"""What models are told of the tool on this machine."""
 
 PLAIN = Traits()
 
@@ -30,11 +29,3 @@ class Tool:
     traits: Traits = PLAIN
     off: Off | None = None
     describe: Describe | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """A tool with what its manifest says of it."""
-
-    tool: Tool
-    spec: ToolSpec

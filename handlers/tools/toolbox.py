@@ -4,67 +4,132 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from rapidfuzz import process
 
 from handlers.access import may
 from handlers.tools.arguments import Arguments
-from handlers.tools.tool import Registered
-from routing.calls import ToolCall, ToolSpec
-from routing.errors import StorageFault, ToolFailed
+from handlers.tools.shelf import Shelf, Source
+from handlers.tools.tool import Tool
+from routing.calls import ToolCall
+from routing.errors import BadArguments, StorageFault, ToolFailed
 from routing.outcome import NO_TOOL, ToolScope, Traits
-from routing.types import Person
+from routing.toolkits import ToolCard, Toolkit
+from routing.types import Person, Role
 
 UNKNOWN = Traits(parallel=True, changes=False)
+MOST_NAMED = 40
+"""Tools that a model is told of which asked for one that there is not."""
 
 log = logging.getLogger("handlers.tools")
 
 
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """All shelves of one moment."""
+
+    sources: tuple[tuple[Shelf, ...], ...]
+    toolkits: tuple[Toolkit, ...]
+    tools: Mapping[str, tuple[Tool, ToolCard]]
+    offered: dict[tuple[Role, frozenset[str]], tuple[Toolkit, ...]]
+
+
 class Toolbox:
     """`routing.ports.Toolbox`. What a person's role does not permit is neither offered to their model nor run for it,
-    whatever the model was talked into."""
+    whatever the model was talked into. Of two tools with one name the first is there, in the order of `sources`."""
 
-    def __init__(self, tools: Sequence[Registered]) -> None:
-        self._tools = {each.tool.name: each for each in tools}
+    def __init__(self, *sources: Source) -> None:
+        self._sources = sources
         self._arguments = Arguments()
-        self.total = len(self._tools)
+        self._stock = _stock(tuple(source.shelves() for source in sources))
 
-    async def offered(self, person: Person) -> tuple[ToolSpec, ...]:
-        off = await self.off(person)
-        theirs = [each for each in self._tools.values() if may(person, each.tool.role) and each.tool.name not in off]
-        return tuple(each.tool.describe(each.spec) if each.tool.describe else each.spec for each in theirs)
+    def toolkits(self) -> tuple[Toolkit, ...]:
+        return self._now().toolkits
+
+    async def offered(self, person: Person) -> tuple[Toolkit, ...]:
+        off = frozenset(await self.off(person))
+        stock = self._now()
+        if (person.role, off) not in stock.offered:
+            stock.offered[person.role, off] = tuple(
+                replace(toolkit, tools=left)
+                for toolkit in stock.toolkits
+                if (left := tuple(card for card in toolkit.tools if self._permits(stock, person, card.name, off)))
+            )
+        return stock.offered[person.role, off]
 
     async def off(self, person: Person) -> Mapping[str, str]:
         """The tools of this person's role that can't be used at the moment, and why."""
         found = {}
-        for name, each in self._tools.items():
-            reason = await each.tool.off() if each.tool.off and may(person, each.tool.role) else None
+        for name, (tool, _) in self._now().tools.items():
+            reason = await tool.off() if tool.off and may(person, tool.role) else None
             if reason is not None:
                 found[name] = reason
         return found
 
     def traits(self, name: str) -> Traits:
-        known = self._tools.get(name)
-        return known.tool.traits if known else UNKNOWN
+        known = self._now().tools.get(name)
+        return known[0].traits if known else UNKNOWN
 
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
-        known = self._tools.get(call.name)
-        if known is None or not may(scope.person, known.tool.role):
+        tool, card = self._now().tools.get(call.name, (None, None))
+        if tool is None or card is None or not may(scope.person, tool.role):
             log.info("[Tools] A call was refused: no such tool for the role %s", scope.person.role)
             raise ToolFailed(self._unknown(call.name, scope.person))
-        arguments = await self._arguments.read(call, known.spec)
+        arguments = await self._read(call, card, scope)
         log.info("[Tools] %s", call.name)
         try:
-            return await known.tool.execute(scope, **arguments)
+            return await tool.execute(scope, **arguments)
         except (ToolFailed, StorageFault) as error:
             raise ToolFailed(str(error)) from None
         except Exception as error:  # whatever a tool's author did not foresee: the turn goes on, the log has it
             log.exception("[Tools] %s failed", call.name)
             raise ToolFailed(f"{call.name} failed inside ({type(error).__name__}). Go on without it.") from None
 
+    async def _read(self, call: ToolCall, card: ToolCard, scope: ToolScope) -> Mapping[str, Any]:
+        """The arguments as the model's size was told them; whoever guesses one of the larger sizes' is right, too."""
+        told = card.spec(scope.size)
+        try:
+            return await self._arguments.read(call, told)
+        except BadArguments:
+            if card.texts["XL"].parameters == told.parameters:
+                raise
+            try:
+                return await self._arguments.read(call, card.spec("XL"))
+            except BadArguments:
+                pass
+            raise
+
+    def _now(self) -> _Stock:
+        sources = tuple(source.shelves() for source in self._sources)
+        if any(new is not old for new, old in zip(sources, self._stock.sources, strict=True)):
+            self._stock = _stock(sources)
+        return self._stock
+
+    def _permits(self, stock: _Stock, person: Person, name: str, off: frozenset[str]) -> bool:
+        return name not in off and may(person, stock.tools[name][0].role)
+
     def _unknown(self, name: str, person: Person) -> str:
         """The same words for a tool that is not there and for one that this person may not use."""
-        theirs = [each.tool.name for each in self._tools.values() if may(person, each.tool.role)]
+        theirs = [name for name, (tool, _) in self._now().tools.items() if may(person, tool.role)]
         nearest = process.extractOne(name, theirs, score_cutoff=60)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
-        return f"{NO_TOOL} {name[:60]} here.{hint} There are: {', '.join(theirs)}."
+        more = ", …" if len(theirs) > MOST_NAMED else ""
+        return f"{NO_TOOL} {name[:60]} here.{hint} There are: {', '.join(theirs[:MOST_NAMED])}{more}."
+
+
+def _stock(sources: tuple[tuple[Shelf, ...], ...]) -> _Stock:
+    tools: dict[str, tuple[Tool, ToolCard]] = {}
+    toolkits: dict[str, Toolkit] = {}
+    for shelf in (shelf for shelves in sources for shelf in shelves):
+        toolkit = shelf.toolkit
+        cards: Sequence[ToolCard] = [card for card in toolkit.tools if card.name not in tools]
+        if toolkit.name in toolkits or len(cards) < len(toolkit.tools):
+            log.warning(
+                "[Tools] The toolkit %s has a name that there is already: what comes second is left out", toolkit.name
+            )
+        if toolkit.name not in toolkits and cards:
+            toolkits[toolkit.name] = replace(toolkit, tools=tuple(cards))
+            tools |= {card.name: (shelf.tools[card.name], card) for card in cards}
+    return _Stock(sources, tuple(toolkits.values()), tools, {})

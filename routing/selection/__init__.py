@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 # Before numpy is loaded: its second thread makes a product of matrices ten times slower where another core is busy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from routing.selection.encoder import StaticEncoder
+from routing.selection.encoder import FOLDER, StaticEncoder
 from routing.selection.entries import NEITHER, entries
 from routing.selection.fusion import Fusion
 from routing.selection.glossary import Glossary
+from routing.selection.index import Index, load, made_of
 from routing.selection.selector import EncodingSelector, Selector
 
 
-def build_selector(catalog: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]]) -> EncodingSelector:
-    """For a catalogue of toolkits or tools and what people say for each; under `__none__` stands what needs no tool."""
-    negatives = examples.get(NEITHER, ())
-    selector = Selector(entries(catalog, examples), negatives, Glossary.load(), Fusion.load())
-    return EncodingSelector(selector, StaticEncoder.load())
+def build_selector(
+    catalog: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]], cache: Path | None = None
+) -> EncodingSelector:
+    """For a catalogue of toolkits or tools and what people say for each; under `__none__` stands what needs no tool.
+    What is slow to make is kept in the file `cache`, for the next time with the same texts."""
+    given, negatives = entries(catalog, examples), examples.get(NEITHER, ())
+    inputs = made_of(given, negatives, sorted(FOLDER.glob("*.*"))) if cache else ""
+    index = load(cache, inputs) if cache else Index()
+    selector = Selector(given, negatives, Glossary.load(), Fusion.load(), index=index)
+    ready = EncodingSelector(selector, StaticEncoder.load(), index)
+    if cache and index.grew:
+        index.save(cache, inputs)
+    return ready

@@ -17,7 +17,7 @@ _STRUCTURE = frozenset({"properties", "items", "anyOf", "oneOf", "allOf"})
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A tool of a catalogue. `group` is what is shown when it fits, `description` the group's; `texts` describe tool
-    and group, `parameters` is the text of its schema."""
+    and group, one passage each; `parameters` is the text of its schema."""
 
     name: str
     group: str
@@ -44,12 +44,17 @@ def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> I
             name=tool["name"],
             group=group,
             description=row.get("description") or spaced(group),
-            texts=(_described(row),) if alone else (_described(tool), _described(row)),
+            texts=_texts_of_one(row) if alone else (_described(tool), _described(row)),
             keywords=tuple(row.get("keywords", ())),
             parameters=" ".join(_texts(tool.get("parameters", {}))),
             category=row.get("category", "") or "",
             examples=said if alone else (*said, *examples.get(f"{group}/{tool['name']}", ())),
         )
+
+
+def _texts_of_one(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """What describes it, and its name alone: the name often says it all, and a long description drowns it."""
+    return tuple(dict.fromkeys((_described(row), spaced(row["name"]))))
 
 
 def _described(row: Mapping[str, Any]) -> str:

@@ -60,16 +60,18 @@ class Glossary:
     """Which English words stand for the words of a text, and which language it is in."""
 
     def __init__(self, table: Mapping[str, NDArray[Any]]) -> None:
-        """`keys` and `words` are sorted hashes; `values` the places of what the keys mean in `english`, `speakers` the
-        languages that have a word, a bit for each of `languages`."""
+        """`keys`, `words` and `common` are sorted hashes; `values` the places of what the keys mean in `english`,
+        `speakers` the languages that have a word, a bit for each of `languages`, `common` frequent English words."""
         self._keys = array("Q", table["keys"].tobytes())
         self._values = array("H", table["values"].tobytes())
         self._words = array("Q", table["words"].tobytes())
         self._speakers = array("I", table["speakers"].tobytes())
+        self._common = array("Q", table["common"].tobytes())
         self._english = str(table["english"]).split("\n")
         self._languages = str(table["languages"]).split("\n")
-        self._stemmers = {code: Stemmer.Stemmer(name) for code, name in STEMMERS.items()}
+        self._stemmers = {code: Stemmer.Stemmer(name, 0) for code, name in STEMMERS.items()}
         self._votes = lru_cache(REMEMBERED)(self._count)
+        self._is_common = lru_cache(REMEMBERED)(lambda word: _place(self._common, word) is not None)
 
     @classmethod
     def load(cls, table: Path = TABLE) -> Self:
@@ -91,7 +93,10 @@ class Glossary:
         if is_unspaced(text):
             return "ja" if _KANA.search(text) else "zh"
         votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: 0.0})
-        for word in written(text):
+        said = written(text)
+        if all(map(self._is_common, said)):
+            return ENGLISH
+        for word in said:
             for code, share in self._votes(word):
                 votes[code] += share
         return max(votes, key=votes.__getitem__)
@@ -173,12 +178,13 @@ class Glossary:
         while start < len(whole):
             for length in range(0 if whole[start].isascii() else min(LONGEST_RUN, len(whole) - start), 0, -1):
                 if meant := self._find(language, "=", whole[start : start + length]):
-                    yield from (whole[kept:start].strip(), meant)
+                    yield from filter(None, (whole[kept:start].strip(), meant))
                     start = kept = start + length
                     break
             else:
                 start += 1
-        yield whole[kept:].strip()
+        if rest := whole[kept:].strip():
+            yield rest
 
     def _stem(self, language: str, word: str) -> str:
         stemmer = self._stemmers.get(language)

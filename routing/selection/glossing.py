@@ -16,6 +16,9 @@ from routing.selection.glossary import ENGLISH, KOREAN, SHORTEST_PREFIX, STEMMER
 from routing.selection.words import normal, written
 
 FOLDER = Path(__file__).parent / "glossaries"
+COMMON = "en.txt"
+"""Frequent English words, one a line, made by `benchmarks.training.common_words`. A message of nothing else is English,
+however foreign one of them looks ("regards")."""
 SMALL = frozenset(
     (
         *(
@@ -66,11 +69,13 @@ def compiled(folder: Path = FOLDER) -> dict[str, NDArray[Any]]:
             for kind, text in _keys(language, form, stemmer):
                 meanings.setdefault(hashed(f"{language}{kind}{text}"), value)
     keys, words = sorted(meanings), sorted(speakers)
+    common = (folder / COMMON).read_text("utf-8").split() if (folder / COMMON).exists() else []
     return {
         "keys": np.array(keys, "<u8"),
         "values": np.array([meanings[key] for key in keys], "<u2"),
         "words": np.array(words, "<u8"),
         "speakers": np.array([speakers[word] for word in words], "<u4"),
+        "common": np.array(sorted(map(hashed, common)), "<u8"),
         "english": np.array("\n".join(english)),
         "languages": np.array("\n".join((ENGLISH, *(path.stem for path in files)))),
     }

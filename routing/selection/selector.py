@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
+from routing.selection.chatter import Chatter
 from routing.selection.clauses import clauses
 from routing.selection.encoder import Encoder
 from routing.selection.entries import Entry
 from routing.selection.evidence import DenseEvidence, LexicalEvidence, Vectors, question
 from routing.selection.fusion import Fusion
 from routing.selection.glossary import Glossary
+from routing.selection.index import Index
 from routing.selection.lexical import Floats
 from routing.selection.passages import Owners, Texts
 from routing.selection.policy import POLICY, Policy
@@ -36,13 +39,15 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A clause, its gloss, and what its words say: the evidence for each entry, the odds of each."""
+    """A clause, its gloss, and what its words say: the evidence for each entry, the odds of each, and those of small
+    talk."""
 
     clause: str
     gloss: str
     lexical: Floats
     negatives: float
     odds: Floats
+    chatter: float = 0.0
 
     def texts(self) -> tuple[str, ...]:
         """What is to be embedded."""
@@ -67,22 +72,27 @@ class Selector:
         glossary: Glossary,
         fusion: Fusion,
         policy: Policy = POLICY,
+        chatter: Chatter | None = None,
+        index: Index | None = None,
     ) -> None:
-        """`negatives` are what people say when they want nothing done."""
+        """`negatives` are what people say when they want nothing done; `chatter` knows how that sounds in general;
+        `index` has what was made of the same before."""
         self.names = tuple(dict.fromkeys(entry.group for entry in entries))
-        self.texts = Texts.of(entries, negatives, glossary)
+        self.texts = Texts.of(entries, negatives, glossary, index)
         place = {name: at for at, name in enumerate(self.names)}
         self._groups = Owners([place[entry.group] for entry in entries], len(self.names))
         self._glossary = glossary
         self._fusion = fusion
         self._policy = policy
-        self._lexical = LexicalEvidence(entries, self.texts, glossary)
+        self._chatter = chatter or Chatter.load()
+        self._lexical = LexicalEvidence(entries, self.texts, glossary, index)
         self._dense: DenseEvidence | None = None
 
-    def embed(self, encoder: Encoder) -> Vectors:
+    def embed(self, encoder: Encoder, index: Index | None = None) -> Vectors:
         """The vectors of all passages; blocks."""
-        texts = self.texts
-        return Vectors(*map(encoder.encode, (texts.described, texts.examples, texts.descriptions, texts.negatives)))
+        made = (Index() if index is None else index).vectors
+        parts = {each.name: getattr(self.texts, each.name) for each in fields(Vectors)}
+        return Vectors(*(made(f"{encoder.name} {name}", partial(encoder.encode, part)) for name, part in parts.items()))
 
     def use(self, vectors: Vectors | None) -> None:
         """Decide with these from now on, or with words alone."""
@@ -91,7 +101,9 @@ class Selector:
     def parts(self, message: str) -> tuple[Part, ...]:
         """The first stage: what the words of each clause say."""
         readable = message[:MOST_CHARACTERS].encode("utf-8", "replace").decode()
-        return tuple(map(self._part, clauses(readable)))
+        texts = clauses(readable)
+        glosses = [self._glossary.gloss(each) for each in texts]
+        return tuple(map(self._part, texts, glosses, self._lexical.of(texts, glosses)))
 
     def open(self, parts: Sequence[Part]) -> tuple[str, ...]:
         """What the first stage left open: texts whose vectors `decide` needs."""
@@ -101,17 +113,22 @@ class Selector:
 
     def decide(self, parts: Sequence[Part], vectors: Mapping[str, Floats]) -> Decision:
         """The second stage, for the clauses that have vectors; the others stay as the first left them."""
-        found: dict[str, Chosen] = {}
-        odds = []
-        for part, evidence in zip(parts, self.evidence(parts, vectors), strict=True):
-            stage: Stage = "keyword" if evidence is None else "embed"
-            odds.append(part.odds if evidence is None else self._fusion.full.odds(*evidence))
-            groups = self.groups(odds[-1])
-            for at in self._policy.shown(groups, 1.0 if part is parts[0] else CLAUSE):
-                one = Chosen(self.names[at], float(1 / (1 + np.exp(-groups[at]))), stage)
-                if one.name not in found or found[one.name].probability < one.probability:
-                    found[one.name] = one
-        return Decision(tuple(sorted(found.values(), key=lambda one: -one.probability)), np.max(odds, 0))
+        found: dict[int, tuple[float, Stage]] = {}
+        seen = [*self.evidence(parts, vectors)]
+        odds = [
+            part.odds if evidence is None else self._fusion.full.odds(*evidence)
+            for part, evidence in zip(parts, seen, strict=True)
+        ]
+        groups = [self.groups(each) for each in odds]
+        is_open = self._policy.open(groups, [part.chatter for part in parts])
+        for number in np.flatnonzero(is_open):
+            stage: Stage = "keyword" if seen[number] is None else "embed"
+            shown = [*self._policy.shown(groups[number], CLAUSE if number else 1.0)]
+            for at, probability in zip(shown, (1 / (1 + np.exp(-groups[number][shown]))).tolist(), strict=True):
+                if at not in found or found[at][0] < probability:
+                    found[at] = (probability, stage)
+        best = sorted(found, key=lambda at: -found[at][0])
+        return Decision(tuple(Chosen(self.names[at], *found[at]) for at in best), np.max(odds, 0))
 
     def evidence(self, parts: Sequence[Part], vectors: Mapping[str, Floats]) -> Iterator[tuple[Floats, Floats] | None]:
         """For each part the features of each entry and those of the question, of words and vectors; None for a part
@@ -128,20 +145,19 @@ class Selector:
                 yield None
                 continue
             found = dense.of(alike, theirs, part.lexical)
-            negatives = float(alike.negatives[:, theirs].max(initial=0.0)), part.negatives
-            asked = question(part.gloss, part.lexical, found, negatives, bool(self.texts.examples))
+            negatives = float(alike.negatives[theirs].max(initial=0.0)), part.negatives
+            asked = question(part.gloss, part.lexical, found, negatives, bool(self.texts.examples), part.chatter)
             yield np.concatenate((part.lexical, found), 1), asked
 
     def groups(self, odds: Floats) -> Floats:
         """The odds of each group: that any of its entries is meant."""
         return self._groups.any(odds)
 
-    def _part(self, clause: str) -> Part:
-        gloss = self._glossary.gloss(clause)
-        lexical = self._lexical.of(clause, gloss)
-        negatives = self._lexical.negatives(clause, gloss)
-        asked = question(gloss, lexical, None, (0.0, negatives), bool(self.texts.examples))
-        return Part(clause, gloss, lexical, negatives, self._fusion.words.odds(lexical, asked))
+    def _part(self, clause: str, gloss: str, found: tuple[Floats, float]) -> Part:
+        lexical, negatives = found
+        chatter = self._chatter.odds(dict.fromkeys((clause, gloss)))
+        asked = question(gloss, lexical, None, (0.0, negatives), bool(self.texts.examples), chatter)
+        return Part(clause, gloss, lexical, negatives, self._fusion.words.odds(lexical, asked), chatter)
 
     def _certain(self, part: Part) -> bool:
         return float(part.odds.max(initial=-np.inf)) >= self._policy.certain
@@ -150,8 +166,8 @@ class Selector:
 class EncodingSelector:
     """A selector with an encoder at hand, for catalogues outside the bot."""
 
-    def __init__(self, selector: Selector, encoder: Encoder) -> None:
-        selector.use(selector.embed(encoder))
+    def __init__(self, selector: Selector, encoder: Encoder, index: Index | None = None) -> None:
+        selector.use(selector.embed(encoder, index))
         self.selector = selector
         self._encoder = encoder
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.training.fusion import Choice, choices, learn, stored, words_only
+from benchmarks.training.fusion import choices, fused, stored, words_only
+from benchmarks.training.learning import Choice, learn
 from routing.selection.evidence import DENSE, LEXICAL, QUESTION
-from routing.selection.fusion import Fusion, Weights
+from routing.selection.fusion import USUAL, Fusion, Weights
 
-ENTRY, NONE, CONSTANT = np.array([3.0, -1.0, 0.0, 2.0]), np.array([1.5, -2.0]), 1.0
+ENTRY, CONSTANT = np.array([3.0, -1.0, 0.0, 2.0]), 1.0
+NONE = np.array([1.5, -2.0, *[0.0] * (len(QUESTION) - 2)])
 
 
 def synthetic(count: int, seed: int = 0, rivals: int = 8) -> list[Choice]:
@@ -21,10 +23,11 @@ def synthetic(count: int, seed: int = 0, rivals: int = 8) -> list[Choice]:
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(count):
-        entry, asked = rng.normal(size=(rivals, len(ENTRY))), rng.normal(size=len(NONE))
+        entry, asked = rng.normal(size=(rivals, len(ENTRY))), np.zeros(len(NONE))
+        asked[:2] = rng.normal(size=2)
         shares = np.exp(np.append(entry @ ENTRY, asked @ NONE + CONSTANT))
         right = int(rng.choice(rivals + 1, p=shares / shares.sum()))
-        found.append(Choice(entry, asked, None if right == rivals else right))
+        found.append(Choice(entry.astype(np.float32), asked, () if right == rivals else (right,)))
     return found
 
 
@@ -32,8 +35,9 @@ def likelihood(weights: Weights, data: Sequence[Choice]) -> float:
     """The logarithm of how likely the right choices are, a choice."""
     found = 0.0
     for each in data:
-        odds = np.append(weights.odds(each.entry.astype(np.float32), each.asked.astype(np.float32)), 0.0)
-        found += float(odds[-1 if each.right is None else each.right] - np.logaddexp.reduce(odds))
+        odds = np.append(weights.odds(each.entry, each.asked.astype(np.float32)), 0.0)
+        right = np.logaddexp.reduce(odds[list(each.right or (-1,))])
+        found += float(right - np.logaddexp.reduce(odds))
     return found / len(data)
 
 
@@ -49,7 +53,7 @@ def test_a_known_direction_is_found_again() -> None:
 
 def test_the_right_choices_are_likelier_than_under_nothing_learned() -> None:
     learned, unseen = learn(synthetic(1_000)), synthetic(1_000, seed=1)
-    zero = Weights(np.zeros(4, np.float32), np.zeros(2, np.float32), 0.0)
+    zero = Weights(np.zeros(4, np.float32), np.zeros(len(QUESTION), np.float32), 0.0)
     known = Weights(ENTRY.astype(np.float32), NONE.astype(np.float32), CONSTANT)
     assert likelihood(learned, unseen) > likelihood(zero, unseen) + 0.5
     assert likelihood(learned, unseen) == pytest.approx(likelihood(known, unseen), abs=0.05)
@@ -57,20 +61,44 @@ def test_the_right_choices_are_likelier_than_under_nothing_learned() -> None:
 
 def test_the_unit_of_a_feature_does_not_matter() -> None:
     data = synthetic(500)
-    scale = np.array([1, 100, 1, 0.01])
+    scale = np.array([1, 100, 1, 0.01], np.float32)
     scaled = [Choice(each.entry * scale, each.asked, each.right) for each in data]
     assert learn(scaled).entry * scale == pytest.approx(learn(data).entry, abs=1e-2)
 
 
 def test_a_row_counts_as_much_as_it_weighs() -> None:
-    data, other = synthetic(500), [Choice(each.entry, each.asked, 0, weight=0.0) for each in synthetic(500, seed=2)]
+    data, other = synthetic(500), [Choice(each.entry, each.asked, (0,), weight=0.0) for each in synthetic(500, seed=2)]
     assert np.allclose(flat(learn([*data, *other])), flat(learn(data)), atol=0.15)
     twice = learn([Choice(each.entry, each.asked, each.right, 2.0) for each in data])
     assert np.allclose(flat(twice), flat(learn([*data, *data])), atol=0.05)
 
 
-@pytest.mark.parametrize("right", [0, None])
-def test_choices_that_are_all_the_same_have_an_end(right: int | None) -> None:
+def test_where_several_are_right_any_of_them_will_do() -> None:
+    """The right tool's twin, which is no likelier, is right, too."""
+    data = synthetic(2_000)
+    twins = [
+        Choice(each.entry, each.asked, (*each.right, (each.right[0] + 1) % 8) if each.right else ()) for each in data
+    ]
+    found, known = learn(twins).entry, learn(data).entry
+    assert found @ known / np.linalg.norm(found) / np.linalg.norm(known) > 0.95
+
+
+def test_what_counts_differently_in_long_questions_is_found() -> None:
+    rng = np.random.default_rng(0)
+    data = []
+    for each in synthetic(2_000):
+        longer = rng.normal()
+        asked = np.where([name == "words" for name in QUESTION], USUAL + longer, 0.0)
+        shares = np.exp(np.append(each.entry[:, 0] * 2 * longer, 0.0))
+        right = int(rng.choice(9, p=shares / shares.sum()))
+        data.append(Choice(each.entry, asked, () if right == 8 else (right,)))
+    found = fused(data)
+    assert found.longer == pytest.approx([2, 0, 0, 0], abs=0.3)
+    assert np.abs([*found.entry, *found.told]).max() < 0.3
+
+
+@pytest.mark.parametrize("right", [(0,), ()])
+def test_choices_that_are_all_the_same_have_an_end(right: tuple[int, ...]) -> None:
     data = [Choice(each.entry, each.asked, right) for each in synthetic(50)]
     assert np.isfinite(flat(learn(data))).all()
 
@@ -79,8 +107,8 @@ def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
 
     def some(width: int) -> Weights:
-        entry, none = rng.normal(size=width).astype(np.float32), rng.normal(size=len(QUESTION)).astype(np.float32)
-        return Weights(entry, none, -1.5)
+        entry, told, longer = rng.normal(size=(3, width)).astype(np.float32)
+        return Weights(entry, rng.normal(size=len(QUESTION)).astype(np.float32), -1.5, told, longer)
 
     made = some(len(LEXICAL)), some(len(LEXICAL) + len(DENSE))
     path = tmp_path / "fusion.json"
@@ -88,9 +116,10 @@ def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
     loaded = Fusion.load(path)
     assert np.allclose(flat(loaded.words), flat(made[0]), atol=1e-4)
     assert np.allclose(flat(loaded.full), flat(made[1]), atol=1e-4)
+    assert np.allclose([*loaded.full.told, *loaded.full.longer], [*made[1].told, *made[1].longer], atol=1e-4)
 
 
-def data(folder: Path) -> Path:
+def data(folder: Path, name: str = "bfcl_live") -> Path:
     """A set of two tools, with rows that teach and rows that do not."""
     catalogue = [
         {"name": "weather", "description": "The weather.", "tools": [{"name": "now", "description": "Now."}]},
@@ -105,29 +134,36 @@ def data(folder: Path) -> Path:
         {"query": "of another catalogue", "gold": ["stranger"], "kind": "single"},
     ]
     (folder / "dev").mkdir()
-    (folder / "metatool.catalog.json").write_text(json.dumps(catalogue))
-    (folder / "dev" / "metatool.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (folder / f"{name}.catalog.json").write_text(json.dumps(catalogue))
+    (folder / "dev" / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return folder
 
 
-def test_only_rows_with_one_right_tool_or_none_teach(tmp_path: Path) -> None:
-    found = list(choices(data(tmp_path), "metatool"))
-    assert [choice.right for choice in found] == [0, 1, None]
-    assert {choice.entry.shape for choice in found} == {(2, len(LEXICAL) + len(DENSE))}
+def test_each_right_tool_teaches_alone_and_none_where_nothing_is_needed(tmp_path: Path) -> None:
+    found = list(choices(data(tmp_path), "bfcl_live"))
+    assert [choice.right for choice in found] == [(0,), (1,), (0,), (0,), ()]
+    width = len(LEXICAL) + len(DENSE)
+    assert [choice.entry.shape for choice in found] == [(2, width), (2, width), (1, width), (1, width), (2, width)]
     assert found[0].entry[0, len(LEXICAL) + DENSE.index("best")] > 0
+    assert found[2].weight == found[3].weight == found[0].weight / 2
+
+
+def test_what_needs_no_tool_of_metatool_teaches_nothing(tmp_path: Path) -> None:
+    found = choices(data(tmp_path, "metatool"), "metatool")
+    assert [choice.right for choice in found] == [(0,), (1,), (0,), (0,)]
 
 
 def test_halves_share_no_row(tmp_path: Path) -> None:
     folder = data(tmp_path)
-    assert [choice.right for choice in choices(folder, "metatool", keep="even")] == [0]
-    assert [choice.right for choice in choices(folder, "metatool", keep="odd")] == [1, None]
+    assert [choice.right for choice in choices(folder, "bfcl_live", keep="even")] == [(0,), (0,), (0,)]
+    assert [choice.right for choice in choices(folder, "bfcl_live", keep="odd")] == [(1,), ()]
 
 
 def test_words_alone_know_nothing_of_vectors(tmp_path: Path) -> None:
-    choice = next(choices(data(tmp_path), "metatool"))
+    choice = next(choices(data(tmp_path), "bfcl_live"))
     bare = words_only(choice)
     assert np.allclose(bare.entry, choice.entry[:, : len(LEXICAL)], atol=1e-6) and bare.right == choice.right
     told = dict(zip(QUESTION, bare.asked, strict=True))
     assert told["best of all"] == told["negatives"] == told["best - negatives"] == 0
-    kept = [QUESTION.index(name) for name in ("words", "entries", "coverage of all", "no examples")]
+    kept = [QUESTION.index(name) for name in ("words", "entries", "coverage of all", "no examples", "chatter")]
     assert np.allclose(bare.asked[kept], choice.asked[kept], atol=1e-6)

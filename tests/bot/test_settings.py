@@ -52,11 +52,13 @@ def test_a_file_of_a_secret_ranks_with_the_source_that_names_it(tmp_path: Path) 
     assert token(named_in_dotenv | {"TELEGRAM_BOT_TOKEN": "1:plain"}) == "1:plain"
 
 
-@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "TELEGRAM_WEBHOOK_SECRET", "DATABASE_URL"])
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "TELEGRAM_WEBHOOK_SECRET", "TIERBOT_MCP_TOKEN", "DATABASE_URL"])
 def test_every_secret_may_lie_in_a_file(tmp_path: Path, name: str) -> None:
     environment = load({"WORKSPACE": str(tmp_path), f"{name}_FILE": str(written(tmp_path / "s", SECRET))})
-    secret = environment.settings.telegram_webhook_secret
-    found = (environment.keys.get("openai"), secret and secret.get_secret_value(), environment.settings.database_url)
+    settings = environment.settings
+    secrets = (settings.telegram_webhook_secret, settings.tierbot_mcp_token)
+    texts = (secret.get_secret_value() for secret in secrets if secret)
+    found = (environment.keys.get("openai"), settings.database_url, *texts)
     assert SECRET in found
 
 
@@ -142,12 +144,13 @@ def test_every_secret_is_known_as_one(tmp_path: Path) -> None:
         "TELEGRAM_BOT_TOKEN": "secret-1",
         "TELEGRAM_WEBHOOK_SECRET": "secret-2",
         "GROQ_API_KEY": "secret-3",
+        "TIERBOT_MCP_TOKEN": "secret-7",
         "HTTPS_PROXY": "http://u:secret-4@proxy:1",
         "TELEGRAM_PROXY": "http://u:secret-5@proxy:1",
         "DATABASE_URL": "postgresql+asyncpg://u:secret-6@host/name",
     }
     environment = load(environ)
-    assert {f"secret-{number}" for number in range(1, 7)} <= set(environment.secrets())
+    assert {f"secret-{number}" for number in range(1, 8)} <= set(environment.secrets())
     assert "secret-1" not in repr(environment.settings)
 
 

@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 
 from bot.adapters.telegram import content
-from handlers import chat, languages
+from handlers import chat, languages, tool_list, tool_offer
 from handlers.commands import COMMANDS, status, tier
 from handlers.languages import Say
 from routing.types import ROLES, ModelSource
@@ -28,6 +28,11 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "WHY[last.decision.source]": tuple(tier.WHY.values()),
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
+    "STAGES[each.why]": tuple(tool_offer.STAGES.values()),
+    "ORDERS[strategy]": tuple(tool_offer.ORDERS.values()),
+    "doubt": tool_offer.DOUBTS,
+    "SOURCES[toolkit.source]": tuple(tool_list.SOURCES.values()),
+    "STANDING[state.status]": tuple(tool_list.STANDING.values()),
     "choice.source": get_args(ModelSource),
     "ask.person.role": ROLES,
     "person.role": ROLES,

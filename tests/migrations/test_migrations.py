@@ -147,6 +147,18 @@ def test_every_revision_goes_back_and_forth(tmp_path: Path) -> None:
         assert set(metadata.tables) <= set(inspect(connection).get_table_names())
 
 
+def test_whoever_was_there_before_toolkits_could_be_off_has_none_off(tmp_path: Path) -> None:
+    with connected(tmp_path / "a.db") as connection:
+        command.upgrade(config(connection), "0003")
+        connection.exec_driver_sql("insert into people (id, name, role, created_at) values (1, 'Alice', 'owner', 0)")
+        connection.exec_driver_sql(
+            "insert into preferences (person_id, force, language, time_zone, instructions)"
+            " values (1, 1, 'de', 'UTC', '')"
+        )
+        command.upgrade(config(connection), "head")
+    assert rows(tmp_path / "a.db", "select language, toolkits_off from preferences") == [("de", "[]")]
+
+
 def test_a_migration_keeps_a_copy_of_what_was(populated: Path, scripts: Path) -> None:
     done = migrated_by_another_process(populated, scripts)
     assert (done.returncode, done.stdout) == (0, f"{REVISION}\n"), done.stderr

@@ -39,6 +39,7 @@ class FakeBriefing:
         self.ends = self.bounds.seconds
         self.most_result_chars = most_chars
         self.calls: list[CallRecord] = []
+        self.tools: FakeToolbox = FakeToolbox({})
         self.shortened: list[int] = []
 
     async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
@@ -68,8 +69,9 @@ async def run(
 ) -> Outcome:
     ticks = count()
     clock = lambda: next(ticks) * tick  # noqa: E731
-    turn = Turn(Caller(llm, Failures(), clock), toolbox, clock)
-    return await turn.run(briefing or FakeBriefing(), live or Seen(), stop or Stop())
+    turn, briefing = Turn(Caller(llm, Failures(), clock), clock), briefing or FakeBriefing()
+    briefing.tools = toolbox
+    return await turn.run(briefing, live or Seen(), stop or Stop())
 
 
 def results(outcome: Outcome) -> list[str]:

@@ -73,16 +73,19 @@ async def test_preferences_begin_empty_and_each_thing_is_set_by_itself(database:
     await store.set_tier(ann.id, "smart", True)
     await store.set_override(ann.id, "deep", Override("a/b", "high"))
     await store.set_override(ann.id, "deep", Override("a/c", None))
-    await store.set_settings(ann.id, PersonSettings("de", "Europe/Berlin", "brief"))
+    mine = PersonSettings("de", "Europe/Berlin", "brief", frozenset({"git", "my 'odd', server"}))
+    await store.set_settings(ann.id, mine)
     for fresh in (store, SqlPreferences(database)):
         assert await fresh.get(ann.id) == Preferences("smart", True, {"deep": Override("a/c", None)})
-        assert await fresh.settings(ann.id) == PersonSettings("de", "Europe/Berlin", "brief")
+        assert await fresh.settings(ann.id) == mine
         assert await fresh.get(ben.id) == Preferences()
     found = await people.find(ANN)
     assert found is not None and found.language == "de"
     assert await store.clear_override(ann.id, "deep") is True
     assert await store.clear_override(ann.id, "deep") is False
     assert (await store.get(ann.id)) == Preferences("smart", True, {})
+    await store.set_settings(ann.id, PersonSettings())
+    assert await SqlPreferences(database).settings(ann.id) == PersonSettings()
 
 
 async def test_people_are_admitted_changed_and_found(database: Database, clock: Hand) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ from pydantic import BaseModel
 from handlers.tools.authoring import FunctionTool, error, ok, run, runnable, tool
 from handlers.tools.manifests import read_toolkit
 from handlers.tools.registration import native_tool, register
+from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tasks import Program
-from handlers.tools.tool import Registered
 from handlers.tools.toolbox import Toolbox
-from routing.calls import ToolCall, ToolSpec
+from routing.calls import ToolCall
 from routing.errors import BadArguments, ToolFailed
 from routing.outcome import ToolScope, Traits
 from routing.sizes import Size
+from routing.toolkits import Toolkit
 from routing.types import Person, TierDecision
 from tests.handlers.tools.asking import Colour, Node, Opening, Point
 
@@ -104,8 +106,8 @@ class Whose(Weather):
 async def test_a_class_is_a_tool_and_runs_in_a_thread_unless_it_is_async() -> None:
     assert await run(Weather(), {"city": "Rome"}, SCOPE, "S") == "Rome S False"
     assert await run(Whose(), {"city": "Rome"}, SCOPE) == "Una True"
-    ran = runnable(Weather(), lambda scope: "M")
-    assert await ran.execute(SCOPE, city="Oslo") == "Oslo M False"
+    ran = runnable(Weather())
+    assert await ran.execute(replace(SCOPE, size="M"), city="Oslo") == "Oslo M False"
     assert (ran.name, ran.role, ran.traits) == ("weather", "guest", Traits(parallel=False))
 
 
@@ -167,8 +169,8 @@ async def test_the_toolbox_runs_it() -> None:
         await asyncio.sleep(0)
         return 2 * number
 
-    spec: ToolSpec = register(double).spec("XL")
-    box = Toolbox([Registered(runnable(double), spec)])
+    kit = Toolkit("numbers", "Numbers.", tools=(register(double),))
+    box = Toolbox(OurShelves([Shelf(kit, [runnable(double)])]))
     assert await box.run(ToolCall("1", "double", '{"number": 21}'), SCOPE) == "42"
     with pytest.raises(BadArguments, match="not of type 'integer'"):
         await box.run(ToolCall("1", "double", '{"number": "many"}'), SCOPE)

@@ -9,12 +9,14 @@ from typing import get_args
 import pytest
 
 from handlers.tools.code import AROUND_SECONDS, LONGEST_COMMAND, NAME, CodeTools, tools_of
-from handlers.tools.manifests import read_manifest
+from handlers.tools.manifests import our_toolkit
 from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
+from handlers.tools.shelf import Shelf
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope
 from routing.rounds import AGAIN
+from routing.sizes import SIZES
 from routing.truncation import limit_result
 from routing.types import Person, TierDecision
 from tests.handlers.tools.test_sandbox import ANN, home, made
@@ -119,12 +121,10 @@ async def test_the_reason_at_the_end_of_a_long_output_arrives(tmp_path: Path) ->
 @pytest.mark.parametrize("network", [False, True])
 def test_a_model_is_told_whether_there_is_a_network(tmp_path: Path, network: bool) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(network=network))
-    manifests = read_manifest(NAME)
-    told = [
-        tool.describe(manifests[tool.name]) if tool.describe else manifests[tool.name] for tool in tools_of(sandbox)
-    ]
-    said = " ".join(spec.description for spec in told)
-    assert ("offline" in said, "online" in said) == (not network, network)
+    cards = Shelf(our_toolkit(NAME), tools_of(sandbox)).toolkit.tools
+    for size in SIZES:
+        said = " ".join(card.spec(size).description for card in cards)
+        assert ("offline" in said, "online" in said) == (not network, network)
 
 
 def test_waiting_for_others_does_not_count_as_the_commands_own_time(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from handlers.tools.manifests import FOLDER, read_manifest, read_toolkit
+from handlers.tools.manifests import FOLDER, our_toolkit, read_toolkit
 from routing.wire import LONGEST_DESCRIPTION
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
@@ -39,7 +39,7 @@ def test_ours_have_keywords_in_many_scripts_and_no_name_twice() -> None:
 
 
 def test_our_smallest_texts_stay_small() -> None:
-    specs = [spec for name in OURS if name != "meta" for spec in read_manifest(name).values()]
+    specs = [spec for name in OURS if name != "meta" for card in our_toolkit(name).tools for spec in (card.spec("S"),)]
     sent = [
         {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.parameters}}
         for s in specs

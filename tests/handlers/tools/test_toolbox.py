@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from handlers.tools.arguments import Arguments
-from handlers.tools.tool import Registered, Tool
-from handlers.tools.toolbox import Toolbox
+from handlers.tools.shelf import OurShelves, Shelf
+from handlers.tools.tool import Tool
+from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.calls import ToolCall, ToolSpec
 from routing.errors import BadArguments, StorageFault, ToolFailed
-from routing.outcome import ToolScope
-from routing.types import Person, TierDecision
+from routing.outcome import ToolScope, Traits
+from routing.sizes import SIZES, Size
+from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.types import Person, Role, TierDecision
 
 SCHEMA = {
     "type": "object",
@@ -45,8 +50,13 @@ async def missing() -> str | None:
 
 def box() -> Toolbox:
     tools = (Tool("echo", echo), Tool("breaks", breaks), Tool("full", disk_full), Tool("open", echo, role="guest"))
-    known = [Registered(tool, ToolSpec(tool.name, "…", SCHEMA)) for tool in (*tools, Tool("off", echo, off=missing))]
-    return Toolbox(known)
+    return Toolbox(shelf(*tools, Tool("off", echo, off=missing)))
+
+
+def shelf(*tools: Tool, schema: Mapping[str, object] = SCHEMA, name: str = "kit") -> OurShelves:
+    text = ToolText("…", schema)
+    cards = tuple(ToolCard(tool.name, dict.fromkeys(SIZES, text)) for tool in tools)
+    return OurShelves([Shelf(Toolkit(name, "A kit.", tools=cards), tools)])
 
 
 async def run(name: str, arguments: str, person: Person = USER) -> str:
@@ -54,8 +64,8 @@ async def run(name: str, arguments: str, person: Person = USER) -> str:
 
 
 async def test_a_role_sees_its_own_tools_and_none_that_is_off() -> None:
-    assert [spec.name for spec in await box().offered(USER)] == ["echo", "breaks", "full", "open"]
-    assert [spec.name for spec in await box().offered(GUEST)] == ["open"]
+    assert [card.name for card in (await box().offered(USER))[0].tools] == ["echo", "breaks", "full", "open"]
+    assert [card.name for card in (await box().offered(GUEST))[0].tools] == ["open"]
     assert await box().off(USER) == {"off": "its program is missing"} and await box().off(GUEST) == {}
 
 
@@ -151,9 +161,147 @@ async def test_a_cancelled_tool_is_cancelled() -> None:
         await asyncio.Event().wait()
         return ""
 
-    waiting = Registered(Tool("waits", waits), ToolSpec("waits", "…", {"type": "object"}))
-    work = asyncio.create_task(Toolbox([waiting]).run(ToolCall("1", "waits", "{}"), scope()))
+    waiting = shelf(Tool("waits", waits), schema={"type": "object"})
+    work = asyncio.create_task(Toolbox(waiting).run(ToolCall("1", "waits", "{}"), scope()))
     await asyncio.sleep(0.01)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
+
+
+FEW = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+
+
+def two_sizes() -> Toolbox:
+    """A tool whose second argument only the largest models are told of."""
+    texts = dict.fromkeys(SIZES, ToolText("…", FEW)) | {"XL": ToolText("…", SCHEMA)}
+    kit = Toolkit("kit", "A kit.", tools=(ToolCard("echo", texts),))
+    return Toolbox(OurShelves([Shelf(kit, [Tool("echo", echo)])]))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_arguments_may_be_those_of_the_models_size_or_of_the_largest(size: Size) -> None:
+    toolbox, asked = two_sizes(), replace(scope(), size=size)
+    assert await toolbox.run(ToolCall("1", "echo", '{"path": "ab"}'), asked) == "ab"
+    assert await toolbox.run(ToolCall("1", "echo", '{"path": "ab", "count": 2}'), asked) == "abab"
+
+
+@pytest.mark.parametrize(("size", "schema"), [("S", FEW), ("XL", SCHEMA)])
+async def test_wrong_arguments_are_explained_with_the_schema_that_the_model_was_told(
+    size: Size, schema: Mapping[str, object]
+) -> None:
+    with pytest.raises(BadArguments, match="colour") as found:
+        await two_sizes().run(ToolCall("1", "echo", '{"path": "a", "colour": 1}'), replace(scope(), size=size))
+    assert json.dumps(schema) in str(found.value) and ('"count"' in str(found.value)) is (size == "XL")
+
+
+def saying(name: str, said: str, role: Role = "user") -> Tool:
+    async def say(_scope: ToolScope) -> str:
+        return said
+
+    return Tool(name, say, role=role)
+
+
+NOTHING = {"type": "object", "properties": {}}
+
+
+async def offered(toolbox: Toolbox, person: Person = USER) -> dict[str, list[str]]:
+    return {kit.name: [card.name for card in kit.tools] for kit in await toolbox.offered(person)}
+
+
+async def test_of_two_tools_with_one_name_the_first_is_there(caplog: pytest.LogCaptureFixture) -> None:
+    first = shelf(saying("a", "first"), saying("b", "first"), schema=NOTHING, name="one")
+    second = shelf(saying("b", "second", "guest"), saying("c", "second"), schema=NOTHING, name="two")
+    third = shelf(saying("a", "third"), schema=NOTHING, name="three")
+    toolbox = Toolbox(first, second, third)
+    assert await offered(toolbox) == {"one": ["a", "b"], "two": ["c"]}
+    said = [await toolbox.run(ToolCall("1", name, "{}"), scope()) for name in "abc"]
+    assert said == ["first", "first", "second"] and await offered(toolbox, GUEST) == {}
+    assert [record.args for record in caplog.records] == [("two",), ("three",)]
+    assert "The toolkit two has a name that there is already: what comes second is left out" in caplog.text
+
+
+async def test_of_two_toolkits_with_one_name_the_first_is_there(caplog: pytest.LogCaptureFixture) -> None:
+    first, second = shelf(saying("a", ""), schema=NOTHING), shelf(saying("b", ""), schema=NOTHING)
+    toolbox = Toolbox(first, second)
+    assert await offered(toolbox) == {"kit": ["a"]} and "The toolkit kit has a name" in caplog.text
+    with pytest.raises(ToolFailed, match="There is no tool b here"):
+        await toolbox.run(ToolCall("1", "b", "{}"), scope())
+
+
+async def test_each_role_has_its_own_part_of_every_source() -> None:
+    mine = shelf(saying("a", "", "owner"), saying("b", "", "guest"), schema=NOTHING, name="mine")
+    theirs = shelf(saying("c", "", "admin"), saying("d", "", "user"), schema=NOTHING, name="theirs")
+    toolbox = Toolbox(mine, theirs)
+    roles: dict[Role, dict[str, list[str]]] = {
+        "owner": {"mine": ["a", "b"], "theirs": ["c", "d"]},
+        "admin": {"mine": ["b"], "theirs": ["c", "d"]},
+        "user": {"mine": ["b"], "theirs": ["d"]},
+        "guest": {"mine": ["b"]},
+        "blocked": {},
+    }
+    for role, found in roles.items():
+        assert await offered(toolbox, Person(1, role, "Ann")) == found
+    assert [kit.name for kit in toolbox.toolkits()] == ["mine", "theirs"]
+    with pytest.raises(ToolFailed, match=r"There is no tool c here.* There are: b, d\."):
+        await toolbox.run(ToolCall("1", "c", "{}"), scope())
+
+
+class Changing:
+    """A source whose shelves are put up and taken down."""
+
+    def __init__(self) -> None:
+        self.now: tuple[Shelf, ...] = ()
+
+    def shelves(self) -> tuple[Shelf, ...]:
+        return self.now
+
+
+async def test_a_source_that_changes_is_seen_at_once() -> None:
+    source = Changing()
+    toolbox = Toolbox(shelf(saying("a", "ours"), schema=NOTHING, name="ours"), source)
+    before = toolbox.toolkits()
+    assert await offered(toolbox) == {"ours": ["a"]} and toolbox.toolkits() is before
+    slow = Traits(parallel=False, seconds=7)
+    source.now = shelf(replace(saying("b", "new"), traits=slow), schema=NOTHING, name="theirs").shelves()
+    assert await toolbox.run(ToolCall("1", "b", "{}"), scope()) == "new" and toolbox.traits("b") == slow
+    assert await offered(toolbox) == {"ours": ["a"], "theirs": ["b"]} and len(toolbox.toolkits()) == 2
+    source.now = ()
+    with pytest.raises(ToolFailed, match="There is no tool b here"):
+        await toolbox.run(ToolCall("1", "b", "{}"), scope())
+    assert await offered(toolbox) == {"ours": ["a"]} and toolbox.traits("b") == UNKNOWN
+
+
+async def test_what_is_offered_is_the_same_as_long_as_nothing_changes() -> None:
+    reasons: list[str | None] = [None]
+
+    async def off() -> str | None:
+        return reasons[-1]
+
+    source, kit = Changing(), shelf(Tool("a", echo, off=off), Tool("b", echo, role="guest"))
+    toolbox = Toolbox(kit, source)
+    first = await toolbox.offered(USER)
+    assert await toolbox.offered(replace(USER, id=9)) is first and await toolbox.offered(GUEST) is not first
+    reasons.append("it is away")
+    assert [card.name for card in (await toolbox.offered(USER))[0].tools] == ["b"]
+    assert await toolbox.off(USER) == {"a": "it is away"}
+    reasons.append(None)
+    assert await toolbox.offered(USER) is first
+    source.now = shelf(saying("c", ""), name="other").shelves()
+    assert await toolbox.offered(USER) is not first and len(await toolbox.offered(USER)) == 2
+
+
+async def test_a_tool_without_a_function_is_not_there() -> None:
+    cards = tuple(ToolCard(name, dict.fromkeys(SIZES, ToolText("…", NOTHING))) for name in ("a", "b"))
+    with_one = Shelf(Toolkit("kit", "A kit.", tools=cards), [saying("b", "")])
+    without = Shelf(Toolkit("none", "None.", tools=cards[:1]), [])
+    toolbox = Toolbox(OurShelves([with_one, without]))
+    assert await offered(toolbox) == {"kit": ["b"]} and [kit.name for kit in toolbox.toolkits()] == ["kit"]
+
+
+async def test_what_is_told_may_depend_on_the_machine() -> None:
+    def described(card: ToolCard) -> ToolCard:
+        return replace(card, category="here")
+
+    toolbox = Toolbox(shelf(replace(saying("a", ""), describe=described), saying("b", "")))
+    assert [card.category for card in toolbox.toolkits()[0].tools] == ["here", ""]

@@ -34,7 +34,7 @@ def test_each_tool_of_a_toolkit_is_an_entry_of_its_group() -> None:
 def test_a_tool_alone_is_its_own_group() -> None:
     (entry,) = entries(CATALOGUE[2:], EXAMPLES)
     assert (entry.name, entry.group) == ("playMusic", "playMusic")
-    assert entry.texts == ("play Music. Play a song.",)
+    assert entry.texts == ("play Music. Play a song.", "play Music"), "the name alone is a passage, too"
     assert (entry.parameters, entry.category) == ("artist", "")
     assert entry.examples == ("put on some jazz",)
 

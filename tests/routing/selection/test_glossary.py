@@ -106,6 +106,23 @@ def test_english_and_nothing_stay_as_they_are(shipped: Glossary, text: str) -> N
     assert shipped.gloss(text) == text
 
 
+def test_an_english_word_that_is_french_too_is_english(shipped: Glossary) -> None:
+    assert shipped.gloss("active alarms") == "active alarms"
+    assert shipped.gloss("une application active") != "une application active"
+
+
+def test_an_article_means_no_more_than_an_article(shipped: Glossary) -> None:
+    assert shipped.gloss("das Wetter").split()[0] == "the"
+
+
+def test_between_two_meanings_stands_one_space(ours: Glossary) -> None:
+    assert ours.gloss("天气打开") == "weather open"
+
+
+def test_a_name_is_known_before_a_korean_ending(shipped: Glossary) -> None:
+    assert "github" in shipped.gloss("GitHub에서 이슈를 보여줘").split()
+
+
 def test_a_separable_verb_is_one_word(shipped: Glossary) -> None:
     assert "switch off" in shipped.gloss("schalte das Licht aus")
     assert "off" in shipped.gloss("schalte das Licht im Flur aus").split()

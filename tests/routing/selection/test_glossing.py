@@ -9,7 +9,7 @@ import pytest
 import Stemmer
 
 from routing.selection.glossary import COMPOUNDING, ENGLISH, KOREAN, STEMMERS, TABLE, UNSPACED, Glossary
-from routing.selection.glossing import FOLDER, compiled
+from routing.selection.glossing import COMMON, FOLDER, compiled
 
 FILES = sorted(FOLDER.glob("*.tsv"))
 CODES = [path.stem for path in FILES]
@@ -39,6 +39,15 @@ def test_all_languages_that_are_treated_differently_are_there() -> None:
     assert {*STEMMERS, *UNSPACED, *COMPOUNDING, KOREAN} <= {*CODES}
     assert {*STEMMERS.values()} <= {*Stemmer.algorithms()}
     assert ENGLISH not in CODES
+
+
+def test_a_message_of_common_english_words_is_english(tmp_path: Path) -> None:
+    (tmp_path / "fr.tsv").write_text("look\tregards\n", "utf-8")
+    assert Glossary(compiled(tmp_path)).gloss("Regards!") == "look"
+    (tmp_path / COMMON).write_text("regards\nkind\n", "utf-8")
+    made = Glossary(compiled(tmp_path))
+    assert made.gloss("Kind regards!") == "Kind regards!"
+    assert made.gloss("les regards") == "les look", "one word of another language is enough"
 
 
 def test_numbers_fit_their_columns() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from routing.selection.lexical import LENGTH, SATURATION, Matches, Postings
+from routing.selection.lexical import FREQUENT, LENGTH, MANY, SATURATION, Matches, Postings
 
 TOKENS = st.sampled_from(["rain", "snow", "wind", "song", "alarm", "天气", "погода"])
 PASSAGES = st.lists(st.lists(TOKENS, max_size=8), max_size=8)
@@ -114,3 +114,78 @@ def test_rare_tokens_weigh_more_and_short_passages_too() -> None:
     matches = index.match(["the", "alarm"])
     assert matches.coverage[0] > 2 * matches.coverage[1] > 0
     assert index.match(["lamp"]).bm25[2] < index.match(["song"]).bm25[1]
+
+
+@given(PASSAGES, st.lists(QUERY, max_size=5))
+@example([["rain", "snow"], ["rain"]], [["rain"], [], ["rain", "rain", "unheard"], ["snow"]])
+@example([], [["rain"], []])
+def test_several_queries_at_once_match_as_each_by_itself(passages: list[list[str]], queries: list[list[str]]) -> None:
+    index = Postings.of(passages)
+    together = index.match_all(queries)
+    alone = [index.match(query) for query in queries]
+    for all_of_them, each in (
+        (together.bm25, [one.bm25 for one in alone]),
+        (together.coverage, [one.coverage for one in alone]),
+        (together.cosine, [one.cosine for one in alone]),
+    ):
+        assert all_of_them.shape == (len(queries), len(passages)) and all_of_them.dtype == np.float32
+        assert all_of_them.tolist() == [row.tolist() for row in each]
+
+
+def many() -> list[list[str]]:
+    """More passages than MANY: one word in all, some in every third, and so on down to one in one."""
+    return [
+        [
+            "all",
+            *(["third", "third"] if at % 3 == 0 else []),
+            *(f"every{n}" for n in (9, 40) if at % n == 0),
+            f"own{at}",
+        ]
+        for at in range(MANY + 76)
+    ]
+
+
+@pytest.fixture(scope="module")
+def large() -> Postings:
+    return Postings.of(many())
+
+
+QUERIES = [
+    ["all"],
+    ["third", "third", "own7", "unheard"],
+    ["every9", "every40", "own0", "all", "third"],
+    [],
+    ["own3", "every40"],
+    ["unheard"],
+]
+
+
+def test_among_many_passages_frequent_tokens_have_rows_and_others_none(large: Postings) -> None:
+    assert large.frequent is not None and sorted(large.frequent[large.frequent >= 0]) == [0, 1, 2]
+    sizes = np.diff(large.starts)
+    assert ((large.frequent >= 0) == (sizes * FREQUENT > large.count)).all()
+    assert Postings.of(many()[: MANY - 1]).frequent is None
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=" ".join)
+def test_tokens_with_rows_count_as_the_formulas_say(large: Postings, query: list[str]) -> None:
+    naive, found = Naive(many()), columns(large.match(query))
+    for at in (0, 3, 7, 9, 40, 360, 1000, MANY):
+        expected = [measure(query, at) if query else 0.0 for measure in (naive.bm25, naive.coverage, naive.cosine)]
+        assert [column[at] for column in found] == pytest.approx(expected, abs=1e-6)
+
+
+def test_tokens_with_rows_count_the_same_at_once_and_twice(large: Postings) -> None:
+    together = large.match_all(QUERIES)
+    for _ in range(2):
+        for at, query in enumerate(QUERIES):
+            each = columns(large.match(query))
+            assert [row.tolist() for row in (together.bm25[at], together.coverage[at], together.cosine[at])] == [
+                pytest.approx(column, abs=1e-6) for column in each
+            ]
+
+
+def test_passages_are_indexed_as_they_come() -> None:
+    passages = many()[:50]
+    from_a_list, one_by_one = Postings.of(passages), Postings.of(iter(passages))
+    assert columns(one_by_one.match(["third", "own3"])) == columns(from_a_list.match(["third", "own3"]))

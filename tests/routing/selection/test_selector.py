@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from routing.selection import build_selector
+from routing.selection.chatter import BUCKETS, Chatter
 from routing.selection.entries import NEITHER, entries
 from routing.selection.evidence import DENSE, LEXICAL
 from routing.selection.fusion import Fusion
@@ -122,6 +124,13 @@ def test_a_clause_may_show_only_a_part_of_what_the_whole_may(glossary: Glossary)
     assert len(selector.select(polite)) == max(2, round(CLAUSE * 3)) < 3
 
 
+def test_a_keyword_that_only_the_tools_of_one_toolkit_have_is_its_own(glossary: Glossary) -> None:
+    shared = [{**row, "keywords": [*row["keywords"], "now"]} for row in CATALOGUE[:2]]
+    selector = Selector(entries(shared, {}), (), glossary, FUSION, OPEN)
+    own = [selector.parts(said)[0].lexical[:, LEXICAL.index("own keyword")].tolist() for said in ("forecast", "now")]
+    assert own == [[1, 1, 0], [0.5, 0.5, 0.5]]
+
+
 def test_tools_of_a_group_speak_together(glossary: Glossary) -> None:
     selector = made_of(glossary)
     assert selector.names == ("weather", "alarm", "playMusic")
@@ -141,6 +150,15 @@ def test_what_people_say_when_they_want_nothing_counts_against_all(glossary: Glo
     selector = EncodingSelector(made_of(glossary, polite), Matters())
     assert selector.select("rain") == ["weather"]
     assert selector.select("hello hello hello, rain") == []
+
+
+@pytest.mark.parametrize(("odds", "names"), [(-50.0, ["weather"]), (0.0, ["weather"]), (50.0, [])])
+def test_small_talk_is_not_acted_on(glossary: Glossary, odds: float, names: list[str]) -> None:
+    heard = Chatter(np.zeros(BUCKETS, np.int8), unit=1.0, constant=odds)
+    selector = Selector(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), chatter=heard)
+    parts = selector.parts("the forecast")
+    assert [one.name for one in selector.decide(parts, {}).chosen] == names
+    assert [part.chatter for part in parts] == [odds]
 
 
 @pytest.mark.timeout(20)

@@ -73,6 +73,9 @@ def test_identifiers_are_read_as_words(name: str, said: str) -> None:
         ("アラーム", ["アラ", "ラー", "ーム"]),
         ("날씨가 좋다", ["날씨가", "날씨", "씨가", "좋다", "좋다"]),
         ("곡", ["곡"]),
+        ("GitHub에서", ["github", "에서", "에서"]),
+        ("iPhone15を探す", ["iphone15", "を探", "探す"]),
+        ("3시", ["3", "시"]),
         ("", []),
         (" \t\n\x00\x07", []),
         ("😶‍🌫️ 🎉!", []),
@@ -91,6 +94,7 @@ def test_words_in_all_their_endings_are_one() -> None:
 def test_words_as_they_stand_keep_their_endings() -> None:
     assert written("Playing the user's Lists") == ["playing", "the", "user's", "lists"]
     assert written("明日の天気 ok") == ["明日の天気", "ok"]
+    assert written("コンビニ・弁当 user's한국") == ["コンビニ", "弁当", "user's", "한국"]
 
 
 @pytest.mark.parametrize(

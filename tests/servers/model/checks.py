@@ -7,6 +7,7 @@ from typing import Final
 
 from tests.servers.model.check_anthropic import check_messages
 from tests.servers.model.check_chat import check_chat
+from tests.servers.model.check_embeddings import check_embed, check_embeddings
 from tests.servers.model.check_gemini import check_generate
 from tests.servers.model.check_responses import check_responses
 from tests.servers.model.request import ModelRequest
@@ -17,6 +18,8 @@ _CHECKS: Final[dict[str, Callable[[ModelRequest, Report], None]]] = {
     "responses": check_responses,
     "messages": check_messages,
     "generate": check_generate,
+    "embeddings": check_embeddings,
+    "embed": check_embed,
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, cast
 
 from aiohttp import web
 
-from tests.servers.model import failures, wire_anthropic, wire_chat, wire_gemini, wire_responses
+from tests.servers.model import failures, wire_anthropic, wire_chat, wire_embeddings, wire_gemini, wire_responses
 from tests.servers.model.frames import GARBAGE, Frames, data, dump, event
 from tests.servers.model.request import ModelRequest, Outcome
 from tests.servers.model.script import BEFORE_HEADERS, Failure, Script
@@ -28,6 +28,8 @@ _WIRES: Final = {
     "responses": cast(Wire, wire_responses),
     "messages": cast(Wire, wire_anthropic),
     "generate": cast(Wire, wire_gemini),
+    "embeddings": cast(Wire, wire_embeddings),
+    "embed": cast(Wire, wire_embeddings),
 }
 _STREAM_HEADERS: Final = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
 _HALF: Final = b'{"id":"x","object":"chat.completion","choices":[{"message":{"content":"br'

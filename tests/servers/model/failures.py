@@ -58,6 +58,8 @@ def body(provider: Provider, fail: Failure) -> dict[str, Any]:
     if provider == "anthropic":
         kind = _ANTHROPIC_TYPE.get(fail.status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": fail.message}, **extra}
+    if provider == "ollama":
+        return {"error": fail.message, **extra}
     if provider == "gemini":
         state = _GEMINI_STATUS.get(fail.status, "INTERNAL")
         return {"error": {"code": fail.status, "message": fail.message, "status": state}, **extra}

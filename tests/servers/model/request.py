@@ -10,18 +10,20 @@ from typing import Any, Final, Literal
 
 from tests.servers.model.reading import Reading, read
 
-Provider = Literal["openai", "anthropic", "gemini", "unknown"]
-Endpoint = Literal["chat", "responses", "messages", "generate", "models", "unknown"]
+Provider = Literal["openai", "anthropic", "gemini", "ollama", "unknown"]
+Endpoint = Literal["chat", "responses", "messages", "generate", "embeddings", "embed", "models", "unknown"]
 Outcome = Literal["pending", "completed", "cut", "faulted", "refused", "stopped"]
 
 _FIXED: Final[dict[tuple[str, str], tuple[Provider, Endpoint]]] = {
     ("POST", "/v1/chat/completions"): ("openai", "chat"),
     ("POST", "/v1/responses"): ("openai", "responses"),
     ("POST", "/v1/messages"): ("anthropic", "messages"),
+    ("POST", "/v1/embeddings"): ("openai", "embeddings"),
+    ("POST", "/api/embed"): ("ollama", "embed"),
     ("GET", "/v1/models"): ("openai", "models"),
     ("GET", "/v1beta/models"): ("gemini", "models"),
 }
-_ROUTE: Final = re.compile(r"^(?P<vendor>(?:/[\w.-]+)?)(?P<path>/v1(?:beta)?/.+)$")
+_ROUTE: Final = re.compile(r"^(?P<vendor>(?:/[\w.-]+)?)(?P<path>/(?:v1(?:beta)?|api)/.+)$")
 _GEMINI: Final = re.compile(r"^/v1beta/models/(?P<model>[^:]+):(?P<verb>generateContent|streamGenerateContent)$")
 
 
@@ -98,6 +100,11 @@ class ModelRequest:
     @property
     def stream(self) -> bool:
         return self.to.stream or self.body.get("stream") is True
+
+    @property
+    def embeds(self) -> bool:
+        """Whether vectors are asked for, and no answer."""
+        return self.endpoint in ("embeddings", "embed")
 
     @property
     def key(self) -> str:

@@ -94,11 +94,13 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """One answer. Seconds for the delays; chunks count text, thinking and tool-argument deltas together."""
+    """One answer, or the `vectors` that were asked for. Seconds for the delays; chunks count text, thinking and
+    tool-argument deltas together."""
 
     text: str = ""
     thinking: str = ""
     calls: tuple[ToolCall, ...] = ()
+    vectors: tuple[tuple[float, ...], ...] | None = None
     finish: Finish = "stop"
     usage: Usage | Estimate | None = ESTIMATE
     chunks: int = 8

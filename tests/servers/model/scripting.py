@@ -23,6 +23,7 @@ def echo(request: ModelRequest) -> str:
 
 class Scripting:
     """A queue of scripts, first in first out; a script with `when` waits for a request that fits it.
+    Without, it is for answers: requests for vectors pass it by.
 
     Every method takes the keywords of `Terms` and returns the script's gate, which matters only with
     `gate_after`. With an empty queue `default` answers, at the pace of `pace`.
@@ -58,6 +59,10 @@ class Scripting:
 
     def reasoning(self, thinking: str, then: str = "", **terms: Unpack[Terms]) -> Gate:
         return self.script(Script(thinking=thinking, text=then, **built(terms)))
+
+    def vectors(self, rows: Sequence[Sequence[float]], **terms: Unpack[Terms]) -> Gate:
+        """These instead of one for each text, legal or not."""
+        return self.script(Script(vectors=tuple(map(tuple, rows)), **{"when": _embeds, **built(terms)}))
 
     def empty(self, **terms: Unpack[Terms]) -> Gate:
         """Finishes well, with no text."""
@@ -114,7 +119,7 @@ class Scripting:
     def take(self, request: ModelRequest) -> Script:
         """The server's side: the first script that fits, used up once, else the default's answer."""
         for index, script in enumerate(self._queue):
-            if script.when is not None and not script.when(request):
+            if not _fits(script, request):
                 continue
             if script.times == 1:
                 del self._queue[index]
@@ -129,6 +134,14 @@ class Scripting:
 
 
 _LONG = "This answer was meant to be longer than what arrives of it."
+
+
+def _embeds(request: ModelRequest) -> bool:
+    return request.embeds
+
+
+def _fits(script: Script, request: ModelRequest) -> bool:
+    return script.when(request) if script.when is not None else not request.embeds
 
 
 def tool_call(call: Call) -> ToolCall:

@@ -1,4 +1,4 @@
-"""A model provider on the loopback: the four wire formats, a journal of requests, scripted answers and faults."""
+"""A model provider on the loopback: four wire formats, vectors, a journal of requests, scripted answers and faults."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class ModelServer(Scripting):
         """Why a provider would not even start: path, key, shape, model."""
         if request.endpoint == "unknown":
             return failure(404, "not_found", f"Unknown request URL: {request.method} {request.path}")
-        if not request.key or request.key in self.bad_keys:
+        if (not request.key and request.provider != "ollama") or request.key in self.bad_keys:
             return failure(401)
         if request.endpoint != "models" and (found := violations(request)):
             return refusal(found)

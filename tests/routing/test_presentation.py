@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from routing import jsonfile
 from routing.calls import ToolSpec
-from routing.selection.presentation import (
+from routing.errors import ConfigError
+from routing.presentation import (
     ASK_FOR_CALLS,
     CHARS_PER_TOKEN,
     DISCOVERY,
     PRESENTATIONS,
     STUB,
+    TRIED,
     Candidate,
     Presentation,
     Shown,
     Strategy,
     present,
+    read_presentations,
     tokens,
 )
 from routing.sizes import SIZES, Size
@@ -80,7 +85,8 @@ def test_a_small_model_gets_few_tools_the_names_of_all_others_and_is_asked_to_ca
     assert PRESENTATIONS["S"].most_tools <= 8 and on_the_wire(shown) <= 800
     assert names(shown.specs) == [*(f"synthetic_tool_{number}" for number in range(78, 71, -1)), DISCOVERY]
     assert len(shown.names) == 72 and {*shown.names} | {*names(shown.specs)} == {each.card.name for each in eighty()}
-    assert shown.hint.startswith(f"More tools, to be found with {DISCOVERY}: synthetic_tool_71, ")
+    assert shown.hint.startswith(f"More tools, to be found with {DISCOVERY}: synthetic_tool_")
+    assert "synthetic_tool_71, … and 15 more." in shown.hint, "the most relevant ones, in their stable order"
     assert shown.hint.endswith(ASK_FOR_CALLS) and "\n" not in shown.hint
     assert all(spec.description.startswith("S ") for spec in shown.specs)
 
@@ -113,9 +119,31 @@ def test_discovery_holds_a_slot_when_the_tokens_are_short() -> None:
     assert shown.specs[-1].name == DISCOVERY and DISCOVERY not in shown.names
 
 
-def test_without_room_for_one_tool_there_is_none() -> None:
-    assert present([candidate("tool", length=9_000)], "S", PRESENTATIONS["S"]).specs == ()
-    assert present([], "S", PRESENTATIONS["S"]).specs == ()
+def test_without_room_for_one_tool_all_are_named() -> None:
+    shown = present([candidate("tool", length=9_000), candidate("other", 1, length=9_000)], "S", PRESENTATIONS["S"])
+    assert shown.specs == () and shown.names == ("other", "tool")
+    assert shown.hint == f"More tools, to be found with {DISCOVERY}: tool, other. {ASK_FOR_CALLS}"
+    assert present([], "S", PRESENTATIONS["S"]) == Shown((), hint=ASK_FOR_CALLS)
+
+
+@pytest.mark.parametrize("strategy", get_args(Strategy))
+def test_one_that_is_too_long_leaves_its_place_to_the_next(strategy: Strategy) -> None:
+    tools = [candidate("giant", 9, length=9_000), candidate("likely", 5), candidate("plain", 1)]
+    shown = present(tools, "L", Presentation(strategy, 2, 500))
+    assert [spec.name for spec in shown.specs if spec.description] == ["likely", "plain"]
+    assert "giant" in shown.names or "giant" in names(shown.specs) or strategy in ("reorder", "full")
+
+
+def test_no_endless_search_for_one_that_is_short_enough() -> None:
+    long = [candidate(f"long_{number}", 9, length=9_000) for number in range(2 * TRIED)]
+    assert names(present([*long, candidate("short")], "L", Presentation("full", 2, 500)).specs) == []
+    assert names(present([*long[1:], candidate("short")], "L", Presentation("full", 2, 500)).specs) == ["short"]
+
+
+def test_a_line_of_names_never_costs_more_than_there_is_room_for() -> None:
+    for most_tokens in range(60, 400):
+        shown = present(eighty(), "S", Presentation("top_k", 8, most_tokens))
+        assert on_the_wire(shown) <= most_tokens + 1 and shown.tokens <= most_tokens
 
 
 def test_selected_ones_come_first_then_relevance_then_priority_then_order() -> None:
@@ -130,13 +158,19 @@ def test_selected_ones_come_first_then_relevance_then_priority_then_order() -> N
     assert names(shown.specs) == ["likely", "important", "plain", "plain_too", "unselected"]
 
 
-def test_reorder_shows_the_selected_by_relevance_and_tells_their_kinds() -> None:
+def test_reorder_shows_the_selected_by_relevance_and_tells_which_kinds_there_are() -> None:
     shown = present(eighty(selected=5), "L", PRESENTATIONS["L"])
     assert names(shown.specs) == [f"synthetic_tool_{number}" for number in range(78, 73, -1)]
-    assert shown.hint == (
-        "Tools by kind: home: synthetic_tool_78, synthetic_tool_74; files: synthetic_tool_77; info: synthetic_tool_76."
-    )
-    assert shown.names == () and shown.specs[0].description.startswith("L ")
+    assert shown.hint == f"Kinds of tools here: info, files, home. {DISCOVERY} finds those that you do not see."
+    assert present(eighty(selected=1), "L", PRESENTATIONS["L"]).hint == shown.hint, "prompt caches live on that"
+
+
+def test_the_names_of_the_others_come_in_a_stable_order() -> None:
+    some = [candidate(f"tool_{number}", relevance=number % 7, selected=False) for number in range(15)]
+    others = [replace(each, relevance=-each.relevance) for each in some]
+    first, second = (present(each, "S", replace(PRESENTATIONS["S"], most_tools=1)) for each in (some, others))
+    assert [*first.names] != sorted(first.names) and "tool_0, tool_1, tool_2" in first.hint
+    assert "tool_2, tool_3, tool_4" in second.hint
 
 
 def test_full_shows_the_selected_in_stable_order_and_drops_the_least_relevant() -> None:
@@ -169,3 +203,52 @@ def test_no_limit_is_passed(
     assert len(shown.specs) <= most_tools and tokens(shown.specs) <= most_tokens
     assert not shown.specs or shown.tokens <= most_tokens
     assert len({*names(shown.specs), *shown.names}) == len(shown.specs) + len(shown.names)
+
+
+def read(**presentation: object) -> dict[Size, Presentation]:
+    document = json.dumps({"tools": {"presentation": presentation}}, indent=1)
+    tools = jsonfile.parse(document, "runtime-config.json").root().child("tools")
+    assert tools is not None
+    return dict(read_presentations(tools))
+
+
+def test_the_owner_says_for_each_size_what_differs() -> None:
+    nothing = jsonfile.parse("{}", "runtime-config.json").root()
+    assert read_presentations(nothing) == read() == read(S={}) == PRESENTATIONS
+    assert read(S={"strategy": "hybrid"}, XL={"maxTools": 7, "maxTokens": 900}) == {
+        "S": Presentation("hybrid", 8, 800),
+        "M": PRESENTATIONS["M"],
+        "L": PRESENTATIONS["L"],
+        "XL": Presentation("full", 7, 900),
+    }
+
+
+@pytest.mark.parametrize("strategy", get_args(Strategy))
+def test_every_strategy_can_be_chosen_by_its_name(strategy: Strategy) -> None:
+    assert read(M={"strategy": strategy})["M"] == Presentation(strategy, 12, 2_000)
+
+
+@pytest.mark.parametrize(
+    ("presentation", "line", "reason"),
+    [
+        ({"XXL": {}}, 4, "tools.presentation.XXL is no size class: there are S, M, L, XL"),
+        ({"s": {}}, 4, "tools.presentation.s is no size class"),
+        ({"S": {"strategy": "best"}}, 5, "tools.presentation.S.strategy must be one of top_k, reorder, full, hybrid"),
+        ({"S": {"strategy": 3}}, 5, "tools.presentation.S.strategy must be a text"),
+        (
+            {"S": {}, "M": {"tools": 3}},
+            6,
+            "tools.presentation.M.tools is unknown: there are strategy, maxTools, maxTokens",
+        ),
+        ({"S": {"maxTools": 0}}, 5, "tools.presentation.S.maxTools must be a whole number above 0"),
+        ({"S": {"maxTools": "8"}}, 5, "tools.presentation.S.maxTools must be a whole number above 0"),
+        ({"S": {"maxTools": True}}, 5, "tools.presentation.S.maxTools must be a whole number above 0"),
+        ({"S": {"maxTokens": -1}}, 5, "tools.presentation.S.maxTokens must be a whole number of tokens above 0"),
+        ({"S": {"maxTokens": 1.5}}, 5, "tools.presentation.S.maxTokens must be a whole number of tokens above 0"),
+        ({"S": 8}, 4, "tools.presentation.S"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_file_and_line(presentation: dict[str, object], line: int, reason: str) -> None:
+    with pytest.raises(ConfigError) as found:
+        read(**presentation)
+    assert str(found.value).startswith(f"runtime-config.json line {line}: {reason}")

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import islice
+from typing import Literal, get_args
 
 from routing.calls import ToolSpec
-from routing.sizes import Size
+from routing.jsonfile import JsonObject
+from routing.sizes import SIZES, Size
 from routing.toolkits import ToolCard
 
 Strategy = Literal["top_k", "reorder", "full", "hybrid"]
 """The most relevant ones, all others by name; all selected ones by relevance; all selected ones in stable order; the
 most relevant ones, all others as definitions without description and parameters (as yantrikos/tier published it)."""
 
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
 CHARS_PER_TOKEN = 4.0
 """Of JSON in English; a rule of thumb."""
+TRIED = 4
+"""Tools that are tried for each that may be shown."""
 DISCOVERY = "discover_tools"
 STUB: Mapping[str, object] = {"type": "object", "properties": {}}
 ASK_FOR_CALLS = "When a tool fits, call it at once instead of describing what you would do."
@@ -39,6 +45,34 @@ PRESENTATIONS: Mapping[Size, Presentation] = {
     "XL": Presentation("full", 128, 32_000),
 }
 """S and M: published runs of a 1.5 B model got best with 4 to 8 tools. 128 is what OpenAI takes."""
+
+
+def read_presentations(tools: JsonObject) -> Mapping[Size, Presentation]:
+    """`tools.presentation`: for each size class `strategy`, `maxTools`, `maxTokens`. Raises ConfigError."""
+    given = tools.child("presentation")
+    if given is None:
+        return PRESENTATIONS
+    unknown = next((name for name in given.values if name not in SIZES), None)
+    if unknown is not None:
+        raise given.file.fault((*given.path, unknown), f"is no size class: there are {', '.join(SIZES)}")
+    found = dict(PRESENTATIONS)
+    for size in SIZES:
+        own = given.child(size)
+        if own is not None:
+            found[size] = _presentation(own, PRESENTATIONS[size])
+    return found
+
+
+def _presentation(own: JsonObject, usual: Presentation) -> Presentation:
+    unknown = next((name for name in own.values if name not in ("strategy", "maxTools", "maxTokens")), None)
+    if unknown is not None:
+        raise own.file.fault((*own.path, unknown), "is unknown: there are strategy, maxTools, maxTokens")
+    name = own.text("strategy", usual.strategy)
+    strategy = next((each for each in STRATEGIES if each == name), None)
+    if strategy is None:
+        raise own.file.fault((*own.path, "strategy"), f"must be one of {', '.join(STRATEGIES)}")
+    most = own.whole("maxTools", usual.most_tools), own.tokens("maxTokens", usual.most_tokens)
+    return Presentation(strategy, *most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +112,7 @@ def present(candidates: Sequence[Candidate], size: Size, presentation: Presentat
             return _hybrid(candidates, size, presentation)
         case "reorder":
             shown = _fitting([each for each in _by_relevance(candidates) if each.selected], size, presentation)
-            return Shown(shown, hint=_categories(shown, candidates))
+            return Shown(shown, hint=_categories(candidates))
         case "full":
             kept = {spec.name for spec in _fitting(_by_relevance(candidates, selected=True), size, presentation)}
             return Shown(tuple(each.card.spec(size) for each in candidates if each.card.name in kept))
@@ -86,22 +120,23 @@ def present(candidates: Sequence[Candidate], size: Size, presentation: Presentat
 
 def _top_k(candidates: Sequence[Candidate], size: Size, presentation: Presentation) -> Shown:
     ranked = list(_by_relevance(candidates))
-    for count in range(min(presentation.most_tools, len(ranked)), 0, -1):
-        if count < len(ranked):
-            ranked.sort(key=lambda each: each.card.name != DISCOVERY)
-        specs = tuple(each.card.spec(size) for each in ranked[:count])
-        names = [each.card.name for each in ranked[count:]]
-        room = presentation.most_tokens - tokens(specs)
-        shown = Shown(specs, tuple(names), _names(names, room, size))
-        if shown.tokens <= presentation.most_tokens:
-            return Shown(_discovery_last(specs), shown.names, shown.hint)
-    return Shown(())
+    specs = _fitting(ranked, size, presentation, _names((), 0, size))
+    if len(specs) < len(ranked):  # the way to the others comes first
+        ranked.sort(key=lambda each: each.card.name != DISCOVERY)
+        specs = _fitting(ranked, size, presentation, _names([each.card.name for each in ranked], 0, size))
+    shown = {spec.name for spec in specs}
+    names = [each.card.name for each in ranked if each.card.name not in shown]
+    stable = {each.card.name: place for place, each in enumerate(candidates)}
+    line = _names(names, presentation.most_tokens - tokens(specs), size, stable.__getitem__)
+    return Shown(_discovery_last(specs), tuple(names), line)
 
 
 def _hybrid(candidates: Sequence[Candidate], size: Size, presentation: Presentation) -> Shown:
     ranked = list(_by_relevance(candidates))
     detailed = _fitting(ranked, size, presentation)
-    return Shown((*detailed, *(ToolSpec(each.card.name, "", STUB) for each in ranked[len(detailed) :])))
+    shown = {spec.name for spec in detailed}
+    stubs = (ToolSpec(each.card.name, "", STUB) for each in ranked if each.card.name not in shown)
+    return Shown((*detailed, *stubs))
 
 
 def _by_relevance(candidates: Sequence[Candidate], selected: bool | None = None) -> Iterator[Candidate]:
@@ -111,17 +146,18 @@ def _by_relevance(candidates: Sequence[Candidate], selected: bool | None = None)
 
 
 def _fitting(
-    ranked: Iterator[Candidate] | Sequence[Candidate], size: Size, limits: Presentation
+    ranked: Iterator[Candidate] | Sequence[Candidate], size: Size, limits: Presentation, beside: str = ""
 ) -> tuple[ToolSpec, ...]:
-    """As many from the front as the limits allow."""
+    """As many from the front as the limits allow with the line `beside` them; one that is too long leaves its place to
+    the next."""
     specs: list[ToolSpec] = []
-    room = limits.most_tokens * CHARS_PER_TOKEN
-    for each in ranked:
+    room = limits.most_tokens * CHARS_PER_TOKEN - (len(beside) + CHARS_PER_TOKEN if beside else 0)
+    for each in islice(ranked, TRIED * limits.most_tools):
         spec = each.card.spec(size)
-        room -= _length(spec)
-        if room < 0 or len(specs) == limits.most_tools:
-            break
-        specs.append(spec)
+        length = _length(spec)
+        if length <= room and len(specs) < limits.most_tools:
+            specs.append(spec)
+            room -= length
     return tuple(specs)
 
 
@@ -129,8 +165,9 @@ def _discovery_last(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     return tuple(sorted(specs, key=lambda spec: spec.name == DISCOVERY))
 
 
-def _names(names: Sequence[str], room: int, size: Size) -> str:
-    """One line, cut to what there is room for."""
+def _names(names: Sequence[str], room: int, size: Size, order: Callable[[str], int] | None = None) -> str:
+    """One line, of the first ones that there is room for: the same for the same ones, whatever their relevance, where
+    an `order` is given."""
     plain = f" {ASK_FOR_CALLS}" if size == "S" else ""
     if not names:
         return plain.strip()
@@ -143,19 +180,16 @@ def _names(names: Sequence[str], room: int, size: Size) -> str:
             break
         told.append(name)
     more = f"{', …' if told else ''} and {len(names) - len(told)} more" if len(told) < len(names) else ""
+    told.sort(key=order)
     return f"{line}{', '.join(told)}{more}.{plain}"
 
 
-def _categories(specs: Sequence[ToolSpec], candidates: Sequence[Candidate]) -> str:
-    """Which kinds of tools are there, in the order of the first of each."""
-    of = {each.card.name: each.card.category for each in candidates}
-    found: dict[str, list[str]] = {}
-    for spec in specs:
-        if category := of.get(spec.name):
-            found.setdefault(category, []).append(spec.name)
-    return "; ".join(f"{category}: {', '.join(names)}" for category, names in found.items()) and (
-        "Tools by kind: " + "; ".join(f"{category}: {', '.join(names)}" for category, names in found.items()) + "."
-    )
+def _categories(candidates: Sequence[Candidate]) -> str:
+    """Which kinds of tools there are, shown or not: the same for every message, for the providers' prompt caches."""
+    kinds = list(dict.fromkeys(each.card.category for each in candidates if each.card.category))
+    more = any(each.card.name == DISCOVERY for each in candidates)
+    search = f" {DISCOVERY} finds those that you do not see." if more else ""
+    return f"Kinds of tools here: {', '.join(kinds)}.{search}" if kinds else ""
 
 
 def _length(spec: ToolSpec) -> int:

@@ -1,0 +1,1 @@
+"""What each way to show eighty tools costs and finds, and the limits that selection keeps."""

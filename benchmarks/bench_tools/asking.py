@@ -1,0 +1,71 @@
+"""What a model makes of what it is shown: the right call, a wrong one, none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from benchmarks.bench_tools.endpoint import Answer
+from benchmarks.bench_tools.finding import Parts, Showing, parts
+from benchmarks.intervals import Interval, mean, proportion
+from routing.presentation import DISCOVERY, Shown
+
+
+class Model(Protocol):
+    """Answers a prompt with the tools that are shown."""
+
+    def ask(self, prompt: str, shown: Shown) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A showing and the model's answer to it."""
+
+    showing: Showing
+    answer: Answer
+
+    @property
+    def right(self) -> bool:
+        """Whether the tool of the study was called, be it by a name that came without a schema."""
+        return self.showing.reachable and self.answer.called == self.showing.prompt.tool
+
+
+def asked(model: Model, found: Sequence[Showing]) -> Iterator[Asked]:
+    """One after the other."""
+    for showing in found:
+        yield Asked(showing, model.ask(showing.prompt.text, showing.told.shown))
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """All prompts in one way: `parts` of the first calls, how often there was none, how often more tools were asked
+    for, how often a tool was called that does not exist."""
+
+    way: str
+    parts: Parts
+    silent: Interval
+    discovering: Interval
+    invented: Interval
+    tokens: Interval | None
+    seconds: Interval
+
+
+def score(found: Sequence[Asked], families: Mapping[str, str]) -> Score:
+    """Of answers to showings in the same way, at least one."""
+    calls = [each.answer.called for each in found]
+    outcomes = [(families.get(each.answer.called or "") == each.showing.prompt.family, each.right) for each in found]
+    silent = proportion([called is None for called in calls])
+    discovering = proportion([called == DISCOVERY for called in calls])
+    invented = proportion([called not in (None, DISCOVERY) and called not in families for called in calls])
+    seconds = mean([each.answer.seconds for each in found])
+    assert silent is not None and discovering is not None and invented is not None and seconds is not None
+    return Score(
+        way=found[0].showing.way,
+        parts=parts(outcomes),
+        silent=silent,
+        discovering=discovering,
+        invented=invented,
+        tokens=mean([each.answer.tokens for each in found if each.answer.tokens is not None]),
+        seconds=seconds,
+    )

@@ -1,0 +1,68 @@
+"""Every figure as a line of JSON, written as soon as it is there: a run that breaks off keeps what it has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import IO, Any, Self
+
+from benchmarks.bench_tools.asking import Asked
+from benchmarks.bench_tools.finding import Showing
+from benchmarks.bench_tools.ranking import Ranking
+
+
+class Lines:
+    """`with Lines(path) as out`; without a path nothing is written."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> Self:
+        if self._path is not None:
+            self._file = self._path.open("w", encoding="utf-8")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, kind: str, figures: Mapping[str, Any]) -> None:
+        """One line; `kind` says what it is."""
+        if self._file is not None:
+            self._file.write(json.dumps({"kind": kind, **figures}, ensure_ascii=False, default=_plain) + "\n")
+            self._file.flush()
+
+
+def rank(form: str, found: Ranking) -> dict[str, Any]:
+    """Where the right tool of a prompt stands."""
+    return {
+        **{"catalogue": form, "prompt": found.prompt.text, "tool": found.prompt.tool, "rank": found.rank()},
+        "selected": sorted(found.chosen),
+    }
+
+
+def showing(found: Showing) -> dict[str, Any]:
+    """What a model would be shown for a prompt."""
+    return {
+        **{"class": found.size, "way": found.way, "prompt": found.prompt.text, "tool": found.prompt.tool},
+        **{"definitions": len(found.told.shown.specs), "estimate": found.estimate, "tokens": found.tokens},
+        **{"shown": found.shown, "reachable": found.reachable},
+    }
+
+
+def answer(model: str, found: Asked) -> dict[str, Any]:
+    """What it called."""
+    given = found.answer
+    return {
+        **{"model": model, **showing(found.showing), "called": given.called, "right": found.right},
+        **{"tokens_read": given.tokens, "seconds": round(given.seconds, 3)},
+    }
+
+
+def _plain(value: object) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(f"{type(value).__name__} is no figure")

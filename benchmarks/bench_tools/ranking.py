@@ -1,0 +1,37 @@
+"""How relevant the selector finds each tool of the study for a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.bench_tools.study import Prompt
+from routing.selection import build_selector
+from routing.selection.entries import entries
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """For one prompt: the odds of each tool by name, the groups (toolkits, or the tools themselves) that are shown."""
+
+    prompt: Prompt
+    odds: Mapping[str, float]
+    chosen: frozenset[str]
+
+    def rank(self) -> int:
+        """Of the right tool, from 1; equals before it count, so that a selector that knows nothing gets no luck."""
+        right = self.odds[self.prompt.tool]
+        return sum(odds >= right for name, odds in self.odds.items() if name != self.prompt.tool) + 1
+
+
+def rankings(catalogue: Sequence[Mapping[str, Any]], prompts: Sequence[Prompt]) -> list[Ranking]:
+    """One for each prompt, by our selector without any example."""
+    selector = build_selector(catalogue, {})
+    names = [entry.name for entry in entries(catalogue, {})]
+    found = []
+    for prompt in prompts:
+        decision = selector.decide(prompt.text)
+        odds = dict(zip(names, map(float, decision.odds), strict=True))
+        found.append(Ranking(prompt, odds, frozenset(each.name for each in decision.chosen)))
+    return found

@@ -1,0 +1,93 @@
+"""The ways to show the study's tools: as they were published, and ours with the limits of each size class."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from benchmarks.bench_tools.ranking import Ranking
+from handlers.tools.manifests import our_toolkit
+from routing.calls import ToolSpec
+from routing.presentation import DISCOVERY, PRESENTATIONS, Candidate, Presentation, Shown, Strategy, present
+from routing.sizes import Size
+from routing.toolkits import ToolCard
+
+WIDE = 1_000_000
+"""A limit that limits nothing."""
+Published = Literal["all in full", "all, reordered", "8 + stubs", "top 8 + names", "top 5 + discovery"]
+PUBLISHED: tuple[Published, ...] = get_args(Published)
+OURS: tuple[Strategy, ...] = get_args(Strategy)
+WAYS: tuple[str, ...] = (*PUBLISHED, *OURS)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a model is shown by one way; `detailed` are the tools with a description, `named` those by name alone."""
+
+    shown: Shown
+    detailed: frozenset[str]
+    named: frozenset[str]
+
+
+def default(size: Size) -> Strategy:
+    """What the bot does for a class."""
+    return PRESENTATIONS[size].strategy
+
+
+def discovery() -> ToolCard:
+    """Our own tool that finds the others."""
+    return next(card for card in our_toolkit("conversation").tools if card.name == DISCOVERY)
+
+
+def told(way: str, ranking: Ranking, cards: Sequence[ToolCard], size: Size, finder: ToolCard) -> Told:
+    """By one of WAYS. The published ones know no selection, only an order by relevance, and no limit but a number."""
+    everything = [Candidate(card, True, ranking.odds[card.name]) for card in cards]
+    found = Candidate(finder, True, min(ranking.odds.values()) - 1)
+    match way:
+        case "all in full":
+            shown = present(everything, size, Presentation("full", WIDE, WIDE))
+        case "all, reordered":
+            shown = present(everything, size, Presentation("reorder", WIDE, WIDE))
+        case "8 + stubs":
+            shown = present(everything, size, Presentation("hybrid", 8, WIDE))
+        case "top 8 + names":
+            shown = present([*everything, found], size, Presentation("top_k", 9, WIDE))
+        case "top 5 + discovery":
+            best = sorted(everything, key=lambda each: -each.relevance)[:5]
+            shown = present([*best, found], size, Presentation("top_k", 6, WIDE))
+        case _:
+            limits = PRESENTATIONS[size]
+            strategy = next(each for each in OURS if each == way)
+            candidates = [
+                Candidate(card, bool({card.category, card.name} & ranking.chosen), ranking.odds[card.name])
+                for card in cards
+            ]
+            shown = present([*candidates, found], size, Presentation(strategy, limits.most_tools, limits.most_tokens))
+    return _told(shown, {card.name for card in cards})
+
+
+def _told(shown: Shown, names: set[str]) -> Told:
+    """A name that was cut from the line of names is not told."""
+    detailed = {spec.name for spec in shown.specs if spec.description} & names
+    stubs = {spec.name for spec in shown.specs if not spec.description}
+    line = {name for name in re.findall(r"\w+", shown.hint)}
+    return Told(shown, frozenset(detailed), frozenset(((stubs | line) & names) - detailed))
+
+
+def definitions(specs: Sequence[ToolSpec]) -> list[Mapping[str, Any]]:
+    """In OpenAI's form."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": spec.name, "description": spec.description, "parameters": spec.parameters},
+        }
+        for spec in specs
+    ]
+
+
+def on_the_wire(shown: Shown) -> str:
+    """All that a request carries for the tools: definitions as a client writes them, and the sentence about them."""
+    return json.dumps(definitions(shown.specs), ensure_ascii=False, separators=(",", ":")) + shown.hint

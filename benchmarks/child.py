@@ -1,0 +1,34 @@
+"""A measurement in a process of its own: nothing that ran before is in its memory or warms its caches."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+"""Otherwise a second core would count for some and not for others."""
+
+
+class Failed(Exception):
+    """A measurement did not come to its end; says what it wrote last."""
+
+
+def figures(module: str, arguments: Sequence[str], told: str = "") -> dict[str, Any]:
+    """The JSON object that a module prints; `told` is its standard input. Raises Failed."""
+    ended = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        input=told,
+        env=os.environ | ONE_THREAD,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode:
+        last = (ended.stderr.strip().splitlines() or ["nothing written"])[-1]
+        raise Failed(f"{module} {' '.join(arguments)} ended with code {ended.returncode}: {last}")
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found

@@ -1,0 +1,103 @@
+"""One kind of evidence alone: words (BM25), or the vectors of an encoder. The score is all that they have; what is
+high enough to be shown is for others to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from benchmarks.selectors.minilm import MiniLm
+from routing.selection.encoder import Encoder
+from routing.selection.entries import Entry, entries
+from routing.selection.lexical import Floats, Postings
+from routing.selection.words import words
+
+UNLIKE = -1.0
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """`names` are those of the catalogue's entries, in the order of the scores."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    def scores(self, query: str) -> Floats:
+        """One for each entry; more is better."""
+        ...
+
+
+class Passages:
+    """Several scores for each entry of a catalogue, of which the best counts."""
+
+    def __init__(self, owners: Sequence[str]) -> None:
+        self.names = tuple(dict.fromkeys(owners))
+        place = {name: at for at, name in enumerate(self.names)}
+        self._owners = np.array([place[name] for name in owners])
+
+    def best(self, scores: Floats) -> Floats:
+        """The highest of each entry."""
+        found = np.full(len(self.names), UNLIKE, np.float32)
+        np.maximum.at(found, self._owners, scores)
+        return found
+
+
+class Bm25:
+    """Our BM25 over all that is known of a tool (names, descriptions, keywords, parameters, examples), with our stemmer
+    and without the glossary."""
+
+    def __init__(self, tools: Sequence[Entry]) -> None:
+        self._passages = Passages([tool.group for tool in tools])
+        self._postings = Postings.of([words(_whole(tool)) for tool in tools])
+        self.names = self._passages.names
+
+    def scores(self, query: str) -> Floats:
+        return self._passages.best(self._postings.match(words(query)).bm25)
+
+
+class Cosine:
+    """The best cosine of a message with a description of a tool, of its toolkit, or with an example."""
+
+    def __init__(self, tools: Sequence[Entry], encoder: Encoder) -> None:
+        said = [(tool.group, text) for tool in tools for text in (*tool.texts, *tool.examples)]
+        unique = list(dict.fromkeys(said))
+        self._passages = Passages([name for name, _ in unique])
+        self._vectors = encoder.encode([text for _, text in unique])
+        self._encoder = encoder
+        self.names = self._passages.names
+
+    def scores(self, query: str) -> Floats:
+        return self._passages.best(self._vectors @ self._encoder.encode([query])[0])
+
+
+class Gated:
+    """What scores above `least`."""
+
+    def __init__(self, scorer: Scorer, least: float) -> None:
+        self._scorer = scorer
+        self._least = least
+
+    def select(self, query: str) -> list[str]:
+        """Names in the catalogue's order."""
+        return shown(self._scorer.names, self._scorer.scores(query), self._least)
+
+
+def shown(names: Sequence[str], scores: Floats, least: float) -> list[str]:
+    """The names whose scores are above `least`."""
+    return [names[int(at)] for at in np.flatnonzero(scores > least)]
+
+
+def bm25(catalogue: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]]) -> Bm25:
+    """Of a catalogue as it is read."""
+    return Bm25(entries(catalogue, examples))
+
+
+def minilm(catalogue: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]]) -> Cosine:
+    """The same with MiniLM; ImportError where it is not installed."""
+    return Cosine(entries(catalogue, examples), MiniLm())
+
+
+def _whole(tool: Entry) -> str:
+    return " ".join((*tool.texts, tool.category, *tool.keywords, tool.parameters, *tool.examples))

@@ -1,0 +1,41 @@
+"""The simple algorithm: a keyword anywhere in the message, or else a cosine of 0.40 with one description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.selectors.minilm import MiniLm, missing
+from routing.selection.encoder import Encoder, StaticEncoder
+
+LEAST = 0.40
+
+
+class Simple:
+    """Shows an entry whose keyword is inside a message (inside a word, too), or whose description is alike enough."""
+
+    def __init__(self, catalogue: Sequence[Mapping[str, Any]], encoder: Encoder) -> None:
+        self._names = [entry["name"] for entry in catalogue]
+        self._keywords = [[word.lower() for word in entry.get("keywords", ())] for entry in catalogue]
+        self._vectors = encoder.encode([entry.get("description") or entry["name"] for entry in catalogue])
+        self._encoder = encoder
+
+    def select(self, query: str) -> list[str]:
+        """Names in the catalogue's order."""
+        said = query.lower()
+        alike = self._vectors @ self._encoder.encode([query])[0]
+        return [
+            name
+            for name, keywords, cosine in zip(self._names, self._keywords, alike, strict=True)
+            if cosine >= LEAST or any(word in said for word in keywords)
+        ]
+
+
+def build(catalogue: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequence[str]]) -> Simple:
+    """With MiniLM where it is installed, else with our encoder; `examples` are not looked at."""
+    return Simple(catalogue, StaticEncoder.load() if missing() else MiniLm())
+
+
+def encoder_name() -> str:
+    """Whose vectors it has here."""
+    return "our encoder" if missing() else MiniLm.name

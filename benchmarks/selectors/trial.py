@@ -1,0 +1,112 @@
+"""One contestant on one set, in a process of its own: `python -m benchmarks.selectors.trial NAME SET --data DIR`.
+
+Standard input is what ours shows of each slice, `{"en": 0.04}`; standard output the figures as one JSON object."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.selectors.contestants import CONTESTANTS, Contestant
+from benchmarks.selectors.scorers import Scorer, shown
+from benchmarks.selectors.sets import Set, read
+from benchmarks.selectors.threshold import threshold
+from benchmarks.tool_routing import WARM_UP, Selects, measure, resident_megabytes
+
+SETTLED = 50
+"""Queries after which memory is read: what a selector needs has been needed by then, and no answers are kept yet."""
+QUANTILES = (50, 95, 99)
+
+
+class Told:
+    """Says again what a selector has chosen, so that the yardstick counts it in every slice."""
+
+    def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:
+        self._answers = answers
+
+    def select(self, query: str) -> Sequence[str]:
+        return self._answers[query]
+
+
+def trial(contestant: Contestant, measured: Set, shares: Mapping[str, float]) -> dict[str, Any]:
+    """Figures for each slice. A contestant that only scores shows no more than `shares` says for the slice, and has no
+    figures for a slice that `shares` does not name."""
+    began = time.perf_counter()
+    built = contestant.build(measured.catalogue, measured.examples)
+    load = time.perf_counter() - began
+    for query in measured.queries[:SETTLED]:
+        _ask(built, query.text)
+    megabytes = resident_megabytes()
+    answers, milliseconds, cpu = _answers(built, measured)
+    found = {}
+    for name, places in measured.slices.items():
+        told = _told(built, answers, measured, places, shares.get(name))
+        if told is not None:
+            queries = [measured.queries[place] for place in places]
+            counts = {
+                "wanted": sum(bool(query.gold) for query in queries),
+                "none": sum(query.kind == "none" and not query.gold for query in queries),
+            }
+            times = _quantiles([milliseconds[place] for place in places])
+            found[name] = {**measure(told, measured.catalogue, queries), **times, **counts}
+    whole = {
+        **{"load_s": round(load, 2), "megabytes": megabytes},
+        **_quantiles(milliseconds),
+        **{name.replace("_ms", "_cpu_ms"): value for name, value in _quantiles(cpu).items()},
+    }
+    return {"whole": whole, "slices": found}
+
+
+def _ask(built: Selects | Scorer, query: str) -> Any:
+    return built.scores(query) if isinstance(built, Scorer) else built.select(query)
+
+
+def _answers(built: Selects | Scorer, measured: Set) -> tuple[list[Any], list[float], list[float]]:
+    """Names or scores for each query; the milliseconds that each took, by the clock and of the processor."""
+    for query in measured.queries[:WARM_UP]:
+        _ask(built, query.text)
+    answers, wall, cpu = [], [], []
+    for query in measured.queries:
+        began, worked = time.perf_counter(), time.process_time()
+        answers.append(_ask(built, query.text))
+        wall.append((time.perf_counter() - began) * 1e3)
+        cpu.append((time.process_time() - worked) * 1e3)
+    return answers, wall, cpu
+
+
+def _told(
+    built: Selects | Scorer, answers: Sequence[Any], measured: Set, places: Sequence[int], share: float | None
+) -> Told | None:
+    if not isinstance(built, Scorer):
+        return Told({measured.queries[place].text: answers[place] for place in places})
+    if share is None:
+        return None
+    least = threshold(np.stack([answers[place] for place in places if measured.queries[place].gold]), share)
+    return Told({measured.queries[place].text: shown(built.names, answers[place], least) for place in places})
+
+
+def _quantiles(milliseconds: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(milliseconds)
+    return {f"p{share}_ms": round(ordered[int(len(ordered) * share / 100)], 3) for share in QUANTILES}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.selectors.trial", description=__doc__)
+    parser.add_argument("contestant", choices=[each.name for each in CONTESTANTS])
+    parser.add_argument("set")
+    parser.add_argument("--data", type=Path, required=True)
+    given = parser.parse_args(arguments)
+    contestant = next(each for each in CONTESTANTS if each.name == given.contestant)
+    print(json.dumps(trial(contestant, read(given.data, given.set), json.load(sys.stdin))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Frequent English words, by which a message is known as English: `python -m benchmarks.training.common_words --data
+../shared/data/tool-routing`, then `python -m routing.selection.glossing`. Nothing of `dev` is read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.training.encoder_sources import LEXICON, lines
+from routing.selection.glossing import COMMON, FOLDER
+from routing.selection.words import written
+
+FEWEST = 3
+"""Times that a word is said; a name is said less often."""
+
+
+def common(data: Path) -> list[str]:
+    """In alphabetical order."""
+    rows = [*lines(data / "train" / "utterances.jsonl"), *lines(LEXICON / "functions.jsonl")]
+    said = Counter(word for row in rows for word in written(str(row["query"])) if word.isascii())
+    return sorted(word for word, times in said.items() if times >= FEWEST and not any(map(str.isdigit, word)))
+
+
+def main() -> None:
+    """Write the list beside the glossaries."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.training.common_words", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    given = parser.parse_args()
+    found = common(given.data)
+    (FOLDER / COMMON).write_text("".join(f"{word}\n" for word in found), "utf-8")
+    print(json.dumps({"words": len(found), "written": str(FOLDER / COMMON)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Learn how small talk sounds: `python -m benchmarks.training.small_talk --data ../shared/data/tool-routing`.
+
+A logistic regression over hashed words and pairs, from several sources on either side, because a detector of one
+source's small talk takes the wishes of another for it. Nothing of `dev` is read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.training.chatter import LABELS, UNSURE
+from benchmarks.training.encoder_sources import LEXICON, examples, lines, table
+from routing.selection.chatter import BUCKETS, WEIGHTS, Chatter, hashed, small_talk
+
+RIDGE, STEPS, RATE = 3e-6, 200, 0.3
+"""Of Adam over all rows at once."""
+OURS = 2.0
+"""What a line of our own counts beside an utterance of CLINC150 or HWU64: they are few, and of many kinds."""
+MOST_OF_A_TOOL = 10
+POLITE = frozenset(
+    {"do you know a joke", "who are you", "thank you very much", "good night", "how old are you", "never mind"}
+)
+"""The rows of `sentences` that are no wishes."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something said, whether it is small talk, and how much it counts."""
+
+    text: str
+    chatter: bool
+    weight: float = 1.0
+
+
+def sources(data: Path) -> list[Said]:
+    """Small talk and wishes to assistants, requests to functions, and small talk of our own in many languages."""
+    rows = lines(data / "train" / "utterances.jsonl")
+    found = [Said(str(row["query"]), row["label"] in LABELS) for row in rows if row["label"] not in UNSURE]
+    found += [Said(str(row["query"]), False) for row in lines(LEXICON / "functions.jsonl")]
+    found += [Said(text, False) for _, said in table("requests") for text in said.split("|")]
+    for tool in examples(data / "metatool.examples.json"):
+        found += [Said(text, False) for text, _ in tool[:MOST_OF_A_TOOL]]
+    for english, *others in table("sentences")[1:]:
+        found += [Said(text, english in POLITE) for cell in (english, *others) for text in cell.split("|")]
+    return [*found, *(Said(text, True, OURS) for text in small_talk())]
+
+
+def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple[Chatter, list[str]]]:
+    """The texts in parts, each with a detector that has not learned them."""
+    said = sources(data)
+    for fold in range(folds):
+        theirs = list(texts[fold::folds])
+        unknown = frozenset(theirs)
+        yield learn([each for each in said if each.text not in unknown]), theirs
+
+
+def learn(said: Sequence[Said]) -> Chatter:
+    """The weights under which what was said is likeliest, less a ridge; both sides count the same."""
+    places = [hashed(each.text) for each in said]
+    wanted = np.array([each.chatter for each in said], float)
+    counts = np.array([each.weight for each in said])
+    counts[wanted > 0] *= (wanted == 0).sum() / max(1.0, wanted.sum())
+    weights, constant = _descend(places, wanted, counts / counts.sum())
+    unit = max(float(np.abs(weights).max()), 1e-9) / 127
+    return Chatter(np.round(weights / unit).astype(np.int8), unit, constant)
+
+
+def _descend(places: Sequence[NDArray[np.int64]], wanted: Floats, counts: Floats) -> tuple[Floats, float]:
+    sizes = np.array([len(each) for each in places])
+    every, row = np.concatenate(places), np.repeat(np.arange(len(places)), sizes)
+    share = np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes)
+    theta, mean, square = (np.zeros(BUCKETS + 1) for _ in range(3))
+    for step in range(1, STEPS + 1):
+        odds = np.bincount(row, theta[every] * share, len(places)) + theta[-1]
+        wrong = counts * (1 / (1 + np.exp(-odds)) - wanted)
+        slope = np.append(np.bincount(every, share * wrong[row], BUCKETS) + RIDGE * theta[:-1], wrong.sum())
+        mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
+        rate = RATE * (1 - step / STEPS) + 1e-3
+        theta -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
+    return theta[:-1], float(theta[-1])
+
+
+def main() -> None:
+    """Learn and write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.training.small_talk", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=WEIGHTS)
+    given = parser.parse_args()
+    said = sources(given.data)
+    found = learn(said)
+    np.savez_compressed(given.out, weights=found.weights, unit=found.unit, constant=found.constant)
+    print(json.dumps({"rows": len(said), "small talk": sum(each.chatter for each in said), "written": str(given.out)}))
+
+
+if __name__ == "__main__":
+    main()

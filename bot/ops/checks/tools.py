@@ -1,0 +1,178 @@
+"""What models may use: the owner's toolkits, the MCP servers, and what finds the right ones for a message."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from bot.ops.checks.finding import Check, Finding, Inspection, ok, warn
+from bot.version import VERSION
+from handlers.tools import TOOLKITS
+from handlers.tools.manifests import our_toolkit
+from handlers.tools.mcp import Limits, McpClient, ServerState
+from handlers.tools.mcp.servers import read_servers
+from handlers.tools.tasks import McpTool
+from handlers.tools.workspace import Found, WorkspaceToolkits
+from routing.calls import ProviderProfile
+from routing.embedding.backend import Backend, build_embedder, read_backend
+from routing.embedding.embedder import FEW_TEXTS, Embedder, EmbedderFailed
+from routing.embedding.remote import EmbeddingModel
+from routing.errors import ConfigError
+from routing.llm import LiteLlm
+from routing.local.runtime import LocalRuntime
+from routing.ports import Clock
+from routing.toolkits import Toolkit
+
+SERVER_SECONDS = 20.0
+"""For all servers together. What a check may take beyond that is for their end."""
+EMBEDDING_SECONDS = 20.0
+"""A worker that loads PyTorch from a memory card takes half of it."""
+PROBE = ["What is the weather like tomorrow?"] * (FEW_TEXTS + 1)
+"""One more than a message has, for whose sake nobody would wait until a model is loaded."""
+LIMITS = Limits(start_seconds=15.0)
+
+Build = Callable[[Backend, EmbeddingModel, Callable[[str], ProviderProfile], Clock], Embedder | None]
+
+
+async def toolkits(inspection: Inspection) -> list[Finding]:
+    """Every toolkit's file that can't be used, and why; hints that are ignored; tools of servers that nobody set up."""
+    found = await asyncio.to_thread(_read, inspection)
+    mend = "Correct it; it is taken up within seconds. The other toolkits work."
+    complaints = [warn("toolkits", reason, mend) for reason in found.broken.values()]
+    for manifest in found.manifests.values():
+        complaints += [warn("toolkits", warning, "Correct the hint, or remove it.") for warning in manifest.warnings]
+    complaints += await asyncio.to_thread(lambda: list(_unserved(inspection, found)))
+    names = [f"{each.toolkit.name} ({_tools(len(each.toolkit.tools))})" for each in found.manifests.values()]
+    return [*complaints, ok("toolkits", f"{len(TOOLKITS)} of ours; of the workspace: {', '.join(names) or 'none'}")]
+
+
+def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check:
+    """The check with other limits for a server, and another time for all of them."""
+
+    async def mcp_servers(inspection: Inspection) -> list[Finding]:
+        """Connect to every server of mcp.json as the bot does; afterwards none is left running."""
+        moved = asyncio.Event()
+        client = McpClient(
+            inspection.workspace.mcp_file,
+            inspection.environment.variables,
+            taken=[card.name for kit in _ours() for card in kit.tools],
+            changed=moved.set,
+            clock=inspection.clock,
+            limits=limits,
+            version=VERSION,
+        )
+        try:
+            await client.start()
+            await _settled(client, moved, seconds)
+            states, problems = client.states(), client.problems()
+        finally:
+            await client.close()
+        complaints = [warn("mcp.json", problem, "Correct that line. The other servers work.") for problem in problems]
+        nothing = [] if states or problems else [ok("mcp.json", "no servers")]
+        return [*complaints, *nothing, *(finding for state in states for finding in _server(state, seconds))]
+
+    return mcp_servers
+
+
+mcp_servers = mcp_check()
+
+
+def embeddings_check(build: Build = build_embedder, seconds: float = EMBEDDING_SECONDS) -> Check:
+    """The check with embedders made otherwise, and another time for them."""
+
+    async def embeddings(inspection: Inspection) -> list[Finding]:
+        """Whether what EMBEDDINGS names can embed a text."""
+        backend = read_backend(inspection.environment.settings.embeddings)
+        try:
+            config, catalog = inspection.workspace.config(), inspection.workspace.catalog()
+        except ConfigError:
+            return []
+
+        def profile(provider: str) -> ProviderProfile:
+            return replace(config.profile(provider), timeout_seconds=inspection.network_seconds)
+
+        local = LocalRuntime(inspection.workspace.models, inspection.clock)
+        llm = LiteLlm(local, catalog, inspection.environment.settings.https_proxy)
+        try:
+            embedder = await asyncio.to_thread(build, backend, llm, profile, inspection.clock)
+            if embedder is None:
+                return [ok("embeddings", "off: tools are found by the words of a message alone")]
+            return [await _embedded(embedder, seconds)]
+        finally:
+            await local.close()
+
+    return embeddings
+
+
+embeddings = embeddings_check()
+
+
+def _read(inspection: Inspection) -> Found:
+    found = WorkspaceToolkits(inspection.workspace.toolkits_folder, _ours())
+    found.refresh()
+    return found.found
+
+
+def _ours() -> tuple[Toolkit, ...]:
+    return tuple(our_toolkit(module.NAME) for module in TOOLKITS)
+
+
+def _unserved(inspection: Inspection, found: Found) -> Iterator[Finding]:
+    try:
+        servers = read_servers(inspection.workspace.mcp_file, inspection.environment.variables).found
+    except ConfigError:  # the other check's to tell
+        return
+    for file, manifest in found.manifests.items():
+        for tool, way in manifest.ways.items():
+            if isinstance(way, McpTool) and way.server not in servers:
+                detail = f"{file}: the tool {tool} is of the MCP server {way.server}, which mcp.json does not have"
+                yield warn("toolkits", detail, "Add the server to mcp.json, or correct its name.")
+
+
+async def _settled(client: McpClient, moved: asyncio.Event, seconds: float) -> None:
+    """Until each server is connected or has failed, but no longer than that."""
+    try:
+        async with asyncio.timeout(seconds):
+            while any(state.status == "connecting" for state in client.states()):
+                await moved.wait()
+                moved.clear()
+    except TimeoutError:
+        pass
+
+
+def _server(state: ServerState, seconds: float) -> Iterator[Finding]:
+    name = f"mcp server {state.name}"
+    mend = "Correct it in mcp.json, or look why the server fails; the bot tries again and again, and works without."
+    match state.status:
+        case "disabled":
+            yield ok(name, "disabled in mcp.json")
+        case "connected":
+            yield ok(name, f"{_tools(state.tools)}, for the role {state.role} and those above")
+            yield from (warn(name, warning, "Its author has to mend that.") for warning in state.warnings)
+        case "failed":
+            yield warn(name, state.reason, mend)
+        case "connecting":
+            reason = state.reason or f"not connected after {seconds:.0f} s"
+            yield warn(name, reason, mend)
+
+
+async def _embedded(embedder: Embedder, seconds: float) -> Finding:
+    mend = "Mend that, or set EMBEDDINGS to static. Until then tools are found by their words alone."
+    try:
+        async with asyncio.timeout(seconds):
+            vectors = await embedder.embed(PROBE)
+    except EmbedderFailed as error:
+        return warn("embeddings", str(error), mend)
+    except TimeoutError:
+        late = f"no vector after {seconds:.0f} s; at first a model may have to be downloaded"
+        return warn("embeddings", f"{embedder.name}: {late}", mend)
+    finally:
+        await embedder.close()
+    if not vectors[0].any():
+        return warn("embeddings", f"{embedder.name} knows no word of English", mend)
+    return ok("embeddings", f"{embedder.name} makes vectors of {vectors.shape[1]} numbers")
+
+
+def _tools(count: int) -> str:
+    return f"{count} tool{'' if count == 1 else 's'}"

@@ -1,0 +1,71 @@
+"""Everything about tools that lives as long as the bot: where they come from, and what chooses among them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from bot.settings import Environment
+from bot.version import VERSION
+from bot.workspace import Workspace
+from handlers.tools import our_shelves
+from handlers.tools.mcp import McpClient
+from handlers.tools.mcp.shelves import McpShelves
+from handlers.tools.needs import ToolNeeds
+from handlers.tools.toolbox import Toolbox
+from handlers.tools.workspace import WorkspaceToolkits
+from handlers.tools.workspace_shelves import WorkspaceShelves
+from routing.chooser import ToolChooser
+from routing.embedding.backend import build_embedder, read_backend
+from routing.embedding.embedder import Embedder
+from routing.llm import LiteLlm
+from routing.models import Models
+from routing.ports import Clock
+from routing.vectors import VectorStore
+
+
+@dataclass(frozen=True, slots=True)
+class Tooling:
+    """The toolbox and its sources."""
+
+    toolbox: Toolbox
+    chooser: ToolChooser
+    toolkits: WorkspaceToolkits
+    mcp: McpClient
+    embedder: Embedder | None
+
+    async def start(self) -> None:
+        """Connect the servers and make the index, in the background."""
+        self.chooser.start()
+        await self.mcp.start()
+
+    async def refresh(self) -> None:
+        """Take up what the owner changed."""
+        await asyncio.to_thread(self.toolkits.refresh)
+        await self.mcp.refresh()
+        self.chooser.start()
+
+    async def close(self) -> None:
+        """Until no process of theirs is left."""
+        await self.chooser.close()
+        await self.mcp.close()
+
+
+def build_tooling(
+    environment: Environment, workspace: Workspace, needs: ToolNeeds, embedder: Embedder | None, vectors: VectorStore
+) -> Tooling:
+    """Reads the workspace's toolkits; connects nothing yet."""
+    ours = our_shelves(needs)
+    kits = [shelf.toolkit for shelf in ours.shelves()]
+    toolkits = WorkspaceToolkits(workspace.toolkits_folder, kits)
+    toolkits.refresh()
+    taken = [card.name for kit in kits for card in kit.tools]
+    mcp = McpClient(workspace.mcp_file, environment.variables, taken=taken, clock=needs.clock, version=VERSION)
+    toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), McpShelves(mcp))
+    return Tooling(toolbox, ToolChooser(toolbox.toolkits, embedder, vectors), toolkits, mcp, embedder)
+
+
+def embedder_of(environment: Environment, llm: LiteLlm, models: Models, clock: Clock) -> Embedder | None:
+    """What EMBEDDINGS asks for; nothing is loaded yet."""
+    backend = read_backend(environment.settings.embeddings)
+    return build_embedder(backend, llm, lambda provider: models.config.profile(provider), clock)

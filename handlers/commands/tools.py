@@ -1,0 +1,162 @@
+"""/tools: what the model may be shown, what a message would bring, and what a person does not want."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from rapidfuzz import process
+
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
+from handlers.tool_list import Held, ToolList, plain
+from handlers.tool_offer import ToolOffers, compared
+from routing.chooser import ToolChooser
+from routing.embedding.embedder import Embedder
+from routing.errors import Refused
+from routing.records import HistoryStore
+from routing.stores import PreferenceStore
+from routing.types import Button
+
+SPEC = CommandSpec(
+    "tools",
+    "Your toolkits, and which tools a message would bring",
+    ("/tools", "/tools will it rain in Rome?", "/tools off weather", "/tools on weather"),
+    choices=(("on", "off"),),
+    free_text=True,
+)
+BUTTONS = 8
+_QUOTED = re.compile(r"[“„«](.*)[”“»]", re.DOTALL)
+"""As phones write quotation marks; straight ones are taken off already."""
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return ToolsCommand(
+        needs.preferences,
+        needs.history,
+        ToolOffers(needs.router, needs.stock.toolbox, needs.preferences),
+        ToolList(needs.stock, needs.clock),
+        needs.stock.chooser,
+        needs.stock.embedder,
+    )
+
+
+class ToolsCommand:
+    """What is off is off for the person, in every chat; what a message would bring is said for this conversation."""
+
+    def __init__(
+        self,
+        preferences: PreferenceStore,
+        history: HistoryStore,
+        offers: ToolOffers,
+        listed: ToolList,
+        chooser: ToolChooser,
+        embedder: Embedder | None,
+    ) -> None:
+        self._preferences = preferences
+        self._history = history
+        self._offers = offers
+        self._list = listed
+        self._chooser = chooser
+        self._embedder = embedder
+        self._switching = asyncio.Lock()
+
+    async def __call__(self, ask: Ask) -> Reply:
+        switch = ask.rest.split(None, 1)[0].lower() if ask.rest else ""
+        if switch in ("on", "off"):
+            async with self._switching:  # two buttons at once are two changes
+                head = await self._switch(ask, switch == "on")
+            return await self._show(ask, head)
+        text = _text(ask)
+        if not text:
+            return await self._show(ask)
+        conversation = await self._history.current(ask.message.chat)
+        return Reply(await self._offers.explain(ask, conversation.id, text))
+
+    async def _show(self, ask: Ask, head: str = "") -> Reply:
+        off = (await self._preferences.settings(ask.person.id)).off
+        hint = ask.say("/tools <text> shows which of them a message would bring, and why.")
+        parts = [
+            head,
+            await self._list.shown(ask, off),
+            self._list.faults(ask),
+            compared(ask, self._chooser, self._embedder) + f"  \n{hint}",
+        ]
+        return Reply("\n\n".join(filter(None, parts)), _keyboard(await self._list.held(ask.person), off))
+
+    async def _switch(self, ask: Ask, on: bool) -> str:
+        """Raises Refused, and has changed nothing then."""
+        settings = await self._preferences.settings(ask.person.id)
+        held = await self._list.held(ask.person)
+        name = _named(ask, held, settings.off)
+        if (name not in settings.off) == on:
+            as_it_is = "{name} is on already. Nothing was changed."
+            raise Refused(as_it_is if on else "{name} is off already. Nothing was changed.", name=name)
+        if any(each.toolkit.name == name and each.kept for each in held):
+            raise Refused(
+                "{name} stays on: with it small models find all other tools. Nothing was changed.",
+                name=name,
+            )
+        off = settings.off - {name} if on else settings.off | {name}
+        await self._preferences.set_settings(ask.person.id, replace(settings, off=off))
+        if on:
+            return ask.say("✅ {name} is on for you again.", name=f"**{plain(name)}**")
+        words = "⏹ {name} is off for you, in every chat. {command} brings it back."
+        return ask.say(words, name=f"**{plain(name)}**", command=f"`{_command('on', name)}`")
+
+
+def _text(ask: Ask) -> str:
+    """What is asked about, without quotation marks around the whole of it."""
+    text = ask.arguments[0] if len(ask.arguments) == 1 else ask.rest
+    quoted = _QUOTED.fullmatch(text)
+    return (quoted[1] if quoted else text).strip()
+
+
+def _named(ask: Ask, held: Sequence[Held], off: Collection[str]) -> str:
+    """The toolkit's own spelling, also of one that was switched off and is gone since. Raises Refused."""
+    switch, *given = ask.arguments
+    switch = switch.lower()
+    if not given:
+        raise Refused("Write which: /tools {switch} <toolkit>. Nothing was changed.", switch=switch)
+    if len(given) > 1:
+        raise Refused(
+            "After {switch} only the name of a toolkit may follow. To ask about a text that begins with {switch}, put "
+            "it in quotation marks. Nothing was changed.",
+            switch=switch,
+        )
+    name = given[0]
+    names = sorted({*(each.toolkit.name for each in held), *off})
+    found = next((each for each in names if each.lower() == name.lower()), None)
+    if found is not None:
+        return found
+    owner = next((each.toolkit.name for each in held if name.lower() in map(str.lower, each.tools)), None)
+    if owner is not None:
+        words = "{name} is a tool of {toolkit}, and only whole toolkits are switched. Nothing was changed."
+        raise Refused(words, name=name, toolkit=owner)
+    nearest = process.extractOne(name, names, score_cutoff=60)
+    if nearest is None:
+        raise Refused("There is no toolkit {name}; /tools lists them. Nothing was changed.", name=name)
+    words = "There is no toolkit {name}; did you mean {nearest}? Nothing was changed."
+    raise Refused(words, name=name, nearest=nearest[0])
+
+
+def _command(switch: str, name: str) -> str:
+    """As it is typed; an MCP server may have any name."""
+    return f"/tools {switch} {shlex.quote(name)}"
+
+
+def _keyboard(held: Sequence[Held], off: Collection[str]) -> tuple[tuple[Button, ...], ...]:
+    """Two by two: first what can be switched on, then what is there for some messages only."""
+    free = [each.toolkit for each in held if not each.kept]
+    ranked = sorted(free, key=lambda toolkit: (toolkit.name not in off, toolkit.base))[:BUTTONS]
+    buttons = [
+        Button(f"▶️ {each.name}", _command("on", each.name))
+        if each.name in off
+        else Button(f"⏹ {each.name}", _command("off", each.name))
+        for each in ranked
+    ]
+    return tuple(tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2))

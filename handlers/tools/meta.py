@@ -1,0 +1,178 @@
+"""The toolkit about the bot itself, for a person who asks it in words of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from handlers.access import may
+from handlers.tools.needs import About, ToolNeeds
+from handlers.tools.tool import Tool
+from handlers.tools.topics import in_full, meant, named, names, with_tools
+from routing.diagnostics import Facts
+from routing.errors import StorageFault
+from routing.outcome import ToolScope
+from routing.types import TIERS, ModelChoice, Preferences, Tier
+
+NAME = "meta"
+RECENT_SECONDS = 3600.0
+"""A failure of a model that is older tells nothing about how the bot is now."""
+WHERE = (
+    "The owner's files are in the workspace (the folder of the variable WORKSPACE): preferences/runtime-config.json "
+    "has providers, models and limits, models/models.json the catalogue, SYSTEM.md instructions, then skills/, "
+    "toolkits/ and mcp.json. Variables are in the environment or in .env there."
+)
+
+
+def build(needs: ToolNeeds) -> tuple[Tool, ...]:
+    """The functions behind the manifest; none where there is no bot to ask about."""
+    if needs.about is None:
+        return ()
+    tools = MetaTools(needs, needs.about)
+    return (
+        Tool("help", tools.help, role="guest"),
+        Tool("show_config", tools.show_config),
+        Tool("health", tools.health),
+    )
+
+
+class MetaTools:
+    """What is told is the asking person's own, in English for the model; what /status keeps for owners is for owners
+    here, too. Keys and the owner's instructions are in none of it."""
+
+    def __init__(self, needs: ToolNeeds, about: About) -> None:
+        self._needs = needs
+        self._about = about
+
+    async def help(self, scope: ToolScope, topic: str = "") -> str:
+        """Every command and toolkit of this person, or those that a topic is about."""
+        specs = [spec for spec in self._about.specs if may(scope.person, spec.role)]
+        settings = await self._needs.preferences.settings(scope.person.id)
+        offered = await self._about.stock().toolbox.offered(scope.person)
+        toolkits = [each for each in offered if each.name not in settings.off]
+        # What is about the bot itself is answered here and now.
+        others = [each for each in toolkits if each.name != NAME and not topic.lstrip().startswith("/")]
+        found = [*map(in_full, meant(specs, topic)), *map(with_tools, named(others, topic))]
+        if found:
+            return "\n".join(found)
+        unknown = [f"Nothing here is called {topic.strip()[:60]!r}. All there is:"] if topic.strip() else []
+        off = [each.name for each in offered if each.name in settings.off]
+        return "\n".join(
+            [
+                *unknown,
+                "Commands, which the person types as messages; /help <command> shows how one is written:",
+                *(f"/{spec.name}: {spec.summary}" for spec in specs),
+                f"!{', !'.join(TIERS)} before a message: that tier answers it.",
+                "Toolkits, which you can use for them:",
+                *(f"{each.name}: {each.description} ({names(each)})" for each in toolkits),
+                *([f"Switched off by them: {', '.join(off)}."] if off else []),
+            ]
+        )
+
+    async def show_config(self, scope: ToolScope) -> str:
+        """The person's settings and models; for owners also what is configured, and where."""
+        stored = await self._needs.preferences.get(scope.person.id)
+        settings = await self._needs.preferences.settings(scope.person.id)
+        bounds, compaction = self._about.models.config.turn, self._about.models.config.compaction
+        dollars = f", ${bounds.dollars}" if bounds.dollars is not None else ""
+        rate = self._about.variables["USER_RATE_LIMIT"]
+        reason = self._about.why[scope.decision.source].format(tier=scope.decision.tier)
+        lines = [
+            'As it is for the person who asks ("you" is them):',
+            f"Stored: tier {stored.tier or 'none'}, force {'on' if stored.force else 'off'}.",
+            f"In effect: {scope.decision.tier}, because {reason}.",
+            *(self._model(tier, stored) for tier in TIERS),
+            f"Language: {settings.language or 'never chosen'}. Time zone: {settings.time_zone}. "
+            f"Instructions of their own: {'yes' if settings.instructions else 'none'}. "
+            f"Toolkits switched off: {', '.join(sorted(settings.off)) or 'none'}.",
+            f"Limits: {'any number of' if rate == 'off' else rate} messages; a turn has {bounds.model_calls} calls of "
+            f"models, {bounds.tool_calls} of tools, {bounds.seconds:.0f} s{dollars}; above {compaction.most_tokens} "
+            f"tokens older messages {'become a summary' if compaction.enabled else 'are left out'}.",
+        ]
+        return "\n".join([*lines, *(self._configured() if may(scope.person, "owner") else ())])
+
+    async def health(self, scope: ToolScope) -> str:
+        """Whether the parts work; for owners what /status says of the process, and what is wrong with the tools."""
+        owner = may(scope.person, "owner")
+        try:
+            facts = await self._about.health.facts()
+            lines = ["The database answers.", self._models(facts)]
+        except StorageFault as fault:
+            facts, lines = None, [f"The database can't be used at the moment{f': {fault}' if owner else ''}."]
+        toolbox = self._about.stock().toolbox
+        off = await toolbox.off(scope.person)
+        count = sum(len(each.tools) for each in await toolbox.offered(scope.person))
+        lines.append(f"{count} of {count + len(off)} tools can be used.")
+        lines += [f"{name} is off: {reason}." for name, reason in off.items()]
+        if owner:
+            lines += [*self._faults(), *(_process(facts) if facts else ())]
+        return "\n".join(lines)
+
+    def _model(self, tier: Tier, stored: Preferences) -> str:
+        choice = self._about.models.choose(tier, stored)
+        level = f", reasoning {choice.reasoning}" if choice.reasoning else ""
+        then = f"; then {', '.join(choice.fallbacks)}" if choice.fallbacks else ""
+        return f"{tier}: {choice.model}{level}, {_source(choice)}{then}."
+
+    def _configured(self) -> Iterator[str]:
+        config, stock = self._about.models.config, self._about.stock()
+        toolkits = ", ".join(each.toolkit.name for each in stock.toolkits.manifests)
+        keys = sorted(name for name, profile in config.profiles.items() if profile.api_key)
+        yield WHERE
+        yield f"Providers with a key: {', '.join(keys) or 'none'}. /model takes: {', '.join(sorted(config.allowed))}."
+        yield from (f"Pool of {tier}: {', '.join(config.pools[tier])}." for tier in TIERS)
+        yield f"Upgrade to coding by itself: {'on' if config.dynamic_tier else 'off'}."
+        yield (
+            f"Skills: {', '.join(self._needs.skills().found) or 'none'}. "
+            f"Toolkits of the workspace: {toolkits or 'none'}. "
+            f"MCP servers: {', '.join(each.name for each in stock.mcp.states()) or 'none'}."
+        )
+        yield ", ".join(f"{name}={value or '(none)'}" for name, value in self._about.variables.items())
+
+    def _models(self, facts: Facts) -> str:
+        since = self._needs.clock() - RECENT_SECONDS
+        failed = [model for model, _, at in facts.failures if at > since]
+        if not failed:
+            return "No model failed in the last hour."
+        return f"Failed in the last hour: {', '.join(failed)}; the next of a pool answers then, where there is one."
+
+    def _faults(self) -> Iterator[str]:
+        stock = self._about.stock()
+        if stock.chooser.doubt:
+            yield f"Tools are found by their words alone: {stock.chooser.doubt}."
+        yield from (f"Toolkit: {reason}" for reason in stock.toolkits.broken.values())
+        yield from stock.mcp.problems()
+        for each in stock.mcp.states():
+            if each.status not in ("connected", "disabled"):
+                yield f"MCP server {each.name}: {each.status}{f', {each.reason}' if each.reason else ''}."
+
+
+def _process(facts: Facts) -> Iterator[str]:
+    """As /status has it, with times instead of spans: the model knows what the time is."""
+    for name, link in facts.links:
+        trouble = f"; trouble: {link.trouble}" if link.trouble else ""
+        yield f"{name}: up since {_time(link.up_since)}, last message {_time(link.last_update)}{trouble}."
+    yield from (f"{model} failed {_time(at)}: {reason}." for model, reason, at in facts.failures)
+    yield (
+        f"Turns running: {facts.running}, waiting: {facts.queued}. "
+        f"Replies on their way: {facts.pending}, undeliverable: {facts.dead}."
+    )
+    yield f"Database: revision {facts.revision}, {facts.database_bytes / 1e6:.1f} MB."
+    memory = f"{facts.memory_bytes / 1e6:.0f} MB of memory"
+    yield f"tierbot {facts.version}, up since {_time(facts.started_at)}, {memory}."
+
+
+def _time(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC" if at else "never"
+
+
+def _source(choice: ModelChoice) -> str:
+    match choice.source:
+        case "override":
+            return "chosen with /model"
+        case "configured":
+            return "as configured"
+        case "fallback":
+            return f"for want of a key for {', '.join(choice.skipped)}"
+        case "local":
+            return "because no provider of its pool has a key"

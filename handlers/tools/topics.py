@@ -1,0 +1,55 @@
+"""What a person means who asks for help with something, in any words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rapidfuzz import process
+
+from handlers.asking import CommandSpec
+from routing.chooser import by_keyword
+from routing.toolkits import Toolkit
+
+_WORDS = re.compile(r"[\w-]+")
+_TELLING = 4
+"""Letters of a word by which a command's summary is found; shorter ones are in all of them."""
+_ALIKE = 70.0
+"""Likeness 0-100 from which a word is taken for a mistyped command."""
+
+
+def meant(specs: Sequence[CommandSpec], topic: str) -> list[CommandSpec]:
+    """The commands that are named, else those whose summary has a word of the topic, else the mistyped one."""
+    words = _WORDS.findall(topic.casefold())
+    if called := [spec for spec in specs if spec.name in words]:
+        return called
+    telling = {word for word in words if len(word) >= _TELLING}
+    if found := [spec for spec in specs if telling & {*_WORDS.findall(spec.summary.casefold())}]:
+        return found
+    if len(words) != 1:
+        return []
+    nearest = process.extractOne(words[0], [spec.name for spec in specs], score_cutoff=_ALIKE)
+    return [spec for spec in specs if nearest and spec.name == nearest[0]]
+
+
+def named(toolkits: Sequence[Toolkit], topic: str) -> list[Toolkit]:
+    """The toolkits that a topic names: by name, by one of their tools, by a keyword."""
+    words = {*_WORDS.findall(topic.casefold())}
+    heard = {each.toolkit for each in by_keyword(toolkits, topic)}
+    return [each for each in toolkits if each.name in heard or words & {each.name, *(card.name for card in each.tools)}]
+
+
+def in_full(spec: CommandSpec) -> str:
+    """A command with every way it is written."""
+    return f"/{spec.name}: {spec.summary}. Written as: {' | '.join(spec.usage)}"
+
+
+def with_tools(toolkit: Toolkit) -> str:
+    """A toolkit with what each of its tools is for."""
+    tools = "".join(f"\n- {card.name}: {card.texts['M'].description}" for card in toolkit.tools)
+    return f"Toolkit {toolkit.name}: {toolkit.description}{tools}"
+
+
+def names(toolkit: Toolkit) -> str:
+    """Its tools."""
+    return ", ".join(card.name for card in toolkit.tools)

@@ -1,0 +1,92 @@
+"""The setting EMBEDDINGS, and the embedder that it asks for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from rapidfuzz import process
+
+from routing.calls import ProviderProfile
+from routing.embedding.child import Launch
+from routing.embedding.embedder import Embedder
+from routing.embedding.remote import EmbeddingModel, RemoteEmbedder
+from routing.embedding.static import StaticEmbedder
+from routing.embedding.worker import WorkerEmbedder
+from routing.errors import ConfigError
+from routing.models import LOCAL_PROVIDER
+from routing.ports import Clock
+
+Kind = Literal["static", "off", "sentence-transformers", "litellm"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
+_ALIKE = 60.0
+"""Likeness 0-100 from which a word is taken for a mistyped one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What makes the vectors. `model` is a name or a folder for sentence-transformers, `provider/model` for litellm,
+    and empty else."""
+
+    kind: Kind
+    model: str = ""
+
+
+def read_backend(text: str) -> Backend:
+    """EMBEDDINGS as the environment writes it; blank is static. Raises ConfigError, naming what it takes."""
+    word, colon, model = (part.strip() for part in text.partition(":"))
+    kind = next((known for known in KINDS if known == (word.lower() if text.strip() else "static")), None)
+    if kind is None:
+        nearest = process.extractOne(word.lower(), KINDS, score_cutoff=_ALIKE)
+        meant = f"; did you mean {nearest[0]}?" if nearest else "."
+        raise ConfigError(f"EMBEDDINGS={text.strip()} means nothing{meant} It takes {_TAKES}.")
+    if kind in ("static", "off"):
+        if colon:
+            raise ConfigError(f"EMBEDDINGS={text.strip()}: {kind} takes no model. EMBEDDINGS takes {_TAKES}.")
+        return Backend(kind)
+    if not model:
+        raise ConfigError(f"EMBEDDINGS={text.strip()} lacks a model. It takes {_TAKES}.")
+    provider, _, name = model.partition("/")
+    if kind == "litellm" and not (provider and name):
+        raise ConfigError(f"EMBEDDINGS={text.strip()}: {model} must look like provider/model.")
+    if kind == "litellm" and provider == LOCAL_PROVIDER:
+        raise ConfigError(f"EMBEDDINGS={text.strip()}: the local models make no vectors. EMBEDDINGS takes {_TAKES}.")
+    return Backend(kind, model)
+
+
+def build_embedder(
+    backend: Backend, door: EmbeddingModel, profile: Callable[[str], ProviderProfile], clock: Clock
+) -> Embedder | None:
+    """None where it is off. Nothing is loaded, started or asked before the first call; `profile` says how a provider
+    is reached."""
+    match backend.kind:
+        case "off":
+            return None
+        case "static":
+            return StaticEmbedder.of()
+        case "litellm":
+            return RemoteEmbedder(backend.model, door, profile)
+        case "sentence-transformers":
+            return WorkerEmbedder(_name(backend), Launch(_place(backend.model)), clock)
+
+
+def _place(model: str) -> str:
+    """A folder in full, for the process has a working folder of its own; any other name as it was given."""
+    folder = Path(model).expanduser()
+    return str(folder.resolve()) if folder.is_dir() else model
+
+
+def _name(backend: Backend) -> str:
+    """With the sizes and times of a folder's files, which change with its weights. A name at the Hub stands for one
+    model."""
+    name = f"{backend.kind}:{backend.model}"
+    folder = Path(_place(backend.model))
+    if not folder.is_dir():
+        return name
+    files = sorted(path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.is_file())
+    told = [(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return f"{name}@{hashlib.sha256(repr(told).encode()).hexdigest()[:12]}"

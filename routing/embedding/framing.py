@@ -1,0 +1,67 @@
+"""Messages over a pipe: two lengths, a JSON header, raw bytes."""
+
+from __future__ import annotations
+
+import json
+import struct
+from asyncio import IncompleteReadError, StreamReader
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+_LENGTHS = struct.Struct("<II")
+MOST_HEADER, MOST_BODY = 1 << 24, 1 << 28
+"""Bytes. Nothing of ours comes near; lengths beyond them are something else than a message."""
+
+
+class BrokenFrame(Exception):
+    """What came is no message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One message."""
+
+    header: Mapping[str, Any]
+    body: bytes = b""
+
+    def packed(self) -> bytes:
+        """As it goes over the pipe."""
+        header = json.dumps(self.header).encode()
+        return _LENGTHS.pack(len(header), len(self.body)) + header + self.body
+
+
+async def receive(reader: StreamReader) -> Frame | None:
+    """The next message; None at the end, even in the middle of one. Raises BrokenFrame."""
+    try:
+        header, body = _lengths(await reader.readexactly(_LENGTHS.size))
+        return _frame(await reader.readexactly(header), await reader.readexactly(body))
+    except (IncompleteReadError, ConnectionError):
+        return None
+
+
+def read(stream: BinaryIO) -> Frame | None:
+    """The same from a blocking stream."""
+    start = stream.read(_LENGTHS.size)
+    if len(start) < _LENGTHS.size:
+        return None
+    header, body = _lengths(start)
+    rest = stream.read(header + body)
+    return _frame(rest[:header], rest[header:]) if len(rest) == header + body else None
+
+
+def _lengths(start: bytes) -> tuple[int, int]:
+    header, body = _LENGTHS.unpack(start)
+    if header > MOST_HEADER or body > MOST_BODY:
+        raise BrokenFrame(f"a message of {header} + {body} bytes")
+    return header, body
+
+
+def _frame(header: bytes, body: bytes) -> Frame:
+    try:
+        document = json.loads(header)
+    except (ValueError, RecursionError) as error:
+        raise BrokenFrame(f"a header that is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise BrokenFrame("a header that is no object")
+    return Frame(document, body)

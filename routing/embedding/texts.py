@@ -1,0 +1,36 @@
+"""Texts on their way to a model of others: clean, and without those that say nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from routing.text import storable
+
+if TYPE_CHECKING:
+    from routing.selection.lexical import Floats
+
+_ROWS = "routing.embedding.rows"
+_PROBE = "a"
+"""Asked for where every text is blank: somebody has to say how wide a row is."""
+
+
+async def answered(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[Floats]]) -> Floats:
+    """The rows of `ask`, and zero for blank texts, which many providers refuse."""
+    await load_rows()
+    from routing.embedding.rows import joined, placed
+
+    clean = [storable(text) for text in texts]
+    spoken = [at for at, text in enumerate(clean) if text.strip()]
+    asked = [clean[at] for at in spoken] or [_PROBE][: len(texts)]
+    found = await ask(asked) if asked else joined([])
+    return placed(found[: len(spoken)], spoken, len(texts))
+
+
+async def load_rows() -> None:
+    """Import numpy in a thread, which takes 0.1 s the first time."""
+    if _ROWS not in sys.modules:
+        await asyncio.to_thread(importlib.import_module, _ROWS)

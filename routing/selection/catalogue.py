@@ -1,0 +1,135 @@
+"""The toolkits of one moment as the selection knows them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from routing.embedding.embedder import Embedder
+from routing.errors import StorageFault
+from routing.selection.chatter import small_talk
+from routing.selection.entries import entries
+from routing.selection.evidence import Vectors
+from routing.selection.fusion import Fusion
+from routing.selection.glossary import Glossary
+from routing.selection.lexical import Floats
+from routing.selection.selector import Decision, Part, Selector
+from routing.toolkits import Toolkit
+from routing.vectors import VectorStore
+
+BATCH = 256
+"""Texts that are embedded, and kept, at once."""
+
+log = logging.getLogger("routing")
+
+
+def rows(toolkits: Sequence[Toolkit]) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
+    """The toolkits in the form of `build_selector`: a catalogue, and what people say."""
+    catalogue = [
+        {
+            "name": toolkit.name,
+            "description": toolkit.description,
+            "keywords": list(toolkit.keywords),
+            "category": toolkit.category,
+            "tools": [
+                {"name": card.name, "description": text.description, "parameters": text.parameters}
+                for card in toolkit.tools
+                for text in (card.texts["XL"],)
+            ],
+        }
+        for toolkit in toolkits
+    ]
+    said = {f"{toolkit.name}/{card.name}": list(card.examples) for toolkit in toolkits for card in toolkit.tools}
+    return catalogue, said
+
+
+class Catalogue:
+    """Made and asked in threads, by several at once."""
+
+    def __init__(self, toolkits: Sequence[Toolkit]) -> None:
+        self.tools = tuple(card.name for toolkit in toolkits for card in toolkit.tools)
+        self._selector = Selector(entries(*rows(toolkits)), small_talk(), Glossary.load(), Fusion.load())
+
+    def parts(self, message: str) -> tuple[Part, ...]:
+        """What its words say."""
+        return self._selector.parts(message)
+
+    def open(self, parts: Sequence[Part]) -> tuple[str, ...]:
+        """Texts whose vectors are needed."""
+        return self._selector.open(parts)
+
+    def decide(self, parts: Sequence[Part], vectors: Mapping[str, Floats]) -> Decision:
+        """What is shown."""
+        return self._selector.decide(parts, vectors)
+
+    async def embed(self, embedder: Embedder, store: VectorStore) -> None:
+        """Compare vectors from now on: those that are kept, and new ones of what is not, which are kept. Raises
+        EmbedderFailed."""
+        texts = await asyncio.to_thread(self._texts)
+        kept = _readable(await _kept(store, embedder.name, tuple(texts)))
+        made: dict[str, Floats] = {}
+        # One at least is made anew: that shows whether the encoder works, and how wide its rows are by now.
+        missing = [each for each in texts if each not in kept] or list(texts)[:1]
+        while missing:
+            hashes, missing = missing[:BATCH], missing[BATCH:]
+            found = np.asarray(await embedder.embed([texts[each] for each in hashes]), np.float32)
+            made |= zip(hashes, found, strict=True)
+            if any(len(row) != found.shape[1] for row in islice(kept.values(), 1)):
+                missing += [each for each in kept if each not in made]
+                kept = {}
+            await _keep(store, embedder.name, {each: made[each] for each in hashes})
+        await asyncio.to_thread(self._use, kept | made)
+
+    async def forget(self, encoder: str, store: VectorStore) -> None:
+        """Keep no vectors but those that this encoder made of texts of this catalogue."""
+        try:
+            await store.keep(encoder, await asyncio.to_thread(self._texts))
+        except StorageFault as fault:
+            log.warning("[Embeddings] Old ones can't be deleted (%s)", fault)
+
+    def _texts(self) -> dict[str, str]:
+        """What has a vector, by its hash."""
+        return {_hash(text): text for group in self._groups for text in group}
+
+    def _use(self, vectors: Mapping[str, Floats]) -> None:
+        empty = np.zeros((0, len(next(iter(vectors.values()), ()))), np.float32)
+        stacked = (np.stack([vectors[_hash(text)] for text in group]) if group else empty for group in self._groups)
+        self._selector.use(Vectors(*stacked))
+
+    @property
+    def _groups(self) -> tuple[tuple[str, ...], ...]:
+        told = self._selector.texts
+        return told.described, told.examples, told.descriptions, told.negatives
+
+
+async def _kept(store: VectorStore, encoder: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+    try:
+        return await store.get(encoder, hashes)
+    except StorageFault as fault:
+        log.warning("[Embeddings] They can't be read (%s); they are made anew", fault)
+        return {}
+
+
+async def _keep(store: VectorStore, encoder: str, new: Mapping[str, Floats]) -> None:
+    try:
+        await store.put(encoder, {each: row.astype("<f4").tobytes() for each, row in new.items()})
+    except StorageFault as fault:
+        log.warning("[Embeddings] They can't be kept (%s); the next start makes them anew", fault)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _readable(kept: Mapping[str, bytes]) -> dict[str, Floats]:
+    """Rows of the length that most have; the others are broken."""
+    lengths = [len(row) for row in kept.values()]
+    usual = max(set(lengths), key=lengths.count, default=0)
+    whole = {each: row for each, row in kept.items() if len(row) == usual and usual and usual % 4 == 0}
+    return {each: np.frombuffer(row, "<f4").astype(np.float32) for each, row in whole.items()}

@@ -1,0 +1,208 @@
+"""The doctor tries the tools: toolkits are read, servers connected, texts embedded; nothing of it stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bot.ops.checks import tools
+from bot.ops.checks.finding import Finding
+from handlers.tools import TOOLKITS
+from handlers.tools.mcp import Limits
+from routing.embedding.embedder import FEW_TEXTS
+from routing.embedding.static import FOLDER, StaticEmbedder
+from routing.selection.lexical import Floats
+from tests.bot.house import tierbot
+from tests.bot.ops.inspecting import inspected, status
+from tests.handlers.tools.mcp.stage import UNRULY
+from tests.library import litellm_without_clients
+from tests.stories.harness import Stage
+
+QUICK = Limits(start_seconds=5, first_delay=0.01, longest_delay=0.05, end_seconds=0.3)
+
+
+def toolkit(on: Stage, file: str, *tasks: dict[str, Any]) -> None:
+    folder = on.workspace / "toolkits"
+    folder.mkdir(parents=True, exist_ok=True)
+    document = {"name": file.partition(".")[0], "description": "Does things.", "tasks": tasks}
+    (folder / file).write_text(json.dumps(document), encoding="utf-8")
+
+
+def task(name: str, **more: object) -> dict[str, Any]:
+    return {"name": name, "description": "Does it.", "execute": {"command": ["true"]}, **more}
+
+
+def servers(on: Stage, **entries: dict[str, Any]) -> None:
+    on.workspace.mkdir(exist_ok=True)
+    (on.workspace / "mcp.json").write_text(json.dumps({"mcpServers": entries}), encoding="utf-8")
+
+
+def unruly(on: Stage, name: str, **plan: object) -> dict[str, Any]:
+    """A server that leaves its process id behind."""
+    path = on.workspace / f"{name}.plan"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(plan), encoding="utf-8")
+    line = f'echo $$ > {name}.pid; exec "{sys.executable}" "{UNRULY}" {path.name}'
+    return {"command": "sh", "args": ["-c", line]}
+
+
+def alive(on: Stage, name: str) -> bool:
+    pid = int((on.workspace / f"{name}.pid").read_text())
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def connected(on: Stage, seconds: float = 30.0) -> dict[str, Finding]:
+    return {each.name: each for each in await tools.mcp_check(QUICK, seconds)(inspected(on))}
+
+
+async def test_toolkits_are_counted(on: Stage) -> None:
+    assert await status(on, "toolkits") == ("ok", f"{len(TOOLKITS)} of ours; of the workspace: none → ")
+    toolkit(on, "words.json", task("count_words"))
+    toolkit(on, "more.json", task("one"), task("two"))
+    said = f"{len(TOOLKITS)} of ours; of the workspace: more (2 tools), words (1 tool) → "
+    assert await status(on, "toolkits") == ("ok", said)
+
+
+async def test_a_broken_toolkit_is_named_and_the_others_are_not(on: Stage) -> None:
+    toolkit(on, "good.json", task("count_words"))
+    toolkit(on, "taken.json", task("read_file"))
+    (on.workspace / "toolkits" / "bad.json").write_text('{\n "name": "bad",\n}', encoding="utf-8")
+    worst, said = await status(on, "toolkits")
+    assert worst == "warn" and "good (1 tool)" in said
+    assert "bad.json line 3 column 1: not valid JSON" in said
+    assert "taken.json: the tool read_file is there already, in our toolkit files" in said
+
+
+async def test_what_the_report_says_is_not_said_again_in_the_log(on: Stage) -> None:
+    toolkit(on, "bad.json", task("read_file"))
+    servers(on, gone={"command": "/nonexistent/server", "comand": "x"})
+    inspected(on)
+    environ = on.environment()
+    del environ["WORKSPACE"]
+    _, output, complaint = await tierbot(on.workspace, "doctor", **environ)
+    assert complaint == "" and "bad.json: the tool read_file" in output and "comand is not known" in output
+
+
+async def test_a_hint_that_is_ignored_is_named(on: Stage) -> None:
+    hints = {"tiers": {"small": {"inputSchema": {"type": "object", "properties": {"x": {"type": "no-such"}}}}}}
+    toolkit(on, "words.json", task("count_words", capabilityHints=hints))
+    worst, said = await status(on, "toolkits")
+    assert worst == "warn" and "words.json: the tool count_words: its hint for small" in said
+    assert "Correct the hint, or remove it." in said and "words (1 tool)" in said
+
+
+async def test_a_tool_of_a_server_that_nobody_set_up_is_named(on: Stage) -> None:
+    servers(on, there={"disabled": True})
+    ways = [task("here", execute={"mcp": "there/x"}), task("nowhere", execute={"mcp": "gone/x"})]
+    toolkit(on, "far.json", *ways)
+    worst, said = await status(on, "toolkits")
+    assert worst == "warn" and "far.json: the tool nowhere is of the MCP server gone, which mcp.json" in said
+    assert "the tool here" not in said
+
+
+async def test_without_servers_there_is_nothing_to_connect(on: Stage) -> None:
+    assert await connected(on) == {"mcp.json": Finding("mcp.json", "ok", "no servers")}
+
+
+async def test_every_server_is_connected_and_none_is_left(on: Stage) -> None:
+    broken = {"name": "odd", "inputSchema": {"type": "no-such"}}
+    servers(
+        on,
+        good=unruly(on, "good", tools=["a", "b"]) | {"role": "user"},
+        odd=unruly(on, "odd", tools=["a", broken]),
+        dead=unruly(on, "dead", start="die") | {"env": {"TOKEN": "TOKEN-123456"}},
+        off={"disabled": True, "command": "x"},
+        gone={"command": "/nonexistent/server"},
+        wrong={"command": "x", "role": "everybody"},
+    )
+    found = await connected(on)
+    assert found["mcp server good"] == Finding("mcp server good", "ok", "2 tools, for the role user and those above")
+    assert found["mcp server off"] == Finding("mcp server off", "ok", "disabled in mcp.json")
+    for name, reason in (("dead", "exit code 4"), ("gone", "/nonexistent/server"), ("wrong", "role must be one of")):
+        complaint = found[f"mcp server {name}"]
+        assert (complaint.status, reason in complaint.detail) == ("warn", True), complaint
+        assert complaint.mend and "TOKEN-123456" not in complaint.detail
+    assert found["mcp server odd"].status == "warn" and "odd" in found["mcp server odd"].detail
+    assert [name for name in ("good", "odd", "dead") if alive(on, name)] == []
+
+
+async def test_a_server_that_hangs_is_not_waited_for(on: Stage) -> None:
+    servers(on, slow=unruly(on, "slow", start="hang"), good=unruly(on, "good"))
+    found = await connected(on, 2.0)
+    assert found["mcp server slow"].detail == "not connected after 2 s" and found["mcp server slow"].mend
+    assert found["mcp server good"].status == "ok"
+    assert not alive(on, "slow") and not alive(on, "good")
+
+
+async def test_a_file_of_servers_that_cannot_be_read_is_named_with_its_line(on: Stage) -> None:
+    inspected(on)
+    (on.workspace / "mcp.json").write_text('{\n "mcpServers": {,\n}', encoding="utf-8")
+    worst, said = await status(on, "mcp.json")
+    assert worst == "warn" and "mcp.json line 2" in said and "Correct that line" in said
+    (on.workspace / "mcp.json").write_text('{"mcpServers": {}, "more": 1}', encoding="utf-8")
+    worst, said = await status(on, "mcp.json")
+    assert worst == "warn" and "more is not known" in said
+
+
+async def test_embeddings_that_work_and_that_are_off(on: Stage) -> None:
+    worst, said = await status(on, "embeddings")
+    assert worst == "ok" and said.startswith("static:") and "makes vectors of" in said
+    off = "off: tools are found by the words of a message alone → "
+    assert await status(on, "embeddings", EMBEDDINGS="off") == ("ok", off)
+
+
+async def test_embeddings_of_a_provider_are_asked_for(on: Stage) -> None:
+    litellm_without_clients()
+    model = "litellm:openai/text-embedding-3-small"
+    worst, said = await status(on, "embeddings", EMBEDDINGS=model)
+    assert worst == "ok" and said.startswith(f"{model} makes vectors of ")
+    worst, said = await status(on, "embeddings", EMBEDDINGS="litellm:mistral/mistral-embed")
+    assert worst == "warn" and "MISTRAL_API_KEY" in said and "set EMBEDDINGS to static" in said
+
+
+async def test_an_encoder_that_is_not_whole_is_named(on: Stage, tmp_path: Path) -> None:
+    for file in ("tokenizer.json", "model.safetensors"):
+        data = (FOLDER / file).read_bytes()
+        (tmp_path / file).write_bytes(data[: len(data) // 2] if file == "model.safetensors" else data)
+    found = await tools.embeddings_check(lambda *_: StaticEmbedder.of(tmp_path))(inspected(on))
+    assert found[0].status == "warn" and "the shipped encoder can't be read" in found[0].detail
+
+
+class Odd:
+    """An embedder that never answers, or knows nothing."""
+
+    name = "odd"
+
+    def __init__(self, answers: bool) -> None:
+        self._answers = answers
+        self.asked = 0
+        self.closed = False
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        self.asked = len(texts)
+        if not self._answers:
+            await asyncio.Event().wait()
+        return np.zeros((len(texts), 3), np.float32)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize(("answers", "said"), [(False, "no vector after 0 s"), (True, "odd knows no word of English")])
+async def test_an_embedder_that_is_of_no_use_is_named_and_closed(on: Stage, answers: bool, said: str) -> None:
+    odd = Odd(answers)
+    found = await tools.embeddings_check(lambda *_: odd, 30.0 if answers else 0.01)(inspected(on))
+    assert (found[0].status, said in found[0].detail) == ("warn", True) and found[0].mend
+    assert odd.closed and odd.asked > FEW_TEXTS, "a worker lets no more than that wait for its model"

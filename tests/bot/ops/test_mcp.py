@@ -1,0 +1,257 @@
+"""`tierbot mcp` as a process: with the protocol's own client, with raw lines, beside a bot, and to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from getpass import getuser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters
+
+from routing.types import PersonSettings
+from storage.database import open_database
+from storage.preferences import SqlPreferences
+from tests.bot.house import ROOT, tierbot
+from tests.bot.ops.inspecting import migrated
+from tests.handlers.tools.mcp.test_server import START, TOKEN
+from tests.stories.harness import BotProcess, Stage
+
+HINTS = "io.github.tierbot/capabilityHints"
+needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+OPENING: list[dict[str, Any]] = [
+    {"id": 0, "method": "initialize", "params": START},
+    {"method": "notifications/initialized"},
+]
+
+
+def environ(workspace: Path, **more: str) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {**kept, "WORKSPACE": str(workspace), **more}
+
+
+class Line:
+    """Raw lines to and from the process."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self._number = 0
+
+    async def send(self, method: str, **params: object) -> None:
+        self._number += 1
+        await self._write({"id": self._number, "method": method, "params": params})
+
+    async def ask(self, method: str, **params: object) -> dict[str, Any]:
+        await self.send(method, **params)
+        return await self.answer()
+
+    async def call(self, name: str, **arguments: object) -> tuple[str, bool]:
+        result = (await self.ask("tools/call", name=name, arguments=arguments))["result"]
+        return result["content"][0]["text"], result["isError"]
+
+    async def answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        return dict(json.loads(await asyncio.wait_for(self.process.stdout.readline(), 60)))
+
+    async def begin(self) -> None:
+        for message in OPENING:
+            await self._write(message)
+        assert (await self.answer())["result"]["serverInfo"]["name"] == "tierbot"
+
+    async def _write(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write((json.dumps({"jsonrpc": "2.0", **message}) + "\n").encode())
+        await self.process.stdin.drain()
+
+    async def ended(self) -> tuple[int, str, str]:
+        """Exit code, what was left on standard output, and the log."""
+        assert self.process.stdin is not None
+        output, log = await asyncio.wait_for(self.process.communicate(), 60)
+        assert self.process.returncode is not None
+        return self.process.returncode, output.decode(), log.decode()
+
+
+@asynccontextmanager
+async def started(workspace: Path, *arguments: str, **more: str) -> AsyncIterator[Line]:
+    pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-m", "bot", "mcp", *arguments)
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=ROOT, env=environ(workspace, **more), stdin=pipe, stdout=pipe, stderr=pipe
+    )
+    try:
+        yield Line(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@asynccontextmanager
+async def talking(workspace: Path, **more: str) -> AsyncIterator[Line]:
+    async with started(workspace, **more) as line:
+        await line.begin()
+        yield line
+
+
+async def test_the_protocols_own_client(tmp_path: Path) -> None:
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "bot", "mcp"], env=environ(tmp_path / "ws"), cwd=ROOT
+    )
+    async with Client(command) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        always = {"get_datetime", "calculate", "read_file", "write_file", "list_files"}
+        assert always <= set(tools) <= always | {"run_command", "run_python_code"}
+        hints = (tools["read_file"].meta or {})[HINTS]
+        assert list(hints["tiers"]) == ["small", "medium", "large"] and hints["category"] == "files"
+        assert len(hints["tiers"]["small"]["description"]) < len(hints["tiers"]["large"]["description"])
+        assert "description" not in hints["tiers"]["small"]["inputSchema"]["properties"]["path"]
+        sums = await client.call_tool("calculate", {"expression": "6*7"})
+        assert [block.model_dump()["text"] for block in sums.content] == ["6*7 = 42"]
+        written = await client.call_tool("write_file", {"path": "a/b.txt", "content": "milk"})
+        wrong = await client.call_tool("write_file", {"path": "a/b.txt"})
+        assert not written.is_error and wrong.is_error and "is a required property" in str(wrong.content)
+    with sqlite3.connect(tmp_path / "ws" / "tierbot.db") as database:
+        found = "select role, platform, user_id, people.id from people join identities on person_id = people.id"
+        ((role, platform, user, person_id),) = database.execute(found).fetchall()
+    assert (role, platform, user) == ("owner", "console", getuser())
+    assert (tmp_path / "ws" / "files" / str(person_id) / "a" / "b.txt").read_text() == "milk"
+
+
+async def test_what_belongs_to_a_chat_is_not_there(tmp_path: Path) -> None:
+    async with talking(tmp_path) as line:
+        names = {tool["name"] for tool in (await line.ask("tools/list"))["result"]["tools"]}
+        theirs = ("set_tier", "use_skill", "discover_tools", "help", "show_config", "health")
+        assert not names & set(theirs)
+        for name in theirs:
+            said, failed = await line.call(name)
+            assert failed and f"There is no tool {name} here." in said
+
+
+async def test_times_are_where_the_owner_lives(tmp_path: Path) -> None:
+    async with talking(tmp_path) as line:
+        assert "(UTC" in (await line.call("get_datetime"))[0]
+    database = open_database(f"sqlite+aiosqlite:///{tmp_path / 'tierbot.db'}")
+    await SqlPreferences(database).set_settings(1, PersonSettings(time_zone="Asia/Tokyo"))
+    await database.close()
+    async with talking(tmp_path) as line:
+        assert "Asia/Tokyo" in (await line.call("get_datetime"))[0]
+
+
+async def test_beside_a_running_bot(on: Stage) -> None:
+    async with BotProcess(on) as bot:
+        on.tg.say("hi")
+        await on.tg.reply(timeout=60)
+        async with talking(on.workspace, USER_RATE_LIMIT="off") as line:
+            assert await line.call("calculate", expression="1+1") == ("1+1 = 2", False)
+            assert not (await line.call("write_file", path="x.txt", content="x"))[1]
+            on.tg.say("again")
+            await on.tg.reply(timeout=60)
+            assert line.process.stdin is not None
+            line.process.stdin.close()
+            code, output, _ = await line.ended()
+            assert (code, output) == (0, "")
+        on.tg.say("and again")
+        await on.tg.reply(timeout=60)
+        assert await bot.terminate() == 0
+
+
+async def test_several_at_once_on_a_new_machine(tmp_path: Path) -> None:
+    async def one(number: int) -> tuple[str, bool]:
+        async with talking(tmp_path / "ws") as line:
+            return await line.call("calculate", expression=f"{number}+1")
+
+    assert await asyncio.gather(*map(one, range(3))) == [(f"{n}+1 = {n + 1}", False) for n in range(3)]
+    with sqlite3.connect(tmp_path / "ws" / "tierbot.db") as database:
+        assert database.execute("select count(*) from identities").fetchone() == (1,)
+
+
+async def test_a_bot_can_start_while_it_serves(on: Stage) -> None:
+    async with talking(on.workspace) as line, BotProcess(on) as bot:
+        on.tg.say("hi")
+        await on.tg.reply(timeout=60)
+        assert await line.call("calculate", expression="1+1") == ("1+1 = 2", False)
+        assert await bot.terminate() == 0
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("how", ["end", "SIGTERM", "SIGINT"])
+async def test_it_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> None:
+    begun = tmp_path / "files" / "1" / "begun"
+    async with talking(tmp_path) as line:
+        if busy:
+            await line.send("tools/call", name="run_command", arguments={"command": "touch begun; exec sleep 7777"})
+            async with asyncio.timeout(60):
+                while not begun.exists():  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+        if how == "end":
+            assert line.process.stdin is not None
+            line.process.stdin.close()
+        else:
+            line.process.send_signal(getattr(signal, how))
+        code, output, log = await line.ended()
+    assert code == 0 and "Traceback" not in log
+    assert all(json.loads(each)["id"] == 1 for each in output.splitlines()), "nothing else is on standard output"
+    listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
+    assert b"sleep 7777" not in (await listed.communicate())[0]
+
+
+async def test_a_client_that_is_gone_is_no_error(tmp_path: Path) -> None:
+    pipe, (reading, writing) = asyncio.subprocess.PIPE, os.pipe()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "mcp", cwd=ROOT, env=environ(tmp_path), stdin=pipe, stdout=writing, stderr=pipe
+    )
+    os.close(writing)
+    os.close(reading)
+    asked = ({"jsonrpc": "2.0", **message} for message in OPENING)
+    _, log = await asyncio.wait_for(process.communicate("".join(f"{json.dumps(m)}\n" for m in asked).encode()), 60)
+    assert process.returncode == 0 and b"Traceback" not in log and b"went away" in log
+
+
+async def test_over_http_with_the_token(tmp_path: Path) -> None:
+    async with started(tmp_path, "--http", "127.0.0.1:0", TIERBOT_MCP_TOKEN=TOKEN) as line:
+        code, output, log = await line.ended()
+        assert code == 2 and output == "" and "127.0.0.1:0 is no address" in log
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        where = f"127.0.0.1:{free.getsockname()[1]}"
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    async with started(tmp_path, "--http", where, TIERBOT_MCP_TOKEN_FILE=str(tmp_path / "token")) as line:
+        assert line.process.stderr is not None
+        while b"Serving at" not in (said := await asyncio.wait_for(line.process.stderr.readline(), 60)):
+            assert said
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
+        headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as web:
+            assert (await web.post(f"http://{where}/mcp", json=body, headers=headers)).status_code == 200
+            headers["Authorization"] += "x"
+            assert (await web.post(f"http://{where}/mcp", json=body, headers=headers)).status_code == 401
+        line.process.terminate()
+        code, output, log = await line.ended()
+    assert (code, output) == (0, "") and TOKEN not in log and "Traceback" not in log
+
+
+@pytest.mark.parametrize("token", ["", "too-short"])
+async def test_over_http_without_a_token_that_will_do(tmp_path: Path, token: str) -> None:
+    code, output, complaint = await tierbot(tmp_path, "mcp", "--http", ":8765", TIERBOT_MCP_TOKEN=token)
+    assert (code, output) == (2, "") and complaint.count("\n") == 1
+    assert complaint.startswith("tierbot: Over HTTP everybody could call the tools: set TIERBOT_MCP_TOKEN to 16 signs")
+
+
+async def test_a_database_of_a_newer_version_is_a_sentence(on: Stage) -> None:
+    on.workspace.mkdir()
+    with sqlite3.connect(migrated(on)) as database:
+        database.execute("update alembic_version set version_num = '9999'")
+    database.close()
+    code, output, complaint = await tierbot(on.workspace, "mcp")
+    assert (code, output) == (2, "") and "9999, which this version of tierbot does not know" in complaint

@@ -1,0 +1,82 @@
+"""How a tool is run for a client: alone where it must be, for so long, with so much of an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from bot.ops.mcp import Runner
+from handlers.tools.shelf import OurShelves, Shelf
+from handlers.tools.tool import Execute, Tool
+from handlers.tools.toolbox import Toolbox
+from routing.errors import ToolFailed
+from routing.outcome import ToolScope, Traits
+from routing.sizes import SIZES
+from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.types import PersonSettings, UserKey
+from storage.database import open_database
+from storage.migrate import migrate
+from storage.people import SqlPeople
+from storage.preferences import SqlPreferences
+
+Make = Callable[..., Runner]
+
+
+@pytest.fixture
+async def runner(tmp_path: Path) -> AsyncIterator[Make]:
+    """Runs one tool, for an owner in Tokyo."""
+    url = f"sqlite+aiosqlite:///{tmp_path / 'tierbot.db'}"
+    await asyncio.to_thread(migrate, url, tmp_path)
+    database = open_database(url)
+    preferences = SqlPreferences(database)
+    person = await SqlPeople(database, preferences, time.time).admit(UserKey("console", "ann"), "Ann", "owner", "test")
+    await preferences.set_settings(person.id, PersonSettings(time_zone="Asia/Tokyo"))
+
+    def make(execute: Execute, traits: Traits) -> Runner:
+        card = ToolCard("tool", dict.fromkeys(SIZES, ToolText("…", {"type": "object", "properties": {}})))
+        shelf = Shelf(Toolkit("kit", "A kit.", tools=(card,)), [Tool("tool", execute, traits=traits)])
+        return Runner(Toolbox(OurShelves([shelf])), person, preferences, most_chars=1000)
+
+    yield make
+    await database.close()
+
+
+@pytest.mark.parametrize(("parallel", "most"), [(True, 3), (False, 1)])
+async def test_what_changes_things_runs_alone(runner: Make, parallel: bool, most: int) -> None:
+    inside, seen = 0, []
+
+    async def execute(scope: ToolScope) -> str:
+        nonlocal inside
+        inside += 1
+        seen.append(inside)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        inside -= 1
+        return scope.time_zone
+
+    made = runner(execute, Traits(parallel=parallel, changes=not parallel))
+    await made.run("tool", {})  # what is imported late, is
+    seen.clear()
+    assert await asyncio.gather(*(made.run("tool", {}) for _ in range(3))) == ["Asia/Tokyo"] * 3
+    assert max(seen) == most
+
+
+async def test_a_tool_that_takes_too_long_is_ended(runner: Make) -> None:
+    async def execute(scope: ToolScope) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    with pytest.raises(ToolFailed, match="tool was ended after 0 s"):
+        await runner(execute, Traits(seconds=0.01)).run("tool", {})
+
+
+async def test_a_result_that_is_too_long_is_cut(runner: Make) -> None:
+    async def execute(scope: ToolScope) -> str:
+        return "x" * 5000 + "\0"
+
+    cut = await runner(execute, Traits()).run("tool", {})
+    assert len(cut) <= 1000 and "OUTPUT TRUNCATED" in cut and "\0" not in cut

@@ -1,0 +1,19 @@
+"""A question to a handler, as the tests of handlers ask it."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask
+from handlers.languages import Say
+from handlers.parsing import parse_command
+from routing.stop import Stop
+from routing.types import ChatKey, InboundMessage, Person, Role, UserKey
+from tests.fakes import Seen
+
+
+def asked(text: str = "/tools", role: Role = "owner", language: str = "en") -> Ask:
+    """A command as it was typed."""
+    message = InboundMessage(UserKey("console", "1"), ChatKey("console", "1", ""), "bot", "1", text, 0.0)
+    typed = parse_command(text, "tierbot")
+    assert typed is not None
+    person, say = Person(1, role, "Ann"), Say(language)
+    return Ask("t", message, person, say, Seen(), Stop(), typed.arguments, typed.rest)

@@ -1,0 +1,1 @@
+"""The commands, where a story is not enough."""

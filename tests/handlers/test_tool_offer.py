@@ -1,0 +1,174 @@
+"""The decision about tools, in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import get_args
+
+import pytest
+
+from handlers.tool_offer import DOUBTS, MOST_ACTIVATED, MOST_NAMED, NEAREST, ORDERS, STAGES, ToolOffers, compared
+from handlers.tools.shelf import OurShelves
+from handlers.tools.tool import Tool
+from handlers.tools.toolbox import Toolbox
+from routing import jsonfile
+from routing.briefing import Plan
+from routing.catalog import BUNDLED, Catalog
+from routing.chooser import SLOW, Activated, ToolChooser, ToolSelection, Why
+from routing.config import read_config
+from routing.models import Models
+from routing.offer import ToolOffer, TurnTools
+from routing.presentation import Strategy
+from routing.types import ModelChoice, Person, PersonSettings, Tier, TierDecision
+from tests.handlers.asked import asked
+from tests.handlers.test_tool_list import does, shelf
+
+MODEL = "openai/gpt-5.1"
+BOX = Toolbox(
+    OurShelves(
+        [
+            shelf("base", Tool("a", does), base=True),
+            *(shelf(f"kit{n}", Tool(f"b{n}", does), Tool(f"c{n}", does)) for n in range(9)),
+            shelf("vault", Tool("v", does, role="owner")),
+            shelf("big", *(Tool(f"big_{n}", does) for n in range(MOST_NAMED + 3))),
+        ]
+    )
+)
+CHOOSER = ToolChooser(BOX.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
+
+NOTHING = ToolSelection()
+
+
+class Decides:
+    """A router that has decided already."""
+
+    def __init__(
+        self, selection: ToolSelection = NOTHING, last: ToolOffer | None = None, **strategies: Strategy
+    ) -> None:
+        document = {
+            "tools": {"presentation": {size: {"strategy": each, "maxTools": 4} for size, each in strategies.items()}}
+        }
+        config = read_config(jsonfile.parse(json.dumps(document), "x.json"), {"openai": "k"}, {})
+        self.models = Models(config, Catalog.load(BUNDLED))
+        self.asked: list[tuple[str, Tier | None]] = []
+        self._selection = selection
+        self._last = last
+        self._prefix: Tier | None = None
+
+    async def plan(self, person: Person, conversation_id: int, prefix: Tier | None = None) -> Plan:
+        self._prefix = prefix
+        return Plan(TierDecision("balanced", "default", "default"), ModelChoice(MODEL, None, "configured"))
+
+    async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
+        self.asked.append((text, self._prefix))
+        return TurnTools(BOX, CHOOSER, self.models, await BOX.offered(person), self._selection)
+
+    def last(self, conversation_id: int) -> Plan | None:
+        plan = Plan(TierDecision("balanced", "default", "default"), ModelChoice(MODEL, None, "configured"))
+        return Plan(plan.decision, plan.choice, tools=self._last) if self._last else None
+
+
+class Kept:
+    async def settings(self, person_id: int) -> PersonSettings:
+        return PersonSettings(off=frozenset({"kit8"}))
+
+
+class Named:
+    name = "sentence-transformers:/home/ann/model@0123"
+
+
+def offers(router: Decides) -> ToolOffers:
+    return ToolOffers(router, BOX, Kept())  # type: ignore[arg-type]
+
+
+def offer(*names: str) -> ToolOffer:
+    return ToolOffer(MODEL, "XL", 3, 30, 700, tuple(Activated(name, "keyword", 0.5) for name in names))
+
+
+async def test_the_last_call_in_a_line_that_stays_short() -> None:
+    mine = offers(Decides(last=offer(*(f"kit{n}" for n in range(7)), "vault")))
+    line = await mine.last(asked(role="user"), 1)
+    told = ", ".join(f"`kit{n}` (words 0.50)" for n in range(MOST_ACTIVATED))
+    assert line == f"Tools: 3 of 30 shown (size XL); activated: {told}, and 2 more"
+    assert (await offers(Decides(last=offer())).last(asked(), 1)) == "Tools: 3 of 30 shown (size XL)"
+    assert "`vault`" in await offers(Decides(last=offer("vault"))).last(asked(), 1)
+    assert "vault" not in await offers(Decides(last=offer("vault"))).last(asked(role="user"), 1)
+
+
+async def test_before_the_first_call_only_what_a_conversation_brings_is_named() -> None:
+    found = ToolSelection(
+        (Activated("kit1", "embed", 0.3), Activated("kit2", "used", 1), Activated("kit3", "follow-up", 0.8))
+    )
+    line = await offers(Decides(found)).last(asked(), 1)
+    assert line.startswith("Tools: a message without a topic would be shown 7 of ")
+    assert line.endswith("(size XL); activated: `kit2` (used 1.00), `kit3` (follow-up 0.80)")
+
+
+async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
+    whys: tuple[Why, ...] = get_args(Why)
+    found = ToolSelection(tuple(Activated(f"kit{n}", why, n / 8) for n, why in enumerate(whys)), doubt=SLOW)
+    text = await offers(Decides(found)).explain(asked(language="de"), 1, "x")
+    for each in (
+        "kit0**: Wörter 0.00",
+        "kit1**: Embeddings 0.12",
+        "kit2**: Anschlussfrage 0.25",
+        "kit3**: benutzt 0.38",
+    ):
+        assert each in text
+    assert text.endswith("⚠️ Verglichen werden nur Wörter: die Embeddings haben länger als 50 ms gebraucht.")
+    assert STAGES.keys() == set(whys) and ORDERS.keys() == set(get_args(Strategy)) and SLOW in DOUBTS
+
+
+async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
+    odds = {f"b{n}": n / 2 - 2 for n in range(9)} | {f"c{n}": -9.0 for n in range(9)} | {"a": 9.0, "v": -1000.0}
+    found = ToolSelection((Activated("kit7", "embed", 0.9),), odds)
+    line = next(
+        each for each in (await offers(Decides(found)).explain(asked(), 1, "x")).splitlines() if "Not meant" in each
+    )
+    assert line == "- Not meant: kit6 (0.73), kit5 (0.62), kit4 (0.50), kit3 (0.38), kit2 (0.27), and 4 more"
+    assert NEAREST == 5 and "kit8" not in line, "it is off"
+    unknown = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
+    assert "Not meant" not in unknown and "- No toolkit fits this text." in unknown
+    assert "- Always candidates: base" in unknown
+
+
+@pytest.mark.parametrize(
+    ("strategy", "lines"),
+    [
+        ("full", {"In this order": "`a`, `b1`, `c1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
+        ("reorder", {"In this order": "`c1`, `a`, `b1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
+        ("top_k", {"In this order": "`c1`, `a`, `b1`, `b0`", "By name only": "`c0`, `b2`", "Not shown": ""}),
+    ],
+)
+async def test_the_tools_in_the_order_of_the_model(strategy: Strategy, lines: Mapping[str, str]) -> None:
+    found = ToolSelection((Activated("kit1", "embed", 0.9),), {"c1": 2.0, "a": 1.0})
+    text = await offers(Decides(found, XL=strategy)).explain(asked(), 1, "x")
+    said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
+    assert f"Size class XL, strategy `{strategy}`: {ORDERS[strategy]}." in text
+    for head, begin in lines.items():
+        assert said.get(head, "").startswith(begin) and (head in said) == bool(begin)
+    assert ("and 18 more" in text) == (strategy in ("full", "reorder")), "of 78 that are not shown, 60 are named"
+
+
+async def test_stubs_are_names() -> None:
+    found = ToolSelection((Activated("kit1", "embed", 0.9),), {"c1": 2.0})
+    text = await offers(Decides(found, XL="hybrid")).explain(asked(), 1, "x")
+    said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
+    assert said["In this order"] == "`c1`, `a`, `b1`, `b0`" and said["By name only"].startswith("`c0`, `b2`, ")
+    assert "Not shown" not in text
+
+
+async def test_a_prefix_asks_for_the_tier_and_is_no_part_of_the_text() -> None:
+    router = Decides()
+    await offers(router).explain(asked(), 1, "!deep is it raining?")
+    await offers(router).explain(asked(), 1, "!deeply is it raining?")
+    assert router.asked == [("is it raining?", "deep"), ("!deeply is it raining?", None)]
+
+
+async def test_where_a_model_lies_is_for_admins() -> None:
+    CHOOSER._doubt = ""  # as when all is embedded
+    assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), CHOOSER, Named())  # type: ignore[arg-type]
+    assert "embeddings (`sentence-transformers`)." in compared(asked(role="user"), CHOOSER, Named())  # type: ignore[arg-type]
+    CHOOSER._doubt = "the model can't be loaded."
+    assert compared(asked(), CHOOSER, Named()) == "⚠️ Only words are compared: the model can't be loaded."  # type: ignore[arg-type]

@@ -1,0 +1,70 @@
+"""The servers' tools behind the toolbox: whose they are, and that they come and go with their server."""
+
+from __future__ import annotations
+
+import pytest
+
+from handlers.tools.mcp.shelves import McpShelves
+from handlers.tools.toolbox import UNKNOWN, Toolbox
+from routing.calls import ToolCall
+from routing.errors import ToolFailed
+from routing.types import Role
+from tests.handlers.tools.mcp.stage import Stage, scope
+
+
+async def names(toolbox: Toolbox, role: Role = "owner") -> dict[str, list[str]]:
+    offered = await toolbox.offered(scope(role).person)
+    return {kit.name: [card.name for card in kit.tools] for kit in offered}
+
+
+async def run(toolbox: Toolbox, name: str, arguments: str = "{}", role: Role = "owner") -> str:
+    return await toolbox.run(ToolCall("1", name, arguments), scope(role))
+
+
+async def test_a_server_is_a_toolkit_for_its_role(on: Stage) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    on.server("open", {"tools": [{"name": "echo", "inputSchema": schema}]}, role="user")
+    on.server("mine", {"tools": [{"name": "reads", "inputSchema": schema, "annotations": {"readOnlyHint": True}}]})
+    toolbox = Toolbox(McpShelves(on.client))
+    await on.client.start()
+    assert await names(toolbox) == {} and toolbox.toolkits() == ()
+    await on.connected("open", "mine")
+    assert await names(toolbox) == {"open": ["open_echo"], "mine": ["mine_reads"]}
+    assert await names(toolbox, "user") == {"open": ["open_echo"]} and await names(toolbox, "guest") == {}
+    assert await run(toolbox, "open_echo", '{"n": 3}', "user") == 'echo {"n": 3}'
+    with pytest.raises(ToolFailed, match="n: 'x' is not of type 'integer'"):
+        await run(toolbox, "open_echo", '{"n": "x"}')
+    with pytest.raises(ToolFailed, match="There is no tool mine_reads here"):
+        await run(toolbox, "mine_reads", role="user")
+    assert toolbox.traits("mine_reads") == on.client.traits("mine_reads") != UNKNOWN
+    assert toolbox.traits("mine_reads").parallel and not toolbox.traits("open_echo").parallel
+
+
+async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) -> None:
+    on.server("a")
+    shelves = McpShelves(on.client)
+    await on.client.start()
+    await on.connected("a")
+    before = shelves.shelves()
+    assert shelves.shelves() is before and len(before) == 1
+    on.server("b")
+    await on.client.refresh()
+    await on.connected("a", "b")
+    assert shelves.shelves() is not before and len(shelves.shelves()) == 2
+
+
+async def test_a_server_that_goes_takes_its_tools_along_and_brings_them_back(on: Stage) -> None:
+    on.server("a")
+    toolbox = Toolbox(McpShelves(on.client))
+    await on.client.start()
+    await on.connected("a")
+    assert await run(toolbox, "a_echo") == "echo {}"
+    on.without("a")
+    await on.client.refresh()
+    assert await names(toolbox) == {}
+    with pytest.raises(ToolFailed, match="There is no tool a_echo here"):
+        await run(toolbox, "a_echo")
+    on.server("a", role="user")
+    await on.client.refresh()
+    await on.connected("a")
+    assert await names(toolbox, "user") == {"a": ["a_echo"]}, "with the role that it has by now"

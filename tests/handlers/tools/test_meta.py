@@ -1,0 +1,130 @@
+"""The bot about itself, where a story would be too long a way."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.settings import load
+from bot.tooling import Tooling, build_tooling
+from bot.workspace import Workspace
+from handlers.asking import CommandSpec
+from handlers.commands.tier import WHY
+from handlers.tools.needs import About, ToolNeeds
+from handlers.tools.sandbox import Sandbox, SandboxLimits
+from routing.calls import ToolCall
+from routing.diagnostics import Facts
+from routing.errors import StorageFault, ToolFailed
+from routing.models import Models
+from routing.outcome import ToolScope
+from routing.types import Person, PersonSettings, Role, TierDecision, UserKey
+from storage.database import open_database
+from storage.history import SqlHistory
+from storage.migrate import migrate
+from storage.people import SqlPeople
+from storage.preferences import SqlPreferences
+from storage.vectors import SqlVectors
+
+NOW = 1_800_000_000.0
+SPECS = (
+    CommandSpec("speak", "Say something", ("/speak", "/speak loudly")),
+    CommandSpec("rule", "Rule the others", ("/rule",), role="owner"),
+)
+FACTS = Facts("9", NOW, 5_000_000, "0099", 2_000_000, 0, 0, 0, 0, (), ())
+
+
+class Health:
+    """What it is set to."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[], Facts] = lambda: FACTS
+
+    async def facts(self) -> Facts:
+        return self.answer()
+
+
+class Bot:
+    """The toolbox of a bot with two commands."""
+
+    def __init__(self, tooling: Tooling, health: Health, preferences: SqlPreferences) -> None:
+        self.health = health
+        self.preferences = preferences
+        self._toolbox = tooling.toolbox
+
+    async def told(self, tool: str, arguments: str = "{}", role: Role = "owner") -> str:
+        scope = ToolScope(Person(1, role, "Ann"), 1, TierDecision("deep", "prefix", "prefix !deep"))
+        return await self._toolbox.run(ToolCall("1", tool, arguments), scope)
+
+
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[Bot]:
+    environment = load({"WORKSPACE": str(tmp_path)})
+    workspace = Workspace(environment)
+    await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
+    database = open_database(environment.settings.database)
+    health, preferences = Health(), SqlPreferences(database)
+    await SqlPeople(database, preferences, time.time).admit(UserKey("console", "ann"), "Ann", "owner", "test")
+    models = Models(workspace.config(), workspace.catalog())
+    made: list[Tooling] = []
+    about = About(SPECS, WHY, models, {"USER_RATE_LIMIT": "off"}, health, lambda: made[0])
+    sandbox, history = Sandbox(tmp_path / "files", SandboxLimits(), "no-such-bwrap"), SqlHistory(database, time.time)
+    needs = ToolNeeds(tmp_path / "files", sandbox, history, preferences, workspace.skills, lambda: NOW, about)
+    made.append(build_tooling(environment, workspace, needs, None, SqlVectors(database)))
+    yield Bot(made[0], health, preferences)
+    await made[0].close()
+    await database.close()
+
+
+async def test_nobody_hears_of_a_command_of_others(bot: Bot) -> None:
+    assert "/rule" in await bot.told("help") and "/rule" not in await bot.told("help", role="user")
+    assert (await bot.told("help", '{"topic": "rule"}')) == "/rule: Rule the others. Written as: /rule"
+    assert (await bot.told("help", '{"topic": "rule"}', "user")).startswith("Nothing here is called 'rule'.")
+
+
+@pytest.mark.parametrize("tool", ["show_config", "health"])
+async def test_guests_hear_of_commands_alone(bot: Bot, tool: str) -> None:
+    assert "/speak" in await bot.told("help", role="guest")
+    with pytest.raises(ToolFailed, match=f"There is no tool {tool}"):
+        await bot.told(tool, role="guest")
+
+
+@pytest.mark.parametrize("topic", ["", "   ", "?", "and of the to"])
+async def test_a_topic_without_a_word_is_no_topic(bot: Bot, topic: str) -> None:
+    assert "\n/speak: Say something\n" in await bot.told("help", f'{{"topic": "{topic}"}}')
+
+
+async def test_toolkits_that_a_person_switched_off_are_said_to_be(bot: Bot) -> None:
+    await bot.preferences.set_settings(1, PersonSettings(off=frozenset({"files"})))
+    told = await bot.told("help")
+    assert told.endswith("\nSwitched off by them: files.") and "read_file" not in told
+    assert "Toolkits switched off: files." in await bot.told("show_config")
+
+
+async def test_what_is_in_effect_is_this_very_turns(bot: Bot) -> None:
+    told = await bot.told("show_config", role="user")
+    assert "In effect: deep, because the message began with !deep." in told
+    assert "Limits: any number of messages; a turn has 20 calls of models, 40 of tools, 600 s, $2; above 50000" in told
+
+
+@pytest.mark.parametrize("role", ["owner", "user"])
+async def test_a_database_that_fails_is_an_answer(bot: Bot, role: Role) -> None:
+    def full() -> Facts:
+        raise StorageFault("The disk of tierbot.db is full.")
+
+    bot.health.answer = full
+    told = await bot.told("health", role=role)
+    reason = ": The disk of tierbot.db is full." if role == "owner" else ""
+    assert told.startswith(f"The database can't be used at the moment{reason}.\n")
+    assert "\nrun_command is off: " in told and "Database: revision" not in told
+
+
+async def test_an_old_failure_is_not_todays(bot: Bot) -> None:
+    failures = (("a/new", "no", NOW - 60.0), ("b/old", "no", NOW - 7200.0))
+    bot.health.answer = lambda: replace(FACTS, failures=failures)
+    told = await bot.told("health")
+    assert "Failed in the last hour: a/new; the next" in told and "b/old failed 2027-01-15 06:00 UTC: no." in told

@@ -1,0 +1,165 @@
+"""The owner's toolkits behind the toolbox: programs, and tools of servers under names of the owner's own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers.tools.mcp.shelves import McpShelves
+from handlers.tools.sandbox import Ran
+from handlers.tools.toolbox import Toolbox
+from handlers.tools.workspace import WorkspaceToolkits
+from handlers.tools.workspace_shelves import WorkspaceShelves
+from routing.calls import ToolCall
+from routing.errors import ToolFailed
+from routing.outcome import Traits
+from routing.types import Role
+from tests.handlers.tools.manifest import schema
+from tests.handlers.tools.mcp.stage import Stage, scope, staged
+from tests.handlers.tools.test_code import Told
+
+
+class Ready(Told):
+    """Also where there is no bubblewrap."""
+
+    async def reason_off(self) -> str | None:
+        return None
+
+
+class Own:
+    """A workspace with a folder of toolkits, a sandbox that says what it was told, and servers."""
+
+    def __init__(self, folder: Path, servers: Stage) -> None:
+        self.folder = folder
+        self.servers = servers
+        self.sandbox = Ready(Ran("sunny\n", 0, "exit", 0.1))
+        self.toolkits = WorkspaceToolkits(folder)
+        self.shelves = WorkspaceShelves(self.toolkits, self.sandbox, servers.client)
+        self.toolbox = Toolbox(self.shelves)
+        folder.mkdir()
+
+    def write(self, name: str, *tasks: dict[str, Any], **more: Any) -> None:
+        document = {"name": name, "description": "Does things.", "tasks": list(tasks), **more}
+        (self.folder / f"{name}.json").write_text(json.dumps(document))
+        self.toolkits.refresh()
+
+    async def names(self, role: Role = "owner") -> dict[str, list[str]]:
+        offered = await self.toolbox.offered(scope(role).person)
+        return {kit.name: [card.name for card in kit.tools] for kit in offered}
+
+    async def run(self, name: str, arguments: str = "{}", role: Role = "owner") -> str:
+        return await self.toolbox.run(ToolCall("1", name, arguments), scope(role))
+
+
+@pytest.fixture
+async def own(tmp_path: Path) -> AsyncIterator[Own]:
+    async with staged(tmp_path) as servers:
+        yield Own(tmp_path / "toolkits", servers)
+
+
+def task(name: str, **how: Any) -> dict[str, Any]:
+    return {"name": name, "description": "Does it.", "parameters": schema("city"), "execute": how}
+
+
+PROGRAM, TIDE = task("get_weather", command=["weather", "--now"]), task("get_tide", mcp="sea/tide")
+AWAY = "the MCP server sea is not connected, or has no tool tide"
+
+
+async def test_a_program_runs_with_its_arguments_for_whoever_may(own: Own) -> None:
+    own.write("weather", PROGRAM, role="admin")
+    assert await own.names("admin") == {"weather": ["get_weather"]} and await own.names("user") == {}
+    assert await own.run("get_weather", '{"city": "Rome"}', "admin") == "sunny"
+    assert own.sandbox.asked == [(7, ("weather", "--now"), b'{"city": "Rome"}')]
+    with pytest.raises(ToolFailed, match="There is no tool get_weather here"):
+        await own.run("get_weather", role="user")
+
+
+async def test_a_tool_of_a_server_runs_under_its_new_name(own: Own) -> None:
+    own.write("coast", TIDE)
+    own.servers.server("sea", {"tools": ["tide"]}, role="user")
+    await own.servers.client.start()
+    await own.servers.connected("sea")
+    assert await own.names("user") == {"coast": ["get_tide"]} and await own.names("guest") == {}
+    assert await own.run("get_tide", '{"city": "Brest"}', "user") == 'tide {"city": "Brest"}'
+    assert own.toolbox.traits("get_tide") == own.servers.client.traits("sea_tide") != Traits()
+
+
+async def test_a_tool_is_off_while_its_server_is_away_and_comes_back(own: Own) -> None:
+    own.write("coast", TIDE, task("other", mcp="sea/nothing"))
+    assert await own.names() == {} and (await own.toolbox.off(scope().person))["get_tide"] == AWAY
+    own.servers.server("sea", {"tools": ["tide"]})
+    await own.servers.client.start()
+    await own.servers.connected("sea")
+    assert await own.names() == {"coast": ["get_tide"]}
+    assert list(await own.toolbox.off(scope().person)) == ["other"], "a tool that the server does not have stays off"
+    own.servers.plan("sea", start="die")
+    own.servers.server("sea", {"start": "die"}, env={"AGAIN": "1"})
+    await own.servers.client.refresh()
+    await own.servers.until(lambda: own.servers.state("sea").status == "failed")
+    assert await own.names() == {} and (await own.toolbox.off(scope().person))["get_tide"] == AWAY
+    with pytest.raises(ToolFailed, match="the MCP server sea is not connected"):
+        await own.run("get_tide")
+    own.servers.plan("sea", tools=["tide"])
+    await own.servers.connected("sea")
+    assert await own.names() == {"coast": ["get_tide"]} and await own.run("get_tide") == "tide {}"
+
+
+async def test_a_server_that_dies_and_does_not_come_back_takes_its_tools_off(own: Own) -> None:
+    own.write("coast", TIDE, task("end", mcp="sea/die"))
+    own.servers.server("sea", {"tools": ["tide", "die"]})
+    await own.servers.client.start()
+    await own.servers.connected("sea")
+    assert await own.names() == {"coast": ["get_tide", "end"]}
+    own.servers.plan("sea", start="die")
+    with pytest.raises(ToolFailed):
+        await own.run("end")
+    await own.servers.until(lambda: own.servers.state("sea").status == "failed")
+    assert await own.names() == {} and (await own.toolbox.off(scope().person))["get_tide"] == AWAY
+
+
+async def test_a_servers_tool_is_for_whom_both_the_file_and_the_server_permit(own: Own) -> None:
+    own.write("open", TIDE)
+    own.write("closed", task("low", mcp="lake/low"), role="owner")
+    own.servers.server("sea", {"tools": ["tide"]})
+    own.servers.server("lake", {"tools": ["low"]}, role="user")
+    await own.servers.client.start()
+    await own.servers.connected("sea", "lake")
+    assert await own.names() == {"closed": ["low"], "open": ["get_tide"]}
+    assert await own.names("user") == {}
+
+
+async def test_the_shelves_stay_the_same_until_a_file_or_a_server_is_another(own: Own) -> None:
+    own.write("coast", TIDE)
+    await own.servers.client.start()
+    before = own.shelves.shelves()
+    os.utime(own.folder / "coast.json", ns=(1, 1))
+    own.toolkits.refresh()
+    (own.folder / "broken.json").write_text("{")
+    own.toolkits.refresh()
+    assert own.shelves.shelves() is before and len(before) == 1
+    own.write("more", task("get_wave", mcp="sea/wave"))
+    after = own.shelves.shelves()
+    assert after is not before and own.shelves.shelves() is after
+    own.servers.server("sea", {"tools": ["tide"]})
+    await own.servers.client.refresh()
+    await own.servers.connected("sea")
+    assert own.shelves.shelves() is not after
+
+
+async def test_beside_the_servers_own_toolkit(own: Own) -> None:
+    own.write("coast", TIDE)
+    own.servers.server("sea", {"tools": ["tide"]})
+    toolbox = Toolbox(own.shelves, McpShelves(own.servers.client))
+    await own.servers.client.start()
+    await own.servers.connected("sea")
+    offered = await toolbox.offered(scope().person)
+    assert {kit.name: [card.name for card in kit.tools] for kit in offered} == {
+        "coast": ["get_tide"],
+        "sea": ["sea_tide"],
+    }
+    assert [kit.source for kit in offered] == ["workspace", "mcp"]

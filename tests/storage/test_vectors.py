@@ -1,0 +1,111 @@
+"""The vectors' store, on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from routing.errors import StorageFault
+from routing.vectors import VectorStore
+from storage.database import Database
+from storage.vectors import TOGETHER, SqlVectors
+
+OURS, OTHER = "static:1f", "litellm:openai/e"
+
+
+def rows(count: int) -> dict[str, bytes]:
+    """So many vectors of two numbers, by hash."""
+    return {f"{number:064x}": number.to_bytes(8, "little") for number in range(count)}
+
+
+@pytest.fixture
+def store(database: Database) -> VectorStore:
+    return SqlVectors(database)
+
+
+async def test_what_was_put_is_given_out_byte_for_byte(store: VectorStore, database: Database) -> None:
+    kept = {"a": bytes(range(256)), "b": b"", "c": b"\0" * 1024}
+    await store.put(OURS, kept)
+    for fresh in (store, SqlVectors(database)):
+        assert await fresh.get(OURS, ["c", "unknown", "a", "b", "a"]) == kept
+    assert await store.get(OURS, ["b"]) == {"b": b""}
+    assert await store.get(OURS, []) == {}
+    assert await store.get(OURS, ["unknown"]) == {}
+
+
+async def test_each_encoder_has_its_own(store: VectorStore) -> None:
+    await store.put(OURS, {"a": b"1111", "b": b"2222"})
+    await store.put(OTHER, {"a": b"3333"})
+    assert await store.get(OURS, ["a", "b"]) == {"a": b"1111", "b": b"2222"}
+    assert await store.get(OTHER, ["a", "b"]) == {"a": b"3333"}
+
+
+async def test_the_newest_of_a_hash_counts(store: VectorStore) -> None:
+    await store.put(OURS, {"a": b"old.", "b": b"2222"})
+    await store.put(OURS, {"a": b"new.", "c": b"3333"})
+    assert await store.get(OURS, ["a", "b", "c"]) == {"a": b"new.", "b": b"2222", "c": b"3333"}
+
+
+async def test_many_are_put_and_given_out_in_parts(store: VectorStore) -> None:
+    many = rows(2 * TOGETHER + 1)
+    await store.put(OURS, many)
+    assert await store.get(OURS, list(many)) == many
+    await store.put(OURS, {})
+    assert await store.get(OURS, [*many, "unknown"]) == many
+
+
+async def test_a_put_that_fails_half_way_keeps_nothing(store: VectorStore) -> None:
+    many: dict[str, object] = {**rows(TOGETHER + 1)}
+    many["f" * 64] = None
+    with pytest.raises(Exception, match=r"(?i)null"):
+        await store.put(OURS, many)  # type: ignore[arg-type]
+    assert await store.get(OURS, list(many)) == {}
+
+
+async def test_two_that_put_the_same_at_once_both_succeed(store: VectorStore) -> None:
+    many = rows(TOGETHER)
+    turned = dict(reversed(many.items()))
+    await asyncio.gather(*(store.put(OURS, each) for each in (many, turned, many, turned)))
+    assert await store.get(OURS, list(many)) == many
+
+
+async def test_what_no_catalogue_has_any_more_is_forgotten(store: VectorStore) -> None:
+    await store.put(OURS, {"a": b"1", "b": b"2", "c": b"3"})
+    await store.put(OTHER, {"a": b"4", "d": b"5"})
+    assert await store.keep(OURS, {"a", "c", "unknown"}) == 3
+    assert await store.get(OURS, ["a", "b", "c", "unknown"]) == {"a": b"1", "c": b"3"}
+    assert await store.get(OTHER, ["a", "d"]) == {}
+    assert await store.keep(OURS, ["c", "a"]) == 0
+    assert await store.keep(OURS, ()) == 2
+    assert await store.get(OURS, ["a", "c"]) == {}
+
+
+async def test_many_are_forgotten_in_parts(store: VectorStore) -> None:
+    many = rows(2 * TOGETHER + 3)
+    await store.put(OURS, many)
+    left = dict([*many.items()][:1])
+    assert await store.keep(OURS, left) == 2 * TOGETHER + 2
+    assert await store.get(OURS, list(many)) == left
+
+
+class Away:
+    """A database that cannot be reached."""
+
+    async def write(self, step: object) -> object:
+        raise StorageFault("The database can't be used at the moment (gone).")
+
+    read = write
+
+    async def size_bytes(self) -> int:
+        return 0
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_database_that_is_away_says_so() -> None:
+    store = SqlVectors(Away())  # type: ignore[arg-type]
+    for asked in (store.get(OURS, ["a"]), store.put(OURS, {"a": b"1"}), store.keep(OURS, ["a"])):
+        with pytest.raises(StorageFault):
+            await asked

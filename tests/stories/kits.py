@@ -1,0 +1,104 @@
+"""Toolkits of a workspace, and a bot whose index of them is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from bot.app import App
+from tests.stories.harness import Stage, running
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+EVENT = {
+    "type": "object",
+    "properties": {"title": {"type": "string"}, "day": {"type": "string"}},
+    "required": ["title"],
+}
+NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+
+
+def task(
+    name: str, description: str, small: str, parameters: Mapping[str, Any], prints: str, more: Mapping[str, Any] = {}
+) -> dict[str, Any]:
+    """A tool that prints a text and what it was given; only larger models are told of the parameters `more`."""
+    few = {"description": small, "inputSchema": parameters}
+    return {
+        "name": name,
+        "description": description,
+        "parameters": {**parameters, "properties": {**parameters["properties"], **more}},
+        "capabilityHints": {"tiers": {"small": few}},
+        "execute": {"command": ["sh", "-c", f"echo {prints}; cat"]},
+    }
+
+
+WEATHER: dict[str, Any] = {
+    "name": "weather",
+    "description": "The weather and its forecast for any place.",
+    "keywords": ["weather", "forecast", "temperature", "rain", "Wetter", "Wettervorhersage", "Temperatur", "Regen"],
+    "examples": {"get_forecast": ["What's the weather in Rome?", "Will it rain tomorrow?", "How cold is it outside?"]},
+    "tasks": [task("get_forecast", "Tell the weather at a place, now and for a week.", "Weather", CITY, "sunny")],
+}
+CALENDAR: dict[str, Any] = {
+    "name": "calendar",
+    "description": "The person's calendar: meetings and appointments.",
+    "keywords": ["calendar", "meeting", "appointment", "Kalender", "Termin", "Besprechung"],
+    "examples": {
+        "create_event": ["Put a meeting with Bob into my calendar", "Schedule the dentist for Friday"],
+        "list_events": ["What is on my calendar?", "Do I have any appointments this week?"],
+    },
+    "tasks": [
+        task("create_event", "Put an appointment into the calendar.", "Add an appointment", EVENT, "added"),
+        task("list_events", "List the appointments in the calendar.", "List appointments", CITY, "none"),
+    ],
+}
+NOTES: dict[str, Any] = {
+    "name": "notes",
+    "description": "Short notes that the person keeps.",
+    "keywords": ["note", "notes", "jot down", "Notiz", "Notizen"],
+    "examples": {"take_note": ["Make a note that the rent is due", "Jot this down: buy milk"]},
+    "tasks": [
+        task("take_note", "Keep a note of something.", "Keep a note", NOTE, "noted", {"tag": {"type": "string"}}),
+        task("find_note", "Find a note by its words.", "Find a note", NOTE, "found"),
+    ],
+}
+OWN = ("get_forecast", "create_event", "list_events", "take_note", "find_note")
+
+
+def write(on: Stage, document: object, name: str = "") -> None:
+    """Put a toolkit's file into the workspace, whole or not at all."""
+    title = name or (document["name"] if isinstance(document, dict) else "")
+    path = on.workspace / "toolkits" / f"{title}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(document if isinstance(document, str) else json.dumps(document, indent=1), encoding="utf-8")
+    os.replace(new, path)
+
+
+def shown(on: Stage) -> set[str]:
+    """Which of the workspace's tools the newest request defines."""
+    return {*on.ms.last.reading.tool_names} & {*OWN}
+
+
+@asynccontextmanager
+async def ready(on: Stage, doubt: str = "") -> AsyncIterator[App]:
+    """A bot whose index is as ready as it can be."""
+    async with running(on) as app:
+        await indexed(app, doubt)
+        yield app
+
+
+async def indexed(app: App, doubt: str = "") -> None:
+    """Until this is all that is in doubt."""
+    chooser = app.tooling.chooser
+    await until(lambda: chooser.doubt.startswith(doubt) if doubt else not chooser.doubt)
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait for what has no bell."""
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)

@@ -1,0 +1,262 @@
+"""Which tools a message brings, from question to request: shown when relevant, found when missed, never late."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from routing.presentation import ASK_FOR_CALLS
+from routing.selection.catalogue import Catalogue
+from routing.toolkits import Toolkit
+from tests.stories.harness import Stage, ask, running, tool_results
+from tests.stories.kits import CALENDAR, NOTES, WEATHER, indexed, ready, shown, task, until, write
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+SMALL = "openai/llama-3.2-1b"
+NOWHERE = "sentence-transformers:/nowhere/at-all"
+
+
+@pytest.fixture(autouse=True)
+def kits(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    """Three toolkits in the workspace, and the log from the first line on."""
+    caplog.set_level(logging.INFO)
+    for each in (WEATHER, CALENDAR, NOTES):
+        write(on, each)
+
+
+def decided(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the log has of each decision."""
+    lines = (record.getMessage() for record in caplog.records)
+    return [line.removeprefix("[ToolRouter] ") for line in lines if line.startswith("[ToolRouter] ")]
+
+
+def small(on: Stage) -> None:
+    on.config["tiers"] = {"balanced": {"pool": [SMALL]}}
+
+
+def defined(on: Stage, at: int = -1) -> list[str]:
+    """The names in a request, in their order."""
+    return list(on.ms.calls[at].reading.tool_names)
+
+
+@pytest.mark.parametrize("question", ["What's the weather like in Paris?", "Wie wird das Wetter morgen in Berlin?"])
+async def test_a_question_brings_its_toolkit_and_no_other(
+    on: Stage, caplog: pytest.LogCaptureFixture, question: str
+) -> None:
+    async with ready(on):
+        await ask(on, question)
+    assert shown(on) == {"get_forecast"} and "calculate" in defined(on)
+    (line,) = decided(caplog)
+    number, _, rest = line.partition("/")
+    assert int(number) == len(defined(on)) and "activated: [weather(" in rest and "words only" not in rest
+
+
+@pytest.mark.parametrize("chat", ["hello", "How are you today?", "Hallo, wie geht's?", "thank you, that was nice"])
+async def test_chit_chat_brings_none(on: Stage, chat: str) -> None:
+    async with ready(on):
+        await ask(on, chat)
+    assert shown(on) == set()
+
+
+async def test_and_tomorrow_keeps_the_weather(on: Stage) -> None:
+    async with ready(on):
+        await ask(on, "What's the weather like in Paris?")
+        await ask(on, "and tomorrow?")
+    assert "get_forecast" in shown(on) and not shown(on) & {"take_note", "find_note"}
+
+
+FOLLOW_UP = "and the other one?"
+
+
+async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    async with ready(on) as app:
+        alone = await app.tooling.chooser.choose(FOLLOW_UP)
+        assert "weather" not in {each.toolkit for each in alone.activated}, "by itself it says nothing of weather"
+        await ask(on, "What's the weather like in Paris?")
+        await ask(on, FOLLOW_UP)
+        assert shown(on) == {"get_forecast"} and "weather(follow-up:" in decided(caplog)[-1]
+    kept = on.rows("select encoder, hash, vector from vectors order by hash")
+    assert len(kept) > 50 and {str(encoder).partition(":")[0] for encoder, _, _ in kept} == {"static"}
+    async with ready(on):
+        assert on.rows("select encoder, hash, vector from vectors order by hash") == kept
+        await ask(on, FOLLOW_UP)
+        assert shown(on) == {"get_forecast"} and "weather(follow-up:" in decided(caplog)[-1]
+        await ask(on, "/new")
+        await ask(on, FOLLOW_UP)
+        assert shown(on) == set()
+
+
+async def test_a_toolkit_that_was_used_stays_while_its_calls_are_remembered(
+    on: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    on.ms.call_tools([("take_note", {"text": "milk"})])
+    on.ms.reply("Noted.")
+    async with ready(on):
+        await ask(on, "Jot this down: buy milk")
+        await ask(on, "hello")
+        await ask(on, "hello again")
+        await ask(on, "hello once more")
+        assert shown(on) == {"take_note", "find_note"} and "notes(used:1.00)" in decided(caplog)[-1]
+
+
+async def test_a_small_model_gets_few_tools_in_few_words_and_the_names_of_all_others(on: Stage) -> None:
+    small(on)
+    async with ready(on):
+        await ask(on, "What's the weather like in Paris?")
+    tools = {tool["function"]["name"]: tool["function"]["description"] for tool in on.ms.last.body["tools"]}
+    assert len(tools) <= 8 and (defined(on)[0], defined(on)[-1]) == ("get_forecast", "discover_tools")
+    assert tools["get_forecast"] == "Weather" and tools["discover_tools"] == "Find more tools"
+    lines = [line for line in on.ms.last.reading.system_text.splitlines() if "More tools" in line]
+    assert len(lines) == 1 and lines[0].endswith(ASK_FOR_CALLS)
+    assert all(name in lines[0] for name in ("create_event", "list_events", "take_note", "find_note"))
+
+
+async def test_a_miss_is_mended_by_discovery_within_the_turn(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    small(on)
+    on.ms.call_tools([("discover_tools", {"query": "put an appointment into the calendar"})])
+    on.ms.call_tools([("create_event", {"title": "Lunch with Ann"})])
+    on.ms.reply("It is in your calendar.")
+    async with ready(on):
+        answer = await ask(on, "hello")
+    assert answer.text == "It is in your calendar." and len(on.ms.calls) == 3
+    assert "create_event" not in defined(on, 0) and "create_event" in defined(on, 1)
+    for earlier, later in pairwise(on.ms.calls):
+        kept, grown = earlier.body["messages"], later.body["messages"]
+        assert grown[: len(kept)] == kept and later.body["tools"][: len(earlier.body["tools"])] == earlier.body["tools"]
+    found, added = tool_results(on)
+    assert found.startswith("Found, ") and "- create_event: " in found
+    assert added == 'added\n{"title": "Lunch with Ann"}'
+    assert any(line.startswith("discover_tools found create_event") for line in decided(caplog))
+
+
+async def test_a_tool_that_was_told_by_name_only_runs(on: Stage) -> None:
+    small(on)
+    on.ms.call_tools([("take_note", {"words": "milk"})])
+    on.ms.call_tools([("take_note", {"text": "milk"})])
+    on.ms.call_tools([("find_note", {"text": "milk"})])
+    on.ms.reply("Noted.")
+    async with ready(on):
+        assert (await ask(on, "hello")).text == "Noted."
+    wrong, right, other = tool_results(on)
+    assert wrong.startswith("Error: ") and '"required": ["text"]' in wrong and '"tag"' not in wrong
+    assert right == 'noted\n{"text": "milk"}' and other == 'found\n{"text": "milk"}'
+    assert "take_note" not in defined(on, 0)
+    assert defined(on, 1) == defined(on, 2) == [*defined(on, 0), "take_note"]
+    assert defined(on, 3) == [*defined(on, 0), "take_note", "find_note"]
+
+
+async def test_a_model_that_takes_over_in_mid_turn_gets_the_texts_of_its_own_size(on: Stage) -> None:
+    on.config["tiers"] = {"balanced": {"pool": [SMALL]}, "deep": {"pool": ["openai/gpt-5.2"]}}
+    on.ms.call_tools([("set_tier", {"tier": "deep"})])
+    on.ms.reply("Thought through.")
+    async with ready(on):
+        assert (await ask(on, "What's the weather like in Paris?")).text == "Thought through."
+    first, second = on.ms.calls
+    assert (first.model, second.model) == ("llama-3.2-1b", "gpt-5.2")
+    described = [_described(call.body, "get_forecast") for call in (first, second)]
+    assert described == ["Weather", "Tell the weather at a place, now and for a week."]
+    assert "More tools" in first.reading.system_text and "More tools" not in second.reading.system_text
+
+
+def _described(body: dict[str, Any], name: str) -> str:
+    functions = (tool.get("function", tool) for tool in body["tools"])
+    return next(str(each["description"]) for each in functions if each["name"] == name)
+
+
+async def test_a_file_is_taken_up_while_the_bot_runs(
+    on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.owned.RELOAD_SECONDS", 0.02)
+    file = on.workspace / "toolkits" / "weather.json"
+    file.unlink()
+    question = "What's the weather like in Paris?"
+    async with ready(on) as app:
+        await ask(on, question)
+        assert shown(on) == set()
+        write(on, WEATHER)
+        await until(lambda: "get_forecast" in _names(app.tooling.toolbox.toolkits()))
+        await until(lambda: caplog.text.count("[Embeddings] ") == 2)
+        await ask(on, question)
+        assert shown(on) == {"get_forecast"} and "words only" not in decided(caplog)[-1]
+        write(on, '{"name": "weather",', "weather")
+        await until(lambda: app.tooling.toolkits.broken)
+        assert "weather.json line 1 column 20: not valid JSON" in caplog.text
+        await ask(on, question)
+        assert shown(on) == {"get_forecast"}, "the last good version"
+        changed = task("get_forecast", "Tell how the sky looks.", "Sky", NOTES["tasks"][0]["parameters"], "grey")
+        write(on, {**WEATHER, "tasks": [changed]})
+        await until(lambda: not app.tooling.toolkits.broken)
+        on.ms.call_tools([("get_forecast", {"text": "up"})])
+        await ask(on, question)
+        assert tool_results(on)[-1] == 'grey\n{"text": "up"}'
+        assert _described(on.ms.last.body, "get_forecast") == "Tell how the sky looks."
+        file.unlink()
+        await until(lambda: "get_forecast" not in _names(app.tooling.toolbox.toolkits()))
+        await ask(on, question)
+        assert shown(on) == set()
+
+
+def _names(toolkits: Sequence[Toolkit]) -> set[str]:
+    return {card.name for toolkit in toolkits for card in toolkit.tools}
+
+
+async def test_while_nothing_changes_the_index_stays(
+    on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.owned.RELOAD_SECONDS", 0.001)
+    async with ready(on) as app:
+        before = app.tooling.toolbox.toolkits()
+        looks = app.tooling.toolkits.found
+        await until(lambda: app.tooling.toolkits.found is not looks)
+        await app.tooling.refresh()
+        await ask(on, "hello")
+        assert app.tooling.toolbox.toolkits() is before
+    assert caplog.text.count("[Embeddings] ") == 1
+
+
+@pytest.mark.parametrize(("backend", "doubt"), [("off", "EMBEDDINGS=off"), (NOWHERE, "/nowhere/at-all: ")])
+async def test_without_an_encoder_words_choose_and_the_log_says_so(
+    on: Stage, caplog: pytest.LogCaptureFixture, backend: str, doubt: str
+) -> None:
+    on.env["EMBEDDINGS"] = backend
+    async with ready(on, doubt):
+        for question in ("What's the weather like in Paris?", "Wie wird das Wetter morgen in Berlin?"):
+            await ask(on, question)
+            assert "get_forecast" in shown(on) and "create_event" not in shown(on)
+            assert "weather(keyword:" in decided(caplog)[-1] and f" | words only: {doubt}" in decided(caplog)[-1]
+    assert on.rows("select count(*) from vectors") == [(0,)]
+
+
+@pytest.mark.parametrize("model", [SMALL, "openai/gpt-5.2"])
+async def test_the_first_message_after_a_start_does_not_wait_for_the_index(
+    on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    on.config["tiers"] = {"balanced": {"pool": [model]}}
+    gate = threading.Event()
+
+    class Held(Catalogue):
+        def __init__(self, toolkits: Sequence[Toolkit]) -> None:
+            assert gate.wait(60)
+            super().__init__(toolkits)
+
+    monkeypatch.setattr("routing.selection.catalogue.Catalogue", Held)
+    try:
+        async with running(on) as app:
+            await ask(on, "What's the weather like in Paris?")
+            assert shown(on) == {"get_forecast"}
+            assert decided(caplog)[-1].endswith(
+                "activated: [weather(keyword:1.00)] | words only: the index of the tools is still being made"
+            )
+            gate.set()
+            await indexed(app)
+            await ask(on, "Is it cold in Oslo?")
+            assert "get_forecast" in shown(on) and "words only" not in decided(caplog)[-1]
+    finally:
+        gate.set()

@@ -1,0 +1,308 @@
+"""/tools: which toolkits there are, what a message would bring, and what a person does not want."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+
+from handlers.commands.tools import BUTTONS
+from tests.servers.telegram.entities import utf16_length
+from tests.servers.telegram.observing import PATIENCE
+from tests.stories.harness import Stage, ask, press, running
+
+WEATHER: dict[str, object] = {
+    "name": "weather",
+    "description": "The weather of any place.",
+    "keywords": ["weather", "rain", "Regen"],
+    "tasks": [{"name": "forecast", "description": "A forecast.", "execute": {"command": ["echo", "sunny"]}}],
+}
+RAIN = "rain in Rome?"
+
+
+def write(on: Stage, file: str, content: object) -> None:
+    """A file of the workspace's toolkits."""
+    folder = on.workspace / "toolkits"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+
+@pytest.fixture
+def taught(on: Stage) -> Stage:
+    """With a toolkit of the owner's, and no embeddings, so that each decision is the same on every machine."""
+    write(on, "weather.json", WEATHER)
+    on.env["EMBEDDINGS"] = "off"
+    return on
+
+
+async def indexed(on: Stage) -> None:
+    """Until the index is there, and the vectors, where there are any."""
+    async with asyncio.timeout(PATIENCE):
+        while re.search("still being|entsteh", (await ask(on, "/status")).text):
+            pass
+
+
+def line(text: str, begin: str) -> str:
+    """The one line that begins so, without that."""
+    found = [each.removeprefix(begin) for each in text.splitlines() if each.startswith(begin)]
+    assert len(found) == 1, text
+    return found[0]
+
+
+async def test_the_list_names_every_toolkit_with_its_source(taught: Stage) -> None:
+    async with running(taught) as app:
+        await indexed(taught)
+        text = (await ask(taught, "/tools")).text
+        there = {each.name for each in app.tooling.toolbox.toolkits()}
+    assert line(text, "• weather ") == "(workspace, 1 tool): The weather of any place."
+    assert line(text, "• basics ") == (
+        "(ours, 2 tools, always at hand): The present date and time anywhere, and exact arithmetic with units."
+    )
+    assert {"weather", "basics", "conversation"} <= there
+    assert {name for name in there if f"• {name} (" in text} == there
+    assert "(ours, 2 of 3 tools, always at hand)" in line(text, "• conversation ")
+    assert line(text, "• use_skill: ") == "there are no skills"
+
+
+async def test_faults_are_named_to_those_who_can_mend_them(taught: Stage) -> None:
+    write(taught, "broken.json", '{"name": "broken",\n"tasks" []}')
+    (taught.workspace / "mcp.json").write_text(
+        '{"mcpServers": {"notes": {"command": "/nowhere/notes"}, "rest": {"command": "x", "disabled": true}}, "mcp": 1}'
+    )
+    taught.env["BOT_ACCESS"] = "open"
+    async with running(taught):
+        async with asyncio.timeout(PATIENCE):
+            while "not connected for" not in (text := (await ask(taught, "/tools")).text):
+                pass
+        status = (await ask(taught, "/status")).text
+        his, his_status = (
+            (await ask(taught, "/tools", user="bob")).text,
+            (await ask(taught, "/status", user="bob")).text,
+        )
+    assert "broken.json line 2 column 9: not valid JSON" in text
+    assert re.search(r"⚠️ notes: not connected for \d+ s: .*/nowhere/notes is not there", text)
+    assert "• rest: disabled in mcp.json" in text and re.search(r"⚠️ mcp\.json.*mcp is not known", text)
+    assert "⚠️ Broken toolkit files: 1; /tools says why." in status
+    assert "⚠️ MCP servers with a fault: notes; /tools says why." in status
+    for shown in (his, his_status):
+        assert "broken" not in shown and "Broken" not in shown and "notes" not in shown and "MCP" not in shown
+    assert "• weather " in his
+
+
+async def test_nobody_is_told_of_what_their_role_does_not_permit(taught: Stage) -> None:
+    write(taught, "vault.json", WEATHER | {"name": "vault", "role": "owner", "tasks": [{
+        "name": "open_vault", "description": "Opens it.", "execute": {"command": ["true"]}}]})  # fmt: skip
+    bob = taught.tg.user("bob")
+    taught.env["BOT_ACCESS"] = "open"
+    async with running(taught):
+        await indexed(taught)
+        assert "vault" in (await ask(taught, "/tools")).text
+        assert "vault" in (await ask(taught, f"/tools {RAIN}")).text
+        assert "vault" not in (await ask(taught, "/tools", user=bob)).text
+        assert "vault" not in (await ask(taught, f"/tools {RAIN}", user=bob)).text
+        refused = (await ask(taught, "/tools off vault", user=bob)).text
+        assert refused == "There is no toolkit vault; /tools lists them. Nothing was changed."
+        await ask(taught, "/access here on", group="Team")
+        await ask(taught, f"@tierbot {RAIN}", group="Team")
+        assert "vault (words " in (await ask(taught, "/status", group="Team")).text
+        his = (await ask(taught, "/status", group="Team", user=bob)).text
+        assert "weather (words " in his and "vault" not in his
+
+
+async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage) -> None:
+    async with running(taught):
+        await indexed(taught)
+        text = (await ask(taught, f"/tools {RAIN}")).text
+        calls = len(taught.ms.calls)
+        await ask(taught, RAIN)
+        offered = taught.ms.last.reading.tool_names
+        status = (await ask(taught, "/status")).text
+    assert calls == 0, "a query asks no model"
+    assert line(text, "In this order: ").split(", ") == list(offered) and "forecast" in offered
+    head = re.match(
+        r"openai/gpt-5\.1 would be shown (\d+) of (\d+) tools: ≈ ([\d,]+) tokens instead of ([\d,]+) \((\d+) %\)\.\n"
+        r"Size class XL, strategy full: all of what the message is about, always in the same order\.\n",
+        text,
+    )
+    assert head is not None, text
+    shown, total, tokens, whole, share = (int(each.replace(",", "")) for each in head.groups())
+    assert shown == len(offered) and total == shown + len(line(text, "Not shown: ").split(", "))
+    assert share == round(100 * tokens / whole) and 0 < tokens < whole
+    score = line(text, "• weather: ")
+    assert re.fullmatch(r"words [01]\.\d\d", score)
+    assert {"basics", "code"} & set(line(text, "• Always candidates: ").split(", "))
+    activated = line(status, f"Tools: {shown} of {total} shown (size XL); activated: ")
+    assert f"weather ({score})" in activated.split(", ")
+
+
+async def test_a_small_model_is_told_the_others_by_name(taught: Stage) -> None:
+    taught.env["TIER_BALANCED_POOL"] = "openai/some-1b"
+    async with running(taught):
+        await indexed(taught)
+        text = (await ask(taught, f"/tools {RAIN}")).text
+        deep = (await ask(taught, f"/tools !deep {RAIN}")).text
+        await ask(taught, RAIN)
+        offered, told = taught.ms.last.reading.tool_names, taught.ms.last.reading.system_text
+    assert "Size class S, strategy top_k: the most relevant ones in full, all others by name." in text
+    assert line(text, "In this order: ").split(", ") == list(offered) and offered[0] == "forecast"
+    names = line(text, "By name only: ")
+    assert f"to be found with discover_tools: {names}." in told and "Not shown" not in text
+    assert deep.startswith("openai/gpt-5.2 would be shown ") and "Size class XL" in deep
+
+
+async def test_a_follow_up_is_said_to_be_one(taught: Stage) -> None:
+    async with running(taught):
+        await indexed(taught)
+        assert "forecast" not in line((await ask(taught, "/tools so what?")).text, "In this order: ")
+        await ask(taught, RAIN)
+        text = (await ask(taught, "/tools so what?")).text
+    assert line(text, "• weather: ").startswith("follow-up ") and "forecast" in line(text, "In this order: ")
+
+
+async def test_what_is_off_stays_off_for_this_person_alone(taught: Stage) -> None:
+    taught.env["BOT_ACCESS"] = "open"
+    async with running(taught):
+        text = (await ask(taught, "/tools off Weather")).text
+        assert text.startswith("⏹ weather is off for you, in every chat. /tools on weather brings it back.\n")
+        assert "• ⏹ weather (workspace, 1 tool, switched off by you)" in text
+        await ask(taught, "/settings timezone Europe/Berlin")  # keeps what it does not set
+        await ask(taught, "/tools off files")
+    async with running(taught):
+        await indexed(taught)
+        await ask(taught, RAIN)
+        assert not {"forecast", "read_file"} & set(taught.ms.last.reading.tool_names)
+        text = (await ask(taught, f"/tools {RAIN}")).text
+        assert "forecast" not in text and "read_file" not in text and "weather" not in text
+        await ask(taught, RAIN, user="bob")
+        assert {"forecast", "read_file"} <= set(taught.ms.last.reading.tool_names)
+        text = (await ask(taught, "/tools on weather")).text
+        assert text.startswith("✅ weather is on for you again.\n") and "• weather (workspace, 1 tool):" in text
+        await ask(taught, RAIN)
+        assert "forecast" in taught.ms.last.reading.tool_names
+        assert taught.rows("select toolkits_off from preferences") == [('["files"]',)]
+        await ask(taught, "/access forget me yes")
+        assert taught.rows("select count(*) from preferences") == [(0,)]
+
+
+async def test_buttons_switch_and_redraw(taught: Stage) -> None:
+    async with running(taught):
+        shown = await ask(taught, "/tools")
+        labels = [button["text"] for button in shown.buttons]
+        assert "⏹ weather" in labels and "⏹ files" in labels and len(labels) <= BUTTONS
+        assert not any("conversation" in label for label in labels)
+        assert labels.index("⏹ weather") < labels.index("⏹ files"), "what is there for some messages only comes first"
+        await press(taught, "⏹ weather", shown)
+        assert shown.text.startswith("⏹ weather is off for you")
+        assert shown.buttons[0]["text"] == "▶️ weather"
+        await press(taught, "▶️ weather", shown)
+        assert shown.text.startswith("✅ weather is on for you again.")
+        assert taught.rows("select toolkits_off from preferences") == [("[]",)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("/tools off weathr", "There is no toolkit weathr; did you mean weather? Nothing was changed."),
+        ("/tools OFF qqqqqq", "There is no toolkit qqqqqq; /tools lists them. Nothing was changed."),
+        ("/tools off", "Write which: /tools off <toolkit>. Nothing was changed."),
+        ("/tools on weather", "weather is on already. Nothing was changed."),
+        (
+            "/tools off forecast",
+            "forecast is a tool of weather, and only whole toolkits are switched. Nothing was changed.",
+        ),
+        (
+            "/tools off conversation",
+            "conversation stays on: with it small models find all other tools. Nothing was changed.",
+        ),
+        (
+            "/tools on we go",
+            "After on only the name of a toolkit may follow. To ask about a text that begins with on, put it in "
+            "quotation marks. Nothing was changed.",
+        ),
+    ],
+)
+async def test_a_refusal_says_why_and_changes_nothing(taught: Stage, typed: str, answer: str) -> None:
+    async with running(taught):
+        assert (await ask(taught, typed)).text == answer
+        assert taught.rows("select toolkits_off from preferences where toolkits_off != '[]'") == []
+        await ask(taught, "/tools off weather")
+        assert (await ask(taught, "/tools off weather")).text == "weather is off already. Nothing was changed."
+
+
+@pytest.mark.parametrize("typed", ['/tools "off weather"', "/tools “off weather”", "/tools 'off weather'"])
+async def test_a_quoted_text_is_asked_about_whatever_it_says(taught: Stage, typed: str) -> None:
+    async with running(taught):
+        await indexed(taught)
+        assert line((await ask(taught, typed)).text, "• weather: ").startswith("words ")
+        assert "• weather (workspace, 1 tool):" in (await ask(taught, "/tools")).text
+
+
+async def test_what_compares_is_said_and_why_only_words(taught: Stage) -> None:
+    taught.env["BOT_ACCESS"] = "open"
+    only = "⚠️ Only words are compared: EMBEDDINGS=off."
+    async with running(taught):
+        await indexed(taught)
+        for typed in ("/tools", f"/tools {RAIN}", "/status"):
+            assert only in (await ask(taught, typed)).text.splitlines(), typed
+    taught.env["EMBEDDINGS"] = ""
+    async with running(taught):
+        await indexed(taught)
+        for typed in ("/tools", "/status"):
+            text = (await ask(taught, typed)).text
+            assert re.search(r"^Messages are compared by their words and by embeddings \(static:\w+\)\.$", text, re.M)
+        assert "embeddings (static)." in (await ask(taught, "/tools", user="bob")).text
+        assert "Only words" not in (await ask(taught, f"/tools {RAIN}")).text
+
+
+async def test_a_model_without_tools_would_be_shown_none(taught: Stage) -> None:
+    taught.env["OPENAI_API_KEY"] = ""
+    taught.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": taught.ms.openai_base}}}
+    taught.knows(**{"mine/plain": {"provider": "mine", "supportsTools": False}})
+    taught.config["tiers"] = {"balanced": {"pool": ["mine/plain"]}}
+    async with running(taught):
+        text = (await ask(taught, f"/tools {RAIN}")).text
+    assert re.match(r"Tools: 0 of [1-9]\d*, because this model takes no tools\n", text)
+    assert "In this order" not in text
+
+
+async def test_all_of_it_in_german(taught: Stage) -> None:
+    write(taught, "broken.json", "{")
+    async with running(taught):
+        await ask(taught, "/settings language de")
+        await indexed(taught)
+        shown = (await ask(taught, "/tools")).text
+        assert line(shown, "• weather ") == "(Arbeitsordner, 1 Werkzeug): The weather of any place."
+        assert "(mitgeliefert, 2 Werkzeuge, immer dabei)" in line(shown, "• basics ")
+        assert "Dateien mit einem Fehler:" in shown and "⚠️ Verglichen werden nur Wörter: EMBEDDINGS=off." in shown
+        decision = (await ask(taught, "/tools Kommt Regen?")).text
+        assert line(decision, "• weather: ").startswith("Wörter ") and "In dieser Reihenfolge: " in decision
+        assert re.search(r"≈ \d\.\d{3} Token statt \d\.\d{3} \(\d+ %\)\.\n", decision)
+        assert (await ask(taught, "/tools off wetter")).text.endswith("Nichts wurde geändert.")
+        assert (await ask(taught, "/tools off weather")).text.startswith("⏹ weather ist für dich aus, in jedem Chat.")
+        assert (await ask(taught, "/tools on weather")).text.startswith("✅ weather ist für dich wieder an.")
+        assert re.search(r"^Werkzeuge: Eine Nachricht ohne Thema bekäme \d+ von \d+", (await ask(taught, "/status")).text, re.M)  # fmt: skip  # noqa: E501
+        await ask(taught, "Kommt Regen?")
+        status = (await ask(taught, "/status")).text
+    assert re.search(
+        r"^Werkzeuge: \d+ von \d+ gezeigt \(Größe XL\); aktiviert: .*weather \(Wörter [01]\.\d\d\)", status, re.M
+    )
+    assert "⚠️ Fehlerhafte Toolkit-Dateien: 1; /tools sagt, warum." in status
+
+
+async def test_a_status_with_many_toolkits_fits_one_message(taught: Stage) -> None:
+    for n in range(40):
+        tasks = [{"name": f"tool_{n}_{at}", "description": "Does it.", "execute": {"mcp": "gone/x"}} for at in range(3)]
+        write(taught, f"kit{n}.json", {"name": f"a-toolkit-with-a-long-name-{n}", "description": "…" * 90,
+            "keywords": ["rain"], "base": False, "tasks": [*tasks, {"name": f"does_{n}", "description": "Does it.",
+            "execute": {"command": ["true"]}}]})  # fmt: skip
+    async with running(taught):
+        await indexed(taught)
+        await ask(taught, RAIN)
+        short = await ask(taught, "/status")
+        full = taught.tg.say("/status full")
+        await taught.tg.reply(after=full, matching="of memory")
+    assert utf16_length(short.text) <= 4096
+    assert "more tools are off; /tools says why." in short.text and "tool_39_2 is off" not in short.text
+    assert any("tool_39_2 is off: " in part.text for part in short.chat.messages if part.id > full.id)
