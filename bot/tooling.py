@@ -62,7 +62,8 @@ def build_tooling(
     taken = [card.name for kit in kits for card in kit.tools]
     mcp = McpClient(workspace.mcp_file, environment.variables, taken=taken, clock=needs.clock, version=VERSION)
     toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), McpShelves(mcp))
-    return Tooling(toolbox, ToolChooser(toolbox.toolkits, embedder, vectors), toolkits, mcp, embedder)
+    chooser = ToolChooser(toolbox.toolkits, embedder, vectors, workspace.tool_index)
+    return Tooling(toolbox, chooser, toolkits, mcp, embedder)
 
 
 def embedder_of(environment: Environment, llm: LiteLlm, models: Models, clock: Clock) -> Embedder | None:

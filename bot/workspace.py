@@ -45,6 +45,7 @@ class Workspace:
         self.skills_folder = self.root / "skills"
         self.toolkits_folder = self.root / "toolkits"
         self.mcp_file = self.root / "mcp.json"
+        self.tool_index = self.root / "cache" / "tools.index"
         self.files = self.root / "files"
         self.console_history = self.root / "console-history"
         self.lock_file = self.root / "tierbot.lock"

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from routing.embedding.embedder import Embedder, EmbedderFailed
@@ -62,12 +63,17 @@ class ToolChooser:
     decide: there is always an answer, soon. `toolkits` gives those of the moment, the same tuple until they change."""
 
     def __init__(
-        self, toolkits: Callable[[], tuple[Toolkit, ...]], embedder: Embedder | None, vectors: VectorStore
+        self,
+        toolkits: Callable[[], tuple[Toolkit, ...]],
+        embedder: Embedder | None,
+        vectors: VectorStore,
+        cache: Path | None = None,
     ) -> None:
-        """Without an embedder no vectors are compared."""
+        """Without an embedder no vectors are compared; in the file `cache` the index is kept for the next start."""
         self._toolkits = toolkits
         self._embedder = embedder
         self._store = vectors
+        self._cache = cache
         self._catalogue: Catalogue | None = None
         self._of: tuple[Toolkit, ...] | None = None
         self._work: asyncio.Task[None] | None = None
@@ -154,7 +160,7 @@ class ToolChooser:
     async def _index(self, toolkits: tuple[Toolkit, ...]) -> None:
         """The words first, then the vectors; what is not needed any more is forgotten in the end."""
         try:
-            catalogue = await asyncio.to_thread(_catalogue, toolkits)
+            catalogue = await asyncio.to_thread(_catalogue, toolkits, self._cache)
         except Exception as error:  # a library that this machine can't load, or a broken file: keywords are left
             log.exception("[Embeddings] The index of the tools could not be made")
             self._use(self._catalogue, f"{UNMADE} ({type(error).__name__}, see the log)")
@@ -210,5 +216,5 @@ def _is_cancelled() -> bool:
     return (task := asyncio.current_task()) is not None and task.cancelling() > 0
 
 
-def _catalogue(toolkits: tuple[Toolkit, ...]) -> Any:
-    return importlib.import_module("routing.selection.catalogue").Catalogue(toolkits)
+def _catalogue(toolkits: tuple[Toolkit, ...], cache: Path | None) -> Any:
+    return importlib.import_module("routing.selection.catalogue").Catalogue(toolkits, cache)

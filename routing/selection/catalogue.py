@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from routing.selection.entries import entries
 from routing.selection.evidence import Vectors
 from routing.selection.fusion import Fusion
 from routing.selection.glossary import Glossary
+from routing.selection.index import Index, load, made_of
 from routing.selection.lexical import Floats
 from routing.selection.selector import Decision, Part, Selector
 from routing.toolkits import Toolkit
@@ -52,9 +54,15 @@ def rows(toolkits: Sequence[Toolkit]) -> tuple[list[dict[str, Any]], dict[str, l
 class Catalogue:
     """Made and asked in threads, by several at once."""
 
-    def __init__(self, toolkits: Sequence[Toolkit]) -> None:
+    def __init__(self, toolkits: Sequence[Toolkit], cache: Path | None = None) -> None:
+        """What is slow to make of the words is kept in the file `cache`."""
         self.tools = tuple(card.name for toolkit in toolkits for card in toolkit.tools)
-        self._selector = Selector(entries(*rows(toolkits)), small_talk(), Glossary.load(), Fusion.load())
+        given, negatives = entries(*rows(toolkits)), small_talk()
+        inputs = made_of(given, negatives) if cache else ""
+        index = load(cache, inputs) if cache else Index()
+        self._selector = Selector(given, negatives, Glossary.load(), Fusion.load(), index=index)
+        if cache and index.grew:
+            index.save(cache, inputs)
 
     def parts(self, message: str) -> tuple[Part, ...]:
         """What its words say."""

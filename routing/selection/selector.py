@@ -24,7 +24,7 @@ from routing.selection.policy import POLICY, Policy
 Stage = Literal["keyword", "embed"]
 MOST_CHARACTERS = 4_000
 """Of a message; what is wanted stands before."""
-CLAUSE = 0.5
+CLAUSE = 0.35
 """Of what may be shown for the message as a whole, for a clause of it."""
 
 

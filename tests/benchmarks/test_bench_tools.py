@@ -139,7 +139,7 @@ def test_the_published_ways_show_what_was_published(study: Study) -> None:
     eight = best | {"files_0", "files_1", "files_2"}
     assert shown_by("all in full", study) == (20, everything, set(), "")
     count, detailed, named, hint = shown_by("all, reordered", study)
-    assert (count, detailed, named) == (20, everything, set()) and hint.startswith("Tools by kind: web")
+    assert (count, detailed, named) == (20, everything, set()) and hint.startswith("Kinds of tools here: ")
     assert shown_by("8 + stubs", study) == (20, eight, everything - eight, "")
     count, detailed, named, hint = shown_by("top 8 + names", study)
     assert on_the_wire(Shown((), (), hint)) == f"[]{hint}"

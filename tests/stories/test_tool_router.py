@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -242,9 +243,9 @@ async def test_the_first_message_after_a_start_does_not_wait_for_the_index(
     gate = threading.Event()
 
     class Held(Catalogue):
-        def __init__(self, toolkits: Sequence[Toolkit]) -> None:
+        def __init__(self, toolkits: Sequence[Toolkit], cache: Path | None = None) -> None:
             assert gate.wait(60)
-            super().__init__(toolkits)
+            super().__init__(toolkits, cache)
 
     monkeypatch.setattr("routing.selection.catalogue.Catalogue", Held)
     try:
