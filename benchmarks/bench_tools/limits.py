@@ -108,7 +108,7 @@ def report(found: Probes) -> Section:
     rounds = max(map(len, found.values()), default=0)
     notes = (
         f"Medians of {rounds} fresh processes; {load()}. Memory is beyond an interpreter with numpy, tokenizers and "
-        "safetensors. The loop's block is that of a selection made in the loop as a whole.",
+        "safetensors. The event loop goes on beside a selection in a thread, as in the bot.",
         "Where other programs want the processors, too, times by the clock are theirs as well: compare with the CPU's.",
     )
     kept = all(limit.kept(found) is not False for limit in LIMITS)

@@ -44,6 +44,7 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept)).translate(_LETTERS)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def spaced(name: str) -> str:
     """An identifier as words: `getBoxOffice`, `get_box_office`."""
     return " ".join(_NAME_SEAM.sub(" ", name).split())
