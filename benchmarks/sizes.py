@@ -48,14 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     wrong = measure(names)
-    print(_document(wrong) if options.json else _report(names, wrong))
+    shown = _document(wrong) if options.json else _report(names, wrong)
+    print(shown.encode("utf-8", "replace").decode())  # JSON can hold half a character, and nothing prints it
     return 0
 
 
 def read(path: Path) -> tuple[Named, ...]:
     """The rows of a file. Raises Unreadable."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

@@ -49,8 +49,11 @@ def read_catalogue(path: Path) -> list[dict[str, Any]]:
     if not entries:
         raise ValueError(f"{path} holds no entry")
     for entry in entries:
-        if not isinstance(entry.get("tools", []), list) or not all(map(_is_named, entry.get("tools", []))):
+        tools = entry.get("tools") or []
+        if not isinstance(tools, list) or not all(map(_is_named, tools)):
             raise ValueError(f"{path}: the tools of {entry['name']} are no list of tools with a name")
+        for row in (entry, *tools):
+            _check_texts(path, row)
     return entries
 
 
@@ -71,11 +74,13 @@ def read_queries(path: Path) -> list[Query]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = _parsed(line)
             if not isinstance(row["query"], str) or not _is_texts(row["gold"]):
                 raise TypeError("query is no text, or gold no list of names")
-            query = Query(row["query"], row.get("lang", "en"), frozenset(row["gold"]), row.get("kind", "single"))
-        except (ValueError, KeyError, TypeError) as error:
+            query = Query(row["query"], row.get("lang") or "en", frozenset(row["gold"]), row.get("kind") or "single")
+            if not _is_texts([query.language, query.kind]):
+                raise TypeError("lang or kind is no text")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"{path}, line {number} is no query ({type(error).__name__}: {error})") from None
         if query.kind != "irrelevant_own":
             found.append(query)
@@ -160,20 +165,34 @@ def _is_texts(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
+def _check_texts(path: Path, row: Mapping[str, Any]) -> None:
+    """What is left out may be null as well. Raises ValueError."""
+    for key in ("description", "category"):
+        if not isinstance(row.get(key) or "", str):
+            raise ValueError(f"{path}: the {key} of {row['name']!r} is no text")
+    if not _is_texts(row.get("keywords") or []):
+        raise ValueError(f"{path}: the keywords of {row['name']!r} are no list of texts")
+
+
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no UTF-8 ({error.reason})") from None
 
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return _parsed(path.read_bytes())
     except RecursionError:
         raise ValueError(f"{path} is not JSON that can be read (nested too deeply)") from None
     except ValueError as error:
         raise ValueError(f"{path} is not JSON ({error})") from None
+
+
+def _parsed(written: str | bytes) -> Any:
+    """JSON without lone surrogates, which no tokenizer takes and no terminal prints."""
+    return json.loads(json.dumps(json.loads(written), ensure_ascii=False).encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":

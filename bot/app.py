@@ -157,6 +157,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people, tooling)
     chores = [
         asyncio.create_task(keep_fresh(workspace, models, owned, tooling)),
+        asyncio.create_task(models.learn_sizes()),
         asyncio.create_task(_sweep(inbox_store, outbox_store, clock)),
     ]
     try:

@@ -40,21 +40,32 @@ class OwnersFiles:
         self._instructions = self._workspace.instructions()
 
 
-async def keep_fresh(workspace: Workspace, models: Models, owned: OwnersFiles, tooling: Tooling) -> None:
+async def keep_fresh(
+    workspace: Workspace, models: Models, owned: OwnersFiles, tooling: Tooling, seconds: float | None = None
+) -> None:
     """Take up what the owner edits; a file with a fault is named, and the last good state stays in force."""
-    stamps = await asyncio.to_thread(workspace.stamps)
+    stamps, told = await asyncio.to_thread(workspace.stamps), ""
     while True:
-        await asyncio.sleep(RELOAD_SECONDS)
-        await tooling.refresh()
-        seen = await asyncio.to_thread(workspace.stamps)
-        if seen == stamps:
-            continue
-        stamps = seen
+        await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)
         try:
-            config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
-            await asyncio.to_thread(owned.reload)
-        except ConfigError as error:
-            log.error("%s The last good state stays in force.", error)
-            continue
-        models.config, models.catalog = config, catalog
-        log.info("[Config] Read anew")
+            seen = await asyncio.to_thread(workspace.stamps)
+            if seen != stamps:
+                stamps = seen
+                await _read_anew(workspace, models, owned)
+            await tooling.refresh()
+            told = ""
+        except Exception as error:  # whatever nobody foresaw in a file: the next round may find it mended
+            if repr(error) != told:
+                log.exception("What was edited can't be taken up. The last good state stays in force.")
+            told = repr(error)
+
+
+async def _read_anew(workspace: Workspace, models: Models, owned: OwnersFiles) -> None:
+    try:
+        config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
+        await asyncio.to_thread(owned.reload)
+    except ConfigError as error:
+        log.error("%s The last good state stays in force.", error)
+        return
+    models.config, models.catalog = config, catalog
+    log.info("[Config] Read anew")

@@ -78,12 +78,16 @@ class ToolList:
         return "\n\n".join(parts)
 
     def faults(self, ask: Ask) -> str:
-        """Broken files and how the servers stand, in full; empty for those who can't mend them."""
+        """Broken files, tools that are left out, and how the servers stand; empty for those who can't mend them."""
         if not may(ask.person, "admin"):
             return ""
         files = list(self._files(ask))
         servers = [line for state in self._mcp.states() for line in self._server(ask, state)]
-        parts = (ask.say("Files with a fault:"), files), (ask.say("MCP servers:"), servers)
+        parts = (
+            (ask.say("Files with a fault:"), files),
+            (ask.say("Tools that are left out:"), list(self._left_out(ask))),
+            (ask.say("MCP servers:"), servers),
+        )
         return "\n\n".join("\n".join([head, "", *lines]) for head, lines in parts if lines)
 
     def counted(self, ask: Ask) -> list[str]:
@@ -91,10 +95,13 @@ class ToolList:
         if not may(ask.person, "admin"):
             return []
         broken = len(self._toolkits.broken)
+        left_out = len(self._toolbox.left_out())
         missing = [plain(state.name) for state in self._mcp.states() if state.status == "failed"]
         lines = []
         if broken:
             lines.append(ask.say("⚠️ Broken toolkit files: {n}; /tools says why.", n=broken))
+        if left_out:
+            lines.append(ask.say("⚠️ Tools that are left out: {n}; /tools says why.", n=left_out))
         if missing or self._mcp.problems():
             names = ", ".join(missing[:MOST_WARNINGS]) or "mcp.json"
             lines.append(ask.say("⚠️ MCP servers with a fault: {names}; /tools says why.", names=names))
@@ -108,6 +115,12 @@ class ToolList:
         for manifest in found.manifests.values():
             yield from (f"- ⚠️ {plain(warning)}" for warning in manifest.warnings[:MOST_WARNINGS])
         yield from (f"- ⚠️ {plain(problem)}" for problem in self._mcp.problems())
+
+    def _left_out(self, ask: Ask) -> Iterator[str]:
+        told = self._toolbox.left_out()
+        yield from (f"- ⚠️ {plain(each)}" for each in told[:MOST_WARNINGS])
+        if len(told) > MOST_WARNINGS:
+            yield f"- {ask.say('and {n} more', n=len(told) - MOST_WARNINGS)}"
 
     def _server(self, ask: Ask, state: ServerState) -> Iterator[str]:
         since = span(self._clock() - state.since)

@@ -11,7 +11,8 @@ from handlers.asking import Ask
 from handlers.tool_list import listed, plain
 from handlers.tools.toolbox import Toolbox
 from routing.briefing import Plan
-from routing.chooser import EMBEDDING, LOADING, SLOW, Activated, ToolChooser, ToolSelection, Why
+from routing.chooser import Activated, ToolChooser, ToolSelection, Why
+from routing.doubts import EMBEDDING, LOADING, OFF, SLOW
 from routing.embedding.embedder import Embedder
 from routing.offer import ToolOffer, TurnTools
 from routing.presentation import Strategy
@@ -22,7 +23,9 @@ from routing.toolkits import Toolkit
 
 STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-up": "follow-up", "used": "used"}
 """What found a toolkit."""
-DOUBTS = (LOADING, EMBEDDING, SLOW)
+UNAVAILABLE = "the encoder is not available at the moment"
+"""For everybody, in place of an error."""
+DOUBTS = (LOADING, EMBEDDING, SLOW, UNAVAILABLE)
 """Why only words are compared, where that can be said in every language; the others are errors or settings."""
 ORDERS: Mapping[Strategy, str] = {
     "top_k": "the most relevant ones in full, all others by name",
@@ -140,8 +143,9 @@ def compared(ask: Ask, chooser: ToolChooser, embedder: Embedder | None) -> str:
 
 
 def only_words(ask: Ask, doubt: str) -> str:
-    """Why there are no embeddings."""
-    return ask.say("⚠️ Only words are compared: {reason}.", reason=ask.say(doubt).rstrip("."))
+    """Why there are no embeddings. An error, which may say where a model lies, is for admins."""
+    told = doubt if doubt in (*DOUBTS, OFF) or may(ask.person, "admin") else UNAVAILABLE
+    return ask.say("⚠️ Only words are compared: {reason}.", reason=ask.say(told).rstrip("."))
 
 
 def _toolkits(ask: Ask, selection: ToolSelection, toolkits: Sequence[Toolkit]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from routing.doubts import EMBEDDING, FAILED, LOADING, OFF, PATIENCE_SECONDS, SLOW, UNMADE
 from routing.embedding.embedder import Embedder, EmbedderFailed
 from routing.keywords import MOST_CHARACTERS, heard
 from routing.toolkits import Toolkit
@@ -20,18 +21,11 @@ if TYPE_CHECKING:  # numpy and the dictionaries come late, in a thread
     from routing.selection.catalogue import Catalogue
     from routing.selection.lexical import Floats
 
-PATIENCE_SECONDS = 0.05
-"""How long a message waits for the index, and for its vectors (tool routing specification, stage 2)."""
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 600.0
 SETTLED_SECONDS = 3600.0
 """How long toolkits stay the same until the vectors of others are deleted: a server that is away for a while, or not
 yet connected after a start, need not be embedded anew."""
 MOST_REMEMBERED = 256
-LOADING = "the index of the tools is still being made"
-UNMADE = "the index of the tools could not be made"
-EMBEDDING = "the tools are still being embedded"
-OFF = "EMBEDDINGS=off"
-SLOW = f"the embeddings took longer than {PATIENCE_SECONDS * 1000:.0f} ms"
 HEARD, UNHEARD = 3.0, -3.0
 """The odds of a tool where only keywords are compared."""
 
@@ -79,13 +73,15 @@ class ToolChooser:
         self._work: asyncio.Task[None] | None = None
         self._indexed = asyncio.Event()
         self._doubt = LOADING
+        self._late = ""
         self._known: dict[str, ToolSelection] = {}
         self._closed = False
 
     @property
     def doubt(self) -> str:
-        """Why vectors are not compared at the moment; empty when they are."""
-        return self._doubt
+        """Why vectors are not compared at the moment: what the index lacks, or else what befell the last message that
+        needed them, until they are compared for another; empty when they are."""
+        return self._doubt or self._late
 
     def start(self) -> None:
         """Make the index in the background, unless it is there for the toolkits of the moment."""
@@ -123,7 +119,8 @@ class ToolChooser:
             chosen = await self._chosen(catalogue, message, doubt)
         except Exception:  # whatever the selection did not foresee: the turn goes on, the log has it
             log.exception("[Embeddings] A selection failed")
-            return _by_keyword(self._toolkits(), message, "the selection failed, see the log")
+            self._late = FAILED
+            return _by_keyword(self._toolkits(), message, FAILED)
         if not chosen.doubt:
             if len(known) >= MOST_REMEMBERED:
                 del known[next(iter(known))]
@@ -137,6 +134,8 @@ class ToolChooser:
         wanted = catalogue.open(parts)
         vectors, late = await self._vectors(wanted) if wanted else ({}, "")
         decision = await asyncio.to_thread(catalogue.decide, parts, vectors)
+        if wanted:
+            self._late = late
         activated = tuple(Activated(each.name, each.stage, each.probability) for each in decision.chosen)
         relevance = dict(zip(catalogue.tools, decision.odds.tolist(), strict=True))
         return ToolSelection(activated, relevance, doubt or late)

@@ -66,13 +66,17 @@ class Context:
         self._unread = total - len(found)
 
     def questions(self, most: int) -> tuple[str, ...]:
-        """What was asked before in the window, newest first."""
-        asked = (each.text for each in reversed(self._stored) if each.role == "user")
+        """What this person asked before in the window, newest first."""
+        asked = (each.text for each in reversed(self._mine()) if each.role == "user")
         return tuple(islice(asked, most))
 
     def called(self) -> frozenset[str]:
-        """The tools that were called in the window."""
-        return frozenset(call.name for each in self._stored for call in each.calls)
+        """The tools that were called for this person in the window."""
+        return frozenset(call.name for each in self._mine() for call in each.calls)
+
+    def _mine(self) -> Sequence[StoredMessage]:
+        """In a group, what others talk of is not this person's topic."""
+        return [each for each in self._stored if each.person_id in (0, self._question.person.id)]
 
     async def prompt(
         self, system: ChatMessage, said: Sequence[ChatMessage], window: Window, vision: bool

@@ -18,6 +18,7 @@ from routing.listing import PROTOCOLS, DiscoveryError, Listing
 __all__ = [
     "DiscoveredModel",
     "DiscoveryError",
+    "address_of",
     "discover",
     "load_discovered",
     "save_discovered",
@@ -82,8 +83,15 @@ def _key(profile: ProviderProfile) -> str:
 
 def _models_url(profile: ProviderProfile, api_type: ApiType) -> httpx.URL:
     """The address to ask: a base URL without a path gets the protocol's usual one."""
+    url = address_of(profile, _HOMES.get((profile.name, api_type), ""))
+    path = url.path.rstrip("/") or PROTOCOLS[api_type].usual_path
+    return url.copy_with(path=f"{path}/models", fragment=None)
+
+
+def address_of(profile: ProviderProfile, home: str) -> httpx.URL:
+    """The provider's base URL, else `home`. Raises DiscoveryError 400 when that is nowhere to send a request to."""
     setting = f"llm.providers.{profile.name}.baseUrl"
-    base = (profile.base_url or "").strip() or _HOMES.get((profile.name, api_type), "")
+    base = (profile.base_url or "").strip() or home
     if not base:
         raise DiscoveryError(400, f"Where {profile.name} is, is not known: set {setting}.")
     try:
@@ -92,8 +100,7 @@ def _models_url(profile: ProviderProfile, api_type: ApiType) -> httpx.URL:
         raise DiscoveryError(400, f"{setting} is not an address.") from error
     if url.scheme not in ("http", "https") or not url.host or url.userinfo:
         raise DiscoveryError(400, f"{setting} must be http:// or https:// with a host and without a password.")
-    path = url.path.rstrip("/") or PROTOCOLS[api_type].usual_path
-    return url.copy_with(path=f"{path}/models", fragment=None)
+    return url
 
 
 def save_discovered(path: Path, provider: str, models: Collection[DiscoveredModel]) -> None:

@@ -8,6 +8,7 @@ from routing.calls import ChatMessage, ModelRequest, ToolSpec
 from routing.catalog import Catalog, ModelCard
 from routing.config import RouterConfig
 from routing.errors import Refused
+from routing.modelsizes import StatedSizes
 from routing.sizes import SizeDecision, size_of
 from routing.types import ModelChoice, Preferences, Tier
 
@@ -26,9 +27,10 @@ def provider_of(model: str) -> str:
 class Models:
     """The choice among models, from the configuration in force and the catalogue."""
 
-    def __init__(self, config: RouterConfig, catalog: Catalog) -> None:
+    def __init__(self, config: RouterConfig, catalog: Catalog, stated: StatedSizes | None = None) -> None:
         self.config = config
         self.catalog = catalog
+        self.stated = stated or StatedSizes()
 
     def choose(self, tier: Tier, preferences: Preferences) -> ModelChoice:
         """The model for a tier. An override is taken as it is: a missing key is said when it is called."""
@@ -73,8 +75,18 @@ class Models:
 
     def size(self, model: str) -> SizeDecision:
         """How much of the tools a model is shown, and why. The name is its own, with its tag, and not its card's: the
-        card of `ollama/qwen3` also answers for `ollama/qwen3:32b`."""
-        return size_of(model, self.catalog.lookup(model).size_class)
+        card of `ollama/qwen3` also answers for `ollama/qwen3:32b`. What nothing tells, the provider may have told."""
+        decision = size_of(model, self.catalog.lookup(model).size_class)
+        if decision.known:
+            return decision
+        return size_of(model, metadata=self.stated.of(model, self.config.profile(provider_of(model))))
+
+    async def learn_sizes(self) -> None:
+        """Ask the providers for the sizes that nothing tells, those of the tiers at once; until it is cancelled."""
+        for pool in self.config.pools.values():
+            for model in pool:
+                self.size(model)
+        await self.stated.keep()
 
     def request(
         self,

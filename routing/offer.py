@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from routing.additions import MOST_FOUND, Additions
 from routing.calls import ToolCall
 from routing.chooser import Activated, ToolChooser, ToolSelection
 from routing.errors import ToolFailed
 from routing.models import Models
 from routing.outcome import ToolScope, Traits
 from routing.ports import Tools
-from routing.presentation import DISCOVERY, Candidate, Presentation, Shown, present, tokens
+from routing.presentation import DISCOVERY, Candidate, Presentation, Shown, present
 from routing.sizes import Size
-from routing.toolkits import ToolCard, Toolkit
+from routing.toolkits import QUARTERS, Toolkit
 
 FOLLOW_UP_CHARS = 60
 """"And tomorrow?": a longer message says by itself what it is about."""
-LIKELY = 0.5
-"""The probability from which on a question is about a toolkit of its own."""
+TALK = -15.5
+"""Odds of the likeliest tool below which a message wants none: of ours "Thanks!" has -16, "yes please" -15 (measured
+with our encoder; by words alone these odds are higher, and more is taken for a follow-up)."""
 FADING = 2.0
 """Odds that a question loses against the one behind it."""
 SHARE_OF_WINDOW = 8
 """At most such a part of a model's context window is for definitions of tools."""
-MOST_FOUND = 5
 DESCRIBED_CHARS = 160
+MOST_NAMED, NAMED_CHARS = 20, 80
 
 log = logging.getLogger("routing")
 
@@ -58,12 +62,13 @@ async def select(
     chooser: ToolChooser, message: str, earlier: Sequence[str], used: Collection[str], toolkits: Sequence[Toolkit]
 ) -> ToolSelection:
     """What a message is about among `toolkits`, in its conversation: `earlier` are the person's last messages, newest
-    first, `used` the tools that were called in it."""
+    first, `used` the tools that were called for them."""
     chosen = await chooser.choose(message)
     offered = {toolkit.name: toolkit for toolkit in toolkits}
     found = {each.toolkit: each for each in chosen.activated if each.toolkit in offered}
     relevance = dict(chosen.relevance)
-    for before in await _inherited(chooser, message, earlier, offered, bool(found)):
+    if earlier and all(offered[name].base for name in found) and _is_follow_up(message, chosen):
+        before = await chooser.choose(earlier[0])
         for each in before.activated:
             if each.toolkit in offered and each.toolkit not in found:
                 found[each.toolkit] = replace(each, why="follow-up")
@@ -79,25 +84,15 @@ async def select(
     return ToolSelection(tuple(found.values()), relevance, chosen.doubt)
 
 
-async def _inherited(
-    chooser: ToolChooser, message: str, earlier: Sequence[str], offered: Mapping[str, Toolkit], found: bool
-) -> list[ToolSelection]:
-    """What a follow-up goes on with: the question before it, and the one before that where the first is one, too: it
-    was likely about nothing but what is always there."""
-    inherited: list[ToolSelection] = []
-    if found and len(message) > FOLLOW_UP_CHARS:
-        return inherited
-    for before in earlier[:2]:
-        inherited.append(await chooser.choose(before))
-        likely = (offered.get(each.toolkit) for each in inherited[-1].activated if each.score >= LIKELY)
-        if any(toolkit is not None and not toolkit.base for toolkit in likely):
-            break
-    return inherited
+def _is_follow_up(message: str, chosen: ToolSelection) -> bool:
+    """Whether a message that is about nothing of its own goes on with the question before it; what goes on for longer
+    has called a tool."""
+    return len(message) <= FOLLOW_UP_CHARS and max(chosen.relevance.values(), default=0.0) > TALK
 
 
 class TurnTools:
     """`routing.ports.Tools` for one turn. What a model was once shown it is shown to the end of the turn, in the same
-    order: providers' prompt caches live on that."""
+    order, as long as there is room for what comes in later: providers' prompt caches live on that."""
 
     def __init__(
         self,
@@ -117,7 +112,11 @@ class TurnTools:
         self._selection = selection
         self._off = {card.name: toolkit.name for toolkit in off for card in toolkit.tools}
         self._begun: dict[tuple[Size, int], Shown] = {}
-        self._added: dict[str, ToolCard] = {}
+        self._seen: dict[Size, frozenset[str]] = {}
+        self._room: dict[Size, int] = {}
+        base = {card.name for toolkit in toolkits if toolkit.base for card in toolkit.tools}
+        relevance = selection.relevance
+        self._additions = Additions(self._cards, lambda name: math.inf if name in base else relevance.get(name, 0.0))
 
     @property
     def selection(self) -> ToolSelection:
@@ -129,13 +128,13 @@ class TurnTools:
         if not self._models.takes_tools(model):
             return Shown(())
         size = self._models.size(model).size
+        limits = self._limits(size, window)
         if (size, window) not in self._begun:
-            self._begun[size, window] = present(self._candidates(), size, self._limits(size, window))
-        begun = self._begun[size, window]
-        known = {spec.name for spec in begun.specs if spec.description}
-        more = tuple(card.spec(size) for name, card in self._added.items() if name not in known)
-        kept = tuple(spec for spec in begun.specs if spec.name in known or spec.name not in self._added)
-        return replace(begun, specs=(*kept, *more))
+            self._begun[size, window] = present(self._candidates(), size, limits)
+        shown = self._additions.shown(self._begun[size, window], size, limits.most_tokens)
+        self._room[size] = limits.most_tokens
+        self._seen[size] = frozenset(spec.name for spec in shown.specs if spec.description)
+        return shown
 
     def offer(self, model: str, window: int) -> ToolOffer:
         """The same in figures."""
@@ -154,56 +153,53 @@ class TurnTools:
     def whole(self, model: str) -> int:
         """What it would cost to show everything in full, in tokens."""
         size = self._models.size(model).size
-        return tokens([card.spec(size) for card in self._cards.values()])
+        return round(sum(card.weights[size] for card in self._cards.values()) / QUARTERS)
 
     def traits(self, name: str) -> Traits:
         return self._tools.traits(name)
 
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
-        """A tool that was told by name only is run, too; wrong arguments bring its schema, and the next call has it."""
+        """A tool that was told by name only is run, too; wrong arguments bring its schema, and the next call has it.
+        One that changes something brings its schema first."""
         if call.name in self._off:
             name = self._off[call.name]
             raise ToolFailed(f"The user has switched off {name}. Only they can switch it on: /tools on {name}.")
-        if call.name in self._cards and call.name not in self._told(scope.size):
-            self._added[call.name] = self._cards[call.name]
+        if call.name in self._cards:
+            unseen = call.name not in self._seen.get(scope.size, ())
+            self._additions.called(call.name, unseen=unseen)
+            if unseen and self.traits(call.name).changes and not self._additions.is_explained(call.name):
+                schema = json.dumps(self._cards[call.name].spec(scope.size).parameters, ensure_ascii=False)
+                raise ToolFailed(f"{call.name} was not run yet: call it again as its schema says. Its schema: {schema}")
         return await self._tools.run(call, replace(scope, discover=partial(self.discover, size=scope.size)))
 
     async def discover(self, query: str, size: Size = "XL") -> str:
         """Look for more tools than models of this size see; what is found can be called for the rest of the turn."""
         chosen = await self._chooser.choose(query)
-        seen = self._told(size)
-        hidden = [card for name, card in self._cards.items() if name not in seen and name not in self._added]
+        told = {*self._seen.get(size, ()), *self._additions.new}
+        hidden = [card for name, card in self._cards.items() if name not in told]
         if not hidden:
             return "There are no other tools than those that you see."
         meant = {each.toolkit for each in chosen.activated}
-        of = {card.name: toolkit.name for toolkit in self._toolkits for card in toolkit.tools}
-        ranked = sorted(hidden, key=lambda card: (of[card.name] not in meant, -chosen.relevance.get(card.name, 0.0)))
-        found = [card for card in ranked if of[card.name] in meant][:MOST_FOUND] or ranked[: MOST_FOUND - 2]
-        self._added |= {card.name: card for card in found}
+        of = {card.name: toolkit for toolkit in self._toolkits for card in toolkit.tools}
+        fitting = [card for card in hidden if of[card.name].name in meant]
+        if not fitting:
+            log.info("[ToolRouter] discover_tools found nothing")
+            return _nothing([kit for kit in self._toolkits if not {card.name for card in kit.tools} <= told])
+        found = sorted(fitting, key=lambda card: -chosen.relevance.get(card.name, 0.0))[:MOST_FOUND]
+        self._additions.found(found, size, self._room.get(size, 0))
         log.info("[ToolRouter] discover_tools found %s", ", ".join(card.name for card in found))
-        sure = "Found" if of[found[0].name] in meant else "Nothing fits well; the nearest are"
-        lines = "\n".join(f"- {card.name}: {_brief(card)}" for card in found)
-        return f"{sure}, and to be called like the tools that you see:\n{lines}"
-
-    def _told(self, size: Size) -> set[str]:
-        """Tools that models of this size have the definition of."""
-        return {
-            spec.name
-            for (own, _), shown in self._begun.items()
-            if own == size
-            for spec in shown.specs
-            if spec.description
-        }
+        lines = "\n".join(f"- {card.name}: {_line(card.texts['M'].description, DESCRIBED_CHARS)}" for card in found)
+        return f"Found, and to be called like the tools that you see:\n{lines}"
 
     def _candidates(self) -> list[Candidate]:
         active = {each.toolkit for each in self._selection.activated}
         more = any(not toolkit.base for toolkit in self._toolkits)  # to be discovered, by another message at least
         relevance = self._selection.relevance
         return [
-            Candidate(card, toolkit.base or toolkit.name in active, relevance.get(card.name, 0.0))
-            for toolkit in self._toolkits
+            Candidate(card, selected, relevance.get(card.name, 0.0), toolkit.base)
+            for toolkit, selected in ((each, each.base or each.name in active) for each in self._toolkits)
             for card in toolkit.tools
-            if card.name != DISCOVERY or more
+            if more or card.name != DISCOVERY
         ]
 
     def _limits(self, size: Size, window: int) -> Presentation:
@@ -211,7 +207,14 @@ class TurnTools:
         return replace(usual, most_tokens=min(usual.most_tokens, window // SHARE_OF_WINDOW))
 
 
-def _brief(card: ToolCard) -> str:
+def _nothing(toolkits: Sequence[Toolkit]) -> str:
+    """Which toolkits have more tools, where none fits."""
+    lines = [f"- {each.name}: {_line(each.description, NAMED_CHARS)}" for each in toolkits[:MOST_NAMED]]
+    more = [f"… and {len(toolkits) - MOST_NAMED} more."] if len(toolkits) > MOST_NAMED else []
+    return "\n".join(["Nothing fits. Search again for what one of these does, or go on without:", *lines, *more])
+
+
+def _line(text: str, most: int) -> str:
     """What it is for, in a line."""
-    text = " ".join(card.texts["M"].description.split())
-    return text if len(text) <= DESCRIBED_CHARS else f"{text[:DESCRIBED_CHARS]}…"
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[:most]}…"

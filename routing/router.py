@@ -26,7 +26,7 @@ from routing.turn import Turn
 from routing.types import Person, PersonSettings, PromptFit, Question, Tier
 from routing.window import Window
 
-EARLIER = 2
+EARLIER = 1
 """Questions that a follow-up may go on with."""
 
 log = logging.getLogger("routing")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from routing.calls import ToolSpec
 from routing.sizes import Size
+from routing.window import wide
 
 ToolkitSource = Literal["ours", "workspace", "mcp"]
+QUARTERS = 4
+"""Weights of definitions are whole quarters of a token: a character of JSON in English is one, a rule of thumb, a sign
+that is about a token by itself (CJK, kana, Hangul, emoji) is four."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +28,18 @@ class ToolText:
 @dataclass(frozen=True, slots=True)
 class ToolCard:
     """A tool with its texts for all four size classes, S the shortest. `examples` are what people say when they need
-    it; of two that are equally relevant the one with the higher `priority` comes first."""
+    it; of two that are equally relevant the one with the higher `priority` comes first. `weights` are those of its
+    definitions, reckoned once: thousands are compared for every message."""
 
     name: str
     texts: Mapping[Size, ToolText]
     category: str = ""
     examples: tuple[str, ...] = ()
     priority: float = 0.0
+    weights: Mapping[Size, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", {size: weight(self.spec(size)) for size in self.texts})
 
     def spec(self, size: Size) -> ToolSpec:
         """As a model of this class sees it."""
@@ -49,3 +59,16 @@ class Toolkit:
     tools: tuple[ToolCard, ...] = ()
     base: bool = False
     source: ToolkitSource = field(default="ours")
+
+
+def weight(spec: ToolSpec) -> int:
+    """A definition in OpenAI's form, in quarters of a token."""
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return text_weight(
+        json.dumps({"type": "function", "function": function}, ensure_ascii=False, separators=(",", ":"))
+    )
+
+
+def text_weight(text: str) -> int:
+    """A text between definitions, in quarters of a token."""
+    return len(text) + (QUARTERS - 1) * wide(text)

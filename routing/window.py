@@ -79,8 +79,13 @@ def weight(messages: Iterable[ChatMessage]) -> int:
 
 def text_weight(text: str) -> int:
     """A text in sevenths of a token, by script: a CJK sign is a token, 3.5 other characters are one."""
+    signs = wide(text)
+    return _NARROW * (len(text) - signs) + UNITS * signs
+
+
+def wide(text: str) -> int:
+    """How many signs of a text are about a token each."""
     if text.isascii():
-        return _NARROW * len(text)
+        return 0
     firsts = text.encode("utf-16-be", "surrogatepass")[::2]
-    wide = len(firsts) - len(firsts.translate(None, _WIDE_BYTES))
-    return _NARROW * (len(text) - wide) + UNITS * wide
+    return len(firsts) - len(firsts.translate(None, _WIDE_BYTES))

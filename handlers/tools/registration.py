@@ -72,7 +72,11 @@ def card_of(
     written = {size: _written(name, size, schema, proven) for size, schema in schemas.items()}
     texts = {size: ToolText(_for(size, said).strip(), _for(size, written)) for size in SIZES}
     _compare(name, texts)
-    return ToolCard(name, texts, category, tuple(examples), float(priority))
+    try:
+        number = float(priority)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(f"The tool {name} has a priority that is no number of a bearable size.") from None
+    return ToolCard(name, texts, category, tuple(examples), number)
 
 
 def native_tool(tool: AuthoredTool | ToolCard, size: Size = "XL") -> dict[str, Any]:
@@ -122,14 +126,14 @@ def _for(size: Size, given: Mapping[Size, T]) -> T:
 
 
 def _compare(tool: str, texts: Mapping[Size, ToolText]) -> None:
-    smallest, largest = texts[SIZES[0]].parameters, texts[SIZES[-1]].parameters
-    few, many = names(smallest), names(largest)
-    if len(few) > len(many):
-        raise ConfigError(
-            f"The tool {tool} has more parameters for S ({len(few)}) than for XL ({len(many)}): "
-            "leave some out for S, or give XL all of them."
-        )
+    largest = texts[SIZES[-1]].parameters
     for size in SIZES[:-1]:
+        lacking = [name for name in names(texts[size].parameters) if name not in names(largest)]
+        if lacking:
+            raise ConfigError(
+                f"The tool {tool} has {', '.join(lacking)} for {size}, which XL lacks: "
+                f"leave it out for {size}, or give it to XL."
+            )
         hidden = [name for name in required(largest) if name not in names(texts[size].parameters)]
         if hidden:
             raise ConfigError(

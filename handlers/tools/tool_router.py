@@ -44,7 +44,7 @@ class ToolRouter:
         meant = {each.name for each in decision.chosen}
         odds = iter(decision.odds.tolist())
         candidates = [
-            Candidate(card, toolkit.base or toolkit.name in meant, next(odds))
+            Candidate(card, toolkit.base or toolkit.name in meant, next(odds), toolkit.base)
             for toolkit in self._toolkits
             for card in toolkit.tools
         ]

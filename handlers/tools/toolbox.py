@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,12 +27,22 @@ log = logging.getLogger("handlers.tools")
 
 
 @dataclass(frozen=True, slots=True)
+class _Known:
+    """A tool that is there; `foreign` says that somebody else wrote its schema."""
+
+    tool: Tool
+    card: ToolCard
+    foreign: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Stock:
     """All shelves of one moment."""
 
     sources: tuple[tuple[Shelf, ...], ...]
     toolkits: tuple[Toolkit, ...]
-    tools: Mapping[str, tuple[Tool, ToolCard]]
+    tools: Mapping[str, _Known]
+    left_out: tuple[str, ...]
     offered: dict[tuple[Role, frozenset[str]], tuple[Toolkit, ...]]
 
 
@@ -48,6 +58,10 @@ class Toolbox:
     def toolkits(self) -> tuple[Toolkit, ...]:
         return self._now().toolkits
 
+    def left_out(self) -> tuple[str, ...]:
+        """The tools that are not there because of their names, each in a sentence."""
+        return self._now().left_out
+
     async def offered(self, person: Person) -> tuple[Toolkit, ...]:
         off = frozenset(await self.off(person))
         stock = self._now()
@@ -62,7 +76,8 @@ class Toolbox:
     async def off(self, person: Person) -> Mapping[str, str]:
         """The tools of this person's role that can't be used at the moment, and why."""
         found = {}
-        for name, (tool, _) in self._now().tools.items():
+        for name, known in self._now().tools.items():
+            tool = known.tool
             reason = await tool.off() if tool.off and may(person, tool.role) else None
             if reason is not None:
                 found[name] = reason
@@ -70,33 +85,33 @@ class Toolbox:
 
     def traits(self, name: str) -> Traits:
         known = self._now().tools.get(name)
-        return known[0].traits if known else UNKNOWN
+        return known.tool.traits if known else UNKNOWN
 
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
-        tool, card = self._now().tools.get(call.name, (None, None))
-        if tool is None or card is None or not may(scope.person, tool.role):
+        known = self._now().tools.get(call.name)
+        if known is None or not may(scope.person, known.tool.role):
             log.info("[Tools] A call was refused: no such tool for the role %s", scope.person.role)
             raise ToolFailed(self._unknown(call.name, scope.person))
-        arguments = await self._read(call, card, scope)
+        arguments = await self._read(call, known, scope)
         log.info("[Tools] %s", call.name)
         try:
-            return await tool.execute(scope, **arguments)
+            return await known.tool.execute(scope, **arguments)
         except (ToolFailed, StorageFault) as error:
             raise ToolFailed(str(error)) from None
         except Exception as error:  # whatever a tool's author did not foresee: the turn goes on, the log has it
             log.exception("[Tools] %s failed", call.name)
             raise ToolFailed(f"{call.name} failed inside ({type(error).__name__}). Go on without it.") from None
 
-    async def _read(self, call: ToolCall, card: ToolCard, scope: ToolScope) -> Mapping[str, Any]:
+    async def _read(self, call: ToolCall, known: _Known, scope: ToolScope) -> Mapping[str, Any]:
         """The arguments as the model's size was told them; whoever guesses one of the larger sizes' is right, too."""
-        told = card.spec(scope.size)
+        card, told = known.card, known.card.spec(scope.size)
         try:
-            return await self._arguments.read(call, told)
+            return await self._arguments.read(call, told, known.foreign)
         except BadArguments:
             if card.texts["XL"].parameters == told.parameters:
                 raise
             try:
-                return await self._arguments.read(call, card.spec("XL"))
+                return await self._arguments.read(call, card.spec("XL"), known.foreign)
             except BadArguments:
                 pass
             raise
@@ -108,28 +123,45 @@ class Toolbox:
         return self._stock
 
     def _permits(self, stock: _Stock, person: Person, name: str, off: frozenset[str]) -> bool:
-        return name not in off and may(person, stock.tools[name][0].role)
+        return name not in off and may(person, stock.tools[name].tool.role)
 
     def _unknown(self, name: str, person: Person) -> str:
         """The same words for a tool that is not there and for one that this person may not use."""
-        theirs = [name for name, (tool, _) in self._now().tools.items() if may(person, tool.role)]
+        theirs = [name for name, known in self._now().tools.items() if may(person, known.tool.role)]
         nearest = process.extractOne(name, theirs, score_cutoff=60)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
         more = ", …" if len(theirs) > MOST_NAMED else ""
         return f"{NO_TOOL} {name[:60]} here.{hint} There are: {', '.join(theirs[:MOST_NAMED])}{more}."
 
 
+def sorted_out(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[str, ...]]:
+    """The toolkits without what has a name that is there already, and what that is, each in a sentence."""
+    owners: dict[str, str] = {}
+    seen: set[str] = set()
+    kept, left_out = [], []
+    for toolkit in toolkits:
+        name = toolkit.name
+        if name in seen:
+            left_out.append(f"The toolkit {name} is left out: there is another of this name.")
+            continue
+        seen.add(name)
+        for card in (card for card in toolkit.tools if card.name in owners):
+            left_out.append(f"The tool {card.name} of {name} is left out: {owners[card.name]} has one of this name.")
+        if cards := tuple(card for card in toolkit.tools if card.name not in owners):
+            kept.append(replace(toolkit, tools=cards))
+            owners |= dict.fromkeys((card.name for card in cards), name)
+    return tuple(kept), tuple(left_out)
+
+
 def _stock(sources: tuple[tuple[Shelf, ...], ...]) -> _Stock:
-    tools: dict[str, tuple[Tool, ToolCard]] = {}
-    toolkits: dict[str, Toolkit] = {}
-    for shelf in (shelf for shelves in sources for shelf in shelves):
-        toolkit = shelf.toolkit
-        cards: Sequence[ToolCard] = [card for card in toolkit.tools if card.name not in tools]
-        if toolkit.name in toolkits or len(cards) < len(toolkit.tools):
-            log.warning(
-                "[Tools] The toolkit %s has a name that there is already: what comes second is left out", toolkit.name
-            )
-        if toolkit.name not in toolkits and cards:
-            toolkits[toolkit.name] = replace(toolkit, tools=tuple(cards))
-            tools |= {card.name: (shelf.tools[card.name], card) for card in cards}
-    return _Stock(sources, tuple(toolkits.values()), tools, {})
+    shelves = [shelf for each in sources for shelf in each]
+    toolkits, left_out = sorted_out(shelf.toolkit for shelf in shelves)
+    functions = {shelf.toolkit.name: shelf.tools for shelf in reversed(shelves)}  # of one name the first is kept
+    for sentence in left_out:
+        log.warning("[Tools] %s", sentence)
+    tools = {
+        card.name: _Known(functions[toolkit.name][card.name], card, toolkit.source == "mcp")
+        for toolkit in toolkits
+        for card in toolkit.tools
+    }
+    return _Stock(sources, toolkits, tools, left_out, {})

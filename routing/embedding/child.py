@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +83,10 @@ class Child:
     def why(self) -> EmbedderFailed:
         """Why the process ended; a new error for each who is told."""
         return EmbedderFailed(f"{self._launch.model}: {self._why or self._ending()}")
+
+    def on_end(self, call: Callable[[], None]) -> None:
+        """Call it soon after the process has ended, for whatever reason."""
+        self._living.add_done_callback(lambda _: call())
 
     async def ask(self, texts: Sequence[str]) -> Frame:
         """The answer to `texts`. Who is cancelled meanwhile leaves it to be dropped. Raises EmbedderFailed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,19 +27,20 @@ log = logging.getLogger("routing.embedding")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds: without a call until the process ends, that a message waits for a model to load, until a start is tried
-    again (doubled each time, up to the longest)."""
+    """Seconds: without a call until the process ends, that a message waits for a model to load (less than it waits for
+    its vectors, so that it hears why there are none), until a start is tried again (doubled each time, up to the
+    longest)."""
 
     idle: float = 300.0
-    loading: float = 0.05
+    loading: float = 0.03
     again: float = 1.0
     longest: float = 300.0
 
 
 class WorkerEmbedder:
     """`Embedder`. Nothing runs before it is asked for. While the model loads (seconds), a message is told so and bulk
-    waits. A process that ends fails the calls under way, and the next call starts another; one that fails again
-    before it has answered is left alone for a while."""
+    waits. A process that ends by itself fails the calls under way, and another is started at once, for it was in use
+    (an idle one is ended); one that fails again before it has answered is left alone for a while, until a call."""
 
     def __init__(self, name: str, launch: Launch, clock: Clock, patience: Patience | None = None) -> None:
         self.name = name
@@ -129,8 +130,15 @@ class WorkerEmbedder:
         if (error := task.exception()) is not None:
             self._failed(error, max(2, self._failures + 1))
             return
-        self._child = task.result()
+        self._child = child = task.result()
+        child.on_end(partial(self._ended, child))
         self._rest()
+
+    def _ended(self, child: Child) -> None:
+        """Start another, unless this one was put down, or a call has done so already."""
+        if child is self._child and not self._closed:
+            with suppress(EmbedderFailed):
+                self._begin()
 
     def _failed(self, error: BaseException, failures: int) -> None:
         """The first end of a process that had loaded is forgiven: it is started again at once."""

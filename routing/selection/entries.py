@@ -37,28 +37,33 @@ def entries(catalog: Sequence[Mapping[str, Any]], examples: Mapping[str, Sequenc
 
 def _entries(row: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> Iterator[Entry]:
     group = row["name"]
-    said = tuple(examples.get(group, ()))
+    said = tuple(map(_whole, examples.get(group, ())))
     for tool in row.get("tools") or (row,):
         alone = tool is row
         yield Entry(
             name=tool["name"],
             group=group,
-            description=row.get("description") or spaced(group),
+            description=_whole(row.get("description") or spaced(group)),
             texts=_texts_of_one(row) if alone else (_described(tool), _described(row)),
-            keywords=tuple(row.get("keywords", ())),
-            parameters=" ".join(_texts(tool.get("parameters", {}))),
-            category=row.get("category", "") or "",
-            examples=said if alone else (*said, *examples.get(f"{group}/{tool['name']}", ())),
+            keywords=tuple(map(_whole, row.get("keywords") or ())),
+            parameters=_whole(" ".join(_texts(tool.get("parameters", {})))),
+            category=_whole(row.get("category") or ""),
+            examples=said if alone else (*said, *map(_whole, examples.get(f"{group}/{tool['name']}", ()))),
         )
 
 
 def _texts_of_one(row: Mapping[str, Any]) -> tuple[str, ...]:
     """What describes it, and its name alone: the name often says it all, and a long description drowns it."""
-    return tuple(dict.fromkeys((_described(row), spaced(row["name"]))))
+    return tuple(dict.fromkeys((_described(row), _whole(spaced(row["name"])))))
 
 
 def _described(row: Mapping[str, Any]) -> str:
-    return f"{spaced(row['name'])}. {row.get('description') or ''}".strip()
+    return _whole(f"{spaced(row['name'])}. {row.get('description') or ''}".strip())
+
+
+def _whole(text: str) -> str:
+    """Without lone surrogates: JSON can hold them, and no tokenizer takes them."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _texts(schema: Any) -> Iterator[str]:

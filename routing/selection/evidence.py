@@ -86,6 +86,10 @@ class LexicalEvidence:
         )
         return np.stack(columns, 1)
 
+    def named(self, clause: str) -> tuple[int, ...]:
+        """The entries that have the whole of it as a keyword."""
+        return self._keywords.get(tuple(words(clause)), ((), 0.0))[0]
+
     def _hits(self, tokens: Sequence[str]) -> tuple[Floats, Floats]:
         """How many keywords of each entry are said, and how few groups share the rarest of them."""
         hits, own = np.zeros(self._count, np.float32), np.zeros(self._count, np.float32)

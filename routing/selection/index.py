@@ -112,7 +112,7 @@ def _holds(parts: Arrays) -> str:
     told = 0
     for name in sorted(parts):
         told = crc32(f"{name} {parts[name].dtype.str} {parts[name].shape} ".encode(), told)
-        told = crc32(np.ascontiguousarray(parts[name]).view(np.uint8).reshape(-1), told)
+        told = crc32(np.ascontiguousarray(parts[name]).data, told)
     return f"{told:08x}"
 
 

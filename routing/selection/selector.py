@@ -127,8 +127,13 @@ class Selector:
             for at, probability in zip(shown, (1 / (1 + np.exp(-groups[number][shown]))).tolist(), strict=True):
                 if at not in found or found[at][0] < probability:
                     found[at] = (probability, stage)
+        found |= {at: (1.0, "keyword") for at in self._named(parts)}
         best = sorted(found, key=lambda at: -found[at][0])
         return Decision(tuple(Chosen(self.names[at], *found[at]) for at in best), np.max(odds, 0))
+
+    def _named(self, parts: Sequence[Part]) -> set[int]:
+        """The groups of which a message says nothing but a keyword: "Weather?"."""
+        return {int(self._groups.passages[at]) for part in parts[:1] for at in self._lexical.named(part.clause)}
 
     def evidence(self, parts: Sequence[Part], vectors: Mapping[str, Floats]) -> Iterator[tuple[Floats, Floats] | None]:
         """For each part the features of each entry and those of the question, of words and vectors; None for a part

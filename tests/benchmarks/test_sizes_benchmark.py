@@ -85,6 +85,20 @@ def test_a_file_that_cannot_be_read_is_one_sentence(
     assert (streams.out, streams.err) == ("", f"{names}{complaint}\n")
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\u0085"])
+def test_a_name_may_hold_what_other_files_end_a_line_with(mark: str, names: Path) -> None:
+    rows = [{"model": f"some{mark}-32b", "accept": ["L"]}, {"model": "gpt-4o", "accept": ["XL"]}]
+    text = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    names.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert [named.model for named in sizes.read(names)] == [row["model"] for row in rows]
+
+
+def test_half_a_character_is_printed_as_a_mark(names: Path) -> None:
+    names.write_text('{"model": "\\ud800-32b", "accept": ["S"]}', encoding="utf-8")
+    code, out, err = run("--names", str(names))
+    assert (code, err) == (0, "") and "?-32b" in out
+
+
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     code, out, err = run("--names", str(tmp_path), "--json")
     assert (code, out, err) == (2, "", f"{tmp_path} cannot be read: Is a directory.\n")

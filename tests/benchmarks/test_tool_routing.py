@@ -111,6 +111,35 @@ def test_a_query_may_hold_any_character(files: Path) -> None:
     assert [query.text for query in read_queries(path)] == [row["query"] for row in rows]
 
 
+def test_what_is_null_is_left_out(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nothing = {"keywords": None, "description": None, "category": None, "tools": None}
+    rows = [{**CATALOGUE[0], "keywords": None}, {"name": "alarm", **nothing}]
+    (files / "small.catalog.json").write_text(json.dumps(rows), "utf-8")
+    (files / "queries.jsonl").write_text('{"query": "forecast", "gold": ["weather"], "lang": null, "kind": null}')
+    assert tool_routing.main(asked(files)) == 0
+    assert json.loads(capsys.readouterr().out)["by"] == {"en": [1.0, 1], "kind:single": [1.0, 1]}
+
+
+def test_half_a_character_anywhere_is_a_mark(files: Path) -> None:
+    half = "\ud800"
+    row = {"name": f"alarm{half}", "description": f"Ring {half}.", "keywords": [half], "category": half}
+    (files / "small.catalog.json").write_text(json.dumps([*CATALOGUE, {**row, "tools": [row]}]), "utf-8")
+    (files / "small.examples.json").write_text(json.dumps({half: [half], "__none__": [half]}), "utf-8")
+    asks = {"query": f"forecast {half}", "gold": ["weather", f"alarm{half}"], "lang": half}
+    (files / "queries.jsonl").write_text(json.dumps(asks), "utf-8")
+    ended = run("-m", "benchmarks.tool_routing", *asked(files, "--examples", str(files / "small.examples.json")))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert {*json.loads(ended.stdout)["by"]} == {"?", "kind:single"}
+
+
+def test_a_file_may_begin_with_the_mark_of_its_encoding(files: Path) -> None:
+    for name in ("small.catalog.json", "small.examples.json", "queries.jsonl"):
+        (files / name).write_bytes(b"\xef\xbb\xbf" + (files / name).read_bytes())
+    assert read_catalogue(files / "small.catalog.json") == CATALOGUE
+    assert len(read_examples(files / "small.examples.json")) == 2
+    assert len(read_queries(files / "queries.jsonl")) == 6
+
+
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_one_object_is_all_that_is_printed_whatever_the_figures(files: Path, form: tuple[str, ...]) -> None:
     ended = run("-m", "benchmarks.tool_routing", *asked(files, "--examples", str(files / "small.examples.json"), *form))
@@ -139,6 +168,12 @@ def test_one_language_may_be_measured_alone(files: Path, capsys: pytest.CaptureF
         ("small.catalog.json", b'[{"name": 5, "description": "x"}]', "is no list of entries with a name"),
         ("small.catalog.json", b"[]", "holds no entry"),
         ("small.catalog.json", b'[{"name": "x", "tools": [{"description": "y"}]}]', "small.catalog.json"),
+        ("small.catalog.json", b'[{"name": "x", "description": 5}]', "the description of 'x' is no text"),
+        ("small.catalog.json", b'[{"name": "x", "category": 5}]', "the category of 'x' is no text"),
+        ("small.catalog.json", b'[{"name": "x", "keywords": "y"}]', "the keywords of 'x' are no list of texts"),
+        ("small.catalog.json", b'[{"name": "x", "keywords": [5]}]', "the keywords of 'x' are no list of texts"),
+        ("small.catalog.json", b'[{"name": "x", "tools": 5}]', "the tools of x are no list of tools"),
+        ("small.catalog.json", b'[{"name": "x", "tools": [{"name": "y", "description": 5}]}]', "of 'y' is no text"),
         ("small.examples.json", b"[]", "is no object of examples by name"),
         ("small.examples.json", b'{"weather": 5}', "is no object of examples by name"),
         ("small.examples.json", b'{"weather": "rain"}', "is no object of examples by name"),
@@ -152,6 +187,9 @@ def test_one_language_may_be_measured_alone(files: Path, capsys: pytest.CaptureF
         ("queries.jsonl", b'{"query": 5, "gold": []}', "line 1 is no query"),
         ("queries.jsonl", b'{"query": "x", "gold": 5}', "line 1 is no query"),
         ("queries.jsonl", b'{"query": "x", "gold": "weather"}', "line 1 is no query"),
+        ("queries.jsonl", b'{"query": "x", "gold": [], "lang": ["en"]}', "lang or kind is no text"),
+        ("queries.jsonl", b'{"query": "x", "gold": [], "kind": 5}', "lang or kind is no text"),
+        ("queries.jsonl", b"[" * 100_000, "line 1 is no query"),
         ("queries.jsonl", b"\xff", "invalid start byte"),
         ("queries.jsonl", b'{"query": "x", "gold": [], "kind": "irrelevant_own"}', "holds no query to measure"),
     ],

@@ -166,6 +166,17 @@ def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None
     assert there.counted(asked()) == ["⚠️ Broken toolkit files: 2; /tools says why."]
 
 
+def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path) -> None:
+    many = [Tool(f"t{n}", does) for n in range(MOST_WARNINGS + 2)]
+    twice = Toolbox(OurShelves([shelf("vault", *many), shelf("mcp:vault", *many, source="mcp")]))
+    there = ToolList(stock(twice, WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    named = [f"- ⚠️ The tool t{n} of mcp:vault is left out: vault has one of this name." for n in range(MOST_WARNINGS)]
+    lines = there.faults(asked(role="admin")).splitlines()
+    assert lines == ["Tools that are left out:", "", *named, "- and 2 more"]
+    assert there.counted(asked(role="admin")) == ["⚠️ Tools that are left out: 7; /tools says why."]
+    assert there.faults(asked(role="user")) == "" and there.counted(asked(role="user")) == []
+
+
 def test_what_others_wrote_formats_nothing() -> None:
     assert plain("a *b*\n[c](d) `e`  <f> my_name") == "a b c(d) e f my_name"
     assert plain("x" * 50, 10) == "x" * 9 + "…" and plain("x" * 10, 10) == "x" * 10

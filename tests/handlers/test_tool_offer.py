@@ -8,19 +8,30 @@ from typing import get_args
 
 import pytest
 
-from handlers.tool_offer import DOUBTS, MOST_ACTIVATED, MOST_NAMED, NEAREST, ORDERS, STAGES, ToolOffers, compared
+from handlers.tool_offer import (
+    DOUBTS,
+    MOST_ACTIVATED,
+    MOST_NAMED,
+    NEAREST,
+    ORDERS,
+    STAGES,
+    UNAVAILABLE,
+    ToolOffers,
+    compared,
+)
 from handlers.tools.shelf import OurShelves
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from routing import jsonfile
 from routing.briefing import Plan
 from routing.catalog import BUNDLED, Catalog
-from routing.chooser import SLOW, Activated, ToolChooser, ToolSelection, Why
+from routing.chooser import Activated, ToolChooser, ToolSelection, Why
 from routing.config import read_config
+from routing.doubts import OFF, SLOW
 from routing.models import Models
 from routing.offer import ToolOffer, TurnTools
 from routing.presentation import Strategy
-from routing.types import ModelChoice, Person, PersonSettings, Tier, TierDecision
+from routing.types import ModelChoice, Person, PersonSettings, Role, Tier, TierDecision
 from tests.handlers.asked import asked
 from tests.handlers.test_tool_list import does, shelf
 
@@ -172,3 +183,20 @@ async def test_where_a_model_lies_is_for_admins() -> None:
     assert "embeddings (`sentence-transformers`)." in compared(asked(role="user"), CHOOSER, Named())  # type: ignore[arg-type]
     CHOOSER._doubt = "the model can't be loaded."
     assert compared(asked(), CHOOSER, Named()) == "⚠️ Only words are compared: the model can't be loaded."  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("role", "doubt", "told"),
+    [
+        ("admin", "/home/ann/model: there is no such folder", "/home/ann/model: there is no such folder"),
+        ("user", "/home/ann/model: there is no such folder", UNAVAILABLE),
+        ("guest", "/home/ann/model: there is no such folder", UNAVAILABLE),
+        *((role, doubt, doubt) for role in ("admin", "guest") for doubt in (*DOUBTS, OFF)),
+    ],
+)
+async def test_errors_of_an_encoder_are_for_admins(role: Role, doubt: str, told: str) -> None:
+    CHOOSER._doubt = doubt
+    line = f"⚠️ Only words are compared: {told}."
+    assert compared(asked(role=role), CHOOSER, Named()) == line  # type: ignore[arg-type]
+    text = await offers(Decides(ToolSelection(doubt=doubt))).explain(asked(role=role), 1, "x")
+    assert text.endswith(f"\n\n{line}")

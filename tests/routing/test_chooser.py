@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from routing.chooser import EMBEDDING, LOADING, OFF, SLOW, UNMADE, by_keyword
+from routing.chooser import by_keyword
+from routing.doubts import EMBEDDING, FAILED, LOADING, OFF, SLOW, UNMADE
 from routing.embedding.embedder import EmbedderFailed
 from routing.errors import StorageFault
 from routing.selection.lexical import Floats
@@ -155,7 +156,7 @@ async def test_whatever_happens_at_the_start_it_is_tried_again(
         (RuntimeError("secret detail"), "the message could not be embedded (RuntimeError, see the log)"),
         (asyncio.CancelledError(), "the message could not be embedded (CancelledError, see the log)"),
         (fewer, "the message could not be embedded (ValueError, see the log)"),
-        (narrow, "the selection failed, see the log"),
+        (narrow, FAILED),
     ],
     ids=["failed", "slow", "unforeseen", "cancelled inside", "too few", "too narrow"],
 )
@@ -167,9 +168,25 @@ async def test_a_message_without_vectors_is_answered_by_words_and_the_next_one_w
     said = await one.chooser.choose("any forecast of drizzle?")
     assert said.doubt == doubt and "secret" not in said.doubt
     assert [(each.toolkit, each.why) for each in said.activated] == [("weather", "keyword")]
-    assert one.chooser.doubt == ""
+    assert one.chooser.doubt == doubt
     again = await one.chooser.choose("any forecast of drizzle?")
     assert again.doubt == "" and again.activated[0].why == "embed"
+    assert one.chooser.doubt == ""
+
+
+async def test_the_doubt_of_a_message_stays_until_vectors_are_compared_again(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    await one.chooser.choose(OPEN)
+    embedder.fates = [EmbedderFailed("still loading")]
+    await one.chooser.choose("rise in bed")
+    assert (await one.chooser.choose(OPEN)).doubt == "" and one.chooser.doubt == "still loading", "it was remembered"
+    embedder.fates = [gate := asyncio.Event()]
+    one.toolkits = (MUSIC, ALARM)
+    await one.indexed(EMBEDDING)
+    assert (await one.chooser.choose("hum a tune")).doubt == EMBEDDING
+    gate.set()
+    await one.indexed("still loading")
+    assert (await one.chooser.choose("hum a tune")).doubt == one.chooser.doubt == ""
 
 
 async def test_a_turn_that_is_stopped_is_stopped_and_the_next_message_works(made: Made) -> None:

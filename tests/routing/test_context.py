@@ -256,3 +256,14 @@ async def test_compact_may_use_every_call_for_no_answer_comes_behind_it() -> Non
     await (await opened(history, ANN, config=config)).compact(4, writer(llm, config))
     assert llm.made == 4 and history.summaries[-1].reason == ""
     assert replace(history.summaries[-1], text="") == Summary(36, "", 36)
+
+
+async def test_what_others_asked_and_had_called_is_not_ones_own_topic() -> None:
+    history = Kept()
+    history.add(ANN, *read_diary("swordfish"))
+    history.add(BOB, ChatMessage("user", "hello all"), ChatMessage("assistant", "Hello."))
+    anns, bobs = await opened(history, ANN), await opened(history, BOB)
+    assert anns.questions(2) == ("read it",) and anns.called() == {"read_file"}
+    assert bobs.questions(2) == ("hello all",) and bobs.called() == set()
+    history.stored[0] = replace(history.stored[0], person_id=0)
+    assert (await opened(history, BOB)).questions(2) == ("hello all", "read it"), "from before messages had a person"

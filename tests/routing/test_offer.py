@@ -13,15 +13,16 @@ from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from routing import jsonfile
+from routing.additions import MOST_FOUND
 from routing.calls import ToolCall
 from routing.catalog import BUNDLED, Catalog
 from routing.chooser import Activated, ToolChooser, ToolSelection
 from routing.config import read_config
 from routing.errors import BadArguments, ToolFailed
 from routing.models import LOCAL_MODEL, Models
-from routing.offer import DESCRIBED_CHARS, FOLLOW_UP_CHARS, MOST_FOUND, ToolOffer, TurnTools, select
+from routing.offer import DESCRIBED_CHARS, FOLLOW_UP_CHARS, MOST_NAMED, TALK, ToolOffer, TurnTools, select
 from routing.outcome import ToolScope, Traits
-from routing.presentation import DISCOVERY, tokens
+from routing.presentation import DISCOVERY, MOST_DEFINITIONS, tokens
 from routing.rounds import ToolRounds
 from routing.sizes import SIZES, Size
 from routing.toolkits import ToolCard, Toolkit, ToolText
@@ -67,7 +68,7 @@ class Told(ToolChooser):
     async def choose(self, message: str) -> ToolSelection:
         self.asked.append(message)
         found = self._found.get(message, {})
-        odds = {each.name: found.get(kit.name, -9.0) for kit in self._kits.values() for each in kit.tools}
+        odds = {each.name: found.get(kit.name, -7.0) for kit in self._kits.values() for each in kit.tools}
         scores = {name: 0.5 if found[name] >= 1 else 0.49 for name in found if found[name] > 0}
         return ToolSelection(tuple(Activated(name, "embed", scores[name]) for name in scores), odds, self._said)
 
@@ -86,6 +87,7 @@ ABOUT: Found = {
     "sum?": {"basics": 2.0},
     "hm?": {"notes": 0.5},
     LONG: {"notes": 1.0},
+    "thanks!": dict.fromkeys(("basics", "weather", "calendar", "notes"), TALK - 0.1),
 }
 
 
@@ -95,14 +97,16 @@ ABOUT: Found = {
         ("rain?", (), {"weather": "embed"}),
         ("hello", (), {}),
         ("and tomorrow?", ("rain?", "meet?"), {"weather": "follow-up"}),
-        ("and tomorrow?", ("hello", "meet?"), {"calendar": "follow-up"}),
-        ("and tomorrow?", ("sum?", "meet?"), {"basics": "follow-up", "calendar": "follow-up"}),
-        ("and tomorrow?", ("hm?", "meet?"), {"notes": "follow-up", "calendar": "follow-up"}),
-        ("and tomorrow?", ("hello", "thanks", "meet?"), {}),
-        ("meet?", ("rain?",), {"calendar": "embed", "weather": "follow-up"}),
+        ("and tomorrow?", ("hello", "meet?"), {}),
+        ("and tomorrow?", ("hm?", "meet?"), {"notes": "follow-up"}),
+        ("sum?", ("rain?",), {"basics": "embed", "weather": "follow-up"}),
+        ("meet?", ("rain?",), {"calendar": "embed"}),
+        ("hm?", ("rain?",), {"notes": "embed"}),
+        ("thanks!", ("rain?",), {}),
         ("rain?", ("rain?",), {"weather": "embed"}),
         (LONG, ("rain?",), {"notes": "embed"}),
-        (LONG + "y", ("rain?",), {"weather": "follow-up"}),
+        (LONG[1:], ("rain?",), {"weather": "follow-up"}),
+        (LONG + "y", ("rain?",), {}),
     ],
 )
 async def test_a_follow_up_goes_on_with_the_question_before(
@@ -113,9 +117,8 @@ async def test_a_follow_up_goes_on_with_the_question_before(
 
 async def test_what_is_not_offered_is_neither_found_nor_inherited() -> None:
     assert await chosen(ABOUT, "rain?", toolkits=(BASE, CALENDAR)) == {}
-    assert await chosen(ABOUT, "and tomorrow?", "rain?", "meet?", toolkits=(BASE, CALENDAR)) == {
-        "calendar": "follow-up"
-    }
+    assert await chosen(ABOUT, "and tomorrow?", "rain?", "meet?", toolkits=(BASE, CALENDAR)) == {}
+    assert await chosen(ABOUT, "and tomorrow?", "meet?", toolkits=(BASE, CALENDAR)) == {"calendar": "follow-up"}
 
 
 async def test_a_toolkit_whose_tools_were_called_stays() -> None:
@@ -126,12 +129,12 @@ async def test_a_toolkit_whose_tools_were_called_stays() -> None:
 
 
 async def test_a_question_fades_and_a_used_tool_counts_as_likely_as_not() -> None:
-    selection = await select(Told(ABOUT, doubt="OFF"), "meet?", ("rain?",), {"take_note", "get_weather"}, KITS)
+    selection = await select(Told(ABOUT, doubt="OFF"), "and?", ("rain?",), {"take_note", "get_weather"}, KITS)
     odds = selection.relevance
-    assert (odds["create_event"], odds["get_weather"], odds["take_note"], odds["find_note"]) == (2.0, 1.0, 0.0, -9.0)
+    assert (odds["get_weather"], odds["take_note"], odds["find_note"]) == (1.0, 0.0, -7.0)
     own = await select(Told({"meet?": {"weather": -0.5}, "rain?": {"weather": 1.0}}), "meet?", ("rain?",), (), KITS)
     assert own.relevance["get_weather"] == -0.5
-    assert selection.doubt == "OFF" and [each.score for each in selection.activated] == [0.5, 0.5, 1.0]
+    assert selection.doubt == "OFF" and [each.score for each in selection.activated] == [0.5, 1.0]
 
 
 def models(config: Mapping[str, Any] | None = None) -> Models:
@@ -331,9 +334,20 @@ async def test_discovery_asks_what_the_model_at_hand_sees() -> None:
 async def test_discovery_is_honest_when_nothing_fits() -> None:
     tools = await turn()
     names(tools, HUGE)
-    said = await tools.discover("fly to the moon")
-    assert said.startswith("Nothing fits well; the nearest are, and to be called like the tools that you see:\n")
-    assert said.count("\n") == 3
+    before = names(tools, HUGE)
+    assert (await tools.discover("fly to the moon")).splitlines()[1:] == [
+        "- calendar: All about calendar.",
+        "- notes: All about notes.",
+    ]
+    assert names(tools, HUGE) == before, "what does not fit is not added"
+
+
+async def test_of_many_toolkits_that_do_not_fit_some_are_named() -> None:
+    kits = [toolkit(f"kit_{at}", card(f"tool_{at}")) for at in range(MOST_NAMED + 7)]
+    tools = await turn(toolkits=(BASE, *kits))
+    names(tools, HUGE)
+    lines = (await tools.discover("fly to the moon")).splitlines()
+    assert len(lines) == MOST_NAMED + 2 and lines[-1] == "… and 7 more."
 
 
 async def test_discovery_is_honest_when_nothing_is_left() -> None:
@@ -410,10 +424,118 @@ async def test_what_was_decided_is_in_the_offer() -> None:
     assert offer.activated == tools.selection.activated and offer.tokens == tools.shown(HUGE, WINDOW).tokens
 
 
+async def test_what_changes_something_is_not_run_before_its_schema_was_told() -> None:
+    ran: list[str] = []
+
+    async def delete(_scope: ToolScope, **_: object) -> str:
+        ran.append("deleted")
+        return "deleted"
+
+    text = ToolText("Delete all.", EMPTY)
+    kit = toolkit("diary", *(ToolCard(name, dict.fromkeys(SIZES, text)) for name in ("delete_events", "count_events")))
+    changing = [
+        Tool("delete_events", delete, traits=Traits(parallel=False, changes=True)),
+        Tool("count_events", echo),
+    ]
+    tools = TurnTools(Toolbox(OurShelves([Shelf(kit, changing)])), Told({}), models(), (kit,), ToolSelection())
+    assert names(tools, HUGE) == []
+    rounds, results = ToolRounds(tools, 9, 9_000), dict[int, str]()
+    calls = [
+        ToolCall(str(at), name, "{}") for at, name in enumerate(("delete_events", "delete_events", "count_events"))
+    ]
+    await rounds.run(calls, scope(), 30, results)
+    assert not ran and results[2] == "{}", "two calls in one answer are both blind"
+    assert all('Its schema: {"type": "object"' in results[at] for at in (0, 1))
+    assert "delete_events" in names(tools, HUGE)
+    await rounds.run(calls[:1], scope(), 30, results)
+    assert ran == ["deleted"] and results[0] == "deleted"
+
+
+async def test_one_that_is_too_long_to_be_shown_runs_once_its_schema_was_told() -> None:
+    text = ToolText("Delete all. " * 9_000, EMPTY)
+    kit = toolkit("diary", ToolCard("delete_events", dict.fromkeys(SIZES, text)))
+    changing = Tool("delete_events", echo, traits=Traits(changes=True))
+    tools = TurnTools(Toolbox(OurShelves([Shelf(kit, [changing])])), Told({}), models(), (kit,), ToolSelection())
+    with pytest.raises(ToolFailed, match="Its schema"):
+        await run(tools, "delete_events", "{}", "S")
+    assert names(tools, SMALL) == [] and await run(tools, "delete_events", "{}", "S") == "{}"
+
+
+def long_tools(name: str, count: int, tokens_each: int) -> Toolkit:
+    text = ToolText("word" * tokens_each, EMPTY)
+    return toolkit(name, *(ToolCard(f"{name}_{at}", dict.fromkeys(SIZES, text)) for at in range(count)))
+
+
+@pytest.mark.parametrize(("model", "size", "most"), [(SMALL, "S", 800), (MEDIUM, "M", 1_024), (HUGE, "XL", 1_024)])
+async def test_what_is_added_keeps_a_limit_too(model: str, size: Size, most: int) -> None:
+    kits = [long_tools(f"kit{at}", 14, 100) for at in range(6)]
+    tools = await turn("x", (BASE, WEATHER, *kits), {f"kit{at}": {f"kit{at}": 3.0} for at in range(6)})
+    names(tools, model, 8_192)
+    found: list[str] = []
+    for at in range(6):
+        before = names(tools, model, 8_192)
+        await tools.discover(f"kit{at}", size)
+        after = names(tools, model, 8_192)
+        assert 0 < tools.offer(model, 8_192).tokens <= 1.5 * most and DISCOVERY in after
+        new = [name for name in after if name not in before]
+        assert 0 < len(new) <= MOST_FOUND and all(name.startswith(f"kit{at}_") for name in new)
+        assert found or after[: len(before)] == before, "as long as all of it fits"
+        found += new
+    assert found[0] not in after, "the oldest goes first"
+
+
+async def test_what_was_called_stays_when_others_go() -> None:
+    kits = [long_tools(f"kit{at}", 6, 100) for at in range(4)]
+    tools = await turn("x", (BASE, *kits), {f"kit{at}": {f"kit{at}": 3.0} for at in range(4)})
+    names(tools, HUGE, 8_192)
+    await tools.discover("kit0")
+    names(tools, HUGE, 8_192)
+    await run(tools, "kit0_1", "{}")
+    for at in (1, 2, 3):
+        await tools.discover(f"kit{at}")
+        names(tools, HUGE, 8_192)
+    left = names(tools, HUGE, 8_192)
+    assert "kit0_1" in left and "kit0_0" not in left
+
+
+async def test_a_definition_of_half_the_room_is_found_but_not_added() -> None:
+    giant = long_tools("giant", 1, 900)
+    tools = await turn("x", (BASE, giant), {"giant": {"giant": 3.0}})
+    names(tools, SMALL, 8_192)
+    assert "- giant_0: " in await tools.discover("giant", "S")
+    assert "giant_0" not in names(tools, SMALL, 8_192)
+
+
+async def test_a_provider_never_gets_more_definitions_than_it_takes() -> None:
+    jira, notes = (toolkit(name, *(card(f"{name}_{at}") for at in range(156))) for name in ("jira", "more"))
+    found = {"issue": {"jira": 3.0}, "more": {"more": 3.0}}
+    tools = await turn("issue", (BASE, jira, notes), found)
+    for model in (LARGE, HUGE):
+        assert {"calculate", "set_tier", DISCOVERY, "jira_0"} <= {*names(tools, model)}
+    assert len(names(tools, HUGE)) == MOST_DEFINITIONS
+    await run(tools, "jira_155")
+    await tools.discover("more")
+    after = names(tools, HUGE)
+    assert len(after) == MOST_DEFINITIONS
+    assert {"calculate", "set_tier", DISCOVERY, "jira_0", "jira_155", "more_0", "more_4"} <= {*after}
+    assert "jira_124" not in after, "the least relevant that was not called"
+
+
+async def test_stubs_make_room_for_what_is_found() -> None:
+    many = toolkit("many", *(card(f"tool_{at}") for at in range(212)))
+    config = models({"tools": {"presentation": {"S": {"strategy": "hybrid"}}}})
+    tools = await turn(toolkits=(*KITS, many), found={**ABOUT, "many": {"many": 3.0}}, of=config)
+    assert len(names(tools, SMALL)) == MOST_DEFINITIONS
+    await tools.discover("many", "S")
+    assert len(names(tools, SMALL)) == MOST_DEFINITIONS == len({*names(tools, SMALL)})
+    assert tools.offer(SMALL, WINDOW).shown > 8
+
+
 async def test_a_tool_runs_as_its_source_says() -> None:
     slow = Traits(parallel=False, changes=True, seconds=7)
     box = Toolbox(OurShelves([Shelf(WEATHER, [Tool("get_weather", echo, traits=slow)])]))
     tools = TurnTools(box, Told({}), models(), (WEATHER,), ToolSelection())
     assert tools.traits("get_weather") == slow
+    tools.shown(SMALL, WINDOW)
     with pytest.raises(BadArguments):
-        await run(tools, "get_weather", "{}")
+        await run(tools, "get_weather", "{}", "S")

@@ -16,8 +16,8 @@ from routing.calls import ToolSpec
 from routing.errors import ConfigError
 from routing.presentation import (
     ASK_FOR_CALLS,
-    CHARS_PER_TOKEN,
     DISCOVERY,
+    MOST_DEFINITIONS,
     PRESENTATIONS,
     STUB,
     TRIED,
@@ -30,7 +30,7 @@ from routing.presentation import (
     tokens,
 )
 from routing.sizes import SIZES, Size
-from routing.toolkits import ToolCard, ToolText
+from routing.toolkits import QUARTERS, ToolCard, ToolText, text_weight
 
 CATEGORIES = ("info", "files", "home", "")
 WIDE = 1_000_000
@@ -68,7 +68,7 @@ def on_the_wire(shown: Shown) -> float:
         for each in shown.specs
     ]
     definitions = "".join(json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in sent)
-    return (len(definitions) + len(shown.hint)) / CHARS_PER_TOKEN
+    return text_weight(definitions + shown.hint) / QUARTERS
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -122,7 +122,7 @@ def test_discovery_holds_a_slot_when_the_tokens_are_short() -> None:
 def test_without_room_for_one_tool_all_are_named() -> None:
     shown = present([candidate("tool", length=9_000), candidate("other", 1, length=9_000)], "S", PRESENTATIONS["S"])
     assert shown.specs == () and shown.names == ("other", "tool")
-    assert shown.hint == f"More tools, to be found with {DISCOVERY}: tool, other. {ASK_FOR_CALLS}"
+    assert shown.hint == f"More tools, to be called by name: tool, other. {ASK_FOR_CALLS}"
     assert present([], "S", PRESENTATIONS["S"]) == Shown((), hint=ASK_FOR_CALLS)
 
 
@@ -160,14 +160,49 @@ def test_selected_ones_come_first_then_relevance_then_priority_then_order() -> N
 
 def test_reorder_shows_the_selected_by_relevance_and_tells_which_kinds_there_are() -> None:
     shown = present(eighty(selected=5), "L", PRESENTATIONS["L"])
-    assert names(shown.specs) == [f"synthetic_tool_{number}" for number in range(78, 73, -1)]
+    assert names(shown.specs) == [*(f"synthetic_tool_{number}" for number in range(78, 73, -1)), DISCOVERY]
     assert shown.hint == f"Kinds of tools here: info, files, home. {DISCOVERY} finds those that you do not see."
     assert present(eighty(selected=1), "L", PRESENTATIONS["L"]).hint == shown.hint, "prompt caches live on that"
 
 
+@pytest.mark.parametrize("strategy", ["reorder", "full"])
+def test_what_is_always_there_keeps_its_place_beside_many_likelier_ones(strategy: Strategy) -> None:
+    base = [candidate(name, -9)._replace(base=True) for name in ("calculate", "set_tier", DISCOVERY)]
+    many = [candidate(f"jira_{number}", number) for number in range(156)]
+    shown = present([*base, *many], "XL", Presentation(strategy, 500, WIDE))
+    assert len(shown.specs) == MOST_DEFINITIONS
+    assert {"calculate", "set_tier", DISCOVERY, "jira_155", "jira_31"} <= {*names(shown.specs)}
+    assert "jira_30" not in names(shown.specs)
+    narrow = names(present([*base, *many], "XL", Presentation(strategy, 3, WIDE)).specs)
+    assert {*narrow} == {DISCOVERY, "calculate", "jira_155"}, "half of the limits at most"
+
+
+def test_nothing_is_promised_of_a_search_that_is_not_there() -> None:
+    hidden = [candidate(f"tool_{number}", number) for number in range(30)]
+    for size in SIZES:
+        assert DISCOVERY not in present(hidden, size, Presentation("top_k", 3, WIDE)).hint
+    giant = Candidate(card(DISCOVERY, 9_000, "info"), True, 9, True)
+    assert DISCOVERY not in present([giant, *hidden], "S", PRESENTATIONS["S"]).hint.partition(":")[0]
+    assert present([giant, *hidden], "L", Presentation("reorder", 3, 500)).hint == "Kinds of tools here: info."
+
+
+def test_signs_that_are_a_token_each_weigh_as_much() -> None:
+    korean = [Candidate(card_of(f"tool_{number}", "날씨를 알려 줍니다 " * 30), True, number) for number in range(80)]
+    for size in SIZES:
+        shown = present(korean, size, PRESENTATIONS[size])
+        wide = sum("가" <= sign <= "힣" for spec in shown.specs for sign in spec.description)
+        assert 0 < wide <= shown.tokens <= PRESENTATIONS[size].most_tokens
+    assert tokens([card_of("a", "날씨").spec("S")]) - tokens([card_of("a", "").spec("S")]) == 2
+    assert tokens([card_of("a", "wxyz" * 5).spec("S")]) - tokens([card_of("a", "").spec("S")]) == 5
+
+
+def card_of(name: str, description: str) -> ToolCard:
+    return ToolCard(name, {size: ToolText(description, STUB) for size in SIZES})
+
+
 def test_the_names_of_the_others_come_in_a_stable_order() -> None:
     some = [candidate(f"tool_{number}", relevance=number % 7, selected=False) for number in range(15)]
-    others = [replace(each, relevance=-each.relevance) for each in some]
+    others = [each._replace(relevance=-each.relevance) for each in some]
     first, second = (present(each, "S", replace(PRESENTATIONS["S"], most_tools=1)) for each in (some, others))
     assert [*first.names] != sorted(first.names) and "tool_0, tool_1, tool_2" in first.hint
     assert "tool_2, tool_3, tool_4" in second.hint
@@ -186,6 +221,16 @@ def test_hybrid_shows_stubs_of_all_others() -> None:
     assert names(detailed) == [f"synthetic_tool_{number}" for number in range(78, 70, -1)]
     assert all(each.description for each in detailed)
     assert len(stubs) == 72 and all(each == ToolSpec(each.name, "", STUB) for each in stubs)
+
+
+def test_stubs_end_where_providers_do_and_leave_the_search() -> None:
+    shown = present([*eighty(), *(candidate(f"more_{number}") for number in range(200))], "S", PRESENTATIONS["S"])
+    assert len(shown.specs) <= 8
+    shown = present(
+        [*eighty(), *(candidate(f"more_{number}", -1) for number in range(200))], "S", Presentation("hybrid", 8, WIDE)
+    )
+    assert len(shown.specs) == MOST_DEFINITIONS and shown.specs[0].name == DISCOVERY and shown.specs[0].description
+    assert sum(bool(each.description) for each in shown.specs) == 8
 
 
 @given(

@@ -83,6 +83,9 @@ async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, ca
         await ask(on, "What's the weather like in Paris?")
         await ask(on, FOLLOW_UP)
         assert shown(on) == {"get_forecast"} and "weather(follow-up:" in decided(caplog)[-1]
+        await ask(on, FOLLOW_UP)
+        assert shown(on) == set(), "for one turn, where no tool was called"
+        await ask(on, "What's the weather like in Paris?")
     kept = on.rows("select encoder, hash, vector from vectors order by hash")
     assert len(kept) > 50 and {str(encoder).partition(":")[0] for encoder, _, _ in kept} == {"static"}
     async with ready(on):
@@ -92,6 +95,15 @@ async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, ca
         await ask(on, "/new")
         await ask(on, FOLLOW_UP)
         assert shown(on) == set()
+
+
+@pytest.mark.parametrize("answer", ["Thanks!", "What is on my calendar?"])
+async def test_neither_thanks_nor_a_new_topic_goes_on_with_the_old_one(on: Stage, answer: str) -> None:
+    async with ready(on):
+        await ask(on, "What's the weather like in Paris?")
+        assert shown(on) == {"get_forecast"}
+        await ask(on, answer)
+        assert "get_forecast" not in shown(on)
 
 
 async def test_a_toolkit_that_was_used_stays_while_its_calls_are_remembered(
@@ -142,10 +154,12 @@ async def test_a_tool_that_was_told_by_name_only_runs(on: Stage) -> None:
     on.ms.call_tools([("take_note", {"words": "milk"})])
     on.ms.call_tools([("take_note", {"text": "milk"})])
     on.ms.call_tools([("find_note", {"text": "milk"})])
+    on.ms.call_tools([("find_note", {"text": "milk"})])
     on.ms.reply("Noted.")
     async with ready(on):
         assert (await ask(on, "hello")).text == "Noted."
-    wrong, right, other = tool_results(on)
+    wrong, right, blind, other = tool_results(on)
+    assert blind.startswith("Error: find_note was not run yet") and '"required": ["text"]' in blind
     assert wrong.startswith("Error: ") and '"required": ["text"]' in wrong and '"tag"' not in wrong
     assert right == 'noted\n{"text": "milk"}' and other == 'found\n{"text": "milk"}'
     assert "take_note" not in defined(on, 0)

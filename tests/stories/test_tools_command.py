@@ -12,6 +12,7 @@ from handlers.commands.tools import BUTTONS
 from tests.servers.telegram.entities import utf16_length
 from tests.servers.telegram.observing import PATIENCE
 from tests.stories.harness import Stage, ask, press, running
+from tests.stories.kits import until
 
 WEATHER: dict[str, object] = {
     "name": "weather",
@@ -147,8 +148,9 @@ async def test_a_small_model_is_told_the_others_by_name(taught: Stage) -> None:
         offered, told = taught.ms.last.reading.tool_names, taught.ms.last.reading.system_text
     assert "Size class S, strategy top_k: the most relevant ones in full, all others by name." in text
     assert line(text, "In this order: ").split(", ") == list(offered) and offered[0] == "forecast"
-    names = line(text, "By name only: ")
-    assert f"to be found with discover_tools: {names}." in told and "Not shown" not in text
+    names = line(text, "By name only: ").split(", ")
+    found = re.search(r"to be found with discover_tools: (.*?)\.", told)
+    assert found is not None and sorted(found[1].split(", ")) == sorted(names) and "Not shown" not in text
     assert deep.startswith("openai/gpt-5.2 would be shown ") and "Size class XL" in deep
 
 
@@ -256,6 +258,30 @@ async def test_what_compares_is_said_and_why_only_words(taught: Stage) -> None:
         assert "Only words" not in (await ask(taught, f"/tools {RAIN}")).text
 
 
+async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> None:
+    taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
+    late = "⚠️ Only words are compared: the embeddings took longer than 50 ms."
+    async with running(taught) as app:
+        await until(lambda: not app.tooling.chooser.doubt)
+        assert "by embeddings" in (await ask(taught, "/status")).text
+        taught.ms.gate(when=lambda request: request.embeds, times=None)
+        await ask(taught, "Shall I take something against the wet?")
+        for typed in ("/tools", "/status"):
+            text = (await ask(taught, typed)).text
+            assert late in text.splitlines() and "by embeddings" not in text
+
+
+async def test_why_an_encoder_fails_is_for_admins(taught: Stage) -> None:
+    taught.env |= {"BOT_ACCESS": "open", "EMBEDDINGS": "sentence-transformers:/srv/secret/model"}
+    async with running(taught):
+        await indexed(taught)
+        for typed in ("/tools", f"/tools {RAIN}", "/status"):
+            assert line((await ask(taught, typed)).text, "⚠️ Only words are compared: ").startswith("/srv/secret/model")
+            text = (await ask(taught, typed, user="bob")).text
+            assert "⚠️ Only words are compared: the encoder is not available at the moment." in text.splitlines()
+            assert "secret" not in text
+
+
 async def test_a_model_without_tools_would_be_shown_none(taught: Stage) -> None:
     taught.env["OPENAI_API_KEY"] = ""
     taught.config["llm"] = {"providers": {"mine": {"apiType": "openai", "baseUrl": taught.ms.openai_base}}}
@@ -276,14 +302,14 @@ async def test_all_of_it_in_german(taught: Stage) -> None:
         assert line(shown, "• weather ") == "(Arbeitsordner, 1 Werkzeug): The weather of any place."
         assert "(mitgeliefert, 2 Werkzeuge, immer dabei)" in line(shown, "• basics ")
         assert "Dateien mit einem Fehler:" in shown and "⚠️ Verglichen werden nur Wörter: EMBEDDINGS=off." in shown
-        decision = (await ask(taught, "/tools Kommt Regen?")).text
+        decision = (await ask(taught, "/tools Regen in Rom?")).text
         assert line(decision, "• weather: ").startswith("Wörter ") and "In dieser Reihenfolge: " in decision
         assert re.search(r"≈ \d\.\d{3} Token statt \d\.\d{3} \(\d+ %\)\.\n", decision)
         assert (await ask(taught, "/tools off wetter")).text.endswith("Nichts wurde geändert.")
         assert (await ask(taught, "/tools off weather")).text.startswith("⏹ weather ist für dich aus, in jedem Chat.")
         assert (await ask(taught, "/tools on weather")).text.startswith("✅ weather ist für dich wieder an.")
         assert re.search(r"^Werkzeuge: Eine Nachricht ohne Thema bekäme \d+ von \d+", (await ask(taught, "/status")).text, re.M)  # fmt: skip  # noqa: E501
-        await ask(taught, "Kommt Regen?")
+        await ask(taught, "Regen in Rom?")
         status = (await ask(taught, "/status")).text
     assert re.search(
         r"^Werkzeuge: \d+ von \d+ gezeigt \(Größe XL\); aktiviert: .*weather \(Wörter [01]\.\d\d\)", status, re.M

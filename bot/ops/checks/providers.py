@@ -14,6 +14,7 @@ from routing.discovery import DiscoveredModel, DiscoveryError, discover
 from routing.errors import ConfigError
 from routing.local.weights import available, engine_installed
 from routing.models import LOCAL_PROVIDER, Models, provider_of
+from routing.modelsizes import StatedSizes
 from routing.sizes import SIZES, UNKNOWN
 from routing.types import TIERS, Preferences, Tier
 
@@ -29,12 +30,15 @@ async def tiers(inspection: Inspection) -> list[Finding]:
 
 
 async def sizes(inspection: Inspection) -> list[Finding]:
-    """Whether it is known of every model of a tier how much it can be shown."""
+    """Whether it is known of every model of a tier how much it can be shown. Ollama is asked where its name does not
+    tell."""
     name, models = "model sizes", _models(inspection)
     if models is None:
         return []
     wanted = sorted(_wanted(models.config, ""))
-    unknown = [model for model in wanted if not models.size(model).known]
+    asked = [model for model in wanted if not models.size(model).known]
+    await models.stated.ask()
+    unknown = [model for model in asked if not models.size(model).known]
     if unknown:
         mend = f'Set "sizeClass" to {", ".join(SIZES[:-1])} or {SIZES[-1]} in their entries in models/models.json.'
         return [warn(name, f"not known, so that size class {UNKNOWN} is taken: {', '.join(unknown)}", mend)]
@@ -84,8 +88,10 @@ async def local(inspection: Inspection) -> list[Finding]:
 
 
 def _models(inspection: Inspection) -> Models | None:
+    proxy = inspection.environment.settings.https_proxy
+    stated = StatedSizes(web=lambda: client(proxy), seconds=inspection.network_seconds)
     try:
-        return Models(inspection.workspace.config(), inspection.workspace.catalog())
+        return Models(inspection.workspace.config(), inspection.workspace.catalog(), stated)
     except ConfigError:
         return None
 

@@ -13,6 +13,7 @@ from handlers.tools.manifests import our_toolkit
 from handlers.tools.mcp import Limits, McpClient, ServerState
 from handlers.tools.mcp.servers import read_servers
 from handlers.tools.tasks import McpTool
+from handlers.tools.toolbox import sorted_out
 from handlers.tools.workspace import Found, WorkspaceToolkits
 from routing.calls import ProviderProfile
 from routing.embedding.backend import Backend, build_embedder, read_backend
@@ -65,10 +66,14 @@ def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check
         try:
             await client.start()
             await _settled(client, moved, seconds)
-            states, problems = client.states(), client.problems()
+            states, problems, offered = client.states(), client.problems(), client.toolkits()
         finally:
             await client.close()
         complaints = [warn("mcp.json", problem, "Correct that line. The other servers work.") for problem in problems]
+        found = await asyncio.to_thread(_read, inspection)
+        _, left_out = sorted_out((*_ours(), *(each.toolkit for each in found.manifests.values()), *offered))
+        mend = "If both are wanted, give the server in mcp.json or the toolkit's tool another name."
+        complaints += [warn("mcp.json", each, mend) for each in left_out]
         nothing = [] if states or problems else [ok("mcp.json", "no servers")]
         return [*complaints, *nothing, *(finding for state in states for finding in _server(state, seconds))]
 

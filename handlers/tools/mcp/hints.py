@@ -91,6 +91,10 @@ def _names(value: object) -> list[str]:
 
 
 def _number(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return 0.0
-    return max(-_HIGHEST, min(_HIGHEST, float(value)))
+    try:
+        number = float(value)
+    except OverflowError:  # JSON has integers of any length
+        return 0.0
+    return max(-_HIGHEST, min(_HIGHEST, number)) if math.isfinite(number) else 0.0

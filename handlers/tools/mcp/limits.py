@@ -21,6 +21,8 @@ class Limits:
     """A child may take so long to end after its stdin was closed, and again after SIGTERM."""
     message_bytes: int = 4_000_000
     """One message of JSON: parsing it takes about 30 ms."""
+    doubt_seconds: float = 60.0
+    """Between two failures of tools after which a server is asked whether it has other tools now."""
     result_chars: int = 1_000_000
     tools: int = 1_000
     pages: int = 100

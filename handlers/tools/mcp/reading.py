@@ -15,6 +15,8 @@ from handlers.tools.mcp.schemas import schema_fault
 from handlers.tools.mcp.servers import Server
 from routing.toolkits import ToolCard, Toolkit, ToolText
 
+NAMESPACE = "mcp:"
+"""What a server's toolkit is called begins with it: no name of ours or of the workspace has a colon."""
 _LONGEST_ABOUT = 500
 
 
@@ -34,7 +36,7 @@ def read_listing(server: Server, prefix: str, listing: Listing, taken: Collectio
     names = tool_names(prefix, [tool.name for tool, _, _ in found], taken)
     cards = tuple(with_hints(names[tool.name], plain, hinted) for tool, hinted, plain in found)
     toolkit = Toolkit(
-        server.name,
+        f"{NAMESPACE}{server.name}",
         readable(listing.about, _LONGEST_ABOUT) or server.name,
         category=_category(cards),
         tools=cards,

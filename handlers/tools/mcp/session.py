@@ -11,7 +11,6 @@ from time import monotonic
 from typing import Any
 
 import anyio
-import httpx2
 from mcp import Client, MCPError, types
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -25,6 +24,7 @@ from handlers.tools.mcp.notes import Notes
 from handlers.tools.mcp.offers import ListedTool, Listing, Offer, readable
 from handlers.tools.mcp.pipes import pipes
 from handlers.tools.mcp.reading import read_listing
+from handlers.tools.mcp.reasons import Hung, reason_of
 from handlers.tools.mcp.results import told
 from handlers.tools.mcp.servers import Command, Endpoint, Server
 from routing.errors import ToolFailed
@@ -40,10 +40,6 @@ for _name, _level in (("mcp", logging.CRITICAL), ("client", logging.CRITICAL), (
     logging.getLogger(_name).setLevel(_level)
 
 
-class Hung(Exception):
-    """It does not answer."""
-
-
 class Session:
     """What a `Connection` holds while it is connected."""
 
@@ -57,6 +53,7 @@ class Session:
         self._inbound = Inbound(limits)
         self._client: Client | None = None
         self._doubtful = False
+        self._suspected = -math.inf
         self._patience = max(limits.start_seconds, server.seconds)
 
     async def run(self, publish: Callable[[Offer], None], legacy: bool) -> None:
@@ -104,13 +101,14 @@ class Session:
             raise ToolFailed(f"{server} answered {tool} with what is no result ({type(error).__name__}).") from None
         text = told(result, self._limits.result_chars)
         if result.is_error:
+            self._suspect()
             raise ToolFailed(f"{tool} of {server} failed: {text[:_LONGEST_ERROR] or 'it does not say why'}")
         return text
 
     def reason(self, error: BaseException | None) -> str:
         """Why the connection ended, for the owner, without secrets."""
         notes = self._notes
-        words = notes.reason or notes.refused or _reason(error)
+        words = notes.reason or notes.refused or reason_of(error)
         said = notes.last()
         return readable(self._server.hidden(f"{words}; its last words: {said}" if said else words), 600)
 
@@ -127,6 +125,12 @@ class Session:
         """A call was not answered: ask for the list; a server that does not answer that either is connected anew."""
         self._doubtful = True
         self._inbound.woken.set()
+
+    def _suspect(self) -> None:
+        """A tool failed: mostly for a reason of its own, but some servers say so that there is no such tool."""
+        if monotonic() - self._suspected >= self._limits.doubt_seconds:
+            self._suspected = monotonic()
+            self._doubt()
 
     def _failed(self, tool: str, error: MCPError) -> Exception:
         if error.message == _TERMINATED:
@@ -195,26 +199,3 @@ def _tool(tool: types.Tool) -> ListedTool:
         read_only=said.read_only_hint is True,
         destructive=said.read_only_hint is not True and said.destructive_hint is not False,
     )
-
-
-def _reason(error: BaseException | None) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    match error:
-        case None:
-            return "it hung up"
-        case Hung():
-            return str(error)
-        case FileNotFoundError():
-            return f"{error.filename} is not there: install it, or mend command or cwd in mcp.json"
-        case OSError():
-            return f"it can't be started ({error.strerror or error})"
-        case MCPError(code=types.CONNECTION_CLOSED):
-            return "it hung up"
-        case MCPError():
-            return f"it answers: {error.message}"
-        case httpx2.TransportError():
-            return f"it can't be reached ({error or type(error).__name__})"
-        case ValidationError() | RuntimeError():
-            return "it does not speak the protocol"
-    return f"it failed ({type(error).__name__})"

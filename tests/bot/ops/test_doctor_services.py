@@ -86,6 +86,15 @@ async def test_models_of_unknown_size_are_named_with_the_mend(on: Stage) -> None
     assert 'Set "sizeClass" to S, M, L or XL' in said and "models/models.json" in said
 
 
+async def test_ollama_is_asked_for_the_size_that_a_name_does_not_tell(on: Stage) -> None:
+    on.config["llm"] = {"providers": {"ollama": {"baseUrl": on.ms.vendor("house")}}}
+    on.ms.missing_models.add("gone")
+    pools = {**POOLS, "TIER_DEEP_POOL": "ollama/odd, ollama/strange, openai/gpt-5.1"}
+    assert (await status(on, "model sizes", **pools))[0] == "ok"
+    worst, said = await status(on, "model sizes", **pools | {"TIER_SMART_POOL": "ollama/gone, ollama/odd"})
+    assert worst == "warn" and "is taken: ollama/gone → " in said
+
+
 async def test_the_owners_word_on_a_size_satisfies(on: Stage) -> None:
     catalogue = on.workspace / "models" / "models.json"
     catalogue.parent.mkdir(parents=True)

@@ -138,6 +138,17 @@ async def test_every_server_is_connected_and_none_is_left(on: Stage) -> None:
     assert [name for name in ("good", "odd", "dead") if alive(on, name)] == []
 
 
+async def test_a_servers_tool_whose_name_is_taken_is_named(on: Stage) -> None:
+    toolkit(on, "vault.json", task("vault_take"), task("other"))
+    servers(on, vault=unruly(on, "vault", tools=["take", "put"]), files=unruly(on, "files", tools=["search"]))
+    found = await tools.mcp_check(QUICK, 30.0)(inspected(on))
+    complaints = [finding for finding in found if finding.status == "warn"]
+    assert [each.detail for each in complaints] == [
+        "The tool vault_take of mcp:vault is left out: vault has one of this name."
+    ]
+    assert complaints[0].mend
+
+
 async def test_a_server_that_hangs_is_not_waited_for(on: Stage) -> None:
     servers(on, slow=unruly(on, "slow", start="hang"), good=unruly(on, "good"))
     found = await connected(on, 2.0)

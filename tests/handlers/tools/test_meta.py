@@ -19,6 +19,7 @@ from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.calls import ToolCall
 from routing.diagnostics import Facts
+from routing.embedding.embedder import EmbedderFailed
 from routing.errors import StorageFault, ToolFailed
 from routing.models import Models
 from routing.outcome import ToolScope
@@ -29,6 +30,8 @@ from storage.migrate import migrate
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.vectors import SqlVectors
+from tests.routing.choosing import FakeEmbedder
+from tests.routing.local.conftest import until
 
 NOW = 1_800_000_000.0
 SPECS = (
@@ -54,6 +57,7 @@ class Bot:
     def __init__(self, tooling: Tooling, health: Health, preferences: SqlPreferences) -> None:
         self.health = health
         self.preferences = preferences
+        self.chooser = tooling.chooser
         self._toolbox = tooling.toolbox
 
     async def told(self, tool: str, arguments: str = "{}", role: Role = "owner") -> str:
@@ -62,7 +66,12 @@ class Bot:
 
 
 @pytest.fixture
-async def bot(tmp_path: Path) -> AsyncIterator[Bot]:
+def embedder() -> FakeEmbedder:
+    return FakeEmbedder()
+
+
+@pytest.fixture
+async def bot(tmp_path: Path, embedder: FakeEmbedder) -> AsyncIterator[Bot]:
     environment = load({"WORKSPACE": str(tmp_path)})
     workspace = Workspace(environment)
     await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
@@ -74,7 +83,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[Bot]:
     about = About(SPECS, WHY, models, {"USER_RATE_LIMIT": "off"}, health, lambda: made[0])
     sandbox, history = Sandbox(tmp_path / "files", SandboxLimits(), "no-such-bwrap"), SqlHistory(database, time.time)
     needs = ToolNeeds(tmp_path / "files", sandbox, history, preferences, workspace.skills, lambda: NOW, about)
-    made.append(build_tooling(environment, workspace, needs, None, SqlVectors(database)))
+    made.append(build_tooling(environment, workspace, needs, embedder, SqlVectors(database)))
     yield Bot(made[0], health, preferences)
     await made[0].close()
     await database.close()
@@ -128,3 +137,14 @@ async def test_an_old_failure_is_not_todays(bot: Bot) -> None:
     bot.health.answer = lambda: replace(FACTS, failures=failures)
     told = await bot.told("health")
     assert "Failed in the last hour: a/new; the next" in told and "b/old failed 2027-01-15 06:00 UTC: no." in told
+
+
+async def test_health_tells_owners_why_the_last_message_was_compared_by_words(bot: Bot, embedder: FakeEmbedder) -> None:
+    bot.chooser.start()
+    await until(lambda: not bot.chooser.doubt)
+    assert "by their words alone" not in await bot.told("health")
+    embedder.fates = [EmbedderFailed("/srv/model is still loading")]
+    await bot.chooser.choose("sunny or drizzle")
+    assert "\nTools are found by their words alone: /srv/model is still loading.\n" in await bot.told("health")
+    for role in ("user", "admin"):
+        assert "/srv/model" not in await bot.told("health", role=role)

@@ -30,6 +30,7 @@ class Given:
     descriptions: Any = "The weather."
     parameters: Any = field(default_factory=lambda: parameters("city"))
     category: str = ""
+    priority: Any = 0.0
 
     def execute(self, input: Mapping[str, Any], size: str) -> str:
         return ""
@@ -89,7 +90,11 @@ XL_SCHEMA = parameters("city", "day", required=("city",))
         ({"descriptions": {"XS": "Weather."}}, "are for 'XS': the sizes are S, M, L, XL"),
         ({"parameters": {}}, "no parameters for any of S, M, L, XL: give at least one"),
         ({"parameters": {"S": None}}, "for S are no JSON Schema"),
-        ({"parameters": {"S": parameters("a", "b"), "XL": parameters("a")}}, r"more .* for S \(2\) than for XL \(1\)"),
+        ({"parameters": {"S": parameters("a", "b"), "XL": parameters("a")}}, "has b for S, which XL lacks"),
+        ({"parameters": {"S": parameters("z"), "XL": parameters("a")}}, "has z for S, which XL lacks"),
+        ({"parameters": {"M": parameters("a"), "L": parameters("a", "z"), "XL": parameters("a")}}, "has z for L"),
+        ({"priority": 10**400}, "has a priority that is no number"),
+        ({"priority": "high"}, "has a priority that is no number"),
         ({"parameters": {"S": parameters("day"), "XL": XL_SCHEMA}}, "requires city and hides it for S"),
         ({"parameters": {"M": parameters("day"), "S": parameters("city"), "XL": XL_SCHEMA}}, "hides it for M"),
         ({"parameters": {"XL": {"properties": {}}}}, 'for XL must be of "type": "object"'),

@@ -66,3 +66,20 @@ def test_without_tools_ours_are_chosen_from() -> None:
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(ConfigError, match="weather is there already"):
         ToolRouter("openai/gpt-5.2", tools=[weather, weather])
+
+
+def test_the_search_is_not_told_of_where_it_is_missing() -> None:
+    text = ToolText("Write down what happens on a day.", {"type": "object", "properties": {}})
+    cards = tuple(ToolCard(f"event_{at}", dict.fromkeys(("S", "M", "L", "XL"), text)) for at in range(20))
+    router = ToolRouter("ollama/llama3.2:1b", toolkits=[Toolkit("diary", "Appointments.", tools=cards)])
+    shown = router.shown("hello")
+    assert len(router.route("hello")) == 8 and "called by name: event_" in shown.hint
+
+
+def test_what_is_always_there_stays_beside_a_toolkit_of_many() -> None:
+    text = ToolText("Create an issue in jira.", {"type": "object", "properties": {}})
+    many = tuple(ToolCard(f"jira_{at}", dict.fromkeys(("S", "M", "L", "XL"), text)) for at in range(156))
+    plain = ToolCard("calculate", dict.fromkeys(("S", "M", "L", "XL"), ToolText("Work out a sum.", text.parameters)))
+    kits = [Toolkit("basics", "Sums.", tools=(plain,), base=True), Toolkit("jira", "Issues in jira.", tools=many)]
+    found = names(ToolRouter("openai/gpt-5.2", toolkits=kits), "create an issue in jira")
+    assert "calculate" in found and 1 < len(found) <= 128

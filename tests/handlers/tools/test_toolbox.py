@@ -129,6 +129,69 @@ async def test_a_schema_that_cannot_be_followed_is_left_to_the_tool(schema: dict
     assert await Arguments().read(call, ToolSpec("t", "…", asked)) == {"list": ["a"]}
 
 
+EVIL = {"q": {"type": "string", "pattern": "^(a+)+$"}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": EVIL},
+        {"properties": {"q": {"$ref": "#/default"}}, "default": EVIL["q"]},
+        {"properties": {"q": {"$schema": "http://json-schema.org/draft-07/schema#", **EVIL["q"]}}},
+        {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
+        {"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False},
+        {"propertyNames": {"pattern": "^(a+)+$"}},
+        {"properties": {"q": {"not": {"pattern": "!$"}}}},
+        {"properties": {"q": {"oneOf": [{"pattern": "^a"}, {"pattern": "!$"}]}}},
+    ],
+)
+async def test_nobody_elses_regular_expression_is_run(schema: dict[str, object]) -> None:
+    """Each of these would be refused; the time that it takes doubles with every letter."""
+    slow = "a" * 18 + "!"
+    given = {"q": slow, slow: 1}
+    asked = ToolSpec("t", "…", {"type": "object", **schema})
+    assert await Arguments().read(ToolCall("1", "t", json.dumps(given)), asked, foreign=True) == given
+
+
+async def test_all_else_of_a_foreign_schema_is_checked_and_told_with_its_expressions() -> None:
+    asked = ToolSpec("t", "…", {"type": "object", "properties": {**EVIL, "n": {"oneOf": [{"type": "integer"}]}}})
+    for given in ('{"q": 1}', '{"n": "x"}'):
+        with pytest.raises(BadArguments, match=r"is not .*\(a\+\)\+"):
+            await Arguments().read(ToolCall("1", "t", given), asked, foreign=True)
+    closed = ToolSpec("t", "…", {"type": "object", "additionalProperties": False})
+    with pytest.raises(BadArguments, match="colour"):
+        await Arguments().read(ToolCall("1", "t", '{"colour": 1}'), closed, foreign=True)
+    ours = Arguments()
+    assert await ours.read(ToolCall("1", "t", '{"q": "b"}'), asked, foreign=True) == {"q": "b"}
+    with pytest.raises(BadArguments, match="does not match"):
+        await ours.read(ToolCall("1", "t", '{"q": "b"}'), asked)
+
+
+ELSEWHERE: list[dict[str, object]] = [
+    {"anyOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"]}]},
+    {"allOf": [{"properties": {"a": {"type": "integer"}}}]},
+    {"$ref": "#/$defs/all", "$defs": {"all": {"properties": {"a": {"type": "integer"}}}}},
+]
+
+
+@pytest.mark.parametrize("foreign", [True, False])
+@pytest.mark.parametrize("schema", ELSEWHERE)
+async def test_arguments_that_stand_elsewhere_than_in_properties_are_taken(
+    schema: dict[str, object], foreign: bool
+) -> None:
+    asked = ToolSpec("t", "…", {"type": "object", "properties": {}, **schema})
+    assert await Arguments().read(ToolCall("1", "t", '{"a": 1}'), asked, foreign) == {"a": 1}
+    with pytest.raises(BadArguments, match=r"'x'.* is not"):
+        await Arguments().read(ToolCall("1", "t", '{"a": "x"}'), asked, foreign)
+
+
+async def test_a_schema_of_an_object_alone_says_nothing_of_a_foreign_tools_arguments() -> None:
+    asked, call = ToolSpec("t", "…", NOTHING), ToolCall("1", "t", '{"a": 1}')
+    assert await Arguments().read(call, asked, foreign=True) == {"a": 1}
+    with pytest.raises(BadArguments, match="'a' was unexpected"):
+        await Arguments().read(call, asked)
+
+
 async def test_two_schemas_of_one_name_are_told_apart() -> None:
     arguments, call = Arguments(), ToolCall("1", "echo", '{"path": "a", "count": 2}')
     short = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -217,14 +280,19 @@ async def test_of_two_tools_with_one_name_the_first_is_there(caplog: pytest.LogC
     assert await offered(toolbox) == {"one": ["a", "b"], "two": ["c"]}
     said = [await toolbox.run(ToolCall("1", name, "{}"), scope()) for name in "abc"]
     assert said == ["first", "first", "second"] and await offered(toolbox, GUEST) == {}
-    assert [record.args for record in caplog.records] == [("two",), ("three",)]
-    assert "The toolkit two has a name that there is already: what comes second is left out" in caplog.text
+    assert toolbox.left_out() == (
+        "The tool b of two is left out: one has one of this name.",
+        "The tool a of three is left out: one has one of this name.",
+    )
+    assert all(sentence in caplog.text for sentence in toolbox.left_out())
 
 
 async def test_of_two_toolkits_with_one_name_the_first_is_there(caplog: pytest.LogCaptureFixture) -> None:
     first, second = shelf(saying("a", ""), schema=NOTHING), shelf(saying("b", ""), schema=NOTHING)
     toolbox = Toolbox(first, second)
-    assert await offered(toolbox) == {"kit": ["a"]} and "The toolkit kit has a name" in caplog.text
+    assert await offered(toolbox) == {"kit": ["a"]} and box().left_out() == ()
+    assert toolbox.left_out() == ("The toolkit kit is left out: there is another of this name.",)
+    assert toolbox.left_out()[0] in caplog.text
     with pytest.raises(ToolFailed, match="There is no tool b here"):
         await toolbox.run(ToolCall("1", "b", "{}"), scope())
 

@@ -160,6 +160,8 @@ async def test_beside_the_servers_own_toolkit(own: Own) -> None:
     offered = await toolbox.offered(scope().person)
     assert {kit.name: [card.name for card in kit.tools] for kit in offered} == {
         "coast": ["get_tide"],
-        "sea": ["sea_tide"],
+        "mcp:sea": ["sea_tide"],
     }
     assert [kit.source for kit in offered] == ["workspace", "mcp"]
+    own.write("coast", TIDE | {"name": "sea_tide"})
+    assert toolbox.left_out() == ("The tool sea_tide of mcp:sea is left out: coast has one of this name.",)

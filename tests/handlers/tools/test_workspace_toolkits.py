@@ -154,3 +154,14 @@ def test_a_hint_that_was_ignored_is_in_the_log_once(
     assert caplog.text.count("a.json: the tool a1: its hint for small") == 1
     write(folder, "b.json", "b1")
     assert toolkits.refresh() and caplog.text.count("its hint for small") == 1
+
+
+def test_a_file_that_nobody_foresaw_is_named_and_the_others_are_taken_up(
+    folder: Path, toolkits: WorkspaceToolkits, caplog: pytest.LogCaptureFixture
+) -> None:
+    strange = {"type": "object", "default": {"anyOf": 5}, "properties": {"a": {"$ref": "#/default"}}}
+    write(folder, "a.json", "a1", capabilityHints={"priority": 10**400})
+    write(folder, "b.json", "b1", parameters=strange)
+    write(folder, "c.json", "c1")
+    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"], "c": ["c1"]}
+    assert toolkits.broken == {"b.json": "b.json can't be taken up (TypeError)."} and "Traceback" in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from routing.doubts import PATIENCE_SECONDS
 from routing.embedding.child import Launch
 from routing.embedding.embedder import FEW_TEXTS, EmbedderFailed
 from routing.embedding.worker import Patience, WorkerEmbedder
@@ -116,12 +118,35 @@ async def test_killed_at_any_instant_it_answers_or_fails_once(make: Make, turns:
     await until(lambda: gone(pid))
 
 
-async def test_killed_while_idle_it_costs_nothing(make: Make) -> None:
+async def test_killed_between_two_calls_it_is_started_again_at_once(make: Make) -> None:
     embedder = make()
-    pid = await loaded(embedder)
-    os.kill(pid, signal.SIGKILL)
-    await until(lambda: embedder.pid is None)
-    assert await loaded(embedder) != pid
+    for _ in range(3):
+        pid = await loaded(embedder)
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: embedder.pid not in (None, pid))  # noqa: B023 - it is over before the next round
+        assert gone(pid) and np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
+
+
+async def test_killed_again_before_it_has_answered_it_is_left_alone_until_a_call(make: Make, clock: HandClock) -> None:
+    embedder = make(patience=Patience(again=10.0, loading=PATIENCE))
+    first = await loaded(embedder)
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: embedder.pid not in (None, first))
+    second = embedder.pid
+    assert second is not None
+    os.kill(second, signal.SIGKILL)
+    await until(lambda: embedder.pid is None and gone(second))
+    with pytest.raises(EmbedderFailed, match=r"was killed.*; it is tried again in 10 s"):
+        await embedder.embed(["hi"])
+    clock.now += 10
+    assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
+
+
+async def test_a_message_hears_that_a_model_loads_before_it_waits_no_longer(make: Make, pipe: Path) -> None:
+    embedder = make("load_later", str(pipe))
+    assert Patience().loading < PATIENCE_SECONDS
+    with pytest.raises(EmbedderFailed, match="still loading"):
+        await embedder.embed(["hi"])
 
 
 async def test_a_process_that_hangs_is_ended_and_another_answers(make: Make) -> None:
@@ -181,10 +206,16 @@ async def test_a_message_waits_for_one_batch_of_bulk_and_not_for_all(make: Make,
     assert finished == [message, bulk]
 
 
-async def test_an_idle_process_ends_and_the_next_call_starts_another(make: Make) -> None:
-    embedder = make(patience=Patience(idle=0.0))
+async def test_an_idle_process_ends_and_only_the_next_call_starts_another(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    embedder, others = make(patience=Patience(idle=0.0)), (make(), make())
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
     await until(lambda: embedder.pid is None)
+    for other in others:
+        await loaded(other)
+    assert caplog.text.count(" is loaded, process ") == 3, "nobody loaded it again meanwhile"
     assert np.array_equal(await embedder.embed(MANY), expected(MANY))
 
 

@@ -54,10 +54,24 @@ def test_order_is_that_of_the_catalogue() -> None:
     assert entries([], {}) == ()
 
 
-@pytest.mark.parametrize("empty", [{}, {"tools": []}, {"tools": None}, {"category": None}, {"keywords": []}])
+@pytest.mark.parametrize(
+    "empty", [{}, {"tools": []}, {"tools": None}, {"category": None}, {"keywords": []}, {"keywords": None}]
+)
 def test_what_is_not_told_is_empty(empty: dict[str, Any]) -> None:
     (entry,) = entries([{**FLAT, **empty}], {})
     assert (entry.keywords, entry.parameters, entry.category, entry.examples) == ((), "", "", ())
+
+
+def test_half_a_character_is_a_mark_except_in_a_name() -> None:
+    half, said = "\ud800", {"box\ud800": ["sales \ud800"], "box\ud800/get\ud800": ["films \ud800"]}
+    row = {"description": half, "keywords": [half], "category": half, "parameters": {"city\ud800": {"enum": [half]}}}
+    whole = {**row, "name": f"box{half}", "tools": [{**row, "name": f"get{half}"}]}
+    (entry,) = entries([whole], said)
+    assert (entry.name, entry.group) == (f"get{half}", f"box{half}")
+    assert entry.texts == ("get?. ?", "box?. ?") and entry.description == "?"
+    assert (entry.keywords, entry.category, entry.parameters) == (("?",), "?", "city? ?")
+    assert entry.examples == ("sales ?", "films ?")
+    assert entries([{"name": half}], {})[0].texts == ("?.", "?")
 
 
 def test_a_tool_without_a_description_is_described_by_its_name() -> None:

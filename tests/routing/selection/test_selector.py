@@ -62,6 +62,14 @@ def test_each_clause_is_decided_in_its_own_stage(selector: EncodingSelector, enc
     assert encoder.asked == ["hum a tune"], "the whole message holds the keyword, too"
 
 
+@pytest.mark.parametrize("message", ["Umbrella?", "wake me", "song"])
+def test_a_keyword_and_nothing_else_is_meant_whatever_the_odds(glossary: Glossary, message: str) -> None:
+    shut = made_of(glossary, policy=replace(OPEN, gate=1e9))
+    decision = shut.decide(shut.parts(message), {})
+    assert [(one.probability, one.stage) for one in decision.chosen] == [(1.0, "keyword")]
+    assert shut.decide(shut.parts(f"{message} gone"), {}).chosen == ()
+
+
 def test_a_gloss_is_embedded_beside_the_words_that_were_said(selector: EncodingSelector, encoder: Matters) -> None:
     selector.decide("wird es morgen regnen")
     said, gloss = encoder.asked

@@ -1,4 +1,4 @@
-"""What is refused by OpenAI's /embeddings and Ollama's /api/embed."""
+"""What is refused by OpenAI's /embeddings, and Ollama's /api/embed and /api/show."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def check_embeddings(request: ModelRequest, report: Report) -> None:
 
 def check_embed(request: ModelRequest, report: Report) -> None:
     _check_common(request.body, report, _OLLAMA)
+
+
+def check_show(request: ModelRequest, report: Report) -> None:
+    report.need(isinstance(request.body.get("model"), str) and request.body["model"], "model", "missing")
+    for name in request.body:
+        report.need(name in ("model", "verbose"), name, "unknown parameter")
 
 
 def _check_common(body: dict[str, Any], report: Report, known: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.servers.model.check_anthropic import check_messages
 from tests.servers.model.check_chat import check_chat
-from tests.servers.model.check_embeddings import check_embed, check_embeddings
+from tests.servers.model.check_embeddings import check_embed, check_embeddings, check_show
 from tests.servers.model.check_gemini import check_generate
 from tests.servers.model.check_responses import check_responses
 from tests.servers.model.request import ModelRequest
@@ -20,6 +20,7 @@ _CHECKS: Final[dict[str, Callable[[ModelRequest, Report], None]]] = {
     "generate": check_generate,
     "embeddings": check_embeddings,
     "embed": check_embed,
+    "show": check_show,
 }
 
 

@@ -1,4 +1,4 @@
-"""The models a provider lists, in the three forms."""
+"""The models a provider lists, in the three forms, and what Ollama tells of one."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def listing(provider: Provider, names: Sequence[str]) -> dict[str, Any]:
         return {"models": [_gemini(name) for name in names]}
     owned = {"object": "model", "created": 1_762_000_000, "owned_by": "system"}
     return {"object": "list", "data": [{"id": name, **owned} for name in names]}
+
+
+def described(parameter_size: str) -> dict[str, Any]:
+    """Ollama's /api/show, without its longer texts."""
+    details = {"format": "gguf", "family": "llama", "parameter_size": parameter_size, "quantization_level": "Q4_K_M"}
+    return {"license": "MIT", "details": details, "model_info": {}, "capabilities": ["completion", "tools"]}
 
 
 def display(name: str) -> str:

@@ -18,7 +18,7 @@ from tests.servers.model.delivery import deliver, hold, refuse, send
 from tests.servers.model.failures import failure, refusal
 from tests.servers.model.frames import dump
 from tests.servers.model.journal import Journal
-from tests.servers.model.listing import MODELS, listing
+from tests.servers.model.listing import MODELS, described, listing
 from tests.servers.model.request import ModelRequest, target
 from tests.servers.model.script import Failure
 from tests.servers.model.scripting import Scripting
@@ -38,6 +38,9 @@ class ModelServer(Scripting):
         self.host, self.port = host, port
         self.journal = Journal(keep)
         self.models = {provider: list(names) for provider, names in MODELS.items()}
+        self.parameter_sizes: dict[str, str] = {}
+        self.tells_sizes = asyncio.Event()
+        self.tells_sizes.set()
         self.bad_keys: set[str] = set()
         self.missing_models: set[str] = set()
         self.on_finish: Callable[[ModelRequest], None] | None = None
@@ -153,6 +156,9 @@ class ModelServer(Scripting):
         if request.endpoint == "models":
             names = self.models[request.provider]
             return await send(dump(listing(request.provider, names)), request, http)
+        if request.endpoint == "show":
+            await self.tells_sizes.wait()
+            return await send(dump(described(self.parameter_sizes.get(request.model, "8.0B"))), request, http)
         script = self.take(request)
         await hold(script, request)
         if script.fault == "hang":

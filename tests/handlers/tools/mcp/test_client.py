@@ -44,7 +44,8 @@ async def test_a_server_is_a_toolkit(on: Stage) -> None:
     assert on.state("notes").status == "connecting", "the start does not wait"
     await on.connected("notes")
     (toolkit,) = on.client.toolkits()
-    assert (toolkit.name, toolkit.description, toolkit.source, toolkit.base) == ("notes", "Keeps notes.", "mcp", False)
+    assert (toolkit.name, toolkit.description, toolkit.source) == ("mcp:notes", "Keeps notes.", "mcp")
+    assert not toolkit.base
     assert toolkit.tools[0].name == "notes_echo"
     assert (on.state("notes").tools, on.state("notes").reason, on.state("notes").role) == (1, "", "owner")
 

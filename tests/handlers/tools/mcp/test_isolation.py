@@ -220,6 +220,35 @@ async def test_tools_that_are_renamed(on: Stage) -> None:
     await on.until(lambda: "bad_renamed" in on.names())
 
 
+async def test_tools_that_are_renamed_and_only_a_result_says_so(on: Stage) -> None:
+    on.server("bad", {"tools": ["fail", "echo"]})
+    await on.client.start()
+    await on.connected("bad")
+    on.plan("bad", tools=["new_name"])
+    with pytest.raises(ToolFailed, match="fail of bad failed"):
+        await on.call("bad_fail")
+    await on.until(lambda: on.names() == ["bad_new_name"])
+
+
+async def test_a_tool_that_fails_again_and_again_is_no_reason_to_ask_each_time(tmp_path: Path) -> None:
+    async with staged(tmp_path, replace(QUICK, start_seconds=0.5)) as on:
+        on.server("bad", {"tools": ["fail"]}, timeout=2)
+        await on.client.start()
+        await on.connected("bad")
+        on.plan("bad", tools=["fail", "more"])
+        with pytest.raises(ToolFailed, match="fail of bad failed"):
+            await on.call("bad_fail")
+        await on.until(lambda: "bad_more" in on.names())
+        on.plan("bad", list="hang")
+        for _ in range(3):
+            with pytest.raises(ToolFailed, match="fail of bad failed"):
+                await on.call("bad_fail")
+        on.server("later", {"start": "hang"}, timeout=4)
+        await on.client.refresh()
+        await on.until(lambda: on.state("later").status == "failed")
+        assert on.state("bad").status == "connected", "asked again, it would have hung by now"
+
+
 async def test_tools_that_are_renamed_without_a_word(on: Stage) -> None:
     """The first call that fails makes the client look."""
     on.server("bad", {"tools": ["refuse", "echo"]})

@@ -74,7 +74,7 @@ def test_hints_that_are_none(hints: object) -> None:
     assert read_hints(hints, PLAIN).ignored == ("its hints are not an object",)
 
 
-@pytest.mark.parametrize("priority", [True, "5", None, float("nan"), float("inf"), []])
+@pytest.mark.parametrize("priority", [True, "5", None, float("nan"), float("inf"), 10**400, -(10**400), []])
 def test_a_priority_that_is_none(priority: object) -> None:
     assert read_hints({"priority": priority, "category": 5, "tiers": []}, PLAIN) == Hinted({})
     assert read_hints({"priority": 1e9}, PLAIN).priority == 1000.0

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from handlers.tools.mcp.shelves import McpShelves
+from handlers.tools.shelf import OurShelves, Shelf
+from handlers.tools.tool import Tool
 from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.calls import ToolCall
 from routing.errors import ToolFailed
+from routing.outcome import ToolScope
+from routing.sizes import SIZES
+from routing.toolkits import ToolCard, Toolkit, ToolText
 from routing.types import Role
 from tests.handlers.tools.mcp.stage import Stage, scope
+
+
+async def reads(scope: ToolScope) -> str:
+    return ""
 
 
 async def names(toolbox: Toolbox, role: Role = "owner") -> dict[str, list[str]]:
@@ -29,8 +40,8 @@ async def test_a_server_is_a_toolkit_for_its_role(on: Stage) -> None:
     await on.client.start()
     assert await names(toolbox) == {} and toolbox.toolkits() == ()
     await on.connected("open", "mine")
-    assert await names(toolbox) == {"open": ["open_echo"], "mine": ["mine_reads"]}
-    assert await names(toolbox, "user") == {"open": ["open_echo"]} and await names(toolbox, "guest") == {}
+    assert await names(toolbox) == {"mcp:open": ["open_echo"], "mcp:mine": ["mine_reads"]}
+    assert await names(toolbox, "user") == {"mcp:open": ["open_echo"]} and await names(toolbox, "guest") == {}
     assert await run(toolbox, "open_echo", '{"n": 3}', "user") == 'echo {"n": 3}'
     with pytest.raises(ToolFailed, match="n: 'x' is not of type 'integer'"):
         await run(toolbox, "open_echo", '{"n": "x"}')
@@ -38,6 +49,30 @@ async def test_a_server_is_a_toolkit_for_its_role(on: Stage) -> None:
         await run(toolbox, "mine_reads", role="user")
     assert toolbox.traits("mine_reads") == on.client.traits("mine_reads") != UNKNOWN
     assert toolbox.traits("mine_reads").parallel and not toolbox.traits("open_echo").parallel
+
+
+async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
+    on.server("files", {"tools": ["search_drive"]})
+    text = ToolText("Reads.", {"type": "object", "properties": {}})
+    read = Tool("read_file", reads)
+    ours = Shelf(Toolkit("files", "Files.", tools=(ToolCard("read_file", dict.fromkeys(SIZES, text)),)), [read])
+    toolbox = Toolbox(OurShelves([ours]), McpShelves(on.client))
+    await on.client.start()
+    await on.connected("files")
+    assert await names(toolbox) == {"files": ["read_file"], "mcp:files": ["files_search_drive"]}
+    assert await run(toolbox, "files_search_drive", '{"q": 1}') == 'search_drive {"q": 1}', "the server judges"
+    assert toolbox.left_out() == ()
+
+
+async def test_a_servers_regular_expression_is_told_and_not_run(on: Stage) -> None:
+    schema = {"type": "object", "properties": {"q": {"type": "string", "pattern": "^(a+)+$"}}}
+    on.server("bad", {"tools": [{"name": "echo", "inputSchema": schema}]})
+    toolbox = Toolbox(McpShelves(on.client))
+    await on.client.start()
+    await on.connected("bad")
+    assert toolbox.toolkits()[0].tools[0].texts["S"].parameters == schema
+    slow = "a" * 18 + "!"
+    assert slow in await run(toolbox, "bad_echo", json.dumps({"q": slow})), "each letter would double the time"
 
 
 async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) -> None:
@@ -67,4 +102,4 @@ async def test_a_server_that_goes_takes_its_tools_along_and_brings_them_back(on:
     on.server("a", role="user")
     await on.client.refresh()
     await on.connected("a")
-    assert await names(toolbox, "user") == {"a": ["a_echo"]}, "with the role that it has by now"
+    assert await names(toolbox, "user") == {"mcp:a": ["a_echo"]}, "with the role that it has by now"

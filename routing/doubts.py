@@ -1,0 +1,12 @@
+"""Why only the words of a message are compared, where no encoder gives the reason itself."""
+
+from __future__ import annotations
+
+PATIENCE_SECONDS = 0.05
+"""How long a message waits for the index, and for its vectors (tool routing specification, stage 2)."""
+LOADING = "the index of the tools is still being made"
+UNMADE = "the index of the tools could not be made"
+EMBEDDING = "the tools are still being embedded"
+OFF = "EMBEDDINGS=off"
+SLOW = f"the embeddings took longer than {PATIENCE_SECONDS * 1000:.0f} ms"
+FAILED = "the selection failed, see the log"

@@ -1,0 +1,34 @@
+"""A model of Ollama's whose name tells nothing: its size is learned while the bot runs, and no turn waits for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.stories.harness import Stage, ask, running
+
+LEARNED = "Size class: S (1.2B, says the provider)."
+
+
+@pytest.fixture
+def house(on: Stage) -> Stage:
+    """Ollama is the model server, and has one model."""
+    on.config["llm"] = {"providers": {"ollama": {"baseUrl": f"{on.ms.vendor('house')}/v1", "apiType": "openai"}}}
+    on.env["TIER_BALANCED_POOL"] = "ollama/odd"
+    on.ms.parameter_sizes["odd"] = "1.2B"
+    return on
+
+
+async def test_status_knows_what_ollama_said(house: Stage) -> None:
+    async with running(house):
+        await house.ms.journal.wait(lambda: [each.endpoint for each in house.ms.journal] == ["show"], 30)
+        await house.ms.journal[0].finished()
+        assert (await ask(house, "hello")).text == "You said: hello"
+        assert LEARNED in (await ask(house, "/status")).text
+
+
+async def test_a_turn_does_not_wait_for_an_ollama_that_is_silent(house: Stage) -> None:
+    house.ms.tells_sizes.clear()
+    async with running(house):
+        assert (await ask(house, "hello")).text == "You said: hello"
+        assert "Size class: M (nothing tells it" in (await ask(house, "/status")).text
+        assert [each.outcome for each in house.ms.journal if each.endpoint == "show"] == ["pending"]
