@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
@@ -25,6 +26,8 @@ from routing.selection.selector import Decision, Part, Selector
 from routing.toolkits import Toolkit
 from routing.vectors import VectorStore
 
+SPARE_BYTES = 100_000_000
+"""Free on the disk, below which nothing is kept."""
 BATCH = 256
 """Texts that are embedded, and kept, at once."""
 
@@ -61,7 +64,8 @@ class Catalogue:
         inputs = made_of(given, negatives) if cache else ""
         index = load(cache, inputs) if cache else Index()
         self._selector = Selector(given, negatives, Glossary.load(), Fusion.load(), index=index)
-        if cache and index.grew:
+        self._cache = cache
+        if cache and index.grew and self._has_room():
             index.save(cache, inputs)
 
     def parts(self, message: str) -> tuple[Part, ...]:
@@ -91,7 +95,8 @@ class Catalogue:
             if any(len(row) != found.shape[1] for row in islice(kept.values(), 1)):
                 missing += [each for each in kept if each not in made]
                 kept = {}
-            await _keep(store, embedder.name, {each: made[each] for each in hashes})
+            if self._has_room():
+                await _keep(store, embedder.name, {each: made[each] for each in hashes})
         await asyncio.to_thread(self._use, kept | made)
 
     async def forget(self, encoder: str, store: VectorStore) -> None:
@@ -100,6 +105,13 @@ class Catalogue:
             await store.keep(encoder, await asyncio.to_thread(self._texts))
         except StorageFault as fault:
             log.warning("[Embeddings] Old ones can't be deleted (%s)", fault)
+
+    def _has_room(self) -> bool:
+        """Whether the disk has room for what can be made again: the last of it is for messages."""
+        if self._cache is None:
+            return True
+        there = next(each for each in self._cache.parents if each.exists())
+        return shutil.disk_usage(there).free >= SPARE_BYTES
 
     def _texts(self) -> dict[str, str]:
         """What has a vector, by its hash."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from hashlib import blake2b
 from pathlib import Path
@@ -64,12 +65,14 @@ class Index:
     def save(self, path: Path, made_of: str) -> None:
         """Write all parts at once or not at all. A disk that is full or forbidden is said in the log, nothing more."""
         data = save(self._parts, {"made of": made_of, "holds": _holds(self._parts)})
+        written = path.with_name(f"{path.name}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            written = path.with_name(f"{path.name}.new")
             written.write_bytes(data)
             written.replace(path)
         except OSError as error:
+            with suppress(OSError):
+                written.unlink(missing_ok=True)  # it may hold the last of the space
             log.warning("The index %s is not kept (%s): it is made again at the next start.", path, error)
 
     def _keep(self, name: str, part: NDArray[Any]) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
+from handlers.tools.mcp.faults import Forgotten
 from handlers.tools.mcp.limits import Limits
 from handlers.tools.mcp.offers import Offer, shown
 from handlers.tools.mcp.servers import Server
@@ -31,10 +32,6 @@ _PATIENCE_SECONDS = 5.0
 _CANCELLED_SECONDS = 20.0
 """A task that did not end by then is cancelled again: somebody between took the first for their own."""
 _MOST_DOUBLED = 20
-
-
-class Forgotten(Exception):
-    """A call never ran: the connection is to be made again."""
 
 
 log = logging.getLogger("handlers.tools.mcp")

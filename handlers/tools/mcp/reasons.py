@@ -6,9 +6,7 @@ import httpx2
 from mcp import MCPError, types
 from pydantic import ValidationError
 
-
-class Hung(Exception):
-    """It does not answer."""
+from handlers.tools.mcp.faults import Hung
 
 
 def reason_of(error: BaseException | None) -> str:

@@ -15,7 +15,7 @@ from mcp import Client, MCPError, types
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from handlers.tools.mcp.connection import Forgotten
+from handlers.tools.mcp.faults import Forgotten, Hung
 from handlers.tools.mcp.hints import HINTS
 from handlers.tools.mcp.http import http
 from handlers.tools.mcp.inbound import Inbound
@@ -24,7 +24,7 @@ from handlers.tools.mcp.notes import Notes
 from handlers.tools.mcp.offers import ListedTool, Listing, Offer, readable
 from handlers.tools.mcp.pipes import pipes
 from handlers.tools.mcp.reading import read_listing
-from handlers.tools.mcp.reasons import Hung, reason_of
+from handlers.tools.mcp.reasons import reason_of
 from handlers.tools.mcp.results import told
 from handlers.tools.mcp.servers import Command, Endpoint, Server
 from routing.errors import ToolFailed

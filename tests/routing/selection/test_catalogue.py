@@ -9,7 +9,7 @@ import pytest
 
 from routing.selection.catalogue import Catalogue
 from routing.selection.lexical import Postings
-from tests.routing.choosing import ALARM, MUSIC, WEATHER
+from tests.routing.choosing import ALARM, MUSIC, WEATHER, FakeEmbedder, FakeVectors
 
 KITS = (WEATHER, ALARM, MUSIC)
 
@@ -47,3 +47,15 @@ def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path: Path, capl
     with caplog.at_level(logging.WARNING):
         assert found(Catalogue(KITS, tmp_path / "cache" / "tools.index"), "what is the weather like?") == ["weather"]
     assert "is not kept" in caplog.text or "can't be read" in caplog.text
+
+
+async def test_the_last_of_a_disk_is_left_for_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, embedder = FakeVectors(), FakeEmbedder()
+    monkeypatch.setattr("routing.selection.catalogue.SPARE_BYTES", 10**18)
+    kept = tmp_path / "cache" / "tools.index"
+    small = Catalogue(KITS, kept)
+    await small.embed(embedder, store)
+    assert not kept.parent.exists() and store.rows == {}
+    monkeypatch.setattr("routing.selection.catalogue.SPARE_BYTES", 0)
+    await Catalogue(KITS, kept).embed(embedder, store)
+    assert kept.exists() and store.rows
