@@ -22,9 +22,6 @@ from routing.toolkits import QUARTERS, Toolkit
 
 FOLLOW_UP_CHARS = 60
 """"And tomorrow?": a longer message says by itself what it is about."""
-TALK = -15.5
-"""Odds of the likeliest tool below which a message wants none: of ours "Thanks!" has -16, "yes please" -15 (measured
-with our encoder; by words alone these odds are higher, and more is taken for a follow-up)."""
 FADING = 2.0
 """Odds that a question loses against the one behind it."""
 SHARE_OF_WINDOW = 8
@@ -62,12 +59,14 @@ async def select(
     chooser: ToolChooser, message: str, earlier: Sequence[str], used: Collection[str], toolkits: Sequence[Toolkit]
 ) -> ToolSelection:
     """What a message is about among `toolkits`, in its conversation: `earlier` are the person's last messages, newest
-    first, `used` the tools that were called for them."""
-    chosen = await chooser.choose(message)
+    first, `used` the tools that were called for them. A short message that is about nothing of its own goes on with
+    the one before it; what goes on for longer has called a tool."""
+    chosen = await chooser.choose(message) if message.strip() else ToolSelection()
     offered = {toolkit.name: toolkit for toolkit in toolkits}
     found = {each.toolkit: each for each in chosen.activated if each.toolkit in offered}
     relevance = dict(chosen.relevance)
-    if earlier and all(offered[name].base for name in found) and _is_follow_up(message, chosen):
+    short = len(message) <= FOLLOW_UP_CHARS
+    if earlier and short and all(offered[name].base for name in found):
         before = await chooser.choose(earlier[0])
         for each in before.activated:
             if each.toolkit in offered and each.toolkit not in found:
@@ -82,12 +81,6 @@ async def select(
         for name in theirs:
             relevance[name] = max(relevance.get(name, 0.0), 0.0)
     return ToolSelection(tuple(found.values()), relevance, chosen.doubt)
-
-
-def _is_follow_up(message: str, chosen: ToolSelection) -> bool:
-    """Whether a message that is about nothing of its own goes on with the question before it; what goes on for longer
-    has called a tool."""
-    return len(message) <= FOLLOW_UP_CHARS and max(chosen.relevance.values(), default=0.0) > TALK
 
 
 class TurnTools:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,16 +28,20 @@ _SLICE = 256
 class StaticEmbedder:
     """`Embedder`. The weights are read in a thread at the first use."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.name = name
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._loading: asyncio.Task[StaticEncoder] | None = None
         self._closed = False
 
     @classmethod
     def of(cls, folder: Path = FOLDER) -> StaticEmbedder:
-        """Named by its weights, all of which are read for that: 10 ms."""
-        return cls(folder, f"static:{_fingerprint(folder)}")
+        """The encoder of a folder; nothing is read yet."""
+        return cls(folder)
+
+    @cached_property
+    def name(self) -> str:
+        """By its weights, all of which are read for that, once: 10 ms, not for the event loop."""
+        return f"static:{_fingerprint(self._folder)}"
 
     async def embed(self, texts: Sequence[str]) -> Floats:
         """As the port says."""

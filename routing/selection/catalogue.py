@@ -84,7 +84,8 @@ class Catalogue:
         """Compare vectors from now on: those that are kept, and new ones of what is not, which are kept. Raises
         EmbedderFailed."""
         texts = await asyncio.to_thread(self._texts)
-        kept = _readable(await _kept(store, embedder.name, tuple(texts)))
+        name = await asyncio.to_thread(lambda: embedder.name)
+        kept = _readable(await _kept(store, name, tuple(texts)))
         made: dict[str, Floats] = {}
         # One at least is made anew: that shows whether the encoder works, and how wide its rows are by now.
         missing = [each for each in texts if each not in kept] or list(texts)[:1]
@@ -96,7 +97,7 @@ class Catalogue:
                 missing += [each for each in kept if each not in made]
                 kept = {}
             if self._has_room():
-                await _keep(store, embedder.name, {each: made[each] for each in hashes})
+                await _keep(store, name, {each: made[each] for each in hashes})
         await asyncio.to_thread(self._use, kept | made)
 
     async def forget(self, encoder: str, store: VectorStore) -> None:

@@ -20,7 +20,7 @@ from routing.chooser import Activated, ToolChooser, ToolSelection
 from routing.config import read_config
 from routing.errors import BadArguments, ToolFailed
 from routing.models import LOCAL_MODEL, Models
-from routing.offer import DESCRIBED_CHARS, FOLLOW_UP_CHARS, MOST_NAMED, TALK, ToolOffer, TurnTools, select
+from routing.offer import DESCRIBED_CHARS, FOLLOW_UP_CHARS, MOST_NAMED, ToolOffer, TurnTools, select
 from routing.outcome import ToolScope, Traits
 from routing.presentation import DISCOVERY, MOST_DEFINITIONS, tokens
 from routing.rounds import ToolRounds
@@ -87,8 +87,12 @@ ABOUT: Found = {
     "sum?": {"basics": 2.0},
     "hm?": {"notes": 0.5},
     LONG: {"notes": 1.0},
-    "thanks!": dict.fromkeys(("basics", "weather", "calendar", "notes"), TALK - 0.1),
 }
+
+
+async def test_nobody_is_asked_what_a_blank_message_is_about() -> None:
+    told = Told(ABOUT)
+    assert await select(told, " ", (), frozenset(), KITS) == ToolSelection() and told.asked == []
 
 
 @pytest.mark.parametrize(
@@ -102,7 +106,6 @@ ABOUT: Found = {
         ("sum?", ("rain?",), {"basics": "embed", "weather": "follow-up"}),
         ("meet?", ("rain?",), {"calendar": "embed"}),
         ("hm?", ("rain?",), {"notes": "embed"}),
-        ("thanks!", ("rain?",), {}),
         ("rain?", ("rain?",), {"weather": "embed"}),
         (LONG, ("rain?",), {"notes": "embed"}),
         (LONG[1:], ("rain?",), {"weather": "follow-up"}),
