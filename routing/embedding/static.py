@@ -1,4 +1,4 @@
-"""Vectors from the encoder that is shipped, in this process: 27 µs a text, 12 MB of weights."""
+"""Vectors from the encoder that is shipped, in this process: 27 µs a text. Its weights stay in their file (11 MB)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class StaticEmbedder:
         if len(clean) <= _FEW and sum(map(len, clean)) <= _FEW_CHARACTERS:
             return encoder.encode(clean)
         slices = [clean[start : start + _SLICE] for start in range(0, len(clean), _SLICE)]
-        return joined([await asyncio.to_thread(encoder.encode, each) for each in slices])
+        try:
+            return joined([await asyncio.to_thread(encoder.encode, each) for each in slices])
+        finally:
+            encoder.rest()
 
     async def close(self) -> None:
         """Forget the weights."""

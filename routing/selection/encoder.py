@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from routing.selection.lexical import Floats
+from routing.selection.weights import Weights
 
 FOLDER = Path(__file__).parent / "encoder"
 FEW, TOGETHER = 32, 512
@@ -36,13 +35,12 @@ class Encoder(Protocol):
 
 class StaticEncoder:
     """A vector for each token, and their mean for a text: sentence-transformers' StaticEmbedding, read with numpy. A
-    text takes 0.04 ms."""
+    text takes 0.04 ms. The vectors stay in their file, of which only what is looked at comes into memory."""
 
-    def __init__(self, tokenizer: Tokenizer, rows: NDArray[np.int8], scales: Floats, name: str) -> None:
+    def __init__(self, tokenizer: Tokenizer, weights: Weights, name: str) -> None:
         self.name = name
         self._tokenizer = tokenizer
-        self._rows = rows
-        self._scales = scales
+        self._weights = weights
         self._by_word = _splits_at_blanks(tokenizer)
         self._of = lru_cache(REMEMBERED)(self._read)
 
@@ -52,17 +50,21 @@ class StaticEncoder:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        with safe_open(str(folder / "model.safetensors"), "numpy") as stored:
-            return cls(tokenizer, stored.get_tensor("embeddings"), stored.get_tensor("weights"), "static")
+        return cls(tokenizer, Weights.load(folder / "model.safetensors"), "static")
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        found = np.zeros((len(texts), self._rows.shape[1]), np.float32)
+        rows, scales = self._weights.rows, self._weights.scales
+        found = np.zeros((len(texts), rows.shape[1]), np.float32)
         for row, tokens in enumerate(self._tokens(texts)):
             if tokens:
                 ids = np.array(tokens)
-                vector = self._scales[ids] @ self._rows[ids]
+                vector = scales[ids] @ rows[ids]
                 found[row] = vector / (np.linalg.norm(vector) + 1e-12)
         return found
+
+    def rest(self) -> None:
+        """Give back the memory that many texts took."""
+        self._weights.leave()
 
     def _tokens(self, texts: Sequence[str]) -> Iterator[Sequence[int]]:
         if len(texts) < FEW:

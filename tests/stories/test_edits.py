@@ -6,6 +6,7 @@ import pytest
 
 from tests.servers.telegram import Message
 from tests.stories.harness import Stage, ask, running
+from tests.stories.killing import until
 
 STALE = "The question of this button is no longer the last one here, or was asked anew since."
 
@@ -124,7 +125,7 @@ async def test_an_old_retry_that_waited_for_its_turn_says_so(on: Stage) -> None:
         second = on.tg.say("second question")
         await gate.reached()
         on.tg.press("🔁 Retry", message=cut)
-        await on.tg.wait_for(lambda _: on.rows("select count(*) from inbox") == [(3,)])
+        await until(lambda: on.rows("select count(*) from inbox") == [(3,)])
         gate.open()
         assert (await on.tg.reply(second, after=second, matching="at last")).text == "at last"
         await on.tg.reply(second, after=second, matching=STALE)

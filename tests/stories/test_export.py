@@ -9,6 +9,7 @@ import time
 
 from tests.servers.telegram import Message
 from tests.stories.harness import ROOT, BotProcess, Stage, ask, running
+from tests.stories.killing import until
 
 
 def exported(on: Stage, message: Message) -> str:
@@ -126,7 +127,7 @@ async def test_a_kill_between_sending_and_knowing_sends_it_again_marked(on: Stag
         await bot.kill()
     async with BotProcess(on) as bot:
         second = await on.tg.reply(said, after=said, timeout=60)
-        await on.tg.wait_for(lambda _: on.rows("select 1 from outbox where state != 'sent'") == [])
+        await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
     assert second.text == f"(recovered) {first.text}"
     assert exported(on, second) == exported(on, first)

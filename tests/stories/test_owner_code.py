@@ -2,12 +2,13 @@
 
 from tests.stories.doors import CODE, Hours, owner_code
 from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.killing import until
 
 
 async def test_the_first_start_prints_the_owner_code_once_and_it_works_once(on: Stage) -> None:
     on.env["BOT_OWNERS"] = ""
     async with BotProcess(on) as bot:
-        await on.tg.wait_for(lambda _: "Owner code: " in bot.log, timeout=40)
+        await until(lambda: "Owner code: " in bot.log)
         assert bot.log.count("Owner code: ") == 1
         code = CODE.search(bot.log)
         assert code is not None

@@ -14,6 +14,7 @@ import pytest
 
 from tests.servers.telegram.observing import PATIENCE
 from tests.stories.harness import BotProcess, Stage, ask, running, tool_results
+from tests.stories.killing import until
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -76,7 +77,7 @@ async def test_stop_ends_a_command_at_once(on: Stage) -> None:
     async with running(on):
         question = on.tg.say("run it")
         folder = on.workspace / "files"
-        await on.tg.wait_for(lambda _: list(folder.rglob("begun")) != [])
+        await until(lambda: list(folder.rglob("begun")))
         on.tg.say("stop")
         answer = await on.tg.reply(question, after=question, matching="Stopped")
         assert "Running it." in answer.text
@@ -181,7 +182,7 @@ async def test_a_kill_in_the_middle_of_a_tool_loses_nothing(on: Stage) -> None:
     on.ms.call_tools([("run_command", {"command": "touch begun; sleep 302"})])
     async with BotProcess(on) as bot:
         question = on.tg.say("run it")
-        await on.tg.wait_for(lambda _: list((on.workspace / "files").rglob("begun")) != [], timeout=30)
+        await until(lambda: list((on.workspace / "files").rglob("begun")))
         await bot.kill()
     on.ms.reply("Here is the answer.")
     async with running(on):

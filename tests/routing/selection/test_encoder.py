@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,9 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from routing.selection.chatter import small_talk
 from routing.selection.encoder import FEW, FOLDER, TOGETHER, StaticEncoder
+from routing.selection.weights import Weights
 
 TEXTS = [
     "set an alarm",
@@ -94,6 +99,25 @@ def test_a_text_is_read_by_words_as_a_whole(encoder: StaticEncoder, text: str) -
     assert np.array_equal(encoder.encode([text]), encoder.encode([text] * FEW)[:1])
 
 
+def test_what_many_texts_read_of_the_weights_is_given_back(encoder: StaticEncoder) -> None:
+    many = [*TEXTS, *small_talk()]
+    vectors, full = encoder.encode(many), resident()
+    encoder.rest()
+    assert resident() < full - 4_000_000
+    assert np.array_equal(encoder.encode(many), vectors)
+
+
+def resident() -> int:
+    """Bytes of the weights, however often they are mapped, that are in this process's memory."""
+    found, ours = 0, False
+    for line in Path("/proc/self/smaps").read_text("utf-8").splitlines():
+        if "-" in line.split(" ", 1)[0]:
+            ours = line.endswith("/model.safetensors")
+        elif ours and line.startswith("Rss:"):
+            found += int(line.split()[1]) * 1024
+    return found
+
+
 class Asked:
     """A tokenizer that keeps what it was asked."""
 
@@ -110,7 +134,8 @@ class Asked:
 def of(tokenizer: Tokenizer) -> tuple[StaticEncoder, Asked]:
     asked = Asked(tokenizer)
     rows = np.arange(8, dtype=np.int8).reshape(4, 2)
-    return StaticEncoder(asked, rows, np.ones(4, np.float32), "small"), asked  # type: ignore[arg-type]
+    weights = Weights(rows, np.ones(4, np.float32), mmap.mmap(-1, 1))
+    return StaticEncoder(asked, weights, "small"), asked  # type: ignore[arg-type]
 
 
 def test_a_word_that_was_read_is_not_read_again() -> None:
