@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from routing.doubts import EMBEDDING, FAILED, LOADING, OFF, PATIENCE_SECONDS, SLOW, UNMADE
 from routing.embedding.embedder import Embedder, EmbedderFailed
 from routing.keywords import MOST_CHARACTERS, heard
+from routing.memory import give_back
 from routing.toolkits import Toolkit
 from routing.vectors import VectorStore
 
@@ -167,6 +168,7 @@ class ToolChooser:
         self._use(catalogue, OFF if self._embedder is None else EMBEDDING)
         if self._embedder is not None:
             await self._embed(catalogue, self._embedder)
+            await asyncio.to_thread(give_back)
             await asyncio.sleep(SETTLED_SECONDS)
             await catalogue.forget(self._embedder.name, self._store)
 
