@@ -60,7 +60,14 @@ def build_tooling(
     toolkits = WorkspaceToolkits(workspace.toolkits_folder, kits)
     toolkits.refresh()
     taken = [card.name for kit in kits for card in kit.tools]
-    mcp = McpClient(workspace.mcp_file, environment.variables, taken=taken, clock=needs.clock, version=VERSION)
+    mcp = McpClient(
+        workspace.mcp_file,
+        environment.variables,
+        taken=taken,
+        changed=lambda: chooser.start(),
+        clock=needs.clock,
+        version=VERSION,
+    )
     toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), McpShelves(mcp))
     chooser = ToolChooser(toolbox.toolkits, embedder, vectors, workspace.tool_index)
     return Tooling(toolbox, chooser, toolkits, mcp, embedder)

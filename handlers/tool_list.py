@@ -10,8 +10,8 @@ from handlers.asking import Ask
 from handlers.span import span
 from handlers.tools.mcp.connection import ServerState, Status
 from handlers.tools.needs import Stock
+from routing.candidates import DISCOVERY
 from routing.ports import Clock
-from routing.presentation import DISCOVERY
 from routing.toolkits import Toolkit, ToolkitSource
 from routing.types import Person
 
@@ -78,8 +78,9 @@ class ToolList:
         return "\n\n".join(parts)
 
     def faults(self, ask: Ask) -> str:
-        """Broken files, tools that are left out, and how the servers stand; empty for those who can't mend them."""
-        if not may(ask.person, "admin"):
+        """Broken files, tools that are left out, and how the servers stand; empty for those who can't mend them, and
+        in a group, where others read it."""
+        if not may(ask.person, "admin") or not ask.message.private:
             return ""
         files = list(self._files(ask))
         servers = [line for state in self._mcp.states() for line in self._server(ask, state)]
@@ -132,6 +133,11 @@ class ToolList:
 
 
 def plain(text: str, most: int = 400) -> str:
+    """As `one_line`, for where it is not in backticks: `__main__` would become bold."""
+    return one_line(text, most).replace("__", r"\_\_")
+
+
+def one_line(text: str, most: int = 400) -> str:
     """On one line, cut, and without signs that would format it: it may be somebody else's."""
     words = " ".join(text.translate(_FORMATTING).split())
     return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from handlers.access import may
 from handlers.asking import Ask
-from handlers.tool_list import listed, plain
+from handlers.tool_list import listed, one_line, plain
 from handlers.tools.toolbox import Toolbox
 from routing.briefing import Plan
 from routing.chooser import Activated, ToolChooser, ToolSelection, Why
-from routing.doubts import EMBEDDING, LOADING, OFF, SLOW
+from routing.doubts import BUSY, EMBEDDING, LOADING, OFF, OTHERS, SLOW
 from routing.embedding.embedder import Embedder
 from routing.offer import ToolOffer, TurnTools
 from routing.presentation import Strategy
@@ -25,7 +25,7 @@ STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-
 """What found a toolkit."""
 UNAVAILABLE = "the encoder is not available at the moment"
 """For everybody, in place of an error."""
-DOUBTS = (LOADING, EMBEDDING, SLOW, UNAVAILABLE)
+DOUBTS = (LOADING, EMBEDDING, SLOW, BUSY, OTHERS, UNAVAILABLE)
 """Why only words are compared, where that can be said in every language; the others are errors or settings."""
 ORDERS: Mapping[Strategy, str] = {
     "top_k": "the most relevant ones in full, all others by name",
@@ -42,8 +42,9 @@ NEAREST = 5
 class ToolOffers:
     """What the last call of a conversation was shown, and what any text would bring."""
 
-    def __init__(self, router: Router, toolbox: Toolbox, preferences: PreferenceStore) -> None:
+    def __init__(self, router: Router, toolbox: Toolbox, chooser: ToolChooser, preferences: PreferenceStore) -> None:
         self._router = router
+        self._chooser = chooser
         self._toolbox = toolbox
         self._preferences = preferences
 
@@ -52,8 +53,11 @@ class ToolOffers:
         prefix, text = split_prefix(asked)
         plan = await self._router.plan(ask.person, conversation_id, prefix)
         tools = await self._router.tools(ask.person, conversation_id, text)
-        toolkits = await self._wanted(ask)
-        parts = [self._head(ask, plan, tools), _toolkits(ask, tools.selection, toolkits)]
+        offered = await self._toolbox.offered(ask.person)
+        off = (await self._preferences.settings(ask.person.id)).off
+        toolkits = [each for each in offered if each.name not in off]
+        unwanted = (await self._chooser.choose(text, off)).activated if off else ()
+        parts = [self._head(ask, plan, tools), _toolkits(ask, tools.selection, toolkits, unwanted)]
         parts.append(self._order(ask, plan, tools, toolkits))
         if tools.selection.doubt:
             parts.append(only_words(ask, tools.selection.doubt))
@@ -81,13 +85,8 @@ class ToolOffers:
         """Without what only others may use: the last call may have been one of theirs."""
         mine = {toolkit.name for toolkit in await self._toolbox.offered(ask.person)}
         found = [each for each in offer.activated if each.toolkit in mine]
-        told = [f"`{plain(each.toolkit)}` ({_stage(ask, each)})" for each in found]
+        told = [f"`{one_line(each.toolkit)}` ({_stage(ask, each)})" for each in found]
         return "; " + ask.say("activated: {toolkits}", toolkits=listed(ask, told, MOST_ACTIVATED)) if told else ""
-
-    async def _wanted(self, ask: Ask) -> tuple[Toolkit, ...]:
-        """What this person may use, without what they switched off."""
-        off = (await self._preferences.settings(ask.person.id)).off
-        return tuple(each for each in await self._toolbox.offered(ask.person) if each.name not in off)
 
     def _window(self, plan: Plan) -> int:
         """Of the model's context, in tokens, as a turn reckons it."""
@@ -148,12 +147,15 @@ def only_words(ask: Ask, doubt: str) -> str:
     return ask.say("⚠️ Only words are compared: {reason}.", reason=ask.say(told).rstrip("."))
 
 
-def _toolkits(ask: Ask, selection: ToolSelection, toolkits: Sequence[Toolkit]) -> str:
-    """What the text is about and by which stage, what is always there, what came next."""
+def _toolkits(ask: Ask, selection: ToolSelection, toolkits: Sequence[Toolkit], unwanted: Sequence[Activated]) -> str:
+    """What the text is about and by which stage, what of it is switched off, what is always there, what came next."""
     active = {each.toolkit for each in selection.activated}
     lines = [f"- **{plain(each.toolkit)}**: {_stage(ask, each)}" for each in selection.activated]
     if not lines:
         lines.append(ask.say("- No toolkit fits this text."))
+    if unwanted:
+        told = [f"{plain(each.toolkit)} ({each.score:.2f})" for each in unwanted]
+        lines.append(ask.say("- Switched off by you: {toolkits}", toolkits=listed(ask, told, NEAREST)))
     base = [plain(toolkit.name) for toolkit in toolkits if toolkit.base and toolkit.name not in active]
     if base:
         lines.append(ask.say("- Always candidates: {toolkits}", toolkits=", ".join(base)))

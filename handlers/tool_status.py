@@ -15,7 +15,7 @@ MOST_OFF = 5
 def tool_status(needs: Needs) -> ToolStatus:
     """With its parts."""
     stock = needs.stock
-    offers = ToolOffers(needs.router, stock.toolbox, needs.preferences)
+    offers = ToolOffers(needs.router, stock.toolbox, stock.chooser, needs.preferences)
     return ToolStatus(stock, offers, ToolList(stock, needs.clock), needs.stock.embedder)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from routing.calls import ToolSpec
-from routing.presentation import DISCOVERY, MOST_DEFINITIONS, Shown
+from routing.candidates import DISCOVERY
+from routing.presentation import MOST_DEFINITIONS, Shown
 from routing.sizes import Size
 from routing.toolkits import QUARTERS, ToolCard, text_weight
 
@@ -20,7 +22,8 @@ class Additions:
     for the providers' prompt caches."""
 
     def __init__(self, cards: Mapping[str, ToolCard], worth: Callable[[str], float]) -> None:
-        """`worth` says how relevant a tool is to the message, on any scale."""
+        """`worth` says how relevant a tool is to the message, on any scale; what is there for every message is worth
+        infinitely much."""
         self._cards = cards
         self._worth = worth
         self._added: dict[str, ToolCard] = {}
@@ -58,7 +61,8 @@ class Additions:
 
     def shown(self, begun: Shown, size: Size, most_tokens: int) -> Shown:
         """With what `begun` began, and the additions: at most so many definitions as a provider takes. What does not
-        fit is left out: what was found before and never called, oldest first, then the least relevant."""
+        fit is left out: what was found before and never called, oldest first, then the least relevant; discovery and
+        what is there for every message stay."""
         defined = {spec.name for spec in begun.specs if spec.description}
         more = [card for name, card in self._added.items() if name not in defined]
         kept = (spec for spec in begun.specs if spec.name in defined or spec.name not in self._added)
@@ -83,8 +87,10 @@ class Additions:
 
         def importance(spec: ToolSpec) -> tuple[float, float]:
             name = spec.name
-            if name == DISCOVERY or name in self._called:
-                return (0 if name == DISCOVERY else 1), ages.get(name, 0)
+            if name == DISCOVERY or (name in begun and self._worth(name) == math.inf):
+                return 0, 0
+            if name in self._called:
+                return 1, ages.get(name, 0)
             if name in self._found:
                 return 2, -ages[name]
             if name in begun:
@@ -94,7 +100,7 @@ class Additions:
         kept: set[str] = set()
         for spec in sorted(specs, key=importance):
             cost = self._cards[spec.name].weights[size] if spec.description else 0
-            if cost <= room and len(kept) < MOST_DEFINITIONS:
+            if (cost <= room or importance(spec) == (0, 0)) and len(kept) < MOST_DEFINITIONS:
                 room -= cost
                 kept.add(spec.name)
         return tuple(spec for spec in specs if spec.name in kept)

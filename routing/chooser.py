@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
-from routing.doubts import EMBEDDING, FAILED, LOADING, OFF, PATIENCE_SECONDS, SLOW, UNMADE
+from routing.doubts import BUSY, FAILED, OTHERS, PATIENCE_SECONDS, SLOW
 from routing.embedding.embedder import Embedder, EmbedderFailed
+from routing.indexing import Indexed, ToolIndex, is_cancelled
 from routing.keywords import MOST_CHARACTERS, heard
-from routing.memory import give_back
 from routing.toolkits import Toolkit
 from routing.vectors import VectorStore
 
 if TYPE_CHECKING:  # numpy and the dictionaries come late, in a thread
     from routing.selection.catalogue import Catalogue
     from routing.selection.lexical import Floats
+    from routing.selection.selector import Decision, Part
 
-RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 600.0
-SETTLED_SECONDS = 3600.0
-"""How long toolkits stay the same until the vectors of others are deleted: a server that is away for a while, or not
-yet connected after a start, need not be embedded anew."""
+LONGEST_SECONDS = 5.0
+"""How long the comparing itself may take, with all that waits before; one message among forty tools takes 3 ms
+(measured)."""
 MOST_REMEMBERED = 256
 HEARD, UNHEARD = 3.0, -3.0
 """The odds of a tool where only keywords are compared."""
 
 Why = Literal["keyword", "embed", "follow-up", "used"]
+P = ParamSpec("P")
+T = TypeVar("T")
 log = logging.getLogger("routing")
 
 
@@ -67,79 +69,121 @@ class ToolChooser:
         """Without an embedder no vectors are compared; in the file `cache` the index is kept for the next start."""
         self._toolkits = toolkits
         self._embedder = embedder
-        self._store = vectors
-        self._cache = cache
-        self._catalogue: Catalogue | None = None
+        self._index = ToolIndex(embedder, vectors, cache)
         self._of: tuple[Toolkit, ...] | None = None
-        self._work: asyncio.Task[None] | None = None
-        self._indexed = asyncio.Event()
-        self._doubt = LOADING
         self._late = ""
-        self._known: dict[str, ToolSelection] = {}
         self._closed = False
+        # Its own: threads that others use may all be waiting for a name server.
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="selection")
 
     @property
     def doubt(self) -> str:
         """Why vectors are not compared at the moment: what the index lacks, or else what befell the last message that
         needed them, until they are compared for another; empty when they are."""
-        return self._doubt or self._late
+        return self._index.latest.doubt or self._late
 
     def start(self) -> None:
         """Make the index in the background, unless it is there for the toolkits of the moment."""
         toolkits = self._toolkits()
-        if toolkits is self._of or self._closed:
-            return
-        self._of = toolkits
-        if self._work is not None:
-            self._work.cancel()
-        self._work = asyncio.create_task(self._index(toolkits))
+        if toolkits is not self._of and not self._closed:
+            self._of, self._late = toolkits, ""
+            self._index.make(toolkits)
 
     async def close(self) -> None:
         """End what runs in the background; messages are still answered by what there is."""
         self._closed = True
-        if self._work is not None:
-            self._work.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._work
+        await self._index.close()
         if self._embedder is not None:
             await self._embedder.close()
 
-    async def choose(self, message: str) -> ToolSelection:
-        """Never an error, and never long after PATIENCE_SECONDS."""
+    async def choose(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
+        """Only of the toolkits `among` these. Never an error, and never long after LONGEST_SECONDS. Signs without a
+        letter or a digit are about nothing."""
         message = message[:MOST_CHARACTERS]
+        if not any(map(str.isalnum, message)):
+            return ToolSelection()
         self.start()
-        if not self._indexed.is_set():
+        if not self._index.ready.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._indexed.wait(), PATIENCE_SECONDS)
-        catalogue, known, doubt = self._catalogue, self._known, self._doubt
-        if catalogue is None:
-            return _by_keyword(self._toolkits(), message, doubt)
-        if message in known:
-            return known[message]
+                await asyncio.wait_for(self._index.ready.wait(), PATIENCE_SECONDS)
+        index = self._index.latest
+        if index.catalogue is None:
+            return self._by_keyword(message, among, index.doubt)
+        known: Mapping[object, ToolSelection] = index.known
+        if (message, among) in known:
+            return known[message, among]
         try:
-            chosen = await self._chosen(catalogue, message, doubt)
+            chosen = await self._chosen(index.catalogue, message, among, index.doubt)
+            chosen = self._with_new(index, message, among, chosen)
         except Exception:  # whatever the selection did not foresee: the turn goes on, the log has it
             log.exception("[Embeddings] A selection failed")
             self._late = FAILED
-            return _by_keyword(self._toolkits(), message, FAILED)
+            return self._by_keyword(message, among, FAILED)
         if not chosen.doubt:
             if len(known) >= MOST_REMEMBERED:
-                del known[next(iter(known))]
-            known[message] = chosen
+                del index.known[next(iter(known))]
+            index.known[message, among] = chosen
         return chosen
 
-    async def _chosen(self, catalogue: Catalogue, message: str, doubt: str) -> ToolSelection:
-        """In a thread: 3 ms for a message and 9 ms for a long one (forty tools, measured), and more on a small machine,
-        for which the event loop does not wait."""
-        parts = await asyncio.to_thread(catalogue.parts, message)
-        wanted = catalogue.open(parts)
-        vectors, late = await self._vectors(wanted) if wanted else ({}, "")
-        decision = await asyncio.to_thread(catalogue.decide, parts, vectors)
+    async def _chosen(
+        self, catalogue: Catalogue, message: str, among: frozenset[str] | None, doubt: str
+    ) -> ToolSelection:
+        """In a thread, for which the event loop does not wait."""
+        try:
+            async with asyncio.timeout(LONGEST_SECONDS):
+                parts, wanted, decision = await self._in_thread(self._at_once, catalogue, message, among)
+        except TimeoutError:
+            self._late = BUSY
+            return self._by_keyword(message, among, BUSY)
+        late = ""
+        if decision is None:
+            vectors, late = await self._vectors(wanted)
+            if vectors and not catalogue.takes(vectors):
+                vectors, late, self._of = {}, OTHERS, None  # the next message has the tools embedded anew
+            decision = await self._in_thread(catalogue.decide, parts, vectors, among)
         if wanted:
             self._late = late
         activated = tuple(Activated(each.name, each.stage, each.probability) for each in decision.chosen)
         relevance = dict(zip(catalogue.tools, decision.odds.tolist(), strict=True))
         return ToolSelection(activated, relevance, doubt or late)
+
+    def _at_once(
+        self, catalogue: Catalogue, message: str, among: frozenset[str] | None
+    ) -> tuple[tuple[Part, ...], tuple[str, ...], Decision | None]:
+        """What the words say, texts whose vectors are needed, and the decision, if these need not be waited for."""
+        parts = catalogue.parts(message)
+        wanted = catalogue.open(parts)
+        if not wanted or self._embedder is None:
+            return parts, wanted, catalogue.decide(parts, {}, among)
+        rows = self._embedder.at_once(wanted)
+        if rows is None:
+            return parts, wanted, None
+        return parts, wanted, catalogue.decide(parts, dict(zip(wanted, rows, strict=True)), among)
+
+    def _with_new(
+        self, index: Indexed, message: str, among: frozenset[str] | None, chosen: ToolSelection
+    ) -> ToolSelection:
+        """With the toolkits that came after the index was made, by their keywords."""
+        toolkits = self._toolkits()
+        if toolkits is index.toolkits:
+            return chosen
+        indexed = {id(each) for each in index.toolkits}
+        new = self._by_keyword(message, among, "", [each for each in toolkits if id(each) not in indexed])
+        activated = {each.toolkit: each for each in (*new.activated, *chosen.activated)}
+        return ToolSelection(tuple(activated.values()), {**chosen.relevance, **new.relevance}, chosen.doubt)
+
+    def _by_keyword(
+        self, message: str, among: frozenset[str] | None, doubt: str, of: Sequence[Toolkit] | None = None
+    ) -> ToolSelection:
+        """What keywords alone say, `of` all toolkits or of some."""
+        toolkits = [each for each in (self._toolkits() if of is None else of) if among is None or each.name in among]
+        activated = by_keyword(toolkits, message)
+        meant = {each.toolkit for each in activated}
+        odds = ((card.name, HEARD if each.name in meant else UNHEARD) for each in toolkits for card in each.tools)
+        return ToolSelection(activated, dict(odds), doubt)
+
+    async def _in_thread(self, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*given, **named))
 
     async def _vectors(self, texts: Sequence[str]) -> tuple[dict[str, Floats], str]:
         """By text, or why there are none."""
@@ -152,70 +196,12 @@ class ToolChooser:
         except EmbedderFailed as error:
             return {}, str(error)
         except (Exception, asyncio.CancelledError) as error:  # whatever an encoder did not foresee: words are left
-            if _is_cancelled():
+            if is_cancelled():
                 raise
             log.exception("[Embeddings] A message could not be embedded")
             return {}, f"the message could not be embedded ({type(error).__name__}, see the log)"
-
-    async def _index(self, toolkits: tuple[Toolkit, ...]) -> None:
-        """The words first, then the vectors; what is not needed any more is forgotten in the end."""
-        try:
-            catalogue = await asyncio.to_thread(_catalogue, toolkits, self._cache)
-        except Exception as error:  # a library that this machine can't load, or a broken file: keywords are left
-            log.exception("[Embeddings] The index of the tools could not be made")
-            self._use(self._catalogue, f"{UNMADE} ({type(error).__name__}, see the log)")
-            return
-        self._use(catalogue, OFF if self._embedder is None else EMBEDDING)
-        if self._embedder is not None:
-            await self._embed(catalogue, self._embedder)
-            await asyncio.to_thread(give_back)
-            await asyncio.sleep(SETTLED_SECONDS)
-            await catalogue.forget(self._embedder.name, self._store)
-
-    async def _embed(self, catalogue: Catalogue, embedder: Embedder) -> None:
-        """Again and again until the vectors are there."""
-        wait = RETRY_SECONDS
-        while True:
-            try:
-                await catalogue.embed(embedder, self._store)
-            except EmbedderFailed as error:
-                log.warning("[Embeddings] None: %s", error)
-                self._use(catalogue, str(error))
-            except (Exception, asyncio.CancelledError) as error:  # whatever an encoder did not foresee: words are left
-                if _is_cancelled():
-                    raise
-                log.exception("[Embeddings] The tools could not be embedded")
-                self._use(catalogue, f"the tools could not be embedded ({type(error).__name__}, see the log)")
-            else:
-                self._use(catalogue, "")
-                log.info("[Embeddings] %d tools, with %s", len(catalogue.tools), embedder.name)
-                return
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, LONGEST_RETRY_SECONDS)
-
-    def _use(self, catalogue: Catalogue | None, doubt: str) -> None:
-        self._catalogue, self._doubt = catalogue, doubt
-        self._known = {}  # another: a decision that was begun before goes into the old one
-        self._indexed.set()
 
 
 def by_keyword(toolkits: Sequence[Toolkit], message: str) -> tuple[Activated, ...]:
     """Toolkits one of whose keywords is said as whole words, or anywhere where a script has no spaces."""
     return tuple(Activated(each.name, "keyword", 1.0) for each in heard(toolkits, message))
-
-
-def _by_keyword(toolkits: Sequence[Toolkit], message: str, doubt: str) -> ToolSelection:
-    """What keywords alone say."""
-    activated = by_keyword(toolkits, message)
-    meant = {each.toolkit for each in activated}
-    odds = ((card.name, HEARD if each.name in meant else UNHEARD) for each in toolkits for card in each.tools)
-    return ToolSelection(activated, dict(odds), doubt)
-
-
-def _is_cancelled() -> bool:
-    """Whether we are to end, and not only what we wait for."""
-    return (task := asyncio.current_task()) is not None and task.cancelling() > 0
-
-
-def _catalogue(toolkits: tuple[Toolkit, ...], cache: Path | None) -> Any:
-    return importlib.import_module("routing.selection.catalogue").Catalogue(toolkits, cache)

@@ -22,6 +22,7 @@ from routing.door.parameters import Target, parameters
 from routing.door.prices import cost
 from routing.errors import KeyRejected
 from routing.local.runtime import LocalRuntime
+from routing.memory import uncollected
 from routing.models import LOCAL_PROVIDER
 
 _OFFLINE = {
@@ -195,7 +196,8 @@ def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
 
 def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
     os.environ.update(environment)
-    litellm = importlib.import_module("litellm")
+    with uncollected():
+        litellm = importlib.import_module("litellm")
     for logger in _LOGGERS:
         # They would write to standard error themselves, past the log that hides secrets; now their lines reach it.
         logging.getLogger(logger).handlers.clear()

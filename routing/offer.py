@@ -5,25 +5,29 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Collection, Sequence
+import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from routing.additions import MOST_FOUND, Additions
 from routing.calls import ToolCall
+from routing.candidates import DISCOVERY, Candidate
 from routing.chooser import Activated, ToolChooser, ToolSelection
 from routing.errors import ToolFailed
 from routing.models import Models
 from routing.outcome import ToolScope, Traits
 from routing.ports import Tools
-from routing.presentation import DISCOVERY, Candidate, Presentation, Shown, present
+from routing.presentation import Presentation, Shown, present
 from routing.sizes import Size
-from routing.toolkits import QUARTERS, Toolkit
+from routing.text import spaced
+from routing.toolkits import QUARTERS, ToolCard, Toolkit
 
-FOLLOW_UP_CHARS = 60
-""""And tomorrow?": a longer message says by itself what it is about."""
-FADING = 2.0
-"""Odds that a question loses against the one behind it."""
+UNLIKELY = -2.5
+"""Odds below which nothing is found, though it is searched for."""
+MOST_LIKELY = 3
+"""Tools that are found where none is sure."""
 SHARE_OF_WINDOW = 8
 """At most such a part of a model's context window is for definitions of tools."""
 DESCRIBED_CHARS = 160
@@ -55,34 +59,6 @@ class ToolOffer:
         return f"{line} | activated: [{found}]{' | words only: ' + self.doubt if self.doubt else ''}"
 
 
-async def select(
-    chooser: ToolChooser, message: str, earlier: Sequence[str], used: Collection[str], toolkits: Sequence[Toolkit]
-) -> ToolSelection:
-    """What a message is about among `toolkits`, in its conversation: `earlier` are the person's last messages, newest
-    first, `used` the tools that were called for them. A short message that is about nothing of its own goes on with
-    the one before it; what goes on for longer has called a tool."""
-    chosen = await chooser.choose(message) if message.strip() else ToolSelection()
-    offered = {toolkit.name: toolkit for toolkit in toolkits}
-    found = {each.toolkit: each for each in chosen.activated if each.toolkit in offered}
-    relevance = dict(chosen.relevance)
-    short = len(message) <= FOLLOW_UP_CHARS
-    if earlier and short and all(offered[name].base for name in found):
-        before = await chooser.choose(earlier[0])
-        for each in before.activated:
-            if each.toolkit in offered and each.toolkit not in found:
-                found[each.toolkit] = replace(each, why="follow-up")
-                for card in offered[each.toolkit].tools:
-                    faded = before.relevance.get(card.name, 0.0) - FADING
-                    relevance[card.name] = max(relevance.get(card.name, faded), faded)
-    for toolkit in toolkits:
-        theirs = [card.name for card in toolkit.tools if card.name in used]
-        if theirs and toolkit.name not in found and not toolkit.base:
-            found[toolkit.name] = Activated(toolkit.name, "used", 1.0)
-        for name in theirs:
-            relevance[name] = max(relevance.get(name, 0.0), 0.0)
-    return ToolSelection(tuple(found.values()), relevance, chosen.doubt)
-
-
 class TurnTools:
     """`routing.ports.Tools` for one turn. What a model was once shown it is shown to the end of the turn, in the same
     order, as long as there is room for what comes in later: providers' prompt caches live on that."""
@@ -102,6 +78,7 @@ class TurnTools:
         self._models = models
         self._toolkits = tuple(toolkits)
         self._cards = {card.name: card for toolkit in toolkits for card in toolkit.tools}
+        self._among = frozenset(toolkit.name for toolkit in toolkits)
         self._selection = selection
         self._off = {card.name: toolkit.name for toolkit in off for card in toolkit.tools}
         self._begun: dict[tuple[Size, int], Shown] = {}
@@ -156,33 +133,46 @@ class TurnTools:
         One that changes something brings its schema first."""
         if call.name in self._off:
             name = self._off[call.name]
-            raise ToolFailed(f"The user has switched off {name}. Only they can switch it on: /tools on {name}.")
+            raise ToolFailed(
+                f"The user has switched off {name}. Only they can switch it on: /tools on {shlex.quote(name)}."
+            )
         if call.name in self._cards:
             unseen = call.name not in self._seen.get(scope.size, ())
             self._additions.called(call.name, unseen=unseen)
             if unseen and self.traits(call.name).changes and not self._additions.is_explained(call.name):
                 schema = json.dumps(self._cards[call.name].spec(scope.size).parameters, ensure_ascii=False)
+                schema = _line(schema, QUARTERS * self._room.get(scope.size, 0))
                 raise ToolFailed(f"{call.name} was not run yet: call it again as its schema says. Its schema: {schema}")
         return await self._tools.run(call, replace(scope, discover=partial(self.discover, size=scope.size)))
 
     async def discover(self, query: str, size: Size = "XL") -> str:
         """Look for more tools than models of this size see; what is found can be called for the rest of the turn."""
-        chosen = await self._chooser.choose(query)
         told = {*self._seen.get(size, ()), *self._additions.new}
         hidden = [card for name, card in self._cards.items() if name not in told]
         if not hidden:
             return "There are no other tools than those that you see."
-        meant = {each.toolkit for each in chosen.activated}
-        of = {card.name: toolkit for toolkit in self._toolkits for card in toolkit.tools}
-        fitting = [card for card in hidden if of[card.name].name in meant]
-        if not fitting:
+        found = await self._fitting(query, hidden)
+        if not found:
             log.info("[ToolRouter] discover_tools found nothing")
             return _nothing([kit for kit in self._toolkits if not {card.name for card in kit.tools} <= told])
-        found = sorted(fitting, key=lambda card: -chosen.relevance.get(card.name, 0.0))[:MOST_FOUND]
         self._additions.found(found, size, self._room.get(size, 0))
         log.info("[ToolRouter] discover_tools found %s", ", ".join(card.name for card in found))
         lines = "\n".join(f"- {card.name}: {_line(card.texts['M'].description, DESCRIBED_CHARS)}" for card in found)
         return f"Found, and to be called like the tools that you see:\n{lines}"
+
+    async def _fitting(self, query: str, cards: Sequence[ToolCard]) -> list[ToolCard]:
+        """Those that are named, then those that it is about, then, where there are none, the likeliest ones: whoever
+        searches wants something done."""
+        words = _words(query)
+        chosen = await self._chooser.choose(spaced(query), self._among)
+        odds = chosen.relevance
+        meant = {each.toolkit for each in chosen.activated}
+        of = {card.name: toolkit.name for toolkit in self._toolkits for card in toolkit.tools}
+        ranked = sorted(cards, key=lambda card: -odds.get(card.name, UNLIKELY))
+        found = [card for card in ranked if f" {_words(card.name)} " in f" {words} "]
+        found += [card for card in ranked if of[card.name] in meant and card not in found]
+        likely = (card for card in ranked if odds.get(card.name, UNLIKELY) > UNLIKELY)
+        return found[:MOST_FOUND] or list(likely)[:MOST_LIKELY]
 
     def _candidates(self) -> list[Candidate]:
         active = {each.toolkit for each in self._selection.activated}
@@ -190,7 +180,7 @@ class TurnTools:
         relevance = self._selection.relevance
         return [
             Candidate(card, selected, relevance.get(card.name, 0.0), toolkit.base)
-            for toolkit, selected in ((each, each.base or each.name in active) for each in self._toolkits)
+            for toolkit, selected in ((each, each.name in active) for each in self._toolkits)
             for card in toolkit.tools
             if more or card.name != DISCOVERY
         ]
@@ -205,6 +195,11 @@ def _nothing(toolkits: Sequence[Toolkit]) -> str:
     lines = [f"- {each.name}: {_line(each.description, NAMED_CHARS)}" for each in toolkits[:MOST_NAMED]]
     more = [f"… and {len(toolkits) - MOST_NAMED} more."] if len(toolkits) > MOST_NAMED else []
     return "\n".join(["Nothing fits. Search again for what one of these does, or go on without:", *lines, *more])
+
+
+def _words(text: str) -> str:
+    """As names are compared."""
+    return " ".join(re.findall(r"[^\W_]+", spaced(text).casefold()))
 
 
 def _line(text: str, most: int) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from itertools import chain, islice, tee
 from operator import attrgetter
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from routing.calls import ToolSpec
+from routing.candidates import DISCOVERY, Candidate, discovery_first, likeliest, ranked
 from routing.jsonfile import JsonObject
+from routing.mentions import SEARCH, kinds_line, names_line, that_fit
 from routing.sizes import SIZES, Size
-from routing.toolkits import QUARTERS, ToolCard, text_weight, weight
+from routing.toolkits import QUARTERS, text_weight, weight
 
 Strategy = Literal["top_k", "reorder", "full", "hybrid"]
 """The most relevant ones, all others by name; all selected ones by relevance; all selected ones in stable order; the
@@ -23,7 +25,10 @@ MOST_DEFINITIONS = 128
 """What OpenAI takes in one request, stubs among them."""
 TRIED = 4
 """Tools that are tried for each that may be shown."""
-DISCOVERY = "discover_tools"
+TOKENS_PER_NAME = 6
+"""In the line of names, about: as many tools as may have room there are put in order at once."""
+SHARE_OF_KINDS = 8
+"""The line of kinds takes at most such a part of the tokens."""
 STUB: Mapping[str, object] = {"type": "object", "properties": {}}
 ASK_FOR_CALLS = "When a tool fits, call it at once instead of describing what you would do."
 
@@ -75,16 +80,6 @@ def _presentation(own: JsonObject, usual: Presentation) -> Presentation:
     return Presentation(strategy, *most)
 
 
-class Candidate(NamedTuple):
-    """A tool that may be shown: whether it was selected for this message, how relevant it is (any scale), whether it
-    is there for every message. A tuple: thousands are made for a message, in a quarter of the time."""
-
-    card: ToolCard
-    selected: bool
-    relevance: float
-    base: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
     """Definitions in order, tools told by name only, and a sentence for the system message."""
@@ -96,12 +91,12 @@ class Shown:
     @property
     def tokens(self) -> int:
         """Our estimate of what all of it costs in one request."""
-        return tokens(self.specs) + round(text_weight(self.hint) / QUARTERS)
+        return -(-(sum(map(weight, self.specs)) + text_weight(self.hint)) // QUARTERS)
 
 
 def tokens(specs: Sequence[ToolSpec]) -> int:
     """Our estimate for definitions on the wire."""
-    return round(sum(map(weight, specs)) / QUARTERS)
+    return Shown(tuple(specs)).tokens
 
 
 def present(candidates: Sequence[Candidate], size: Size, presentation: Presentation) -> Shown:
@@ -113,101 +108,77 @@ def present(candidates: Sequence[Candidate], size: Size, presentation: Presentat
         case "hybrid":
             return _hybrid(candidates, size, presentation)
         case "reorder":
-            kept = _kept(candidates, size, presentation)
-            shown = _by_relevance(each for each in candidates if each.card.name in kept)
-            specs = tuple(each.card.spec(size) for each in shown)
-            return Shown(specs, hint=_categories(candidates, DISCOVERY in kept))
+            return _reorder(candidates, size, presentation)
         case "full":
             kept = _kept(candidates, size, presentation)
             return Shown(tuple(each.card.spec(size) for each in candidates if each.card.name in kept))
 
 
-def _kept(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> set[str]:
+def _reorder(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> Shown:
+    kinds = kinds_line(map(attrgetter("card.category"), candidates), limits.most_tokens // SHARE_OF_KINDS)
+    kept = _kept(candidates, size, limits, kinds and kinds + SEARCH)
+    shown = likeliest([each for each in candidates if each.card.name in kept], len(kept))
+    hint = kinds + SEARCH if kinds and DISCOVERY in kept else kinds
+    return Shown(tuple(each.card.spec(size) for each in shown), (), hint)
+
+
+def _kept(candidates: Sequence[Candidate], size: Size, limits: Presentation, beside: str = "") -> set[str]:
     """Names of the selected ones that are shown: first discovery and what is there for every message, in at most half
-    of the limits, then the others by relevance."""
-    ranked = _by_relevance([each for each in candidates if each.selected or each.card.name == DISCOVERY])
-    always = _discovery_first([each for each in ranked if each.base or each.card.name == DISCOVERY])
+    of the limits, then all by relevance."""
+    found = [each for each in candidates if each.selected or each.base or each.card.name == DISCOVERY]
+    always = [each for each in found if each.base or each.card.name == DISCOVERY]
     half = replace(limits, most_tools=(limits.most_tools + 1) // 2, most_tokens=limits.most_tokens // 2)
-    first = {spec.name for spec in _fitting(always, size, half)}
-    found = [each for each in always if each.card.name in first]
-    found += [each for each in ranked if each.card.name not in first]
-    return {spec.name for spec in _fitting(found, size, limits)}
+    order = discovery_first(always, likeliest(always, TRIED * half.most_tools))
+    first = {spec.name for spec in _fitting(order, size, half)}
+    begun = [each for each in always if each.card.name in first]
+    rest = (each for each in likeliest(found, TRIED * limits.most_tools) if each.card.name not in first)
+    return {spec.name for spec in _fitting(chain(begun, rest), size, limits, beside)}
 
 
-def _top_k(candidates: Sequence[Candidate], size: Size, presentation: Presentation) -> Shown:
-    ranked = _by_relevance(candidates)
-    specs = _fitting(ranked, size, presentation, _names((), 0, size))
-    if len(specs) < len(ranked):
-        ranked = _discovery_first(ranked)
-        beside = _names([each.card.name for each in ranked], 0, size, found=ranked[0].card.name == DISCOVERY)
-        specs = _fitting(ranked, size, presentation, beside)
+def _top_k(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> Shown:
+    plain = ASK_FOR_CALLS if size == "S" else ""
+    soon = max(TRIED * limits.most_tools, limits.most_tokens // TOKENS_PER_NAME)
+    if len(candidates) <= limits.most_tools:
+        specs = _fitting(ranked(candidates, soon), size, limits, plain)
+        if len(specs) == len(candidates):
+            fits = text_weight(plain) <= QUARTERS * limits.most_tokens
+            return Shown(_discovery_last(specs), (), plain if fits else "")
+    first, order = tee(discovery_first(candidates, ranked(candidates, soon)))
+    beside = names_line((), len(candidates), plain, found=True)
+    specs = _fitting(first, size, limits, beside)
     shown = {spec.name for spec in specs}
-    names = [each.card.name for each in ranked if each.card.name not in shown]
-    stable = dict(zip([each.card.name for each in candidates], count()))
-    room = presentation.most_tokens - tokens(specs)
-    line = _names(names, room, size, stable.__getitem__, found=DISCOVERY in shown)
-    return Shown(tuple(sorted(specs, key=lambda spec: spec.name == DISCOVERY)), tuple(names), line)
+    hidden = [name for each in candidates if (name := each.card.name) not in shown]
+    likely = (name for each in order if (name := each.card.name) not in shown)
+    room = QUARTERS * limits.most_tokens - sum(map(weight, specs))
+    told = that_fit(likely, room - text_weight(names_line((), len(hidden), plain, DISCOVERY in shown)))
+    names = [name for name in hidden if name in told]
+    line = names_line(names, len(hidden) - len(names), plain, DISCOVERY in shown)
+    rest = (name for name in hidden if name not in told)
+    return Shown(_discovery_last(specs), (*told, *rest), line if text_weight(line) <= room else "")
 
 
-def _hybrid(candidates: Sequence[Candidate], size: Size, presentation: Presentation) -> Shown:
-    ranked = _by_relevance(candidates)
-    if len(ranked) > MOST_DEFINITIONS:
-        ranked = _discovery_first(ranked)
-    detailed = _fitting(ranked, size, presentation)
+def _hybrid(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> Shown:
+    order: Iterable[Candidate] = ranked(candidates, TRIED * MOST_DEFINITIONS)
+    if len(candidates) > MOST_DEFINITIONS:
+        order = discovery_first(candidates, order)
+    tried = list(islice(order, TRIED * MOST_DEFINITIONS))
+    detailed = _fitting(tried, size, limits)
     shown = {spec.name for spec in detailed}
-    stubs = (ToolSpec(each.card.name, "", STUB) for each in ranked if each.card.name not in shown)
+    stubs = (ToolSpec(each.card.name, "", STUB) for each in tried if each.card.name not in shown)
     return Shown((*detailed, *islice(stubs, MOST_DEFINITIONS - len(detailed))))
 
 
-def _by_relevance(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Selected ones first, each part by relevance, equals by priority, then in stable order."""
-    ranked = sorted(candidates, key=attrgetter("card.priority"), reverse=True)
-    ranked.sort(key=attrgetter("relevance"), reverse=True)  # one after the other: keys of three parts take longer
-    ranked.sort(key=attrgetter("selected"), reverse=True)
-    return ranked
+def _discovery_last(specs: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
+    return tuple(sorted(specs, key=lambda spec: spec.name == DISCOVERY))
 
 
-def _discovery_first(ranked: list[Candidate]) -> list[Candidate]:
-    """The way to what is not shown comes first."""
-    at = next((at for at, each in enumerate(ranked) if each.card.name == DISCOVERY), 0)
-    return [*ranked[at : at + 1], *ranked[:at], *ranked[at + 1 :]]
-
-
-def _fitting(ranked: Sequence[Candidate], size: Size, limits: Presentation, beside: str = "") -> tuple[ToolSpec, ...]:
+def _fitting(order: Iterable[Candidate], size: Size, limits: Presentation, beside: str = "") -> tuple[ToolSpec, ...]:
     """As many from the front as the limits allow with the line `beside` them; one that is too long leaves its place to
     the next."""
     specs: list[ToolSpec] = []
-    room = QUARTERS * limits.most_tokens - (text_weight(beside) + QUARTERS if beside else 0)
-    for each in islice(ranked, TRIED * limits.most_tools):
+    room = QUARTERS * limits.most_tokens - text_weight(beside)
+    for each in islice(order, TRIED * limits.most_tools):
         if each.card.weights[size] <= room and len(specs) < limits.most_tools:
             specs.append(each.card.spec(size))
             room -= each.card.weights[size]
     return tuple(specs)
-
-
-def _names(
-    names: Sequence[str], room: int, size: Size, order: Callable[[str], int] | None = None, found: bool = False
-) -> str:
-    """One line, of the first ones that there is room for: the same for the same ones, whatever their relevance, where
-    an `order` is given. They are `found` with discovery, or called by these names."""
-    plain = f" {ASK_FOR_CALLS}" if size == "S" else ""
-    if not names:
-        return plain.strip()
-    line = f"More tools, to be found with {DISCOVERY}: " if found else "More tools, to be called by name: "
-    most = QUARTERS * room - len(line) - len(plain) - len(", … and 9999 more.")
-    told: list[str] = []
-    for name in names:
-        most -= text_weight(name) + 2
-        if most < 0:
-            break
-        told.append(name)
-    more = f"{', …' if told else ''} and {len(names) - len(told)} more" if len(told) < len(names) else ""
-    told.sort(key=order)
-    return f"{line}{', '.join(told)}{more}.{plain}"
-
-
-def _categories(candidates: Sequence[Candidate], found: bool) -> str:
-    """Which kinds of tools there are, shown or not: the same for every message, for the providers' prompt caches."""
-    kinds = list(dict.fromkeys(each.card.category for each in candidates if each.card.category))
-    search = f" {DISCOVERY} finds those that you do not see." if found else ""
-    return f"Kinds of tools here: {', '.join(kinds)}.{search}" if kinds else ""

@@ -12,8 +12,9 @@ from routing.briefing import Asked, Plan, Recent, TurnBriefing, plan
 from routing.caller import Caller
 from routing.chooser import ToolChooser
 from routing.context import Context, FetchPicture
+from routing.following import select
 from routing.models import Models
-from routing.offer import TurnTools, select
+from routing.offer import TurnTools
 from routing.outcome import CallRecord, Outcome
 from routing.ports import Clock, LiveReply, Toolbox
 from routing.prompt import Instructions

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
+_NAME_SEAM = re.compile(r"[_\-./:]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
 
 def storable(text: str) -> str:
     """The same text; a surrogate pair becomes its sign, what stands alone the replacement sign, and NUL is dropped
@@ -11,6 +16,12 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\0", "") if "\0" in text else text
+
+
+@lru_cache(maxsize=8_192)
+def spaced(name: str) -> str:
+    """An identifier as words: `getBoxOffice`, `get_box_office`."""
+    return " ".join(_NAME_SEAM.sub(" ", name).split())
 
 
 class Pieces:

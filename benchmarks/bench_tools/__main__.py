@@ -22,7 +22,7 @@ from benchmarks.bench_tools.endpoint import Endpoint, Unanswered
 from benchmarks.bench_tools.finding import Row, Showing, row, showings
 from benchmarks.bench_tools.lines import Lines
 from benchmarks.bench_tools.ranking import Ranking, rankings
-from benchmarks.bench_tools.strategies import WAYS
+from benchmarks.bench_tools.strategies import WAYS, our_toolkits
 from benchmarks.bench_tools.study import Study, Unreadable, read
 from benchmarks.bench_tools.tokenizer import counter
 from benchmarks.section import Section, load, show, tell
@@ -30,7 +30,7 @@ from routing.sizes import SIZES, size_of
 
 STUDY = Path("../shared/data/tier-bench")
 CATALOGUES = Path("../shared/data/tool-routing")
-FAMILIES, TOOLS = "families of tools", "single tools"
+FAMILIES, TOOLS, ALL = "families of tools", "single tools", "families of tools, and ours"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,13 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measured(given: argparse.Namespace, out: Lines) -> list[Section]:
     study = read(given.study)
-    by_form = {FAMILIES: rankings(study.toolkits(), study.prompts), TOOLS: rankings(study.tools(), study.prompts)}
+    by_form = {
+        FAMILIES: rankings(study.toolkits(), study.prompts),
+        TOOLS: rankings(study.tools(), study.prompts),
+        ALL: rankings(study.toolkits(), study.prompts, our_toolkits(frozenset(study.families()))),
+    }
     for form, ranked in by_form.items():
         for ranking in ranked:
             out.write("rank", lines.rank(form, ranking))
     sections = [show(report.ranks(by_form), None)]
     sizes = given.sizes or ((size_of(given.model).size,) if given.endpoint else SIZES)
-    found = list(showings(study, by_form[FAMILIES], given.ways, sizes, counter()))
+    found = list(showings(study, by_form[FAMILIES], given.ways, sizes, counter(), by_form[ALL]))
     for showing in found:
         out.write("showing", lines.showing(showing))
     rows = [row(part, study.families()) for part in _parted(found)]

@@ -9,7 +9,8 @@ from typing import Protocol
 from benchmarks.bench_tools.endpoint import Answer
 from benchmarks.bench_tools.finding import Parts, Showing, parts
 from benchmarks.intervals import Interval, mean, proportion
-from routing.presentation import DISCOVERY, Shown
+from routing.candidates import DISCOVERY
+from routing.presentation import Shown
 
 
 class Model(Protocol):
@@ -57,7 +58,7 @@ def score(found: Sequence[Asked], families: Mapping[str, str]) -> Score:
     outcomes = [(families.get(each.answer.called or "") == each.showing.prompt.family, each.right) for each in found]
     silent = proportion([called is None for called in calls])
     discovering = proportion([called == DISCOVERY for called in calls])
-    invented = proportion([called not in (None, DISCOVERY) and called not in families for called in calls])
+    invented = proportion([_is_invented(each, families) for each in found])
     seconds = mean([each.answer.seconds for each in found])
     assert silent is not None and discovering is not None and invented is not None and seconds is not None
     return Score(
@@ -69,3 +70,8 @@ def score(found: Sequence[Asked], families: Mapping[str, str]) -> Score:
         tokens=mean([each.answer.tokens for each in found if each.answer.tokens is not None]),
         seconds=seconds,
     )
+
+
+def _is_invented(asked: Asked, families: Mapping[str, str]) -> bool:
+    told = {spec.name for spec in asked.showing.told.shown.specs}
+    return asked.answer.called not in (None, DISCOVERY, *families, *told)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.bench_tools.ranking import Ranking
-from benchmarks.bench_tools.strategies import Told, discovery, on_the_wire, told
+from benchmarks.bench_tools.strategies import BESIDE, Told, discovery, on_the_wire, told
 from benchmarks.bench_tools.study import Prompt, Study
 from benchmarks.intervals import Interval, mean, proportion
 from routing.sizes import Size
@@ -42,12 +42,13 @@ def showings(
     ways: Sequence[str],
     sizes: Sequence[Size],
     count: Callable[[str], int] | None,
+    beside: Sequence[Ranking] = (),
 ) -> Iterator[Showing]:
-    """Every prompt in every way for every class."""
+    """Every prompt in every way for every class; for the ways `beside` our own tools there are rankings among all."""
     finder = discovery()
     for size in sizes:
         for way in ways:
-            for ranking in rankings:
+            for ranking in beside if way in BESIDE else rankings:
                 one = told(way, ranking, study.cards, size, finder)
                 exact = None if count is None else count(on_the_wire(one.shown))
                 yield Showing(way, size, ranking.prompt, one, one.shown.tokens, exact)

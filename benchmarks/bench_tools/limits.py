@@ -59,6 +59,7 @@ LIMITS = (
             Limit("the same, CPU", probe, "p95_cpu_ms", None, "ms"),
             Limit(f"longest block of the event loop, {catalogue}", probe, "block_ms", None, "ms"),
             Limit("the same, CPU of the loop alone", probe, "block_cpu_ms", 5.0, "ms"),
+            Limit(f"showing a turn's tools of {catalogue}, CPU of the loop", probe, "shown_ms", 5.0, "ms"),
             Limit(f"memory added, {catalogue}", probe, "added_mb", 50.0, "MB", 0),
         )
     ),
@@ -108,7 +109,8 @@ def report(found: Probes) -> Section:
     rounds = max(map(len, found.values()), default=0)
     notes = (
         f"Medians of {rounds} fresh processes; {load()}. Memory is beyond an interpreter with numpy, tokenizers and "
-        "safetensors. The event loop goes on beside a selection in a thread, as in the bot.",
+        "safetensors. The event loop goes on beside a selection in a thread, as in the bot; it shows the tools itself: "
+        "the class that takes longest counts, with the median of its messages.",
         "Where other programs want the processors, too, times by the clock are theirs as well: compare with the CPU's.",
     )
     kept = all(limit.kept(found) is not False for limit in LIMITS)

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def probe(data: Path, name: str, baseline: float | None, cache: Path | None = None) -> dict[str, Any]:
-    """Build, ask, look at the memory, ask again by the clock and within an event loop."""
+    """Build, ask, look at the memory, ask again by the clock and within an event loop, show a turn's tools."""
     build: Any = import_module("routing.selection").build_selector
     from benchmarks.selectors.sets import read
 
@@ -54,6 +54,7 @@ def probe(data: Path, name: str, baseline: float | None, cache: Path | None = No
         **{"set": name, "entries": entries, "queries": len(queries)},
         **{"build_s": round(seconds, 3), "build_cpu_s": round(cpu, 3), "baseline_mb": baseline, "added_mb": added},
         **asked(selector, queries),
+        "shown_ms": shown(selector, read(data, name).catalogue, queries),
     }
 
 
@@ -81,6 +82,13 @@ def asked(selector: Any, queries: Sequence[str]) -> Mapping[str, float]:
         **{"block_ms": block.wall, "block_cpu_ms": block.cpu},
     }
     return {name: round(value, 3) for name, value in figures.items()}
+
+
+def shown(selector: Any, catalogue: Sequence[Mapping[str, Any]], queries: Sequence[str]) -> float:
+    """Milliseconds of the event loop for the tools of a turn, once they are selected."""
+    from benchmarks.bench_tools.first_call import slowest
+
+    return round(slowest(selector, catalogue, queries), 3)
 
 
 def _resident() -> float | None:

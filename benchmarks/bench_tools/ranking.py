@@ -8,7 +8,10 @@ from typing import Any
 
 from benchmarks.bench_tools.study import Prompt
 from routing.selection import build_selector
-from routing.selection.entries import entries
+from routing.selection.catalogue import rows
+from routing.selection.chatter import small_talk
+from routing.selection.entries import NEITHER, entries
+from routing.toolkits import Toolkit
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,14 @@ class Ranking:
         return sum(odds >= right for name, odds in self.odds.items() if name != self.prompt.tool) + 1
 
 
-def rankings(catalogue: Sequence[Mapping[str, Any]], prompts: Sequence[Prompt]) -> list[Ranking]:
-    """One for each prompt, by our selector without any example."""
-    selector = build_selector(catalogue, {})
+def rankings(
+    catalogue: Sequence[Mapping[str, Any]], prompts: Sequence[Prompt], beside: Sequence[Toolkit] = ()
+) -> list[Ranking]:
+    """One for each prompt, by our selector without any example; `beside` toolkits of ours with all that the bot knows
+    of them, and of small talk."""
+    ours, examples = rows(beside)
+    catalogue = [*catalogue, *ours]
+    selector = build_selector(catalogue, {**examples, NEITHER: small_talk()} if beside else {})
     names = [entry.name for entry in entries(catalogue, {})]
     found = []
     for prompt in prompts:

@@ -36,7 +36,7 @@ def ranks(by_form: Mapping[str, Sequence[Ranking]]) -> Section:
             **{f"recall@{k}": each for k, each in recalls.items()},
         }
     notes = (
-        f"{len(next(iter(by_form.values())))} prompts, no examples. {_CONFIDENCE}",
+        f"{len(next(iter(by_form.values())))} prompts, no examples but those of our own tools. {_CONFIDENCE}",
         '"Selected" is the right family where families are chosen, else the right tool.',
     )
     return Section("ranks", tuple(lines), notes, True, figures)
@@ -58,7 +58,8 @@ def ways(rows: Sequence[Row]) -> Section:
             )
         )
     notes = (
-        f"◂ is what the bot does for the class; for {SMALLEST} no prompt may cost more than {MOST_TOKENS} tokens. "
+        f"◂ is what the bot does for the class: the tools stand beside those that it has anyway, which are among the "
+        f"definitions. For {SMALLEST} no prompt may cost more than {MOST_TOKENS} tokens. "
         "Tokens are means over the prompts, of definitions and the sentence about them; providers write definitions "
         "in forms of their own. P(tool shown) = P(any tool of the right family shown) × P(right tool | that).",
         "Published for these tools, with longer schemas: all in full 8,761 tokens, 8 + stubs 3,250, top 8 + names 728, "

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from benchmarks.bench_tools.ranking import Ranking
-from handlers.tools.manifests import our_toolkit
+from handlers.tools.manifests import FOLDER, our_toolkit
 from routing.calls import ToolSpec
-from routing.presentation import DISCOVERY, PRESENTATIONS, Candidate, Presentation, Shown, Strategy, present
+from routing.candidates import DISCOVERY, Candidate
+from routing.presentation import PRESENTATIONS, Presentation, Shown, Strategy, present
 from routing.sizes import Size
-from routing.toolkits import ToolCard
+from routing.toolkits import ToolCard, Toolkit
 
 WIDE = 1_000_000
 """A limit that limits nothing."""
 Published = Literal["all in full", "all, reordered", "8 + stubs", "top 8 + names", "top 5 + discovery"]
 PUBLISHED: tuple[Published, ...] = get_args(Published)
 OURS: tuple[Strategy, ...] = get_args(Strategy)
-WAYS: tuple[str, ...] = (*PUBLISHED, *OURS)
+BESIDE: Mapping[str, Strategy] = {f"{strategy} beside ours": strategy for strategy in OURS}
+"""The same where the study's tools stand beside those that the bot has anyway, as they would in the bot."""
+WAYS: tuple[str, ...] = (*PUBLISHED, *OURS, *BESIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,9 @@ class Told:
     named: frozenset[str]
 
 
-def default(size: Size) -> Strategy:
+def default(size: Size) -> str:
     """What the bot does for a class."""
-    return PRESENTATIONS[size].strategy
+    return next(way for way, strategy in BESIDE.items() if strategy == PRESENTATIONS[size].strategy)
 
 
 def discovery() -> ToolCard:
@@ -42,8 +46,17 @@ def discovery() -> ToolCard:
     return next(card for card in our_toolkit("conversation").tools if card.name == DISCOVERY)
 
 
+@lru_cache(maxsize=1)
+def our_toolkits(taken: frozenset[str]) -> tuple[Toolkit, ...]:
+    """What the bot has anyway, without the tools whose names are `taken`."""
+    found = (our_toolkit(path.stem) for path in sorted(FOLDER.glob("*.json")))
+    return tuple(replace(kit, tools=tuple(card for card in kit.tools if card.name not in taken)) for kit in found)
+
+
 def told(way: str, ranking: Ranking, cards: Sequence[ToolCard], size: Size, finder: ToolCard) -> Told:
     """By one of WAYS. The published ones know no selection, only an order by relevance, and no limit but a number."""
+    if way in BESIDE:
+        return _beside(BESIDE[way], ranking, cards, size)
     everything = [Candidate(card, True, ranking.odds[card.name]) for card in cards]
     found = Candidate(finder, True, min(ranking.odds.values()) - 1)
     match way:
@@ -59,14 +72,26 @@ def told(way: str, ranking: Ranking, cards: Sequence[ToolCard], size: Size, find
             best = sorted(everything, key=lambda each: -each.relevance)[:5]
             shown = present([*best, found], size, Presentation("top_k", 6, WIDE))
         case _:
-            limits = PRESENTATIONS[size]
             strategy = next(each for each in OURS if each == way)
             candidates = [
                 Candidate(card, bool({card.category, card.name} & ranking.chosen), ranking.odds[card.name])
                 for card in cards
             ]
-            shown = present([*candidates, found], size, Presentation(strategy, limits.most_tools, limits.most_tokens))
+            shown = present([*candidates, found], size, replace(PRESENTATIONS[size], strategy=strategy))
     return _told(shown, {card.name for card in cards})
+
+
+def _beside(strategy: Strategy, ranking: Ranking, cards: Sequence[ToolCard], size: Size) -> Told:
+    names, odds = {card.name for card in cards}, ranking.odds
+    candidates = [
+        *(
+            Candidate(card, kit.name in ranking.chosen, odds[card.name], kit.base)
+            for kit in our_toolkits(frozenset(names))
+            for card in kit.tools
+        ),
+        *(Candidate(card, card.category in ranking.chosen, odds[card.name]) for card in cards),
+    ]
+    return _told(present(candidates, size, replace(PRESENTATIONS[size], strategy=strategy)), names)
 
 
 def _told(shown: Shown, names: set[str]) -> Told:

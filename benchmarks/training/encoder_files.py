@@ -30,10 +30,13 @@ def quantised(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.f
 
 
 def write(folder: Path, tokenizer: Tokenizer, rows: NDArray[np.float32]) -> None:
-    """All files of the model but its README."""
+    """All files of the model but its README. The weights take the place of the old ones at once: a running bot has
+    these mapped into its memory."""
     embeddings, weights = quantised(rows)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "model.safetensors").write_bytes(save({"embeddings": embeddings, "weights": weights}))
+    written = folder / "model.safetensors.new"
+    written.write_bytes(save({"embeddings": embeddings, "weights": weights}))
+    written.replace(folder / "model.safetensors")
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
     config = {"model_type": "model2vec", "normalize": True, "hidden_dim": rows.shape[1], "embedding_dtype": "int8"}
     put(folder / "config.json", config)

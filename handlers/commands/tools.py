@@ -38,7 +38,7 @@ def build(needs: Needs) -> Handler:
     return ToolsCommand(
         needs.preferences,
         needs.history,
-        ToolOffers(needs.router, needs.stock.toolbox, needs.preferences),
+        ToolOffers(needs.router, needs.stock.toolbox, needs.stock.chooser, needs.preferences),
         ToolList(needs.stock, needs.clock),
         needs.stock.chooser,
         needs.stock.embedder,

@@ -6,16 +6,23 @@ import asyncio
 import importlib
 import json
 import logging
-from collections.abc import Iterator, Mapping
-from typing import Any
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
+from handlers.tools.complaints import wanted
+from handlers.tools.leniency import Leniency
 from routing.calls import ToolCall, ToolSpec
 from routing.errors import BadArguments
+from routing.text import storable
 
 MOST_QUOTED = 300
 MOST_VALIDATORS = 1_024
 _ELSEWHERE = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"))
 """Beside these `properties` may not be all the arguments that there are."""
+_HALVES = re.compile(r"\\u[dD][89abAB-F]|[\ud800-\udfff]")
+"""Where half a character may be, written or escaped."""
 
 log = logging.getLogger("handlers.tools")
 
@@ -26,18 +33,18 @@ class Arguments:
     def __init__(self) -> None:
         self._validators: dict[tuple[str, str, bool], Any] = {}
         self._library: Any = None
-        self._lenient: Any = None
+        self._leniency: Leniency | None = None
 
     async def read(self, call: ToolCall, spec: ToolSpec, foreign: bool = False) -> Mapping[str, Any]:
-        """The arguments by name, without the nulls by which small models leave something out. Raises BadArguments,
-        saying what is wrong and what is right. Of a `foreign` schema only what takes bounded time is checked: whoever
-        wrote it judges the rest, names that it does not have included."""
+        """The arguments by name, without the nulls by which small models leave something out; half a character becomes
+        the replacement sign. Raises BadArguments, saying what is wrong and what is right. Of a `foreign` schema only
+        what takes bounded time is checked: whoever wrote it judges the rest, names that it does not have included."""
         try:
-            given = json.loads(call.arguments) if call.arguments.strip() else {}
+            given = _parsed(call.arguments) if call.arguments.strip() else {}
         except (ValueError, RecursionError) as error:
-            raise BadArguments(f"The arguments of {call.name} are not valid JSON ({error}). {_wanted(spec)}") from None
+            raise BadArguments(f"The arguments of {call.name} are not valid JSON ({error}). {wanted(spec)}") from None
         if not isinstance(given, dict):
-            raise BadArguments(f"The arguments of {call.name} are not a JSON object. {_wanted(spec)}")
+            raise BadArguments(f"The arguments of {call.name} are not a JSON object. {wanted(spec)}")
         validator = await self._validator(spec, foreign)
         try:
             given = {
@@ -48,57 +55,57 @@ class Arguments:
             log.warning("[Tools] The schema of %s can't be followed (%s)", call.name, type(error).__name__)
             return given
         if wrong is not None:
-            where = ".".join(str(part) for part in wrong.absolute_path)
-            reason = f"{where}: {wrong.message}" if where else wrong.message
-            raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MOST_QUOTED]}). {_wanted(spec)}")
+            path = [str(part) for part in wrong.absolute_path]
+            reason = f"{'.'.join(path)}: {wrong.message}" if path else wrong.message
+            told = wanted(spec, path[0] if path else "")
+            raise BadArguments(f"The arguments of {call.name} are wrong ({reason[:MOST_QUOTED]}). {told}")
         return given
 
     async def _validator(self, spec: ToolSpec, foreign: bool) -> Any:
-        if self._library is None:
+        if self._library is None or self._leniency is None:
             self._library = await asyncio.to_thread(importlib.import_module, "jsonschema")
-            self._lenient = _lenient(self._library)
+            self._leniency = Leniency(self._library)
         closed = not foreign and not _ELSEWHERE & spec.parameters.keys()  # a function takes no argument that it lacks
         text = json.dumps({"additionalProperties": False, **spec.parameters} if closed else spec.parameters)
         key = spec.name, text, foreign  # a tool may have a schema for each size, or get a new one
         if key not in self._validators:
             if len(self._validators) >= MOST_VALIDATORS:
                 self._validators.clear()
-            kind = self._lenient if foreign else self._library.Draft202012Validator
-            self._validators[key] = kind(json.loads(text, object_hook=_undated if foreign else None))
+            kind = self._leniency.validator if foreign else self._library.Draft202012Validator
+            self._validators[key] = kind(json.loads(text))
+        self._leniency.begin()
         return self._validators[key]
 
 
-def _lenient(library: Any) -> Any:
-    """The validator without regular expressions, which may take longer than the world lasts and hold every thread
-    meanwhile, and without what is wrong when they are not looked at."""
-    usual = library.Draft202012Validator.VALIDATORS
-
-    def more(validator: Any, allowed: Any, given: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-        """Which names are further ones, the patterns decide."""
-        if "patternProperties" not in schema:
-            yield from usual["additionalProperties"](validator, allowed, given, schema) or ()
-
-    unread = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems", "not", "if", "contains")
-    others = {"oneOf": usual["anyOf"], "additionalProperties": more}
-    return library.validators.extend(library.Draft202012Validator, dict.fromkeys(unread, _anything) | others)
+def _parsed(text: str) -> Any:
+    """Raises ValueError also for numbers that JSON does not know or that no computer bears."""
+    given = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+    if _HALVES.search(text):
+        given = json.loads(storable(json.dumps(given, ensure_ascii=False)))
+    return given
 
 
-def _anything(*_: Any) -> tuple[()]:
-    return ()
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number there: leave it out, or give a text if that is wanted")
 
 
-def _undated(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without the dialect by which the library would take up its own validator again."""
-    return {key: each for key, each in schema.items() if key != "$schema" or isinstance(each, dict)}
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {digits[:20]} is too large")
+    return number
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python reads 4,300 digits
+        raise ValueError(f"a number with {len(digits):,} digits is too large") from None
 
 
 def _left_out(name: str, validator: Any) -> bool:
     """Whether a null can only mean that it is left out: it need not be given, and may not be null."""
-    wanted = validator.schema.get("properties", {}).get(name)
-    if wanted is None or name in validator.schema.get("required", ()):
+    own = validator.schema.get("properties", {}).get(name)
+    if own is None or name in validator.schema.get("required", ()):
         return False
-    return not validator.evolve(schema=wanted).is_valid(None)
-
-
-def _wanted(spec: ToolSpec) -> str:
-    return f"Its schema: {json.dumps(spec.parameters)}"
+    return not validator.evolve(schema=own).is_valid(None)

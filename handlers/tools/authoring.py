@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, overload
@@ -15,12 +15,13 @@ from pydantic_core import to_json
 from handlers.tools.schemas import narrowed
 from handlers.tools.signatures import Signature, texts_of
 from handlers.tools.tool import PLAIN, Execute, Tool
-from routing.errors import ToolFailed
+from routing.errors import ConfigError, ToolFailed
 from routing.outcome import ToolScope, Traits
 from routing.sizes import SIZES, Size
-from routing.types import Role
+from routing.types import ROLES, Role
 
 LARGEST: Size = SIZES[-1]
+_MAY: tuple[Role, ...] = tuple(role for role in ROLES if role != "blocked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class _Settings:
     category: str
     descriptions: str | Mapping[Size, str] | None
     parameters: Mapping[Size, Iterable[str]]
-    examples: tuple[str, ...]
+    examples: Iterable[str]
     priority: float
     role: Role
     traits: Traits
@@ -133,7 +134,8 @@ def tool(
     """Make a typed function a tool. Without `descriptions` its docstring is what models are told, with the texts of its
     section `Args:` for the parameters; `parameters` says which of them a size class is shown (all, where nothing is
     said). A first parameter `scope: ToolScope` is not told to models."""
-    settings = _Settings(name, category, descriptions, parameters or {}, tuple(examples), priority, role, traits)
+    said = tuple(examples) if isinstance(examples, Iterator) else examples  # the rest is told when it is registered
+    settings = _Settings(name, category, descriptions, parameters or {}, said, priority, role, traits)
     local = sys._getframe(1).f_locals
     if function is not None:
         return FunctionTool(function, local, settings)
@@ -147,14 +149,23 @@ async def run(tool: AuthoredTool, arguments: Mapping[str, Any], scope: ToolScope
     return _told(await _called(tool.execute, arguments, size, **scoped))
 
 
+def role_of(tool: AuthoredTool) -> Role:
+    """Who may have it called at least. Raises ConfigError for a role that there is not."""
+    given = getattr(tool, "role", "user")
+    role = next((each for each in _MAY if each == given), None)
+    if role is None:
+        raise ConfigError(f"The tool {tool.name} has the role {given!r}: give it one of {', '.join(_MAY)}.")
+    return role
+
+
 def runnable(tool: AuthoredTool) -> Tool:
-    """The tool as the toolbox runs it."""
+    """The tool as the toolbox runs it. Raises ConfigError for a role that there is not."""
 
     async def execute(scope: ToolScope, /, **arguments: Any) -> str:
         return await run(tool, arguments, scope, scope.size)
 
     execution: Execute = execute
-    return Tool(tool.name, execution, role=getattr(tool, "role", "user"), traits=getattr(tool, "traits", PLAIN))
+    return Tool(tool.name, execution, role=role_of(tool), traits=getattr(tool, "traits", PLAIN))
 
 
 async def _called(function: Callable[..., object], *args: Any, **kwargs: Any) -> object:

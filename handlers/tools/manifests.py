@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from handlers.tools.fields import meant, needed, objects, only, optional, placed, texts
+from handlers.tools.mcp.hints import NO_LABEL, is_label
 from handlers.tools.registration import legal_name
 from handlers.tools.tasks import Way, card_in, examples_in, way_in
 from routing import jsonfile
@@ -52,6 +53,8 @@ def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool =
     tools: dict[str, ToolCard] = {}
     ways: dict[str, Way] = {}
     warnings: list[str] = []
+    if not is_label(category):
+        warnings, category = [f"{root.file.origin}: {NO_LABEL}; it is ignored."], ""
     for task in objects(root, "tasks"):
         card, ignored = card_in(task, category, examples, tools, proven)
         tools[card.name] = card

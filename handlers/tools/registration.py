@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
-from handlers.tools.authoring import AuthoredTool, FunctionTool
+from handlers.tools.authoring import AuthoredTool, FunctionTool, role_of
 from handlers.tools.schemas import IllegalSchema, names, plain, required
 from routing.calls import ToolSpec
 from routing.errors import ConfigError
@@ -31,6 +33,7 @@ def register(tool: AuthoredTool, taken: Collection[str] = ()) -> ToolCard:
     legal_name(name, f"a tool ({type(tool).__name__})")
     if not callable(getattr(tool, "execute", None)):
         raise ConfigError(f"The tool {name} has no execute: give it a method execute(input, size).")
+    role_of(tool)
     return card_of(
         name,
         getattr(tool, "descriptions", None),
@@ -48,9 +51,9 @@ def card_of(
     descriptions: object,
     parameters: object,
     *,
-    category: str = "",
-    examples: Iterable[str] = (),
-    priority: float = 0.0,
+    category: object = "",
+    examples: object = (),
+    priority: object = 0.0,
     taken: Collection[str] = (),
     proven: bool = False,
 ) -> ToolCard:
@@ -60,23 +63,15 @@ def card_of(
         raise ConfigError(f"The tool {name} is there already: give one of the two another name.")
     if isinstance(parameters, Mapping) and not set(parameters) & set(SIZES) and "type" in parameters:
         parameters = dict.fromkeys(SIZES, parameters)
-    if isinstance(descriptions, str):
-        descriptions = dict.fromkeys(SIZES, descriptions)
-    said = _by_size(name, "descriptions", descriptions, '{"S": "…", "XL": "…"}')
-    for size, text in said.items():
-        if not isinstance(text, str) or not text.strip():
-            raise ConfigError(
-                f"The tool {name} has an empty description for {size}: say in a sentence what it does, and when."
-            )
+    said = _said(name, descriptions)
     schemas = _by_size(name, "parameters", parameters, f'{{"XL": {_EMPTY}}}')
     written = {size: _written(name, size, schema, proven) for size, schema in schemas.items()}
     texts = {size: ToolText(_for(size, said).strip(), _for(size, written)) for size in SIZES}
     _compare(name, texts)
-    try:
-        number = float(priority)
-    except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"The tool {name} has a priority that is no number of a bearable size.") from None
-    return ToolCard(name, texts, category, tuple(examples), number)
+    if not isinstance(category, str):
+        raise ConfigError(f'The tool {name} has a category that is no text: give category="…", or leave it out.')
+    _whole(name, "a category", category)
+    return ToolCard(name, texts, category, _examples(name, examples), _priority(name, priority))
 
 
 def native_tool(tool: AuthoredTool | ToolCard, size: Size = "XL") -> dict[str, Any]:
@@ -110,13 +105,66 @@ def _by_size(tool: str, what: str, given: object, form: str) -> dict[Size, Any]:
     return dict(given)
 
 
+def _said(tool: str, descriptions: object) -> dict[Size, str]:
+    given = dict.fromkeys(SIZES, descriptions) if isinstance(descriptions, str) else descriptions
+    said = _by_size(tool, "descriptions", given, '{"S": "…", "XL": "…"}')
+    for size, text in said.items():
+        if not isinstance(text, str) or not text.strip():
+            raise ConfigError(
+                f"The tool {tool} has an empty description for {size}: say in a sentence what it does, and when."
+            )
+        _whole(tool, f"a description for {size}", text)
+    return said
+
+
 def _written(tool: str, size: Size, schema: object, proven: bool) -> dict[str, Any]:
     if not isinstance(schema, Mapping):
         raise ConfigError(f"The parameters of the tool {tool} for {size} are no JSON Schema: give {_EMPTY}, or more.")
     try:
-        return plain(schema, proven)
+        written = plain(schema, proven)
     except IllegalSchema as error:
         raise ConfigError(f"The schema of the tool {tool} for {size} {error}.") from None
+    _whole(tool, f"a schema for {size}", json.dumps(written, ensure_ascii=False))
+    unknown = [name for name in required(written) if name not in names(written)]
+    if unknown:
+        raise ConfigError(
+            f"The tool {tool} requires {', '.join(unknown)} for {size} without saying what that is: "
+            f"add it to the properties there, or leave it out of required."
+        )
+    return written
+
+
+def _examples(tool: str, given: object) -> tuple[str, ...]:
+    listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else None
+    said = tuple(each for each in listed or () if isinstance(each, str) and each.strip())
+    if listed is None or len(said) < len(listed):
+        raise ConfigError(
+            f'The tool {tool} has examples that are no list of texts, none of them blank: give examples=["…", "…"], '
+            "or leave them out."
+        )
+    for each in said:
+        _whole(tool, "an example", each)
+    return said
+
+
+def _priority(tool: str, given: Any) -> float:
+    try:
+        number = float(given)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ConfigError(f"The tool {tool} has a priority that is no number of a bearable size: 0 is the usual one.")
+    return number
+
+
+def _whole(tool: str, what: str, text: str) -> None:
+    """Raises ConfigError for a text that has no UTF-8 form: no provider could be told it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"The tool {tool} has {what} with half a character (a lone surrogate) in it: write the whole one."
+        ) from None
 
 
 def _for(size: Size, given: Mapping[Size, T]) -> T:
@@ -139,4 +187,10 @@ def _compare(tool: str, texts: Mapping[Size, ToolText]) -> None:
             raise ConfigError(
                 f"The tool {tool} requires {', '.join(hidden)} and hides it for {size}: "
                 f"show it there, or give it a default."
+            )
+        stricter = [name for name in required(texts[size].parameters) if name not in required(largest)]
+        if stricter:
+            raise ConfigError(
+                f"The tool {tool} requires {', '.join(stricter)} for {size}, which XL leaves free: "
+                f"require it for XL, too, or leave it free for {size}."
             )

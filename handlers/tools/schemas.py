@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 MOST_PARTS = 5_000
 """Schemas inside one schema, its references written out."""
@@ -63,6 +64,34 @@ def narrowed(schema: Mapping[str, Any], shown: tuple[str, ...]) -> dict[str, Any
     return narrow
 
 
+def part(schema: Mapping[str, Any], name: str) -> Any:
+    """What a parameter has to be, its references written out as far as that can be done."""
+    own = schema["properties"][name]
+    try:
+        return _Writer(schema).written(own)
+    except (IllegalSchema, RecursionError, TypeError, ValueError, AttributeError):  # of another JSON Schema than ours
+        return own
+
+
+def referred(root: Mapping[str, Any], reference: str) -> dict[str, Any]:
+    """The schema that a reference inside `root` leads to. Raises IllegalSchema."""
+    if reference != "#" and not reference.startswith("#/"):
+        raise IllegalSchema(f"refers to {reference[:100]}: write it out, or put it into $defs")
+    found: Any = root
+    for part in reference.split("/")[1:]:
+        step = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list):
+            at = int(step[:6]) if step.isdecimal() else len(found)
+            found = found[at] if at < len(found) else None
+        else:
+            found = found.get(step) if isinstance(found, dict) else None
+    if isinstance(found, bool):
+        return {} if found else {"not": {}}
+    if not isinstance(found, dict):
+        raise IllegalSchema(f"refers to {reference[:100]}, which is not in it")
+    return found
+
+
 def _prove(schema: Mapping[str, Any]) -> None:
     import jsonschema  # 80 ms that only those should wait for who check strange schemas
 
@@ -114,25 +143,12 @@ class _Writer:
     def _referred(self, schema: dict[str, Any], inside: tuple[str, ...]) -> Any:
         reference = schema["$ref"]
         beside = {key: value for key, value in schema.items() if key != "$ref" and key not in _DROPPED}
-        target = self._target(reference)
+        target = referred(self._root, reference)
         if reference in inside:
             return {**({"type": target["type"]} if "type" in target else {}), **beside}
         if (beside.keys() - _ANNOTATIONS) & target.keys():
             return self.written({"allOf": [target, beside]}, (*inside, reference))
         return self.written({**target, **beside}, (*inside, reference))
-
-    def _target(self, reference: str) -> dict[str, Any]:
-        if reference != "#" and not reference.startswith("#/"):
-            raise IllegalSchema(f"refers to {reference[:100]}: write it out, or put it into $defs")
-        found: Any = self._root
-        for part in reference.split("/")[1:]:
-            step = part.replace("~1", "/").replace("~0", "~")
-            found = found.get(step) if isinstance(found, dict) else None
-        if isinstance(found, bool):
-            return {} if found else {"not": {}}
-        if not isinstance(found, dict):
-            raise IllegalSchema(f"refers to {reference[:100]}, which is not in it")
-        return found
 
 
 def _types(schema: Mapping[str, Any]) -> list[str]:

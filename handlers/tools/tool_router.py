@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from handlers.tools.authoring import AuthoredTool
 from handlers.tools.manifests import FOLDER, our_toolkit
 from handlers.tools.registration import native, register
-from routing.presentation import PRESENTATIONS, Candidate, Shown, present
-from routing.sizes import Size, size_of
-from routing.toolkits import ToolCard, Toolkit
+from routing.candidates import Candidate
+from routing.errors import ConfigError
+from routing.presentation import PRESENTATIONS, Shown, present
+from routing.sizes import SIZES, Size, size_of
+from routing.toolkits import Toolkit
 
 if TYPE_CHECKING:
     from routing.selection.selector import EncodingSelector
@@ -19,24 +21,25 @@ if TYPE_CHECKING:
 
 class ToolRouter:
     """Adapts tools to a model, by its name. `tools` are written as docs/tools.md has it, each found by itself;
-    `toolkits` are shown together. With neither, ours are chosen from. Raises ConfigError for a tool that will not
-    do."""
+    `toolkits` are shown together. Where neither is given, ours are chosen from; an empty list is no tools. Raises
+    ConfigError for a tool that will not do, for a name that is there twice, and for a size that there is not."""
 
     def __init__(
         self,
         model: str,
         *,
-        tools: Iterable[AuthoredTool] = (),
-        toolkits: Iterable[Toolkit] = (),
+        tools: Iterable[AuthoredTool] | None = None,
+        toolkits: Iterable[Toolkit] | None = None,
         size: Size | None = None,
     ) -> None:
         """`size` stands above what the model's name tells."""
+        if size is not None and size not in SIZES:
+            raise ConfigError(f"The size {size!r} is none: the sizes are {', '.join(SIZES)}.")
         self.size = size_of(model, size).size
-        cards: list[ToolCard] = []
-        for tool in tools:
-            cards.append(register(tool, [card.name for card in cards]))
-        alone = [Toolkit(card.name, card.texts["XL"].description, card.category, tools=(card,)) for card in cards]
-        self._toolkits = (*alone, *toolkits) or tuple(our_toolkit(path.stem) for path in sorted(FOLDER.glob("*.json")))
+        if tools is None and toolkits is None:
+            self._toolkits = tuple(our_toolkit(path.stem) for path in sorted(FOLDER.glob("*.json")))
+        else:
+            self._toolkits = _distinct(tuple(tools or ()), tuple(each for each in toolkits or () if each.tools))
 
     def shown(self, query: str) -> Shown:
         """Definitions, the names of the others, and what is to be said of them in the system message."""
@@ -44,7 +47,7 @@ class ToolRouter:
         meant = {each.name for each in decision.chosen}
         odds = iter(decision.odds.tolist())
         candidates = [
-            Candidate(card, toolkit.base or toolkit.name in meant, next(odds), toolkit.base)
+            Candidate(card, toolkit.name in meant, next(odds), toolkit.base)
             for toolkit in self._toolkits
             for card in toolkit.tools
         ]
@@ -60,3 +63,23 @@ class ToolRouter:
         from routing.selection.catalogue import rows
 
         return build_selector(*rows(self._toolkits))
+
+
+def _distinct(tools: tuple[AuthoredTool, ...], toolkits: tuple[Toolkit, ...]) -> tuple[Toolkit, ...]:
+    """Each tool as a toolkit of its own, then the toolkits."""
+    cards = [register(tool) for tool in tools]
+    alone = tuple(Toolkit(card.name, card.texts["XL"].description, card.category, tools=(card,)) for card in cards)
+    named = [(card.name, "tools") for card in cards]
+    _once("tool", [*named, *((card.name, f"the toolkit {kit.name}") for kit in toolkits for card in kit.tools)])
+    _once("toolkit", [*named, *((kit.name, "toolkits") for kit in toolkits)])
+    return (*alone, *toolkits)
+
+
+def _once(kind: str, named: Iterable[tuple[str, str]]) -> None:
+    """Raises ConfigError for a name that comes twice; with each comes its place."""
+    places: dict[str, str] = {}
+    for name, place in named:
+        if name in places:
+            where = f"in {places[name]} and in {place}" if place != places[name] else f"twice in {place}"
+            raise ConfigError(f"The {kind} {name} is there already, {where}: give one of the two another name.")
+        places[name] = place

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from rapidfuzz import process
 
 from handlers.asking import CommandSpec
+from handlers.tools.mcp.naming import NAMESPACE
 from routing.chooser import by_keyword
 from routing.toolkits import Toolkit
 
-_WORDS = re.compile(r"[\w-]+")
+_WORDS = re.compile(rf"(?:\b{NAMESPACE})?[\w-]+")
 _TELLING = 4
 """Letters of a word by which a command's summary is found; shorter ones are in all of them."""
 _ALIKE = 70.0
@@ -33,10 +34,21 @@ def meant(specs: Sequence[CommandSpec], topic: str) -> list[CommandSpec]:
 
 
 def named(toolkits: Sequence[Toolkit], topic: str) -> list[Toolkit]:
-    """The toolkits that a topic names: by name, by one of their tools, by a keyword."""
-    words = {*_WORDS.findall(topic.casefold())}
-    heard = {each.toolkit for each in by_keyword(toolkits, topic)}
-    return [each for each in toolkits if each.name in heard or words & {each.name, *(card.name for card in each.tools)}]
+    """The toolkits that a topic names: by name, by one of their tools, by a keyword. The name of a server's toolkit
+    counts in full: `mcp:files` is no word for ours of the files."""
+    said = topic.casefold()
+    in_full = []
+    for each in sorted(toolkits, key=lambda each: -len(each.name)):
+        if each.name.startswith(NAMESPACE) and each.name.casefold() in said:
+            in_full.append(each.name)
+            said = said.replace(each.name.casefold(), " ")
+    words = {*_WORDS.findall(said)}
+    heard = {each.toolkit for each in by_keyword(toolkits, re.sub(rf"\b{NAMESPACE}\S*", " ", said))}
+    return [
+        each
+        for each in toolkits
+        if each.name in heard or each.name in in_full or words & {each.name, *(card.name for card in each.tools)}
+    ]
 
 
 def in_full(spec: CommandSpec) -> str:

@@ -25,6 +25,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 _TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
 _ALIKE = 60.0
 """Likeness 0-100 from which a word is taken for a mistyped one."""
+_SHOWN_CHARS = 80
+"""Of a name that is too long for the system, in a complaint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ class Backend:
 
 
 def read_backend(text: str) -> Backend:
-    """EMBEDDINGS as the environment writes it; blank is static. Raises ConfigError, naming what it takes."""
+    """EMBEDDINGS as the environment writes it; blank is static. Raises ConfigError, naming what it takes, also where no
+    folder can have this name."""
     word, colon, model = (part.strip() for part in text.partition(":"))
     kind = next((known for known in KINDS if known == (word.lower() if text.strip() else "static")), None)
     if kind is None:
@@ -50,6 +53,8 @@ def read_backend(text: str) -> Backend:
         return Backend(kind)
     if not model:
         raise ConfigError(f"EMBEDDINGS={text.strip()} lacks a model. It takes {_TAKES}.")
+    if kind == "sentence-transformers":
+        _folder(model)
     provider, _, name = model.partition("/")
     if kind == "litellm" and not (provider and name):
         raise ConfigError(f"EMBEDDINGS={text.strip()}: {model} must look like provider/model.")
@@ -74,18 +79,33 @@ def build_embedder(
             return WorkerEmbedder(_name(backend), Launch(_place(backend.model)), clock)
 
 
+def _folder(model: str) -> Path | None:
+    """The folder of this name; None for a name at the Hub. Raises ConfigError where the system can't look for one."""
+    try:
+        folder = Path(model).expanduser()
+        return folder if folder.is_dir() else None
+    except RuntimeError:  # of expanduser
+        reason = f"there is no home folder {model.partition('/')[0][:_SHOWN_CHARS]}"
+    except OSError as error:  # a name that is too long, or a folder that is somebody else's
+        reason = f"it can't be looked for ({error.strerror})"
+    shown = model if len(model) <= _SHOWN_CHARS else f"{model[:_SHOWN_CHARS]}…"
+    raise ConfigError(
+        f"EMBEDDINGS=sentence-transformers:{shown} names no model: {reason}. Give a model's name, or its folder."
+    )
+
+
 def _place(model: str) -> str:
     """A folder in full, for the process has a working folder of its own; any other name as it was given."""
-    folder = Path(model).expanduser()
-    return str(folder.resolve()) if folder.is_dir() else model
+    folder = _folder(model)
+    return str(folder.resolve()) if folder else model
 
 
 def _name(backend: Backend) -> str:
     """With the sizes and times of a folder's files, which change with its weights. A name at the Hub stands for one
     model."""
     name = f"{backend.kind}:{backend.model}"
-    folder = Path(_place(backend.model))
-    if not folder.is_dir():
+    folder = _folder(backend.model)
+    if folder is None:
         return name
     files = sorted(path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.is_file())
     told = [(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]

@@ -29,5 +29,8 @@ class Embedder(Protocol):
         """A row of length 1 for each text, all zero for a text without a known word; no texts are no rows. Raises
         EmbedderFailed."""
 
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        """The same, in the calling thread; None where they have to be waited for."""
+
     async def close(self) -> None:
         """Give everything back. Afterwards `embed` raises EmbedderFailed."""

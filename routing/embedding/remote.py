@@ -52,6 +52,10 @@ class RemoteEmbedder:
         """As the port says. What could be tried again is, once."""
         return await answered(texts, self._ask)
 
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        """Never."""
+        return None
+
     async def close(self) -> None:
         """Connections belong to the door."""
         self._closed = True

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parents[1] / "selection" / "encoder"
 _FILES = ("tokenizer.json", "model.safetensors")
-_FEW, _FEW_CHARACTERS = 32, 4_000
-"""Encoded on the event loop: a millisecond. More go to a thread."""
 _SLICE = 256
 """Encoded in one go, in a thread: 10 ms, after which a cancelled call stops."""
 
@@ -49,13 +47,18 @@ class StaticEmbedder:
         from routing.embedding.rows import joined
 
         clean = [storable(text) for text in texts]
-        if len(clean) <= _FEW and sum(map(len, clean)) <= _FEW_CHARACTERS:
-            return encoder.encode(clean)
         slices = [clean[start : start + _SLICE] for start in range(0, len(clean), _SLICE)]
         try:
             return joined([await asyncio.to_thread(encoder.encode, each) for each in slices])
         finally:
             encoder.rest()
+
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        """As the port says: where the weights are read."""
+        loading = self._loading
+        if self._closed or loading is None or not loading.done() or loading.cancelled() or loading.exception():
+            return None
+        return loading.result().encode([storable(text) for text in texts])
 
     async def close(self) -> None:
         """Forget the weights."""

@@ -81,6 +81,10 @@ class WorkerEmbedder:
         except (TypeError, ValueError) as error:
             raise EmbedderFailed(f"{self._launch.model}: its process sent {error}") from error
 
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        """Never."""
+        return None
+
     async def close(self) -> None:
         """End the process, also one that is still loading."""
         self._closed = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -65,6 +65,9 @@ class Catalogue:
         index = load(cache, inputs) if cache else Index()
         self._selector = Selector(given, negatives, Glossary.load(), Fusion.load(), index=index)
         self._cache = cache
+        self._width = 0
+        self.made = 0
+        """Vectors that were made anew."""
         if cache and index.grew and self._has_room():
             index.save(cache, inputs)
 
@@ -76,9 +79,15 @@ class Catalogue:
         """Texts whose vectors are needed."""
         return self._selector.open(parts)
 
-    def decide(self, parts: Sequence[Part], vectors: Mapping[str, Floats]) -> Decision:
-        """What is shown."""
-        return self._selector.decide(parts, vectors)
+    def decide(
+        self, parts: Sequence[Part], vectors: Mapping[str, Floats], among: Collection[str] | None = None
+    ) -> Decision:
+        """What is shown of the toolkits `among` which may be."""
+        return self._selector.decide(parts, vectors, among)
+
+    def takes(self, vectors: Mapping[str, Floats]) -> bool:
+        """Whether they are as wide as those of the tools."""
+        return {len(row) for row in vectors.values()} <= {self._width}
 
     async def embed(self, embedder: Embedder, store: VectorStore) -> None:
         """Compare vectors from now on: those that are kept, and new ones of what is not, which are kept. Raises
@@ -93,6 +102,7 @@ class Catalogue:
             hashes, missing = missing[:BATCH], missing[BATCH:]
             found = np.asarray(await embedder.embed([texts[each] for each in hashes]), np.float32)
             made |= zip(hashes, found, strict=True)
+            self.made += len(hashes)
             if any(len(row) != found.shape[1] for row in islice(kept.values(), 1)):
                 missing += [each for each in kept if each not in made]
                 kept = {}
@@ -119,7 +129,8 @@ class Catalogue:
         return {_hash(text): text for group in self._groups for text in group}
 
     def _use(self, vectors: Mapping[str, Floats]) -> None:
-        empty = np.zeros((0, len(next(iter(vectors.values()), ()))), np.float32)
+        self._width = len(next(iter(vectors.values()), ()))
+        empty = np.zeros((0, self._width), np.float32)
         stacked = (np.stack([vectors[_hash(text)] for text in group]) if group else empty for group in self._groups)
         self._selector.use(Vectors(*stacked))
 

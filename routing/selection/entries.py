@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from routing.selection.words import spaced
+from routing.text import spaced
 
 NEITHER = "__none__"
 """Among the examples: what people say when they want no tool at all."""

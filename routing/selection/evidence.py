@@ -14,7 +14,8 @@ from routing.selection.glossary import Glossary
 from routing.selection.index import Index
 from routing.selection.lexical import Floats
 from routing.selection.passages import Owners, Texts
-from routing.selection.words import letter_groups, spaced, words
+from routing.selection.words import letter_groups, words
+from routing.text import spaced
 
 LEXICAL = (
     *("bm25", "coverage", "passage bm25", "passage coverage", "passage cosine", "letters of descriptions"),

@@ -19,7 +19,8 @@ class Policy:
     whole does not must reach `alone` more. Then all are shown that have the share `exp(least) / count ** falling` of
     the likelihood of all, at most `most * count ** growing` for the whole, and a part of that for a clause. Of a very
     large catalogue the likeliest `wide * count ** 2` are shown whatever their share: among thousands of neighbours the
-    likelihood is too sure of one. A clause whose words alone give the odds `certain` is not embedded.
+    likelihood is too sure of one. A count above `largest`, on which that was set, is taken for it. A clause whose words
+    alone give the odds `certain` is not embedded.
     """
 
     gate: float
@@ -31,6 +32,7 @@ class Policy:
     talk: float = 0.0
     alone: float = 0.0
     wide: float = 0.0
+    largest: int = 4_076
 
     def open(self, odds: Sequence[Floats], chatter: Sequence[float]) -> list[bool]:
         """For each part, the whole first, whether anything is shown for it."""
@@ -44,7 +46,7 @@ class Policy:
         count = len(odds)
         if not count:
             return
-        anyway = int(part * self.wide * count**2)
+        anyway = int(part * self.wide * min(count, self.largest) ** 2)
         most = max(2, anyway, round(part * self.most * count**self.growing))
         least = together(odds) + self.least - self.falling * float(np.log(count))
         enough = np.flatnonzero(odds >= min(least, _highest(odds, anyway)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Literal
@@ -111,23 +111,27 @@ class Selector:
             return ()
         return tuple(dict.fromkeys(text for part in parts if not self._certain(part) for text in part.texts()))
 
-    def decide(self, parts: Sequence[Part], vectors: Mapping[str, Floats]) -> Decision:
-        """The second stage, for the clauses that have vectors; the others stay as the first left them."""
+    def decide(
+        self, parts: Sequence[Part], vectors: Mapping[str, Floats], among: Collection[str] | None = None
+    ) -> Decision:
+        """The second stage, for the clauses that have vectors; the others stay as the first left them. Only groups
+        `among` these are shown, and weighed against each other."""
+        places = [at for at, name in enumerate(self.names) if among is None or name in among]
         found: dict[int, tuple[float, Stage]] = {}
         seen = [*self.evidence(parts, vectors)]
         odds = [
             part.odds if evidence is None else self._fusion.full.odds(*evidence)
             for part, evidence in zip(parts, seen, strict=True)
         ]
-        groups = [self.groups(each) for each in odds]
+        groups = [self.groups(each)[places] for each in odds]
         is_open = self._policy.open(groups, [part.chatter for part in parts])
         for number in np.flatnonzero(is_open):
             stage: Stage = "keyword" if seen[number] is None else "embed"
             shown = [*self._policy.shown(groups[number], CLAUSE if number else 1.0)]
             for at, probability in zip(shown, (1 / (1 + np.exp(-groups[number][shown]))).tolist(), strict=True):
-                if at not in found or found[at][0] < probability:
-                    found[at] = (probability, stage)
-        found |= {at: (1.0, "keyword") for at in self._named(parts)}
+                if places[at] not in found or found[places[at]][0] < probability:
+                    found[places[at]] = (probability, stage)
+        found |= {at: (1.0, "keyword") for at in self._named(parts).intersection(places)}
         best = sorted(found, key=lambda at: -found[at][0])
         return Decision(tuple(Chosen(self.names[at], *found[at]) for at in best), np.max(odds, 0))
 

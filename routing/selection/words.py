@@ -15,7 +15,6 @@ GROUP = 4
 REMEMBERED = 8_192
 """Words whose stems and letters are kept: those of a message come again in its clauses."""
 
-_NAME_SEAM = re.compile(r"[_\-./:]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WITHOUT_SPACES = r"\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts that do not part words: Thai, Lao, Burmese, Khmer, kana, Han."""
 _SYLLABLES = r"\uac00-\ud7a3"
@@ -42,12 +41,6 @@ def normal(text: str) -> str:
             continue
         kept.append(character)
     return unicodedata.normalize("NFC", "".join(kept)).translate(_LETTERS)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def spaced(name: str) -> str:
-    """An identifier as words: `getBoxOffice`, `get_box_office`."""
-    return " ".join(_NAME_SEAM.sub(" ", name).split())
 
 
 def written(text: str) -> list[str]:

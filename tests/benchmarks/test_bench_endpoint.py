@@ -13,7 +13,6 @@ from benchmarks.bench_tools.__main__ import main
 from benchmarks.bench_tools.endpoint import Answer, Endpoint, Unanswered, body
 from routing.calls import ToolSpec
 from routing.presentation import Shown
-from tests.benchmarks.test_bench_tools import folder  # noqa: F401
 from tests.servers.model import ModelServer
 
 TOOL = ToolSpec("look", "Look at it.", {"type": "object", "properties": {"at": {"type": "string"}}})
@@ -93,7 +92,7 @@ async def test_nobody_there_is_one_sentence(ms: ModelServer) -> None:
 
 async def test_every_prompt_is_asked_in_every_way(
     ms: ModelServer,
-    folder: Path,  # noqa: F811
+    folder: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -116,7 +115,7 @@ async def test_every_prompt_is_asked_in_every_way(
 
 
 def test_a_key_that_is_not_set_is_one_sentence(
-    folder: Path,  # noqa: F811
+    folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     model = ["--endpoint", "http://127.0.0.1:1", "--model", "m", "--key-env", "A_KEY_THAT_IS_NOT_SET"]

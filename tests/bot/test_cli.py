@@ -51,6 +51,17 @@ async def test_a_wrong_variable_is_one_sentence(tmp_path: Path) -> None:
     assert complaint.count("\n") == 1
 
 
+@pytest.mark.parametrize("model", ["~nosuchuser/x", "x" * 300])
+async def test_a_model_that_can_be_no_folder_is_one_sentence(tmp_path: Path, model: str) -> None:
+    given = f"sentence-transformers:{model}"
+    code, output, complaint = await tierbot(tmp_path / "ws", "chat", EMBEDDINGS=given)
+    assert (code, output) == (2, "")
+    assert complaint.startswith(f"tierbot: EMBEDDINGS={given[:80]}") and complaint.count("\n") == 1
+    code, output, complaint = await tierbot(tmp_path / "ws", "doctor", EMBEDDINGS=given)
+    assert (code, complaint) == (1, "")
+    assert output.startswith(f"fail  environment  EMBEDDINGS={given[:80]}") and "broke off" not in output
+
+
 async def test_a_secret_in_a_complaint_is_hidden(tmp_path: Path) -> None:
     token = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
     code, _, complaint = await tierbot(tmp_path / "ws", "run", TELEGRAM_BOT_TOKEN=token, TELEGRAM_API_ROOT=token)

@@ -10,9 +10,11 @@ from routing.types import ChatKey, InboundMessage, Person, Role, UserKey
 from tests.fakes import Seen
 
 
-def asked(text: str = "/tools", role: Role = "owner", language: str = "en") -> Ask:
+def asked(text: str = "/tools", role: Role = "owner", language: str = "en", private: bool = True) -> Ask:
     """A command as it was typed."""
-    message = InboundMessage(UserKey("console", "1"), ChatKey("console", "1", ""), "bot", "1", text, 0.0)
+    message = InboundMessage(
+        UserKey("console", "1"), ChatKey("console", "1", ""), "bot", "1", text, 0.0, private=private
+    )
     typed = parse_command(text, "tierbot")
     assert typed is not None
     person, say = Person(1, role, "Ann"), Say(language)

@@ -136,6 +136,7 @@ async def test_how_each_server_stands(folder: Path) -> None:
     )
     there = made(folder, *states, problems=("mcp.json line 1: x is not known",))
     assert there.faults(asked(role="user")) == "" and there.counted(asked(role="user")) == []
+    assert there.faults(asked(role="owner", private=False)) == "", "a group reads it"
     warnings = [f"- ⚠️ warning {n}" for n in range(MOST_WARNINGS)]
     assert there.faults(asked(role="admin")).splitlines() == [
         "Files with a fault:", "", "- ⚠️ mcp.json line 1: x is not known", "", "MCP servers:", "",
@@ -188,3 +189,7 @@ def test_a_long_list_is_counted_at_its_end() -> None:
 
 def test_every_source_and_status_has_its_words() -> None:
     assert SOURCES.keys() == set(get_args(ToolkitSource)) and STANDING.keys() == set(get_args(Status))
+
+
+def test_signs_that_would_format_a_reason_do_not() -> None:
+    assert plain("/nowhere/__main__/x_y*\nz") == r"/nowhere/\_\_main\_\_/x_y z"

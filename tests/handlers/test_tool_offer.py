@@ -46,7 +46,23 @@ BOX = Toolbox(
         ]
     )
 )
-CHOOSER = ToolChooser(BOX.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
+
+
+class Doubts(ToolChooser):
+    """Says that it doubts, and finds what it is told to."""
+
+    said = ""
+    finds: tuple[Activated, ...] = ()
+
+    @property
+    def doubt(self) -> str:
+        return self.said
+
+    async def choose(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
+        return ToolSelection(tuple(each for each in self.finds if among is None or each.toolkit in among))
+
+
+CHOOSER = Doubts(BOX.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
 
 NOTHING = ToolSelection()
 
@@ -90,7 +106,7 @@ class Named:
 
 
 def offers(router: Decides) -> ToolOffers:
-    return ToolOffers(router, BOX, Kept())  # type: ignore[arg-type]
+    return ToolOffers(router, BOX, CHOOSER, Kept())  # type: ignore[arg-type]
 
 
 def offer(*names: str) -> ToolOffer:
@@ -131,6 +147,13 @@ async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
     assert STAGES.keys() == set(whys) and ORDERS.keys() == set(get_args(Strategy)) and SLOW in DOUBTS
 
 
+async def test_what_fits_and_is_switched_off_is_named() -> None:
+    CHOOSER.finds = (Activated("kit8", "embed", 0.97), Activated("kit7", "embed", 0.9))
+    text = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
+    CHOOSER.finds = ()
+    assert "- No toolkit fits this text.\n- Switched off by you: kit8 (0.97)\n" in text
+
+
 async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
     odds = {f"b{n}": n / 2 - 2 for n in range(9)} | {f"c{n}": -9.0 for n in range(9)} | {"a": 9.0, "v": -1000.0}
     found = ToolSelection((Activated("kit7", "embed", 0.9),), odds)
@@ -149,7 +172,7 @@ async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
     [
         ("full", {"In this order": "`a`, `b1`, `c1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
         ("reorder", {"In this order": "`c1`, `a`, `b1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
-        ("top_k", {"In this order": "`c1`, `a`, `b1`, `b0`", "By name only": "`c0`, `b2`", "Not shown": ""}),
+        ("top_k", {"In this order": "`c1`, `b1`, `a`, `b0`", "By name only": "`c0`, `b2`", "Not shown": ""}),
     ],
 )
 async def test_the_tools_in_the_order_of_the_model(strategy: Strategy, lines: Mapping[str, str]) -> None:
@@ -166,7 +189,7 @@ async def test_stubs_are_names() -> None:
     found = ToolSelection((Activated("kit1", "embed", 0.9),), {"c1": 2.0})
     text = await offers(Decides(found, XL="hybrid")).explain(asked(), 1, "x")
     said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
-    assert said["In this order"] == "`c1`, `a`, `b1`, `b0`" and said["By name only"].startswith("`c0`, `b2`, ")
+    assert said["In this order"] == "`c1`, `b1`, `a`, `b0`" and said["By name only"].startswith("`c0`, `b2`, ")
     assert "Not shown" not in text
 
 
@@ -178,10 +201,10 @@ async def test_a_prefix_asks_for_the_tier_and_is_no_part_of_the_text() -> None:
 
 
 async def test_where_a_model_lies_is_for_admins() -> None:
-    CHOOSER._doubt = ""  # as when all is embedded
+    CHOOSER.said = ""  # as when all is embedded
     assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), CHOOSER, Named())  # type: ignore[arg-type]
     assert "embeddings (`sentence-transformers`)." in compared(asked(role="user"), CHOOSER, Named())  # type: ignore[arg-type]
-    CHOOSER._doubt = "the model can't be loaded."
+    CHOOSER.said = "the model can't be loaded."
     assert compared(asked(), CHOOSER, Named()) == "⚠️ Only words are compared: the model can't be loaded."  # type: ignore[arg-type]
 
 
@@ -195,7 +218,7 @@ async def test_where_a_model_lies_is_for_admins() -> None:
     ],
 )
 async def test_errors_of_an_encoder_are_for_admins(role: Role, doubt: str, told: str) -> None:
-    CHOOSER._doubt = doubt
+    CHOOSER.said = doubt
     line = f"⚠️ Only words are compared: {told}."
     assert compared(asked(role=role), CHOOSER, Named()) == line  # type: ignore[arg-type]
     text = await offers(Decides(ToolSelection(doubt=doubt))).explain(asked(role=role), 1, "x")

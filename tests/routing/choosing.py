@@ -41,6 +41,9 @@ ALARM = toolkit(
 MUSIC = toolkit("music", card("play_music", "Play a song.", "put on some jazz"), keywords=("song", "music"))
 BASICS = toolkit("basics", card("calculate", "Work out a sum."), card("discover_tools", "Find tools."), base=True)
 
+OPEN = "sunny or drizzle"
+"""What no keyword says, and what the encoder knows."""
+
 
 class Slow(tuple[Toolkit, ...]):
     """Toolkits that nobody in another thread gets through before the gate is open."""
@@ -95,6 +98,9 @@ class FakeEmbedder:
         elif fate is not None:
             return fate(rows)
         return rows
+
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        return None
 
     async def close(self) -> None:
         self.closed = True
@@ -156,3 +162,6 @@ class Choosing:
     async def found(self, message: str) -> dict[str, Any]:
         """Which toolkit was found how."""
         return {each.toolkit: each.why for each in (await self.chooser.choose(message)).activated}
+
+
+Made = Callable[..., Choosing]

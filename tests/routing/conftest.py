@@ -1,13 +1,16 @@
-"""A model server whose requests must all be valid, our door to it, and no pause before a second try."""
+"""A model server whose requests must all be valid, our door to it, no pause before a second try, and choosers."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from routing import caller
 from routing.llm import LiteLlm
+from routing.toolkits import Toolkit
 from tests.library import opened
+from tests.routing.choosing import Choosing, Made
 from tests.servers.model import ModelServer
 
 
@@ -28,3 +31,19 @@ async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pause before a second try is a matter of manners, not of these tests."""
     monkeypatch.setattr(caller, "SECOND_TRY_SECONDS", (0.0, 0.0))
+
+
+@pytest.fixture
+async def made(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Made]:
+    """Choosers that try again at once, and are closed at the end."""
+    monkeypatch.setattr("routing.indexing.RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("routing.indexing.PAUSE_SECONDS", 0.0)
+    every: list[Choosing] = []
+
+    def make(*toolkits: Toolkit, **parts: Any) -> Choosing:
+        every.append(Choosing(*toolkits, **parts))
+        return every[-1]
+
+    yield make
+    for each in every:
+        await each.chooser.close()

@@ -18,15 +18,25 @@ def user(text: str) -> ChatMessage:
         ("", 0.0),
         ("a" * 35, 10.0),
         ("ä" * 35, 10.0),
-        ("я" * 35, 10.0),
+        ("ạ" * 35, 10.0),
+        ("“—…”" * 7, 8.0),
+        ("я" * 28, 11.0),
+        ("ह" * 28, 14.0),
+        ("ก" * 28, 17.0),
+        ("ከ" * 28, 66.0),
+        ("∀" * 28, 58.0),
+        ("Ꭰ" * 28, 94.0),
+        ("ଓ" * 28 + "த" * 28, 34.0 + 14.0),
+        ("ກ" * 28, 56.0),
+        ("\u0301" * 28, 58.0),
         ("日" * 35, 35.0),
         ("한글" * 10, 20.0),
         ("かな、。" * 10, 40.0),
         ("ＡＢ" * 10, 20.0),
-        ("🚀" * 10, 10.0),
-        ("𠀀" * 10, 10.0),
+        ("🚀" * 28, 58.0),
+        ("𠀀" * 28, 94.0),
         ("日aaaaaaa" * 10, 30.0),
-        ("\ud800a\udc00" * 7, 11.0),
+        ("\ud800a\udc00" * 7, (94 + 8 + 8) / 4),
     ],
 )
 def test_a_text_weighs_by_its_script(text: str, tokens: float) -> None:
@@ -82,5 +92,15 @@ def test_only_more_than_the_threshold_is_too_much(window: Window, room: int) -> 
 @settings(deadline=None)
 @given(some.lists(some.text(some.characters(exclude_categories=())), max_size=5))
 def test_the_whole_weighs_what_its_parts_do(texts: list[str]) -> None:
-    by_hand = sum(7 if "\u2f00" <= s <= "\udbff" or s >= "\ue000" else 2 for text in texts for s in text)
-    assert weight([user(text) for text in texts]) == sum(map(text_weight, texts)) == by_hand
+    signs = [sign for text in texts for sign in text]
+    assert weight([user(text) for text in texts]) == sum(map(text_weight, texts)) == sum(map(text_weight, signs))
+
+
+@given(some.text(some.characters(max_codepoint=0x1FF)))
+def test_latin_text_has_three_and_a_half_characters_a_token(text: str) -> None:
+    assert estimate([user(text)]) == len(text) / 3.5
+
+
+@given(some.characters())
+def test_no_sign_weighs_nothing_or_more_than_four_tokens(sign: str) -> None:
+    assert 8 <= text_weight(sign) <= 4 * 28

@@ -1,4 +1,4 @@
-"""A database for each test: SQLite as a copied file, PostgreSQL as a copied template of a throw-away server."""
+"""A clock, and a database for each test: SQLite as a copied file, PostgreSQL as a copy of a throw-away template."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 
 from storage.database import Database, open_database
 from storage.migrate import migrate
+from tests.storage.samples import Hand
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")
 
@@ -120,3 +121,8 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     opened = open_database(database_url)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def clock() -> Hand:
+    return Hand()

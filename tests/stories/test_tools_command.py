@@ -176,7 +176,7 @@ async def test_what_is_off_stays_off_for_this_person_alone(taught: Stage) -> Non
         await ask(taught, RAIN)
         assert not {"forecast", "read_file"} & set(taught.ms.last.reading.tool_names)
         text = (await ask(taught, f"/tools {RAIN}")).text
-        assert "forecast" not in text and "read_file" not in text and "weather" not in text
+        assert "`forecast`" not in text and "read_file" not in text and "• Switched off by you: weather (" in text
         await ask(taught, RAIN, user="bob")
         assert {"forecast", "read_file"} <= set(taught.ms.last.reading.tool_names)
         text = (await ask(taught, "/tools on weather")).text

@@ -14,7 +14,8 @@ from handlers.access import may
 from handlers.tools.mcp.connection import Connection, ServerState
 from handlers.tools.mcp.limits import USUAL, Limits
 from handlers.tools.mcp.naming import prefixes
-from handlers.tools.mcp.offers import ListedTool, traits_of
+from handlers.tools.mcp.offers import traits_of
+from handlers.tools.mcp.owners import Owners, owners, same_things
 from handlers.tools.mcp.servers import Server, Servers, read_servers
 from routing.errors import ConfigError, ToolFailed
 from routing.outcome import NO_TOOL, ToolScope, Traits
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from handlers.tools.mcp.session import Session
 
 log = logging.getLogger("handlers.tools.mcp")
-
-Found = tuple[Connection, ListedTool]
 
 
 def _nothing() -> None:
@@ -65,7 +64,7 @@ class McpClient:
         self._refreshing = asyncio.Lock()
         self._importing = asyncio.Lock()
         self._toolkits: tuple[Toolkit, ...] = ()
-        self._tools: dict[str, Found] = {}
+        self._owners = Owners()
         self._standing: tuple[object, ...] = ()
 
     async def start(self) -> None:
@@ -99,7 +98,7 @@ class McpClient:
 
     def states(self) -> tuple[ServerState, ...]:
         """How every server of the file stands, in its order."""
-        return tuple(connection.state for connection in self._connections.values())
+        return tuple(map(self._owners.state, self._connections.values()))
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the file itself, in sentences."""
@@ -108,27 +107,28 @@ class McpClient:
     def named(self, server: str, tool: str) -> str | None:
         """The name here of a server's tool, for a manifest's `{"mcp": "server/tool"}`."""
         connection = self._connections.get(server)
-        offer = connection.offer if connection else None
-        return next((name for name, each in offer.tools.items() if each.name == tool), None) if offer else None
+        tools = connection.offer.tools if connection and connection.offer else {}
+        name = next((name for name, each in tools.items() if each.name == tool), "")
+        return name if connection and self._owners.has(connection, name) else None
 
     def role(self, name: str) -> Role:
         """Who may use a tool, from this role up."""
-        found = self._tools.get(name)
+        found = self._owners.tools.get(name)
         return found[0].server.role if found else "owner"
 
     def traits(self, name: str) -> Traits:
         """How it may be run; unknown names have the plainest."""
-        found = self._tools.get(name)
+        found = self._owners.tools.get(name)
         return traits_of(found[0].server, found[1]) if found else Traits()
 
     def destructive(self, name: str) -> bool:
         """Whether it may change or delete what is there: what does not say otherwise may."""
-        found = self._tools.get(name)
+        found = self._owners.tools.get(name)
         return found is None or found[1].destructive
 
     async def call(self, tool_name: str, arguments: Mapping[str, Any], scope: ToolScope) -> str:
         """What the tool gave, as text: data of somebody else's. Raises ToolFailed."""
-        found = self._tools.get(tool_name)
+        found = self._owners.tools.get(tool_name)
         if found is None or not may(scope.person, found[0].server.role):
             raise ToolFailed(f"{NO_TOOL} {tool_name[:60]} here.")
         connection, tool = found
@@ -167,15 +167,11 @@ class McpClient:
         return session
 
     def _changed(self) -> None:
-        connections = self._connections.values()
-        self._tools = {
-            name: (connection, tool)
-            for connection in connections
-            for name, tool in (connection.offer.tools if connection.offer else {}).items()
-        }
-        toolkits = tuple(each.offered.toolkit for each in connections if each.offered is not None)
+        self._owners = owners(self._connections)
+        found = (self._owners.toolkit(each, self._toolkits) for each in self._connections.values())
+        toolkits = tuple(toolkit for toolkit in found if toolkit is not None)
         standing = tuple((each.name, each.status, each.reason, each.warnings) for each in self.states())
-        if toolkits != self._toolkits:
+        if not same_things(toolkits, self._toolkits):
             self._toolkits = toolkits
         elif standing == self._standing:
             return

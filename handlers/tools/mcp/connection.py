@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from handlers.tools.mcp.faults import Forgotten
 from handlers.tools.mcp.limits import Limits
-from handlers.tools.mcp.offers import Offer, shown
+from handlers.tools.mcp.offers import Offer
 from handlers.tools.mcp.servers import Server
+from handlers.tools.mcp.texts import shown
 from routing.errors import ToolFailed
 from routing.ports import Clock
 from routing.types import Role
@@ -163,7 +164,8 @@ class Connection:
 
     def _publish(self, session: Session, offer: Offer) -> None:
         self._session = self._last = session
-        self.offer = offer
+        if self.offer is None or self.offer.digest != offer.digest:
+            self.offer = offer
         self._become("connected", "")
         self._up.set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,8 @@ RAW = "capabilityHints"
 
 _TIERS: Mapping[str, tuple[Size, ...]] = {"small": ("S",), "medium": ("M",), "large": ("L", "XL")}
 _HIGHEST = 1_000.0
-_LONGEST_CATEGORY = 40
+_LONGEST_LABEL = 32
+NO_LABEL = f"its category is no label of up to {_LONGEST_LABEL} letters, digits, spaces and - _ /"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,18 @@ def read_hints(hints: object, plain: ToolText) -> Hinted:
             continue
         text = ToolText(hint.get("description") or plain.description, hint.get("inputSchema") or plain.parameters)
         texts.update(dict.fromkeys(_TIERS[tier], text))
-    category, priority = hints.get("category"), hints.get("priority")
-    return Hinted(
-        texts,
-        category.strip()[:_LONGEST_CATEGORY] if isinstance(category, str) else "",
-        _number(priority),
-        tuple(ignored),
+    given = hints.get("category")
+    category = given.strip() if isinstance(given, str) else ""
+    if not is_label(category):
+        category = ""
+        ignored.append(NO_LABEL)
+    return Hinted(texts, category, _number(hints.get("priority")), tuple(ignored))
+
+
+def is_label(category: str) -> bool:
+    """Whether it can stand among others in the system message, where somebody else's sentences have no place."""
+    return len(category) <= _LONGEST_LABEL and all(
+        sign.isalnum() or sign in " -_/" or unicodedata.category(sign).startswith("M") for sign in category
     )
 
 
@@ -83,7 +91,10 @@ def _fault(tier: object, hint: object, plain: ToolText) -> str:
     shown, known = (set(_names(each.get("properties"))) for each in (schema or plain.parameters, plain.parameters))
     if needed - shown:
         return f"hides what is required: {', '.join(sorted(needed - shown))}"
-    return f"has what the tool does not take: {', '.join(sorted(shown - known))}" if shown - known else ""
+    if shown - known:
+        return f"has what the tool does not take: {', '.join(sorted(shown - known))}"
+    free = set(_names((schema or plain.parameters).get("required"))) - needed
+    return f"requires what the tool leaves free: {', '.join(sorted(free))}" if free else ""
 
 
 def _names(value: object) -> list[str]:

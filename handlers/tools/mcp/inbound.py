@@ -1,109 +1,67 @@
-"""What comes from a server, before the SDK reads it: that refuses a whole list for one bad tool, and answers whatever a
-server asks."""
+"""What comes from a server, before the SDK reads it: that refuses a whole list for one bad tool, holds every schema of
+it several times, and answers whatever a server asks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
-import anyio
 from mcp import types
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 
 from handlers.tools.mcp.hints import HINTS, RAW
-from handlers.tools.mcp.limits import Limits
-from handlers.tools.mcp.offers import shown
+from handlers.tools.mcp.limits import Limits, is_deeper
+from handlers.tools.mcp.offers import ListedTool
+from handlers.tools.mcp.sieve import Item, Sieve
+from handlers.tools.mcp.texts import shown, told_fault
 
 CHANGED = "notifications/tools/list_changed"
 _PASSED = (CHANGED, "notifications/cancelled", "notifications/subscriptions/acknowledged")
 _MOST_ASKED = 10
 """Requests a second that a server may have answered; the others get no answer."""
-_TEXTS = ("name", "title", "description")
-_FLAGS = ("readOnlyHint", "destructiveHint")
+_HEADER = "x-mcp-header"
+"""Beside it in a schema is what the SDK has to know of a tool; of others the name is enough."""
+_LONGEST_NAME = 1_000
 
-Item = SessionMessage | Exception
 
-
-class Inbound:
-    """The reading end of a transport, sieved. It is the SDK's `ReadStream`."""
+class Inbound(Sieve):
+    """Keeps the tools of a list, and lets the SDK have their names."""
 
     def __init__(self, limits: Limits) -> None:
+        super().__init__()
         self.woken = asyncio.Event()
         """Something is to be done; whoever waits clears it."""
         self.changed = False
         """The server says that its tools are others now."""
-        self.ended = False
+        self.over = asyncio.Event()
         self._limits = limits
-        self._stream: Any = None
         self._asked = (0.0, 0)
         self._room = limits.tools
-        self._names: set[str] = set()
+        self.listed: dict[str, ListedTool] = {}
         self.left_out: list[str] = []
-
-    @asynccontextmanager
-    async def through(self, transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
-        """The transport with this in its way."""
-        async with transport as (reading, writing):
-            self._stream = reading
-            yield self, writing
 
     def transport(self, transport: AbstractAsyncContextManager[Any]) -> Transport:
         """The same as the SDK's type."""
         return self.through(transport)
 
     def end(self) -> None:
-        """Nothing more comes, or nothing that is wanted."""
-        self.ended = True
+        self.over.set()
         self.woken.set()
 
     def begin_list(self) -> None:
         """The next pages are those of a new list."""
         self.changed = False
         self._room = self._limits.tools
-        self._names.clear()
-        self.left_out = []
+        self.listed, self.left_out = {}, []
 
-    async def receive(self) -> Item:
-        while True:
-            try:
-                item: Item = await self._stream.receive()
-            except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-                self.end()
-                raise
-            if isinstance(item, SessionMessage) and self._wanted(item.message):
-                return item
-
-    def __aiter__(self) -> Inbound:
-        return self
-
-    async def __anext__(self) -> Item:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    @property
-    def last_context(self) -> Any:
-        return getattr(self._stream, "last_context", None)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> Inbound:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    def _wanted(self, message: types.JSONRPCMessage) -> bool:
-        match message:
+    async def passes(self, item: Item) -> bool:
+        if not isinstance(item, SessionMessage):
+            return False
+        match item.message:
             case types.JSONRPCNotification(method=method):
                 if method == CHANGED:
                     self.changed = True
@@ -112,7 +70,7 @@ class Inbound:
             case types.JSONRPCRequest():
                 return self._may_ask()
             case types.JSONRPCResponse(result={"tools": list(listed)} as result):
-                result["tools"] = self._tools(listed)
+                result["tools"] = await asyncio.to_thread(self._tools, listed)
         return True
 
     def _may_ask(self) -> bool:
@@ -130,28 +88,39 @@ class Inbound:
         return found
 
     def _tool(self, listed: object) -> dict[str, Any] | None:
-        """A tool as the protocol has it, with nothing in it that is not read; None for one that is none."""
+        """What the SDK gets of a tool; None for one that is none."""
         name = listed.get("name") if isinstance(listed, Mapping) else None
         if not isinstance(listed, Mapping) or not isinstance(name, str) or not name:
-            return self._refuse("a tool without a name", "it can't be called")
-        if name in self._names:
-            return self._refuse(name, "there is another of this name")
-        schema = listed.get("inputSchema")
-        if not isinstance(schema, dict) or schema.setdefault("type", "object") != "object" or not _bearable(schema):
-            return self._refuse(name, "its schema is not one of an object")
-        self._names.add(name)
-        hints = _object(listed, "_meta").get(HINTS) or listed.get(RAW)
+            self._refuse("a tool without a name", "it can't be called")
+            return None
+        schema, hints = listed.get("inputSchema"), _object(listed, "_meta").get(HINTS) or listed.get(RAW)
+        if fault := self._fault(name, schema):
+            self._refuse(name, fault)
+            return None
+        if is_deeper(hints):
+            self.left_out.append(f"{shown(name)}: its hints are nested too deeply; they are ignored")
+            hints = None
         flags = _object(listed, "annotations")
-        return {
-            **{key: listed[key] for key in _TEXTS if isinstance(listed.get(key), str)},
-            "inputSchema": schema,
-            "annotations": {key: flags[key] for key in _FLAGS if isinstance(flags.get(key), bool)},
-            **({"_meta": {HINTS: hints}} if hints is not None else {}),
-        }
+        reads, destroys = flags.get("readOnlyHint") is True, flags.get("destructiveHint") is not False
+        about = next(
+            (text for key in ("description", "title") if (text := listed.get(key)) and isinstance(text, str)), ""
+        )
+        self.listed[name] = ListedTool(name, about, schema, hints, reads, destroys and not reads)  # type: ignore[arg-type]
+        return {"name": name, "inputSchema": schema if _heads(schema) else {"type": "object"}}
 
-    def _refuse(self, name: str, reason: str) -> dict[str, Any] | None:
+    def _fault(self, name: str, schema: object) -> str:
+        if name in self.listed:
+            return "there is another of this name"
+        if len(name) > _LONGEST_NAME or told_fault(name)[1]:
+            return "its name is none that can be told to anybody"
+        if not isinstance(schema, dict) or schema.setdefault("type", "object") != "object":
+            return "its schema is not one of an object"
+        if is_deeper(schema):
+            return "its schema is nested too deeply"
+        return "" if _bearable(schema) else "its schema is not one of an object"
+
+    def _refuse(self, name: str, reason: str) -> None:
         self.left_out.append(f"{shown(name)} is left out: {reason}")
-        return None
 
 
 def _object(listed: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -160,7 +129,7 @@ def _object(listed: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _bearable(schema: Mapping[str, Any]) -> bool:
-    """What the SDK insists on."""
+    """What the SDK and all who read it later insist on."""
     properties, required = schema.get("properties", {}), schema.get("required", [])
     return (
         isinstance(properties, dict)
@@ -169,3 +138,10 @@ def _bearable(schema: Mapping[str, Any]) -> bool:
         and all(isinstance(name, str) for name in required)
         and isinstance(schema.get("$schema"), str | None)
     )
+
+
+def _heads(value: Any) -> bool:
+    """Whether a header is asked for anywhere in it."""
+    if isinstance(value, dict):
+        return _HEADER in value or any(map(_heads, value.values()))
+    return isinstance(value, list) and any(map(_heads, value))

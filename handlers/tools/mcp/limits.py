@@ -17,6 +17,10 @@ class Limits:
     steady_seconds: float = 30.0
     """A connection that held so long was a good one: the next delay is the first."""
     debounce_seconds: float = 0.5
+    refresh_seconds: float = 5.0
+    """From one list that was asked for to the next, however often a server says that it is another."""
+    reading_seconds: float = 10.0
+    """What reading one list may take; the tools that are not read by then are left out."""
     end_seconds: float = 2.0
     """A child may take so long to end after its stdin was closed, and again after SIGTERM."""
     message_bytes: int = 4_000_000
@@ -35,6 +39,23 @@ class Limits:
 
 
 USUAL = Limits()
+MOST_DEPTH = 100
+"""Objects and lists inside one another. The SDK fails at 255, providers at fewer."""
+
+
+def is_deeper(value: object, most: int = MOST_DEPTH) -> bool:
+    """Whether there are more levels in it."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            each
+            for held in level
+            if isinstance(held, dict | list)
+            for each in (held.values() if isinstance(held, dict) else held)
+        ]
+        if not level:
+            return False
+    return True
 
 
 class Pace:

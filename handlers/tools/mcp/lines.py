@@ -49,7 +49,12 @@ class Lines:
     def _line(self) -> bytes | TooLong:
         line: bytes | TooLong = b"".join(self._parts)
         if self._ends is not None:
-            found = _ID.search(self._ends[0]) or _ID.search(self._ends[1])
-            line = TooLong(int(found[1]) if found else None)
+            line = TooLong(answered(*self._ends))
         self._parts, self._size, self._ends = [], 0, None
         return line
+
+
+def answered(begin: bytes, end: bytes = b"") -> int | None:
+    """The id of the request that a line answers, found in its beginning or its end."""
+    found = _ID.search(begin[:_ENDS]) or _ID.search(end[-_ENDS:])
+    return int(found[1]) if found else None

@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 
 from handlers.tools.mcp.child import child
 from handlers.tools.mcp.limits import Limits, Pace
-from handlers.tools.mcp.lines import Lines, TooLong
+from handlers.tools.mcp.lines import Lines, TooLong, answered
 from handlers.tools.mcp.notes import Notes
 from handlers.tools.mcp.servers import Command
 
@@ -62,7 +62,10 @@ async def _read(pipe: asyncio.StreamReader, incoming: Incoming, limits: Limits) 
 async def _write(pipe: asyncio.StreamWriter, outgoing: Outgoing, incoming: Incoming, notes: Notes) -> None:
     try:
         async for item in outgoing:
-            pipe.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            try:
+                pipe.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            except ValueError:  # half a character, or nested without end
+                _fail(item.message, incoming)
             async with asyncio.timeout(_WRITE_SECONDS):
                 await pipe.drain()
     except TimeoutError:
@@ -74,6 +77,14 @@ async def _write(pipe: asyncio.StreamWriter, outgoing: Outgoing, incoming: Incom
     incoming.close()
 
 
+def _fail(message: types.JSONRPCMessage, incoming: Incoming) -> None:
+    """Whoever waits for the answer to what could not be written gets one. Nobody may wait for the reader here: it may
+    just be waiting for the writer."""
+    if isinstance(message, types.JSONRPCRequest):
+        asking = asyncio.create_task(incoming.send(SessionMessage(_error(message.id, "it can't be written as JSON"))))
+        asking.add_done_callback(lambda done: done.cancelled() or done.exception())  # the connection may be gone
+
+
 async def _listen(pipe: asyncio.StreamReader, pace: Pace, notes: Notes) -> None:
     while chunk := await pipe.read(_CHUNK):
         notes.add(chunk)
@@ -83,12 +94,17 @@ async def _listen(pipe: asyncio.StreamReader, pace: Pace, notes: Notes) -> None:
 def _parsed(line: bytes | TooLong, limits: Limits) -> types.JSONRPCMessage | None:
     """None for what is no message: many a server prints a greeting."""
     if isinstance(line, TooLong):
-        if line.answers is None:
-            return None
         words = f"the answer is larger than {limits.message_bytes / 1e6:.0f} MB; ask for less"
-        return types.JSONRPCError(jsonrpc="2.0", id=line.answers, error=types.ErrorData(code=0, message=words))
+        return None if line.answers is None else _error(line.answers, words)
     try:
         # Not `validate_json`: it reads the text once for each kind of message, 0.2 s for 4 MB.
         return types.jsonrpc_message_adapter.validate_python(json.loads(line), by_name=False)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        answers = answered(line, line)
+        return None if answers is None else _error(answers, "the answer is nested too deeply")
+    except ValueError:
         return None
+
+
+def _error(answers: types.RequestId, words: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=answers, error=types.ErrorData(code=0, message=words))

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 
 from handlers.tools.mcp.hints import Hinted, read_hints, with_hints
 from handlers.tools.mcp.limits import Limits
-from handlers.tools.mcp.naming import tool_names
-from handlers.tools.mcp.offers import ListedTool, Listing, Offer, readable, shown
+from handlers.tools.mcp.naming import NAMESPACE, tool_names
+from handlers.tools.mcp.offers import ListedTool, Listing, Offer
 from handlers.tools.mcp.schemas import schema_fault
 from handlers.tools.mcp.servers import Server
+from handlers.tools.mcp.texts import readable, said, shown
 from routing.toolkits import ToolCard, Toolkit, ToolText
 
-NAMESPACE = "mcp:"
-"""What a server's toolkit is called begins with it: no name of ours or of the workspace has a colon."""
 _LONGEST_ABOUT = 500
 
 
 def read_listing(server: Server, prefix: str, listing: Listing, taken: Collection[str], limits: Limits) -> Offer:
     """Takes about a millisecond a tool, so not for the event loop."""
-    warnings = [*listing.left_out]
-    found: list[tuple[ListedTool, Hinted, ToolText]] = []
-    for tool in listing.tools:
-        fault = schema_fault(tool.schema, limits.schema_chars)
-        if fault:
-            warnings.append(f"{shown(tool.name)} is left out: {fault}")
-            continue
-        plain = ToolText(readable(tool.description, limits.description_chars) or tool.name, _plain(tool.schema))
-        hinted = _checked(read_hints(tool.hints, plain), limits)
-        warnings += [f"{shown(tool.name)}: {reason}; it is ignored" for reason in hinted.ignored]
-        found.append((tool, hinted, plain))
-    names = tool_names(prefix, [tool.name for tool, _, _ in found], taken)
-    cards = tuple(with_hints(names[tool.name], plain, hinted) for tool, hinted, plain in found)
+    warnings, began = [*listing.left_out], monotonic()
+    found: list[_Read] = []
+    for number, tool in enumerate(listing.tools):
+        if monotonic() - began > limits.reading_seconds:
+            late = len(listing.tools) - number
+            warnings.append(
+                f"{late:,} of its tools are left out: reading took longer than {limits.reading_seconds:g} s"
+            )
+            break
+        read, words = _read(tool, limits)
+        warnings += words
+        found += [read] if read else []
+    names = tool_names(prefix, [each.tool.name for each in found], taken)
+    for each in (each.tool.name for each in found if each.tool.name not in names):
+        warnings.append(f"{shown(each)} is left out: its name and what it could be called here are other tools'")
+    found = [each for each in found if each.tool.name in names]
+    cards = tuple(with_hints(names[each.tool.name], each.plain, each.hinted) for each in found)
     toolkit = Toolkit(
         f"{NAMESPACE}{server.name}",
         readable(listing.about, _LONGEST_ABOUT) or server.name,
@@ -42,7 +48,44 @@ def read_listing(server: Server, prefix: str, listing: Listing, taken: Collectio
         tools=cards,
         source="mcp",
     )
-    return Offer(toolkit, {names[tool.name]: tool for tool, _, _ in found}, tuple(warnings))
+    tools = {names[each.tool.name]: each.tool for each in found}
+    return Offer(toolkit, tools, tuple(warnings), _digest(toolkit, tools, warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A tool that can be offered."""
+
+    tool: ListedTool
+    hinted: Hinted
+    plain: ToolText
+
+
+def _read(tool: ListedTool, limits: Limits) -> tuple[_Read | None, list[str]]:
+    """With what is to be said of it."""
+    schema = said(tool.schema)
+    fault = schema_fault(schema, limits.schema_chars)
+    if fault:
+        return None, [f"{shown(tool.name)} is left out: {fault}"]
+    plain = ToolText(readable(tool.description, limits.description_chars) or shown(tool.name), _plain(schema))
+    hinted = _checked(read_hints(tool.hints, plain), limits)
+    ignored = [f"{shown(tool.name)}: {reason}; it is ignored" for reason in hinted.ignored]
+    return _Read(replace(tool, schema=plain.parameters, hints=None), hinted, plain), ignored
+
+
+def _digest(toolkit: Toolkit, tools: Mapping[str, ListedTool], warnings: Sequence[str]) -> bytes:
+    """Schema by schema: all other threads wait while one is written."""
+    found = hashlib.sha256(json.dumps([toolkit.name, toolkit.description, *warnings]).encode())
+    for card in toolkit.tools:
+        tool, last = tools[card.name], None
+        facts = [card.name, card.category, card.priority, tool.name, tool.read_only, tool.destructive]
+        found.update(json.dumps(facts).encode())
+        for text in card.texts.values():
+            if text is not last:
+                found.update(json.dumps([text.description, text.parameters]).encode())
+            found.update(b"\n")
+            last = text
+    return found.digest()
 
 
 def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,11 +97,12 @@ def _checked(hinted: Hinted, limits: Limits) -> Hinted:
     """Without the texts whose schema is not valid, and presentable."""
     texts, wrong = {}, []
     for size, text in hinted.texts.items():
-        fault = schema_fault(text.parameters, limits.schema_chars)
+        schema = said(text.parameters)
+        fault = schema_fault(schema, limits.schema_chars)
         if fault:
             wrong.append(f"its hint for size {size} is wrong, {fault}")
         else:
-            texts[size] = ToolText(readable(text.description, limits.description_chars), _plain(text.parameters))
+            texts[size] = ToolText(readable(text.description, limits.description_chars), _plain(schema))
     return replace(hinted, texts=texts, ignored=(*hinted.ignored, *wrong))
 
 

@@ -30,4 +30,10 @@ def reason_of(error: BaseException | None) -> str:
             return f"it can't be reached ({error or type(error).__name__})"
         case ValidationError() | RuntimeError():
             return "it does not speak the protocol"
+        case httpx2.InvalidURL():
+            return f"its url in mcp.json is no address ({error})"
+        case UnicodeError():
+            return "its entry in mcp.json, or what it sends, has signs that can't be written (UTF-8)"
+        case ValueError() | OverflowError():
+            return f"its entry in mcp.json, or what it sends, can't be used ({error})"
     return f"it failed ({type(error).__name__})"

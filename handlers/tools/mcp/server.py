@@ -19,6 +19,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.tools.mcp.hints import HINTS, write_hints
+from handlers.tools.mcp.rejects import Rejects
 from routing.errors import ConfigError, TierbotError
 from routing.outcome import Traits
 from routing.toolkits import ToolCard, Toolkit
@@ -50,7 +51,7 @@ async def serve(
     """
     server = _server(toolkits, run, version, traits)
     if not http:
-        async with stdio_server() as (reading, writing):
+        async with Rejects().through(stdio_server()) as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options(NotificationOptions()))
             sys.stdout.flush()  # what somebody printed goes to stderr as long as the SDK holds stdout
         return
@@ -116,7 +117,7 @@ class _Gate:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._token = f"Bearer {token}".encode()
+        self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = self._refusal(dict(scope["headers"])) if scope["type"] == "http" else None
@@ -125,7 +126,8 @@ class _Gate:
         await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Mapping[bytes, bytes]) -> PlainTextResponse | None:
-        if not hmac.compare_digest(headers.get(b"authorization", b""), self._token):
+        scheme, _, given = headers.get(b"authorization", b"").strip().partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
             words = f"Give the token of {TOKEN}: Authorization: Bearer <token>"
             return PlainTextResponse(words, 401, {"WWW-Authenticate": "Bearer"})
         host, origin = headers.get(b"host", b"").decode("latin-1"), headers.get(b"origin", b"").decode("latin-1")

@@ -7,15 +7,18 @@ other programs keep fields of their own in such a file.
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rapidfuzz import process
 
+from handlers.tools.mcp.entries import header_fault, unsayable, url_fault, variable_fault
 from routing import jsonfile
 from routing.errors import ConfigError
-from routing.jsonfile import JsonObject
+from routing.jsonfile import JsonFile, JsonObject
+from routing.text import storable
 from routing.types import Role
 
 ROLES: tuple[Role, ...] = ("user", "admin", "owner")
@@ -24,6 +27,7 @@ FILE = "mcp.json"
 SERVERS = "mcpServers"
 CALL_SECONDS = 30.0
 MOST_SECONDS = 3600
+MOST_BYTES = 1_000_000
 INHERITED = ("PATH", "HOME", "LANG")
 """All that a child gets of the bot's environment."""
 
@@ -83,16 +87,30 @@ def read_servers(path: Path, environment: Mapping[str, str]) -> Servers:
     """Reads a file, so not for the event loop; one that is not there has no servers. Raises ConfigError."""
     if not path.exists():
         return Servers({})
-    root = jsonfile.load(path).root()
+    root = _load(path).root()
     problems = _unknown(root, (SERVERS,))
     listed = root.child(SERVERS)
     found = {}
-    for name in listed.values if listed else ():
-        found[name] = server = _server(listed, name, environment, path.parent) if listed else Server(name)
-        each = listed.values[name] if listed else None
-        if listed and isinstance(each, dict) and not server.fault:
+    for name, each in listed.values.items() if listed else ():
+        assert listed is not None
+        server = _server(listed, name, environment, path.parent)
+        found[server.name] = server
+        if isinstance(each, dict) and not server.fault:
             problems += _unknown(JsonObject(listed.file, (*listed.path, name), each), _FIELDS)
     return Servers(found, tuple(problems))
+
+
+def _load(path: Path) -> JsonFile:
+    """A plain file of a bearable size: a pipe would never end."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise ConfigError(f"{path.name} can't be read: {error.strerror or error}.") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise ConfigError(f"{path.name} is not a file.")
+    if found.st_size > MOST_BYTES:
+        raise ConfigError(f"{path.name} is longer than {MOST_BYTES // 1000:,} kB.")
+    return jsonfile.load(path)
 
 
 def _unknown(section: JsonObject, known: Collection[str]) -> list[str]:
@@ -106,11 +124,13 @@ def _unknown(section: JsonObject, known: Collection[str]) -> list[str]:
 
 
 def _server(listed: JsonObject, name: str, environment: Mapping[str, str], folder: Path) -> Server:
-    made = Server(name)
+    made = Server(storable(name))
     try:
         section = listed.child(name)
         if section is None:
             raise listed.file.fault((*listed.path, name), "must be an object")
+        if fault := unsayable({name: section.values}):
+            raise listed.file.fault((*listed.path, storable(name)), fault)
         made = replace(made, disabled=section.flag("disabled", False), role=_role(section), seconds=_seconds(section))
         return made if made.disabled else _reached(made, section, environment, folder)
     except ConfigError as error:
@@ -128,13 +148,16 @@ def _reached(made: Server, section: JsonObject, environment: Mapping[str, str], 
         raise _fault(section, "", "must have either command or url" + (f" ({hint[0]})" if hint else ""))
     if "url" in section.values:
         url = _expanded(section, "url", section.text("url", ""), environment)
-        if not re.match(r"https?://[^/\s]", url):
-            raise _fault(section, "url", "must begin with http:// or https://")
         headers = _texts(section, "headers", environment)
+        for key, fault in (("url", url_fault(url)), ("headers", header_fault(headers))):
+            if fault:
+                raise _fault(section, key, fault)
         secrets = [*headers.values(), *re.findall(r"//([^/@]+)@", url), *re.findall(r"[?&][^=&]+=([^&#]+)", url)]
         return replace(made, reached=Endpoint(url, headers), secrets=_secrets(secrets))
     words = [section.text("command", ""), *_list(section, "args")]
     own = _texts(section, "env", environment)
+    if fault := variable_fault(own):
+        raise _fault(section, "env", fault)
     base = {key: environment[key] for key in INHERITED if key in environment}
     arguments = tuple(_expanded(section, "args", word, environment) for word in words)
     where = folder / section.text("cwd", ".")

@@ -16,17 +16,17 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from handlers.tools.mcp.faults import Forgotten, Hung
-from handlers.tools.mcp.hints import HINTS
 from handlers.tools.mcp.http import http
 from handlers.tools.mcp.inbound import Inbound
-from handlers.tools.mcp.limits import Limits
+from handlers.tools.mcp.limits import MOST_DEPTH, Limits, is_deeper
 from handlers.tools.mcp.notes import Notes
-from handlers.tools.mcp.offers import ListedTool, Listing, Offer, readable
+from handlers.tools.mcp.offers import Listing, Offer
 from handlers.tools.mcp.pipes import pipes
 from handlers.tools.mcp.reading import read_listing
 from handlers.tools.mcp.reasons import reason_of
 from handlers.tools.mcp.results import told
 from handlers.tools.mcp.servers import Command, Endpoint, Server
+from handlers.tools.mcp.texts import readable
 from routing.errors import ToolFailed
 
 _PATIENCE = 10
@@ -78,7 +78,9 @@ class Session:
                         tasks.cancel_scope.cancel()
         if starting.cancelled_caught:
             raise Hung(f"it did not answer within {self._patience:g} s")
-        if not self._inbound.ended:  # we were cancelled, and a cancel scope of the SDK or ours took it for its own
+        if (
+            not self._inbound.over.is_set()
+        ):  # we were cancelled, and a cancel scope of the SDK or ours took it for its own
             raise asyncio.CancelledError
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -86,6 +88,8 @@ class Session:
         client, seconds, server = self._client, self._server.seconds, self._server.name
         if client is None:
             raise Forgotten
+        if is_deeper(arguments):
+            raise ToolFailed(f"The arguments of {tool} are nested deeper than {MOST_DEPTH} levels: give simpler ones.")
         try:
             async with asyncio.timeout(seconds):
                 result = await client.call_tool(tool, dict(arguments))
@@ -102,7 +106,7 @@ class Session:
         text = told(result, self._limits.result_chars)
         if result.is_error:
             self._suspect()
-            raise ToolFailed(f"{tool} of {server} failed: {text[:_LONGEST_ERROR] or 'it does not say why'}")
+            raise ToolFailed(f"{tool} of {server} failed: {readable(text, _LONGEST_ERROR) or 'it does not say why'}")
         return text
 
     def reason(self, error: BaseException | None) -> str:
@@ -147,10 +151,10 @@ class Session:
 
     async def _stay(self, client: Client, publish: Callable[[Offer], None]) -> None:
         inbound = self._inbound
-        while not inbound.ended:
+        while not inbound.over.is_set():
             await inbound.woken.wait()
             inbound.woken.clear()
-            if inbound.ended or not (inbound.changed or self._doubtful):
+            if inbound.over.is_set() or not (inbound.changed or self._doubtful):
                 continue
             await anyio.sleep(self._limits.debounce_seconds)
             self._doubtful, began = False, monotonic()
@@ -158,21 +162,24 @@ class Session:
                 publish(await self._listed(client))
             if scope.cancelled_caught:
                 raise Hung(f"it did not list its tools within {self._patience:g} s")
-            await anyio.sleep(_PATIENCE * (monotonic() - began))
+            with anyio.move_on_after(max(self._limits.refresh_seconds, _PATIENCE * (monotonic() - began))):
+                await inbound.over.wait()
 
     async def _listed(self, client: Client) -> Offer:
         self._inbound.begin_list()
-        tools: list[types.Tool] = []
+        names: list[str] = []
         cursor = None
         for _ in range(self._limits.pages if client.server_capabilities.tools else 0):
             page = await client.list_tools(cursor=cursor, cache_mode="bypass")
-            tools += page.tools
+            names += (tool.name for tool in page.tools)
             cursor = page.next_cursor
-            if not cursor or len(tools) >= self._limits.tools:
+            if not cursor or len(names) >= self._limits.tools:
                 break
         info = client.server_info
         about = client.instructions or (info and (info.description or info.title or info.name)) or ""
-        listing = Listing(about, tuple(map(_tool, tools)), tuple(self._inbound.left_out))
+        tools = tuple(self._inbound.listed[name] for name in names if name in self._inbound.listed)
+        listing = Listing(about, tools, tuple(self._inbound.left_out))
+        self._inbound.listed = {}
         return await asyncio.to_thread(read_listing, self._server, self._prefix, listing, self._taken, self._limits)
 
     async def _subscribe(self, client: Client) -> None:
@@ -187,15 +194,3 @@ class Session:
                 pass
             await anyio.sleep(self._limits.steady_seconds)
             self._doubt()
-
-
-def _tool(tool: types.Tool) -> ListedTool:
-    said = tool.annotations or types.ToolAnnotations()
-    return ListedTool(
-        tool.name,
-        tool.description or tool.title or "",
-        tool.input_schema,
-        (tool.meta or {}).get(HINTS),
-        read_only=said.read_only_hint is True,
-        destructive=said.read_only_hint is not True and said.destructive_hint is not False,
-    )

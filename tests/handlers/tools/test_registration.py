@@ -29,8 +29,10 @@ class Given:
     name: Any = "weather"
     descriptions: Any = "The weather."
     parameters: Any = field(default_factory=lambda: parameters("city"))
-    category: str = ""
+    category: Any = ""
     priority: Any = 0.0
+    examples: Any = ()
+    role: Any = "user"
 
     def execute(self, input: Mapping[str, Any], size: str) -> str:
         return ""

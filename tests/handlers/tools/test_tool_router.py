@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from handlers.tools.authoring import tool
+from handlers.tools.authoring import AuthoredTool, tool
 from handlers.tools.tool_router import ToolRouter
 from routing.errors import ConfigError
+from routing.sizes import SIZES
 from routing.toolkits import ToolCard, Toolkit, ToolText
 
 
@@ -63,9 +67,46 @@ def test_without_tools_ours_are_chosen_from() -> None:
     assert names(ToolRouter("ollama/qwen3:1.7b"), "what time is it in Tokyo?")[0] == "get_datetime"
 
 
-def test_two_tools_of_one_name_are_refused() -> None:
-    with pytest.raises(ConfigError, match="weather is there already"):
-        ToolRouter("openai/gpt-5.2", tools=[weather, weather])
+def kit(name: str, *tools: str) -> Toolkit:
+    text = ToolText("Tell of the sky.", {"type": "object", "properties": {}})
+    return Toolkit(name, "The sky.", tools=tuple(ToolCard(each, dict.fromkeys(SIZES, text)) for each in tools))
+
+
+@pytest.mark.parametrize("given", [{"tools": []}, {"toolkits": ()}, {"tools": iter(()), "toolkits": []}])
+def test_an_empty_list_is_no_tools(given: dict[str, Any]) -> None:
+    router = ToolRouter("ollama/qwen3:1.7b", **given)
+    shown = router.shown("run ls in the shell")
+    assert router.route("run ls in the shell") == [] and "run_command" not in shown.hint
+    assert names(ToolRouter("ollama/qwen3:1.7b", tools=None, toolkits=None), "run ls in the shell")
+
+
+@pytest.mark.parametrize(
+    ("tools", "toolkits", "where"),
+    [
+        ([weather, weather], [], "tool weather is there already, twice in tools"),
+        ([send_email, weather], [kit("sky", "stars", "weather")], "tool weather .* in tools and in the toolkit sky"),
+        ([], [kit("sky", "stars"), kit("night", "stars")], "tool stars .* in the toolkit sky and in the toolkit night"),
+        ([], [kit("sky", "stars", "stars")], "tool stars .* twice in the toolkit sky"),
+        ([], [kit("sky", "stars"), kit("sky", "moon")], "toolkit sky .* twice in toolkits"),
+        ([weather], [kit("weather", "stars")], "toolkit weather .* in tools and in toolkits"),
+    ],
+)
+def test_a_name_that_is_there_twice_is_refused_with_both_places(
+    tools: Sequence[AuthoredTool], toolkits: Sequence[Toolkit], where: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"^The {where}: give one of the two another name\.$"):
+        ToolRouter("openai/gpt-5.2", tools=tools, toolkits=toolkits)
+
+
+def test_a_toolkit_may_be_called_like_its_own_tool() -> None:
+    router = ToolRouter("openai/gpt-5.2", tools=[send_email], toolkits=[kit("sky", "sky")])
+    assert names(router, "tell me of the sky") == ["sky"]
+
+
+@pytest.mark.parametrize("size", ["XXL", "", "s", 3])
+def test_a_size_that_there_is_not_is_refused(size: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"^The size {size!r} is none: the sizes are S, M, L, XL\.$"):
+        ToolRouter("openai/gpt-5.2", tools=[weather], size=size)
 
 
 def test_the_search_is_not_told_of_where_it_is_missing() -> None:

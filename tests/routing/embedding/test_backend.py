@@ -52,6 +52,9 @@ def test_what_it_takes(text: str, backend: Backend) -> None:
         ("litellm:/bge-m3", "must look like provider/model"),
         ("litellm:ollama/", "must look like provider/model"),
         ("litellm:local/smollm2", "the local models make no vectors"),
+        ("sentence-transformers:~nosuchuser/x", "~nosuchuser/x names no model: there is no home folder ~nosuchuser."),
+        (f"sentence-transformers:{'x' * 256}", f"{'x' * 80}… names no model: it can't be looked for (File name too"),
+        (f"sentence-transformers:{'x/' * 2100}", "names no model: it can't be looked for (File name too long). Give a"),
     ],
 )
 def test_what_it_refuses(text: str, reason: str) -> None:
@@ -74,6 +77,17 @@ async def test_each_kind_is_built_without_anything_being_started() -> None:
         await embedder.close()
     assert names.pop("static").startswith("static:")
     assert all(name == text for text, name in names.items())
+
+
+def test_the_longest_name_is_taken_for_one_at_the_hub() -> None:
+    longest = "x" * 255
+    embedder = built(f"sentence-transformers:{longest}")
+    assert embedder is not None and embedder.name == f"sentence-transformers:{longest}"
+
+
+def test_a_backend_that_nobody_read_is_refused_when_it_is_built() -> None:
+    with pytest.raises(ConfigError, match=r"^EMBEDDINGS=sentence-transformers:~nosuchuser names no model"):
+        build_embedder(Backend("sentence-transformers", "~nosuchuser"), Door(), profile, lambda: 0.0)
 
 
 async def test_vectors_of_a_folder_are_kept_under_its_files(tmp_path: Path) -> None:

@@ -73,6 +73,13 @@ def test_of_a_large_catalogue_some_are_shown_whatever_their_share(count: int, pa
     assert list(wide.shown(np.arange(count, dtype=np.float32), part)) == [count - 1 - rank for rank in range(anyway)]
 
 
+@pytest.mark.parametrize(("count", "most"), [(1_000, 10), (2_000, 40), (4_076, 166), (10_000, 166), (20_000, 166)])
+def test_of_a_still_larger_catalogue_no_more_are_shown(count: int, most: int) -> None:
+    odds = np.linspace(-20, -30, count, dtype=np.float32)
+    odds[0] = 9
+    assert len(list(POLICY.shown(odds))) == most
+
+
 def test_of_a_part_another_share_may_be_shown() -> None:
     odds = np.arange(40, dtype=np.float32)
     assert len(list(policy(most=0.1).shown(odds, 1.5))) == 6

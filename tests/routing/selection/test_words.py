@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from routing.selection.words import GROUP, is_unspaced, letter_groups, normal, spaced, words, written
+from routing.selection.words import GROUP, is_unspaced, letter_groups, normal, words, written
+from routing.text import spaced
 
 
 @pytest.mark.parametrize(

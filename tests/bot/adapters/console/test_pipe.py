@@ -4,109 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
 from io import StringIO
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 
-from bot.adapters.console import Unanswered
-from bot.platform import SendLater
-from routing.errors import Refused, StorageFault
+from routing.errors import Refused
 from routing.types import Attachment, Button, ChatKey, Document, InboundMessage, OutboundMessage, UserKey
-from tests.bot.adapters.console.desk import PATIENCE, Desk, kept, until
-
-ROOT = Path(__file__).resolve().parents[4]
-
-
-class Ends:
-    """The other ends of the three pipes."""
-
-    def __init__(self) -> None:
-        self._all: list[int] = []
-        (self.stdin, self.typing), (self.reading, self.stdout), (self.errors, self.stderr) = (
-            self._pair(),
-            self._pair(),
-            self._pair(),
-        )
-
-    def streams(self) -> tuple[TextIO, TextIO, TextIO]:
-        """What the platform gets."""
-        return (
-            os.fdopen(self.stdin, closefd=False),
-            os.fdopen(self.stdout, "w", closefd=False, encoding="utf-8"),
-            os.fdopen(self.stderr, "w", closefd=False, encoding="utf-8"),
-        )
-
-    def type(self, data: bytes) -> None:
-        """Everything that will ever be typed."""
-        os.write(self.typing, data)
-        self.drop(self.typing)
-
-    def printed(self) -> str:
-        """All of stdout, once nothing more comes."""
-        self.drop(self.stdout)
-        return _rest(self.reading)
-
-    def complaints(self) -> str:
-        """All of stderr, once nothing more comes."""
-        self.drop(self.stderr)
-        return _rest(self.errors)
-
-    def drop(self, *numbers: int) -> None:
-        """Close ends; without any, all that are left."""
-        for number in numbers or tuple(self._all):
-            if number in self._all:
-                self._all.remove(number)
-                with suppress(OSError):
-                    os.close(number)
-
-    def _pair(self) -> tuple[int, int]:
-        pair = os.pipe()
-        self._all += pair
-        return pair
-
-
-def _rest(number: int) -> str:
-    with os.fdopen(number, "rb", closefd=False) as stream:
-        return stream.read().decode()
-
-
-@pytest.fixture
-def ends() -> Iterator[Ends]:
-    all_ends = Ends()
-    yield all_ends
-    all_ends.drop()
-
-
-async def talk(
-    desk: Desk, ends: Ends, history: Path, stdin: TextIO | None = None, unanswered: Unanswered | None = None
-) -> int:
-    """A whole conversation; the exit code."""
-    own, stdout, stderr = ends.streams()
-    platform = desk.seat(stdin or own, stdout, stderr, history, unanswered)
-    async with asyncio.timeout(PATIENCE):
-        await platform.start()
-        code = await platform.run()
-        await desk.rest()
-        await platform.close()
-    return code
-
-
-@asynccontextmanager
-async def talking(desk: Desk, ends: Ends, history: Path) -> AsyncIterator[asyncio.Task[int]]:
-    """A conversation that goes on while the test looks at it."""
-    desk.seat(*ends.streams(), history)
-    await desk.platform.start()
-    task = asyncio.create_task(desk.platform.run())
-    yield task
-    await desk.platform.close()
-    async with asyncio.timeout(PATIENCE):
-        await task
+from tests.bot.adapters.console.desk import Desk, kept, until
+from tests.bot.adapters.console.pipes import Ends, _rest, talk, talking
 
 
 async def test_each_line_gets_its_reply_and_an_empty_line(ends: Ends, history: Path) -> None:
@@ -193,18 +100,6 @@ async def test_a_file_an_empty_device_and_memory_are_inputs(ends: Ends, history:
     assert desk.texts == ["in memory"]
 
 
-async def test_an_input_that_cannot_be_read_is_said(ends: Ends, history: Path, tmp_path: Path) -> None:
-    folder = os.open(tmp_path, os.O_RDONLY)
-
-    class Folder(StringIO):
-        def fileno(self) -> int:
-            return folder
-
-    assert await talk(Desk(), ends, history, Folder()) == 1
-    os.close(folder)
-    assert ends.complaints() == "The input can't be read (Is a directory).\n"
-
-
 async def test_what_is_no_utf_8_is_replaced(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type(b"caf\xe9 \xf0\x9f\x98\x80\nnext\n")
@@ -228,27 +123,6 @@ async def test_control_sequences_go_neither_way(ends: Ends, history: Path) -> No
     await talk(desk, ends, history)
     assert desk.texts == ["bold"]
     assert ends.printed() == "red text\nand\ta bell �\n\n"
-
-
-async def test_a_reader_who_leaves_ends_it_quietly(ends: Ends, history: Path) -> None:
-    desk = Desk()
-    ends.drop(ends.reading)
-    ends.type(b"one\ntwo\n")
-    assert await talk(desk, ends, history) == 0
-    (failure,) = desk.failures
-    assert isinstance(failure, SendLater) and failure.maybe_sent
-    assert desk.texts == ["one"]
-    assert ends.complaints() == ""
-
-
-@pytest.mark.parametrize("fault", [StorageFault("the disk is full."), OSError("the disk is full")])
-async def test_a_line_that_cannot_be_kept_ends_it(ends: Ends, history: Path, fault: Exception) -> None:
-    desk = Desk()
-    desk.fault = fault
-    ends.type(b"one\ntwo\n")
-    assert await talk(desk, ends, history) == 1
-    assert ends.printed() == ""
-    assert ends.complaints() == "Your line was not taken (the disk is full); please send it again.\n"
 
 
 async def test_what_answers_no_line_of_this_run_stays_off_stdout(ends: Ends, history: Path) -> None:
@@ -276,25 +150,6 @@ async def test_a_message_without_a_reply_has_an_empty_one(ends: Ends, history: P
     ends.type(b"ignored\nsecond\n")
     assert await talk(desk, ends, history, unanswered=unanswered) == 0
     assert ends.printed() == "\nsecond\n\n"
-
-
-async def test_stopping_ends_it_though_the_input_stays_open(ends: Ends, history: Path) -> None:
-    desk = Desk()
-    async with talking(desk, ends, history) as running:
-        await desk.platform.stop_receiving()
-        assert await running == 0
-
-
-async def test_a_stopped_run_still_prints_the_reply_under_way(ends: Ends, history: Path) -> None:
-    desk = Desk(lambda _: None)
-    async with talking(desk, ends, history) as running:
-        os.write(ends.typing, b"one\ntwo\n")
-        await until(lambda: bool(desk.messages))
-        await desk.platform.stop_receiving()
-        assert await running == 0
-        await desk.reply(desk.messages[0], "late")
-    assert desk.texts == ["one"]
-    assert ends.printed() == "late\n\n"
 
 
 async def test_nothing_is_shown_before_the_reply(ends: Ends, history: Path) -> None:
@@ -326,44 +181,3 @@ async def test_there_are_no_files(ends: Ends, history: Path) -> None:
     platform = Desk().seat(*ends.streams(), history)
     with pytest.raises(Refused, match="plan"):
         await platform.fetch(Attachment("other", "plan.pdf", "", 0, ""))
-
-
-def _python(script: str, stdin: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", script]
-    return subprocess.run(command, cwd=ROOT, stdin=stdin, capture_output=True, text=True, timeout=60, check=False)
-
-
-def test_the_prompts_libraries_are_left_alone() -> None:
-    script = """
-import sys
-import bot.adapters.console
-print([name for name in ("prompt_toolkit", "rich", "markdown_it", "pygments") if name in sys.modules])
-"""
-    assert _python(script, subprocess.DEVNULL).stdout == "[]\n"
-
-
-def test_a_process_ends_though_its_input_stays_open(ends: Ends) -> None:
-    script = """
-import asyncio, sys, time
-from pathlib import Path
-from bot.adapters.console import ConsolePlatform
-
-async def main():
-    arrived = asyncio.Event()
-    async def accept(messages):
-        arrived.set()
-    platform = ConsolePlatform(user_name="ann", accept=accept, commands=(), history_file=Path("unused"),
-        clock=time.time, stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
-    await platform.start()
-    running = asyncio.create_task(platform.run())
-    await arrived.wait()
-    await platform.stop_receiving()
-    code = await running
-    await platform.close()
-    return code
-
-sys.exit(asyncio.run(main()))
-"""
-    os.write(ends.typing, b"one\n")
-    ended = _python(script, ends.stdin)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

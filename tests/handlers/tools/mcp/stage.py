@@ -15,7 +15,9 @@ from routing.outcome import ToolScope
 from routing.types import Person, Role, TierDecision
 
 UNRULY = Path(__file__).with_name("unruly.py")
-QUICK = Limits(start_seconds=5, first_delay=0.01, longest_delay=0.05, debounce_seconds=0.01, end_seconds=0.3)
+QUICK = Limits(
+    start_seconds=5, first_delay=0.01, longest_delay=0.05, debounce_seconds=0.01, refresh_seconds=0.01, end_seconds=0.3
+)
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8", "OPENAI_API_KEY": "sk-the-bots"}
 
 

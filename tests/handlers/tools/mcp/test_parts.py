@@ -1,4 +1,4 @@
-"""The small parts, as tables: names, hints, lines, schemas, what is kept of a server's words."""
+"""The small parts, as tables: hints, lines, what is kept of a server's words."""
 
 from __future__ import annotations
 
@@ -10,33 +10,12 @@ import pytest
 from handlers.tools.mcp.hints import Hinted, read_hints, with_hints, write_hints
 from handlers.tools.mcp.limits import USUAL, Pace
 from handlers.tools.mcp.lines import Lines, TooLong
-from handlers.tools.mcp.naming import prefixes, tool_names
 from handlers.tools.mcp.notes import Notes
-from handlers.tools.mcp.offers import readable
-from handlers.tools.mcp.schemas import schema_fault
 from routing.toolkits import ToolCard, ToolText
 
 SCHEMA = {"type": "object", "properties": {"q": {}, "n": {}}, "required": ["q"]}
 PLAIN = ToolText("Finds.", SCHEMA)
 SIZES = ("S", "M", "L", "XL")
-
-
-def test_prefixes_do_not_depend_on_the_order_and_tell_servers_apart() -> None:
-    names = ("git", "git_hub", "my server", "my.server", "web", "1st", "x" * 40)
-    made = prefixes(names)
-    assert made == prefixes(tuple(reversed(names)))
-    assert (made["git"], made["git_hub"], made["web"], made["1st"]) == ("git", "git-hub", "web", "_1st")
-    assert made["my server"] != made["my.server"] and made["my server"].startswith("my_server-")
-    assert len(set(made.values())) == len(names) and all(len(prefix) <= 31 for prefix in made.values())
-
-
-def test_names_of_tools_are_legal_unique_and_stay() -> None:
-    tools = ["a.b", "a_b", "a/b", "ü", "", "y" * 70, "y" * 71]
-    made = tool_names("s", tools, taken=())
-    assert made["a_b"] == "s_a_b" and len(set(made.values())) == len(tools)
-    assert made == tool_names("s", tools[::-1])
-    assert all(name.isascii() and name.replace("-", "_").isidentifier() and len(name) <= 64 for name in made.values())
-    assert tool_names("s", ["a_b"], taken={"s_a_b"})["a_b"] != "s_a_b"
 
 
 def test_hints_come_back_as_they_went() -> None:
@@ -95,28 +74,6 @@ def test_a_line_without_end_takes_no_memory() -> None:
     for _ in range(1_000):
         assert list(lines.feed(b"x" * 1_000)) == []
     assert sum(map(len, lines._parts)) + sum(map(len, lines._ends or ())) < 3_000
-
-
-@pytest.mark.parametrize(
-    ("schema", "fault"),
-    [
-        (SCHEMA, ""),
-        ({"type": "object", "$defs": {"a": {"type": "string"}}, "properties": {"x": {"$ref": "#/$defs/a"}}}, ""),
-        ({"type": "object", "properties": {"$ref": {"type": "string"}}}, ""),
-        ({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "definitions": {}}, ""),
-        ({"type": "string"}, "its schema is not one of an object"),
-        ({"type": "object", "required": "q"}, "its schema is not valid (required: 'q' is not of type 'array')"),
-        ({"type": "object", "$ref": "file:///etc/passwd"}, "its schema refers to another document"),
-        ({"type": "object", "allOf": [{"$ref": "#/a"}]}, "its schema refers to what is not there (/a)"),
-        ({"type": "object", "description": "x" * 40_000}, "its schema has 40,037 characters, and 32,768 are allowed"),
-    ],
-)
-def test_schemas(schema: dict[str, Any], fault: str) -> None:
-    assert schema_fault(schema, USUAL.schema_chars) == fault
-
-
-def test_what_nobody_sees_is_taken_out() -> None:
-    assert readable(" a\u202eb\U000e0041\x07c\nd ", 10) == "abc\nd" and readable("x" * 11, 10) == "x" * 9 + "…"
 
 
 def test_notes_are_bounded_and_on_one_line() -> None:

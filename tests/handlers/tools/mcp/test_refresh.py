@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from tests.handlers.tools.mcp.stage import UNRULY, Stage
@@ -65,3 +66,14 @@ async def test_a_server_that_is_gone_takes_its_tools_along(on: Stage) -> None:
     on.path.unlink()
     await on.client.refresh()
     assert (on.client.toolkits(), on.client.states(), on.names()) == ((), (), [])
+
+
+async def test_a_pipe_in_the_files_place_is_named_and_waited_for_by_nobody(on: Stage) -> None:
+    os.mkfifo(on.path)
+    await on.client.start()
+    assert on.client.problems() == ("mcp.json is not a file.",) and on.client.states() == ()
+    on.path.unlink()
+    on.server("a")
+    await on.client.refresh()
+    await on.connected("a")
+    assert on.client.problems() == ()

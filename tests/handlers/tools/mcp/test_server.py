@@ -87,6 +87,24 @@ def test_calls_over_stdio() -> None:
     assert (unknown["content"][0]["text"], unknown["isError"]) == ("There is no tool nothing here.", True)
 
 
+def test_a_request_that_cannot_be_read_is_answered_and_the_next_one_works() -> None:
+    """A client waits for an answer; only what has no id, or none that can be written, gets none."""
+    half = {"name": "say", "arguments": {"text": "a\ud800b"}}
+    deep: object = "x"
+    for _ in range(300):
+        deep = [deep]
+    _, surrogate, nested, odd, said = ask(
+        {"method": "tools/call", "params": half},
+        {"method": "tools/call", "params": {"name": "say", "arguments": {"text": deep}}},
+        {"method": "tools/call", "params": half, "id": "four"},
+        {"method": "tools/call", "params": {"name": "say", "arguments": {"text": "hi"}}},
+    )
+    assert surrogate["id"] == 2 and surrogate["error"]["code"] == -32700
+    assert surrogate["error"]["message"] == "The request has half a character (a lone surrogate) in it."
+    assert nested["id"] == 3 and "recursion limit exceeded" in nested["error"]["message"]
+    assert odd["id"] == "four" and said["result"]["content"][0]["text"] == "hi"
+
+
 async def test_our_client_gets_the_cards_back(on: Stage) -> None:
     on.entry("ours", {"command": sys.executable, "args": [str(OFFERING)], "env": environment()})
     await on.client.start()
@@ -134,7 +152,11 @@ async def test_our_client_over_http_with_and_without_the_token(on: Stage) -> Non
     ("host", "headers", "status"),
     [
         ("127.0.0.1", {}, 200),
+        ("127.0.0.1", {"Authorization": f"bearer {TOKEN}"}, 200),
+        ("127.0.0.1", {"Authorization": f"BEARER  {TOKEN}"}, 200),
         ("127.0.0.1", {"Authorization": "Bearer"}, 401),
+        ("127.0.0.1", {"Authorization": f"Basic {TOKEN}"}, 401),
+        ("127.0.0.1", {"Authorization": TOKEN}, 401),
         ("127.0.0.1", {"Authorization": f"Bearer {TOKEN}x"}, 401),
         ("127.0.0.1", {"Host": "evil.example"}, 421),
         ("127.0.0.1", {"Origin": "http://evil.example"}, 403),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,18 @@ def test_a_command_and_an_endpoint(tmp_path: Path) -> None:
         ({"url": "ftp://a"}, "url must begin with http:// or https://"),
         ({"url": "http://a", "type": "sse"}, "is the transport of 2024"),
         ({"url": "http://a", "type": "carrier"}, "type must be one of stdio, http"),
+        ({"command": "a\0b"}, "has a NUL character in it"),
+        ({"command": "a", "cwd": "\0"}, "has a NUL character in it"),
+        ({"command": "a", "args": ["\ud800"]}, "has half a character (a lone surrogate) in it"),
+        ({"command": "a", "env": {"A=B": "x"}}, "env has a name that no variable has: 'A=B'"),
+        ({"command": "a", "env": {"": "x"}}, "env has a name that no variable has: ''"),
+        ({"url": "http://[::1"}, "url is no address"),
+        ({"url": "http://a:99999/x"}, "url is no address"),
+        ({"url": "http://a b/"}, "url has a blank or a sign in it that no address has"),
+        ({"url": "http://:80/"}, "url names no host"),
+        ({"url": "http://a", "headers": {"A\nB": "x"}}, "headers has a name that no header has: 'A\\nB'"),
+        ({"url": "http://a", "headers": {"A": "x\ny"}}, "headers has a value for A with signs that no header has"),
+        ({"url": "http://a", "headers": {"A": "“x”"}}, "headers has a value for A with signs that no header has"),
         (5, "must be an object"),
         (None, "must be an object"),
     ],
@@ -82,3 +95,22 @@ def test_a_file_that_can_not_be_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "mcp.json").write_text(text)
     with pytest.raises(ConfigError, match=r"mcp\.json"):
         read_servers(tmp_path / "mcp.json", ENVIRONMENT)
+
+
+def test_a_name_that_nobody_can_write(tmp_path: Path) -> None:
+    found = read(tmp_path, **{"a\ud800": {"command": "x"}, "b": {"command": "x"}})
+    assert list(found) == ["a\ufffd", "b"] and found["b"].fault == ""
+    assert "has half a character (a lone surrogate) in it" in found["a\ufffd"].fault
+    found["a\ufffd"].fault.encode()
+
+
+def test_what_is_no_file_or_too_long(tmp_path: Path) -> None:
+    """A pipe would never end, and the bot would never begin."""
+    path = tmp_path / "mcp.json"
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match=r"mcp\.json is not a file\."):
+        read_servers(path, ENVIRONMENT)
+    path.unlink()
+    path.write_text('{"mcpServers": {}}' + " " * 1_000_000)
+    with pytest.raises(ConfigError, match=r"mcp\.json is longer than 1,000 kB\."):
+        read_servers(path, ENVIRONMENT)

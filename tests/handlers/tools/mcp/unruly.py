@@ -20,7 +20,7 @@ from typing import Any
 
 EMPTY = {"type": "object", "properties": {}}
 PLAN = Path(sys.argv[1])
-state: dict[str, Any] = {"extra": []}
+state: dict[str, Any] = {"extra": [], "lists": 0}
 
 
 def plan() -> dict[str, Any]:
@@ -83,6 +83,11 @@ def call(request: dict[str, Any]) -> None:
         case "rename":
             changed("renamed")
             text(request, "done")
+        case "renames":
+            changed(given["to"])
+            text(request, "done")
+        case "lists":
+            text(request, str(state["lists"]))
         case "pid":
             text(request, str(os.getpid()))
         case "environ":
@@ -144,6 +149,11 @@ def main() -> None:
                 answer(request, {"protocolVersion": version, "capabilities": capabilities, **info})
             case "tools/list":
                 if plan().get("list") == "hang":
+                    continue
+                state["lists"] += 1
+                raw = plan().get("raw_tools")  # what this program could not write as JSON itself
+                if raw:
+                    print(f'{{"jsonrpc": "2.0", "id": {request["id"]}, "result": {{"tools": {raw}}}}}', flush=True)
                     continue
                 answer(request, {"tools": tools()})
             case "tools/call":

@@ -1,0 +1,61 @@
+"""How long the event loop is at work on the tools of a turn's first call."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from routing import jsonfile
+from routing.catalog import BUNDLED, Catalog
+from routing.chooser import Activated, ToolSelection
+from routing.config import read_config
+from routing.models import Models
+from routing.offer import TurnTools
+from routing.selection.entries import entries
+from routing.sizes import SIZES, Size
+from routing.toolkits import ToolCard, Toolkit, ToolText
+
+MODELS: Mapping[Size, str] = {
+    "S": "openai/llama-3.2-1b",
+    "M": "openai/qwen2.5-7b-instruct",
+    "L": "openai/qwen2.5-32b-instruct",
+    "XL": "openai/gpt-5.2",
+}
+WINDOW = 128_000
+MOST_QUERIES = 20
+EMPTY = {"type": "object", "properties": {}}
+
+
+def slowest(selector: Any, catalogue: Sequence[Mapping[str, Any]], queries: Sequence[str]) -> float:
+    """Milliseconds of this thread: the median over some queries, for the size class that takes longest."""
+    toolkits = tuple(map(_toolkit, catalogue))
+    names = [entry.name for entry in entries(catalogue, {})]
+    models = Models(read_config(jsonfile.parse("{}", "config"), {}, {}), Catalog.load(BUNDLED))
+    spent: dict[Size, list[float]] = {size: [] for size in SIZES}
+    for query in queries[:MOST_QUERIES]:
+        decision = selector.decide(query)
+        found = tuple(Activated(each.name, "embed", 1.0) for each in decision.chosen)
+        selection = ToolSelection(found, dict(zip(names, decision.odds.tolist(), strict=True)))
+        for size, times in spent.items():
+            times.append(_shown(models, toolkits, selection, MODELS[size]))
+    return max(map(statistics.median, spent.values()))
+
+
+def _shown(models: Models, toolkits: tuple[Toolkit, ...], selection: ToolSelection, model: str) -> float:
+    nobody: Any = None  # neither runs a tool nor chooses one
+    tools = TurnTools(nobody, nobody, models, toolkits, selection)
+    worked = time.thread_time()
+    tools.shown(model, WINDOW)
+    return (time.thread_time() - worked) * 1e3
+
+
+def _toolkit(row: Mapping[str, Any]) -> Toolkit:
+    cards = tuple(map(_card, row.get("tools") or (row,)))
+    return Toolkit(row["name"], row.get("description") or "", row.get("category") or "", tools=cards)
+
+
+def _card(row: Mapping[str, Any]) -> ToolCard:
+    text = ToolText(row.get("description") or row["name"], row.get("parameters") or EMPTY)
+    return ToolCard(row["name"], dict.fromkeys(SIZES, text), row.get("category") or "")

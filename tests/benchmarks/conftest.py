@@ -1,0 +1,24 @@
+"""A small study in a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.bench_tools.study import Study, read
+from tests.benchmarks.studying import PROMPTS, TOOLS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A study of twenty tools in four families, and two prompts."""
+    (tmp_path / "tools.json").write_text(json.dumps({"source": "x", "tools": TOOLS}), "utf-8")
+    (tmp_path / "prompts.json").write_text(json.dumps({"source": "x", "prompts": PROMPTS}), "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def study(folder: Path) -> Study:
+    return read(folder)

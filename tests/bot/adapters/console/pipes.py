@@ -1,0 +1,92 @@
+"""Three pipes for a terminal, and a conversation through them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from bot.adapters.console import Unanswered
+from tests.bot.adapters.console.desk import PATIENCE, Desk
+
+
+class Ends:
+    """The other ends of the three pipes."""
+
+    def __init__(self) -> None:
+        self._all: list[int] = []
+        (self.stdin, self.typing), (self.reading, self.stdout), (self.errors, self.stderr) = (
+            self._pair(),
+            self._pair(),
+            self._pair(),
+        )
+
+    def streams(self) -> tuple[TextIO, TextIO, TextIO]:
+        """What the platform gets."""
+        return (
+            os.fdopen(self.stdin, closefd=False),
+            os.fdopen(self.stdout, "w", closefd=False, encoding="utf-8"),
+            os.fdopen(self.stderr, "w", closefd=False, encoding="utf-8"),
+        )
+
+    def type(self, data: bytes) -> None:
+        """Everything that will ever be typed."""
+        os.write(self.typing, data)
+        self.drop(self.typing)
+
+    def printed(self) -> str:
+        """All of stdout, once nothing more comes."""
+        self.drop(self.stdout)
+        return _rest(self.reading)
+
+    def complaints(self) -> str:
+        """All of stderr, once nothing more comes."""
+        self.drop(self.stderr)
+        return _rest(self.errors)
+
+    def drop(self, *numbers: int) -> None:
+        """Close ends; without any, all that are left."""
+        for number in numbers or tuple(self._all):
+            if number in self._all:
+                self._all.remove(number)
+                with suppress(OSError):
+                    os.close(number)
+
+    def _pair(self) -> tuple[int, int]:
+        pair = os.pipe()
+        self._all += pair
+        return pair
+
+
+def _rest(number: int) -> str:
+    with os.fdopen(number, "rb", closefd=False) as stream:
+        return stream.read().decode()
+
+
+async def talk(
+    desk: Desk, ends: Ends, history: Path, stdin: TextIO | None = None, unanswered: Unanswered | None = None
+) -> int:
+    """A whole conversation; the exit code."""
+    own, stdout, stderr = ends.streams()
+    platform = desk.seat(stdin or own, stdout, stderr, history, unanswered)
+    async with asyncio.timeout(PATIENCE):
+        await platform.start()
+        code = await platform.run()
+        await desk.rest()
+        await platform.close()
+    return code
+
+
+@asynccontextmanager
+async def talking(desk: Desk, ends: Ends, history: Path) -> AsyncIterator[asyncio.Task[int]]:
+    """A conversation that goes on while the test looks at it."""
+    desk.seat(*ends.streams(), history)
+    await desk.platform.start()
+    task = asyncio.create_task(desk.platform.run())
+    yield task
+    await desk.platform.close()
+    async with asyncio.timeout(PATIENCE):
+        await task

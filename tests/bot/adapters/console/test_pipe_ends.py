@@ -1,0 +1,111 @@
+"""How a conversation through a pipe ends, and the process with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from bot.platform import SendLater
+from routing.errors import StorageFault
+from tests.bot.adapters.console.desk import Desk, until
+from tests.bot.adapters.console.pipes import Ends, talk, talking
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+async def test_an_input_that_cannot_be_read_is_said(ends: Ends, history: Path, tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY)
+
+    class Folder(StringIO):
+        def fileno(self) -> int:
+            return folder
+
+    assert await talk(Desk(), ends, history, Folder()) == 1
+    os.close(folder)
+    assert ends.complaints() == "The input can't be read (Is a directory).\n"
+
+
+async def test_a_reader_who_leaves_ends_it_quietly(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.drop(ends.reading)
+    ends.type(b"one\ntwo\n")
+    assert await talk(desk, ends, history) == 0
+    (failure,) = desk.failures
+    assert isinstance(failure, SendLater) and failure.maybe_sent
+    assert desk.texts == ["one"]
+    assert ends.complaints() == ""
+
+
+@pytest.mark.parametrize("fault", [StorageFault("the disk is full."), OSError("the disk is full")])
+async def test_a_line_that_cannot_be_kept_ends_it(ends: Ends, history: Path, fault: Exception) -> None:
+    desk = Desk()
+    desk.fault = fault
+    ends.type(b"one\ntwo\n")
+    assert await talk(desk, ends, history) == 1
+    assert ends.printed() == ""
+    assert ends.complaints() == "Your line was not taken (the disk is full); please send it again.\n"
+
+
+async def test_stopping_ends_it_though_the_input_stays_open(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    async with talking(desk, ends, history) as running:
+        await desk.platform.stop_receiving()
+        assert await running == 0
+
+
+async def test_a_stopped_run_still_prints_the_reply_under_way(ends: Ends, history: Path) -> None:
+    desk = Desk(lambda _: None)
+    async with talking(desk, ends, history) as running:
+        os.write(ends.typing, b"one\ntwo\n")
+        await until(lambda: bool(desk.messages))
+        await desk.platform.stop_receiving()
+        assert await running == 0
+        await desk.reply(desk.messages[0], "late")
+    assert desk.texts == ["one"]
+    assert ends.printed() == "late\n\n"
+
+
+def _python(script: str, stdin: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, cwd=ROOT, stdin=stdin, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_prompts_libraries_are_left_alone() -> None:
+    script = """
+import sys
+import bot.adapters.console
+print([name for name in ("prompt_toolkit", "rich", "markdown_it", "pygments") if name in sys.modules])
+"""
+    assert _python(script, subprocess.DEVNULL).stdout == "[]\n"
+
+
+def test_a_process_ends_though_its_input_stays_open(ends: Ends) -> None:
+    script = """
+import asyncio, sys, time
+from pathlib import Path
+from bot.adapters.console import ConsolePlatform
+
+async def main():
+    arrived = asyncio.Event()
+    async def accept(messages):
+        arrived.set()
+    platform = ConsolePlatform(user_name="ann", accept=accept, commands=(), history_file=Path("unused"),
+        clock=time.time, stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
+    await platform.start()
+    running = asyncio.create_task(platform.run())
+    await arrived.wait()
+    await platform.stop_receiving()
+    code = await running
+    await platform.close()
+    return code
+
+sys.exit(asyncio.run(main()))
+"""
+    os.write(ends.typing, b"one\n")
+    ended = _python(script, ends.stdin)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

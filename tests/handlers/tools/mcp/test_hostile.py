@@ -1,0 +1,242 @@
+"""Lists that are made to break what reads them: the tool in question is left out and named, all else works."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers.tools.mcp.limits import USUAL
+from handlers.tools.mcp.offers import ListedTool, Listing
+from handlers.tools.mcp.reading import read_listing
+from handlers.tools.mcp.servers import Server
+from handlers.tools.mcp.shelves import McpShelves
+from handlers.tools.toolbox import Toolbox
+from routing.calls import ToolCall
+from routing.errors import ToolFailed
+from tests.handlers.tools.mcp.stage import QUICK, Stage, scope, staged
+from tests.handlers.tools.mcp.test_naming import signs
+from tests.handlers.tools.mcp.test_schemas import doubling
+
+EMPTY = {"type": "object", "properties": {}}
+HINTS = "io.github.tierbot/capabilityHints"
+WIDE = {**EMPTY, "$defs": doubling(40)}
+
+
+def deep(levels: int) -> Any:
+    held: Any = "x"
+    for _ in range(levels):
+        held = [held]
+    return held
+
+
+def hinted(**hint: Any) -> dict[str, Any]:
+    return {"name": "t", "inputSchema": EMPTY, "_meta": {HINTS: {"tiers": {"small": hint}}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}, "its schema is too large: more than 5,000 parts"),
+        ({**WIDE, "properties": {"q": {"$ref": "#/$defs/a0"}}}, "its schema is too large: more than 5,000 parts"),
+        ({**EMPTY, "enum": ["\ud800"]}, "its schema has half a character"),
+        ({"type": "object", "properties": {"\ud800": {}}}, "its schema has half a character"),
+        ({**EMPTY, "default": float("nan")}, "its schema has a number that JSON does not know"),
+        ({**EMPTY, "default": deep(260)}, "its schema is nested too deeply"),
+        ({**EMPTY, "x": deep(120)}, "its schema is nested too deeply"),
+    ],
+)
+async def test_a_schema_costs_its_own_tool_only(on: Stage, schema: Any, reason: str) -> None:
+    on.server("bad", {"tools": [{"name": "worst", "inputSchema": schema}, "echo"]})
+    on.server("good")
+    await on.client.start()
+    await on.connected("bad", "good")
+    assert set(on.names()) == {"bad_echo", "good_echo"} and on.state("bad").tools == 1
+    (warning,) = on.state("bad").warnings
+    assert warning.startswith(f"worst is left out: {reason}")
+    assert await on.call("bad_echo") == "echo {}"
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason"),
+    [
+        (
+            hinted(inputSchema={**WIDE, "allOf": [{"$ref": "#/$defs/a0"}]}),
+            "t: its hint for size S is wrong, its schema is",
+        ),
+        (hinted(inputSchema={**EMPTY, "default": float("inf")}), "t: its hint for size S is wrong, its schema has a"),
+        (hinted(inputSchema={**EMPTY, "default": deep(260)}), "t: its hints are nested too deeply; they are ignored"),
+    ],
+)
+async def test_a_hint_costs_itself_only(on: Stage, tool: dict[str, Any], reason: str) -> None:
+    on.server("bad", {"tools": [tool]})
+    await on.client.start()
+    await on.connected("bad")
+    assert on.names() == ["bad_t"] and on.state("bad").warnings[0].startswith(reason)
+
+
+async def test_a_list_that_nests_as_deep_as_nobody_reads_says_so(on: Stage) -> None:
+    line = '{"name": "t", "inputSchema": {"type": "object", "default": ' + "[" * 3_000 + "]" * 3_000 + "}}"
+    on.server("bad", {"raw_tools": f"[{line}]"})
+    await on.client.start()
+    await on.until(lambda: on.state("bad").status == "failed")
+    assert on.state("bad").reason == "it answers: the answer is nested too deeply"
+
+
+async def test_a_name_with_half_a_character(on: Stage) -> None:
+    on.server("bad", {"tools": ["echo", "half\ud800", "x" * 1_001]})
+    await on.client.start()
+    await on.connected("bad")
+    assert on.names() == ["bad_echo"]
+    assert [warning.partition(" is left out: ")[2] for warning in on.state("bad").warnings] == [
+        "its name is none that can be told to anybody"
+    ] * 2
+
+
+async def test_what_a_model_is_told_has_nothing_hidden(on: Stage) -> None:
+    hidden = "go\U000e0041\U000e0101\u200b\u2062\x1b[2J\u202e on"
+    schema = {"type": "object", "properties": {"q": {"type": "string", "title": hidden, "description": hidden}}}
+    hint = {"tiers": {"small": {"description": hidden, "inputSchema": schema}}}
+    on.server("bad", {"tools": [{"name": "t", "description": hidden, "inputSchema": schema, "_meta": {HINTS: hint}}]})
+    await on.client.start()
+    await on.connected("bad")
+    (card,) = on.client.toolkits()[0].tools
+    told = {"type": "string", "title": "go[2J on", "description": "go[2J on"}
+    for size in ("S", "XL"):
+        assert card.texts[size].description == "go[2J on"
+        assert card.texts[size].parameters["properties"] == {"q": told}
+
+
+async def test_a_server_whose_name_has_no_latin_letter_takes_over_nobody(on: Stage) -> None:
+    schema = {"type": "object", "properties": {"pin": {"type": "string"}}}
+    on.server("vault", {"tools": [{"name": "open", "inputSchema": schema}]})
+    on.server("日本", {"tools": ["vault_open"]}, role="user")
+    toolbox = Toolbox(McpShelves(on.client))
+    await on.client.start()
+    await on.connected("vault", "日本")
+    assert set(on.names()) == {"vault_open", f"server-{signs('日本')}_vault_open"} and toolbox.left_out() == ()
+    assert await toolbox.run(ToolCall("1", "vault_open", '{"pin": "1"}'), scope()) == 'open {"pin": "1"}'
+    assert on.client.role("vault_open") == "owner"
+
+
+async def test_of_one_name_in_two_servers_the_first_in_the_file_has_it(on: Stage) -> None:
+    """Servers whose prefixes are one in spite of all: only the owner of the file can make such names."""
+    clash = f"a b-{signs('a b')}"
+    on.server(clash, {"tools": ["hang", "own"]}, role="user")
+    on.server("a b", {"tools": ["echo", "own"]})
+    on.server("a.b", {"tools": ["echo"]})
+    toolbox = Toolbox(McpShelves(on.client))
+    await on.client.start()
+    await on.connected(clash, "a b", "a.b")
+    first, second = (next(kit for kit in toolbox.toolkits() if kit.name == f"mcp:{name}") for name in (clash, "a b"))
+    name = first.tools[1].name
+    assert name not in [card.name for card in second.tools] and len(second.tools) == 1
+    assert on.client.named(clash, "own") == name and on.client.named("a b", "own") is None
+    assert (on.client.role(name), on.state("a b").tools, on.state(clash).tools) == ("user", 1, 2)
+    assert on.state("a b").warnings == (f"own is left out: the server {clash} has the name {name} already",)
+    assert toolbox.left_out() == (), "nothing is left for the toolbox to sort out"
+    before = on.client.toolkits()
+    on.server("z")
+    await on.client.refresh()
+    await on.connected("z")
+    assert len(on.client.toolkits()) == 4 and all(map(operator.is_, before, on.client.toolkits()))
+
+
+async def test_a_tool_whose_name_is_anothers_is_named(on: Stage) -> None:
+    clash = f"a_b_{signs('a.b')}"
+    on.server("bad", {"tools": ["a.b", "a b", clash]})
+    await on.client.start()
+    await on.connected("bad")
+    assert on.names() == [f"bad_a_b_{signs('a b')}", f"bad_{clash}"] and on.state("bad").tools == 2
+    assert await on.call(f"bad_{clash}") == f"{clash} {{}}"
+    (warning,) = on.state("bad").warnings
+    assert warning == "a.b is left out: its name and what it could be called here are other tools'"
+
+
+@pytest.mark.parametrize("given", ["\ud800", deep(150)])
+async def test_what_cannot_be_written_costs_one_call(on: Stage, given: Any) -> None:
+    on.server("bad", {"tools": ["echo", "pid"]})
+    await on.client.start()
+    await on.connected("bad")
+    before = await on.call("bad_pid")
+    with pytest.raises(ToolFailed, match=r"it can't be written as JSON|nested deeper than 100 levels"):
+        await on.call("bad_echo", q=given)
+    assert await on.call("bad_pid") == before, "the connection holds"
+
+
+async def test_arguments_of_a_model_reach_the_server_whole(on: Stage) -> None:
+    on.server("s", {"tools": ["echo"]})
+    toolbox = Toolbox(McpShelves(on.client))
+    await on.client.start()
+    await on.connected("s")
+    assert await toolbox.run(ToolCall("1", "s_echo", r'{"q": "\ud800"}'), scope()) == r'echo {"q": "\ufffd"}'
+    for wrong in ("NaN", "1e999"):
+        with pytest.raises(ToolFailed, match="not valid JSON"):
+            await toolbox.run(ToolCall("1", "s_echo", f'{{"q": {wrong}}}'), scope())
+
+
+def test_reading_a_list_ends_by_itself() -> None:
+    """The thread that reads can't be stopped, and a connection that is made anew would begin another."""
+    tools = tuple(ListedTool(f"t{number}", "", {**EMPTY, "title": f"{number} of these"}) for number in range(50))
+    offer = read_listing(Server("s"), "s", Listing("", tools), (), replace(USUAL, reading_seconds=0))
+    assert len(offer.tools) < 50
+    assert offer.warnings == (f"{50 - len(offer.tools)} of its tools are left out: reading took longer than 0 s",)
+
+
+async def test_a_list_that_is_the_same_is_no_news(on: Stage) -> None:
+    on.server("s", {"tools": ["refuse", "echo"]})
+    await on.client.start()
+    await on.connected("s")
+    before = on.client.toolkits()
+    on.plan("s", tools=["refuse", "echo"], info={"instructions": "None of the list."})
+    with pytest.raises(ToolFailed, match="no such thing"):
+        await on.call("s_refuse")
+    on.server("t")
+    await on.client.refresh()
+    await on.connected("t")
+    on.plan("s", tools=["refuse", "echo", "more"])
+    assert on.client.toolkits()[0] is before[0]
+    with pytest.raises(ToolFailed, match="no such thing"):
+        await on.call("s_refuse")
+    await on.until(lambda: "s_more" in on.names())
+    assert on.client.toolkits()[0] is not before[0]
+
+
+async def test_however_often_a_list_changes_it_is_asked_for_at_a_pace(tmp_path: Path) -> None:
+    async with staged(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
+        on.server("s", {"tools": ["renames", "lists"]})
+        await on.client.start()
+        await on.connected("s")
+        await on.call("s_renames", to="first")
+        await on.until(lambda: "s_first" in on.names())
+        for number in range(200):
+            await on.call("s_renames", to=f"name_{number}")
+        assert await on.call("s_lists") == "2"
+
+
+async def test_the_last_of_many_changes_counts(tmp_path: Path) -> None:
+    async with staged(tmp_path, replace(QUICK, refresh_seconds=0.2)) as on:
+        on.server("s", {"tools": ["renames"]})
+        await on.client.start()
+        await on.connected("s")
+        for number in range(40):
+            await on.call("s_renames", to=f"name_{number}")
+        await on.until(lambda: "s_name_39" in on.names())
+
+
+async def test_a_server_that_dies_between_two_lists_is_not_waited_for(tmp_path: Path) -> None:
+    async with staged(tmp_path, replace(QUICK, refresh_seconds=600)) as on:
+        on.server("s", {"tools": ["rename", "die"]})
+        await on.client.start()
+        await on.connected("s")
+        await on.call("s_rename")
+        await on.until(lambda: "s_renamed" in on.names())
+        with pytest.raises(ToolFailed, match="ended in the middle"):
+            await on.call("s_die")
+        async with asyncio.timeout(60):
+            await on.until(lambda: on.state("s").status != "connected")
+        await on.connected("s")

@@ -1,0 +1,111 @@
+"""Which schemas of somebody else's can be used, and that none of them takes long to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handlers.tools.mcp import schemas
+from handlers.tools.mcp.limits import USUAL, is_deeper
+from handlers.tools.mcp.schemas import schema_fault
+
+NODE = {"properties": {"next": {"$ref": "#/$defs/node"}, "also": {"$ref": "#/$defs/node"}}}
+
+
+def doubling(levels: int, key: str = "allOf") -> dict[str, Any]:
+    """Definitions of which each has the next one twice, or under a property and in a list."""
+    found: dict[str, Any] = {}
+    for number in range(levels):
+        onward = {"$ref": f"#/$defs/a{number + 1}"}
+        found[f"a{number}"] = {key: [onward, onward] if key != "properties" else {"x": onward, "y": onward}}
+    return {**found, f"a{levels}": {"type": ["string", "object"]}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fault"),
+    [
+        ({"type": "object", "properties": {"q": {}, "n": {}}, "required": ["q"]}, ""),
+        ({"type": "object", "$defs": {"a": {"type": "string"}}, "properties": {"x": {"$ref": "#/$defs/a"}}}, ""),
+        ({"type": "object", "properties": {"$ref": {"type": "string"}}}, ""),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "definitions": {}}, ""),
+        ({"type": "object", "properties": {"a": {"anyOf": [{}]}, "b": {"$ref": "#/properties/a/anyOf/0"}}}, ""),
+        ({"type": "object", "$defs": {"a b": True}, "properties": {"b": {"$ref": "#/$defs/a%20b"}}}, ""),
+        ({"type": "object", "$defs": {"node": NODE}, **NODE}, ""),
+        ({"type": "object", "properties": {"self": {"$ref": "#"}}}, ""),
+        ({"type": "string"}, "its schema is not one of an object"),
+        ({"type": "object", "required": "q"}, "its schema is not valid (required: 'q' is not of type 'array')"),
+        ({"type": "object", "$ref": "file:///etc/passwd"}, "its schema refers to another document"),
+        (
+            {"type": "object", "x": {"$dynamicRef": "#a"}},
+            "its schema refers to #a: only what begins with #/ is followed",
+        ),
+        ({"type": "object", "allOf": [{"$ref": "#/a"}]}, "its schema refers to #/a, which is not in it"),
+        ({"type": "object", "properties": {"b": {"$ref": "#/a"}}}, "its schema refers to #/a, which is not in it"),
+        ({"type": "object", "allOf": [{"anyOf": [{"$ref": "#"}]}]}, "its schema refers to itself without end"),
+        ({"type": "object", "description": "x" * 40_000}, "its schema has 40,037 characters, and 32,768 are allowed"),
+        (
+            {"type": "object", "default": float("nan")},
+            "its schema has a number that JSON does not know (NaN or Infinity)",
+        ),
+        (
+            {"type": "object", "default": float("inf")},
+            "its schema has a number that JSON does not know (NaN or Infinity)",
+        ),
+        ({"type": "object", "enum": ["\ud800"]}, "its schema has half a character (a lone surrogate) in it"),
+        ({"type": "object", "properties": {"\udfff": {}}}, "its schema has half a character (a lone surrogate) in it"),
+        ({"type": "object", "enum": ["\U000e0041"]}, "its schema hides a sign in a name or a value (U+E0041)"),
+        ({"type": "object", "properties": {"a\u202e": {}}}, "its schema hides a sign in a name or a value (U+202E)"),
+        (
+            {
+                "$schema": "http://json-schema.org/draft-04/schema#",
+                "type": "object",
+                "enum": [{"a": n} for n in range(501)],
+            },
+            "its schema has a list of more than 500 things that are not all texts or all numbers",
+        ),
+    ],
+)
+def test_schemas(schema: dict[str, Any], fault: str) -> None:
+    assert schema_fault(schema, USUAL.schema_chars) == fault
+
+
+@pytest.mark.parametrize("key", ["allOf", "anyOf", "prefixItems", "properties"])
+@pytest.mark.parametrize("place", ["root", "property"])
+def test_references_that_double_are_counted_and_not_followed(key: str, place: str) -> None:
+    """2 kB that would be 2 ** 40 parts; to follow them would last for ever."""
+    first = {"$ref": "#/$defs/a0"}
+    where: dict[str, Any] = {"allOf": [first]} if place == "root" else {"properties": {"q": first}}
+    wide = {"type": "object", "$defs": doubling(40, key), **where}
+    assert schema_fault(wide, USUAL.schema_chars) == (
+        "its schema is too large: more than 5,000 parts with its references written out"
+    )
+    assert schema_fault({**wide, "$defs": doubling(9, key)}, USUAL.schema_chars) == ""
+
+
+def test_definitions_that_nothing_refers_to_do_not_count() -> None:
+    assert schema_fault({"type": "object", "$defs": doubling(40)}, USUAL.schema_chars) == ""
+
+
+def test_those_that_refer_to_each_other_are_looked_at_once() -> None:
+    """From each to all others they would be 30! parts, written out."""
+
+    def circle(size: int) -> str:
+        every = {f"x{n}": {"$ref": f"#/$defs/d{n}"} for n in range(size)}
+        defined = {f"d{n}": {"properties": every} for n in range(size)}
+        return schema_fault({"type": "object", "$defs": defined, "properties": every}, 100_000)
+
+    assert circle(6) == "" and circle(30).startswith("its schema is too large")
+
+
+def test_what_is_remembered_is_bounded_and_not_the_text() -> None:
+    for number in range(4_200):
+        assert schema_fault({"type": "object", "title": str(number)}, USUAL.schema_chars) == ""
+    assert len(schemas._faults) <= 4_096 and all(len(key) == 32 for key in schemas._faults)
+
+
+def test_depth() -> None:
+    held: Any = "x"
+    for _ in range(100):
+        held = [held]
+    assert not is_deeper(held) and is_deeper({"x": held}) and not is_deeper(None)

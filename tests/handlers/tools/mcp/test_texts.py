@@ -1,0 +1,57 @@
+"""What is taken out of somebody else's texts, and what has to stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from handlers.tools.mcp.texts import cleaned, readable, said, shown, told_fault
+
+PERSIAN, HINDI, FAMILY, HEART = "می\u200cخواهم", "क्\u200dष", "👩\u200d👩\u200d👧", "❤️\u200d🔥"
+
+
+def test_what_nobody_sees_is_taken_out() -> None:
+    assert readable(" a\u202eb\U000e0041\x07c\nd ", 10) == "abc\nd" and readable("x" * 11, 10) == "x" * 9 + "…"
+
+
+GONE = (
+    "\0 \x1b \r \x7f \x85 \xad \u061c \u200b \u200e \u2028 \u202e \u2060 \u2062 \u2069 \u3164 \ufe00 \ufeff "
+    "\U000e0001 \U000e007f \U000e0100 \U000e01ef"
+)
+
+
+@pytest.mark.parametrize("sign", GONE.split(" "))
+def test_signs_that_nobody_sees(sign: str) -> None:
+    assert cleaned(f"one{sign}two 日{sign}本") == "onetwo 日本"
+
+
+@pytest.mark.parametrize("text", [PERSIAN, HINDI, FAMILY, HEART, "naïve\tline\nnext", "שלום", "1️⃣", "�", "𝒳"])
+def test_what_a_language_or_a_picture_needs_stays(text: str) -> None:
+    assert cleaned(text) == text
+
+
+def test_joiners_where_nothing_is_joined_and_signs_in_rows_go() -> None:
+    assert cleaned("a\u200cb\u200d \u200c\u200d") == "ab "
+    assert cleaned("می\u200c\u200d\u200cخ") == "میخ"
+    assert cleaned("a\ufe0f\ufe0e\ufe0f") == "a\ufe0f"
+
+
+def test_half_a_character_becomes_the_sign_for_it() -> None:
+    assert cleaned("a\ud800b\ud83d\ude00") == "a\ufffdb😀" and shown("\u200b") == "a tool without a name"
+
+
+def test_a_schemas_descriptions_are_cleaned_and_its_values_stay() -> None:
+    hidden = "x\u200b\x1b"
+    schema = {
+        "description": hidden,
+        "properties": {"title": {"title": hidden, "enum": [hidden]}},
+        "x": [{"$comment": hidden}],
+    }
+    assert said(schema) == {
+        "description": "x",
+        "properties": {"title": {"title": "x", "enum": [hidden]}},
+        "x": [{"$comment": "x"}],
+    }
+
+
+def test_a_value_that_can_be_told() -> None:
+    assert told_fault({"b": "ü", "a": 1}) == ('{"a": 1, "b": "ü"}', "")

@@ -1,0 +1,60 @@
+"""A toolkit whose tools work, break or are off, and a toolbox with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handlers.tools.shelf import OurShelves, Shelf
+from handlers.tools.tool import Tool
+from handlers.tools.toolbox import Toolbox
+from routing.calls import ToolCall
+from routing.errors import StorageFault
+from routing.outcome import ToolScope
+from routing.sizes import SIZES
+from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.types import Person, TierDecision
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "count": {"type": "integer"}},
+    "required": ["path"],
+}
+GUEST, USER = Person(1, "guest", "Gus"), Person(2, "user", "Una")
+
+
+def scope(person: Person = USER) -> ToolScope:
+    return ToolScope(person, 1, TierDecision("balanced", "default", "default"))
+
+
+async def echo(_scope: ToolScope, path: str, count: int = 1) -> str:
+    return path * count
+
+
+async def breaks(_scope: ToolScope, path: str) -> str:
+    raise RuntimeError("secret detail")
+
+
+async def disk_full(_scope: ToolScope, path: str) -> str:
+    raise StorageFault("The disk is full.")
+
+
+async def missing() -> str | None:
+    return "its program is missing"
+
+
+def box() -> Toolbox:
+    tools = (Tool("echo", echo), Tool("breaks", breaks), Tool("full", disk_full), Tool("open", echo, role="guest"))
+    return Toolbox(shelf(*tools, Tool("off", echo, off=missing)))
+
+
+def shelf(*tools: Tool, schema: Mapping[str, object] = SCHEMA, name: str = "kit") -> OurShelves:
+    text = ToolText("…", schema)
+    cards = tuple(ToolCard(tool.name, dict.fromkeys(SIZES, text)) for tool in tools)
+    return OurShelves([Shelf(Toolkit(name, "A kit.", tools=cards), tools)])
+
+
+async def run(name: str, arguments: str, person: Person = USER) -> str:
+    return await box().run(ToolCall("1", name, arguments), scope(person))
+
+
+NOTHING = {"type": "object", "properties": {}}

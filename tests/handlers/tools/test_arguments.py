@@ -1,0 +1,290 @@
+"""How arguments are checked, and what a model is told of those that are wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from handlers.tools.arguments import Arguments
+from handlers.tools.shelf import OurShelves, Shelf
+from handlers.tools.tool import Tool
+from handlers.tools.toolbox import Toolbox
+from routing.calls import ToolCall, ToolSpec
+from routing.errors import BadArguments
+from routing.sizes import SIZES, Size
+from routing.toolkits import ToolCard, Toolkit, ToolText
+from tests.handlers.tools.shelving import NOTHING, SCHEMA, echo, run, scope
+
+
+async def test_arguments_reach_the_function_by_name() -> None:
+    assert await run("echo", json.dumps({"path": "ab", "count": 2})) == "abab"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("{", "not valid JSON"),
+        ("[1]", "not a JSON object"),
+        ("", "'path' is a required property"),
+        ('{"path": 3}', "path: 3 is not of type 'string'"),
+        ('{"path": "a", "count": "two"}', "count: 'two' is not of type 'integer'"),
+        ("[" * 100_000, "not valid JSON"),
+    ],
+)
+async def test_wrong_arguments_are_explained_with_the_schema(arguments: str, reason: str) -> None:
+    with pytest.raises(BadArguments) as found:
+        await run("echo", arguments)
+    assert reason in str(found.value) and json.dumps(SCHEMA) in str(found.value) and len(str(found.value)) < 900
+
+
+async def test_an_argument_that_the_tool_does_not_know_is_explained() -> None:
+    with pytest.raises(BadArguments, match="colour"):
+        await run("echo", '{"path": "a", "colour": "red"}')
+
+
+async def test_a_null_leaves_out_what_need_not_be_given() -> None:
+    assert await run("echo", '{"path": "ab", "count": null}') == "ab"
+    with pytest.raises(BadArguments, match="path: None is not of type 'string'"):
+        await run("echo", '{"path": null}')
+    with pytest.raises(BadArguments, match="colour"):
+        await run("echo", '{"path": "a", "colour": null}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "read"),
+    [
+        ({"type": "integer", "default": 3}, {}),
+        ({"$ref": "#/$defs/count"}, {}),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, {}),
+        ({"type": ["integer", "null"]}, {"count": None}),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, {"count": None}),
+        ({"enum": [1, None]}, {"count": None}),
+        ({}, {"count": None}),
+        (True, {"count": None}),
+    ],
+)
+async def test_a_null_that_the_schema_allows_is_a_value(schema: object, read: dict[str, None]) -> None:
+    asked = {"type": "object", "properties": {"count": schema}, "$defs": {"count": {"type": "integer"}}}
+    assert await Arguments().read(ToolCall("1", "t", '{"count": null}'), ToolSpec("t", "…", asked)) == read
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#/$defs/nowhere"}, {"$ref": "#/properties/list"}, {"items": [{"type": "string"}]}]
+)
+async def test_a_schema_that_cannot_be_followed_is_left_to_the_tool(schema: dict[str, object]) -> None:
+    asked, call = {"type": "object", "properties": {"list": schema}}, ToolCall("1", "t", '{"list": ["a"]}')
+    assert await Arguments().read(call, ToolSpec("t", "…", asked)) == {"list": ["a"]}
+
+
+EVIL = {"q": {"type": "string", "pattern": "^(a+)+$"}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": EVIL},
+        {"properties": {"q": {"$ref": "#/default"}}, "default": EVIL["q"]},
+        {"properties": {"q": {"$schema": "http://json-schema.org/draft-07/schema#", **EVIL["q"]}}},
+        {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
+        {"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False},
+        {"propertyNames": {"pattern": "^(a+)+$"}},
+        {"properties": {"q": {"not": {"pattern": "!$"}}}},
+        {"properties": {"q": {"oneOf": [{"pattern": "^a"}, {"pattern": "!$"}]}}},
+    ],
+)
+async def test_nobody_elses_regular_expression_is_run(schema: dict[str, object]) -> None:
+    """Each of these would be refused; the time that it takes doubles with every letter."""
+    slow = "a" * 18 + "!"
+    given = {"q": slow, slow: 1}
+    asked = ToolSpec("t", "…", {"type": "object", **schema})
+    assert await Arguments().read(ToolCall("1", "t", json.dumps(given)), asked, foreign=True) == given
+
+
+async def test_all_else_of_a_foreign_schema_is_checked_and_told_with_its_expressions() -> None:
+    asked = ToolSpec("t", "…", {"type": "object", "properties": {**EVIL, "n": {"oneOf": [{"type": "integer"}]}}})
+    for given in ('{"q": 1}', '{"n": "x"}'):
+        with pytest.raises(BadArguments, match=r"is not .*\(a\+\)\+"):
+            await Arguments().read(ToolCall("1", "t", given), asked, foreign=True)
+    closed = ToolSpec("t", "…", {"type": "object", "additionalProperties": False})
+    with pytest.raises(BadArguments, match="colour"):
+        await Arguments().read(ToolCall("1", "t", '{"colour": 1}'), closed, foreign=True)
+    ours = Arguments()
+    assert await ours.read(ToolCall("1", "t", '{"q": "b"}'), asked, foreign=True) == {"q": "b"}
+    with pytest.raises(BadArguments, match="does not match"):
+        await ours.read(ToolCall("1", "t", '{"q": "b"}'), asked)
+
+
+ELSEWHERE: list[dict[str, object]] = [
+    {"anyOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"]}]},
+    {"allOf": [{"properties": {"a": {"type": "integer"}}}]},
+    {"$ref": "#/$defs/all", "$defs": {"all": {"properties": {"a": {"type": "integer"}}}}},
+]
+
+
+@pytest.mark.parametrize("foreign", [True, False])
+@pytest.mark.parametrize("schema", ELSEWHERE)
+async def test_arguments_that_stand_elsewhere_than_in_properties_are_taken(
+    schema: dict[str, object], foreign: bool
+) -> None:
+    asked = ToolSpec("t", "…", {"type": "object", "properties": {}, **schema})
+    assert await Arguments().read(ToolCall("1", "t", '{"a": 1}'), asked, foreign) == {"a": 1}
+    with pytest.raises(BadArguments, match=r"'x'.* is not"):
+        await Arguments().read(ToolCall("1", "t", '{"a": "x"}'), asked, foreign)
+
+
+async def test_a_schema_of_an_object_alone_says_nothing_of_a_foreign_tools_arguments() -> None:
+    asked, call = ToolSpec("t", "…", NOTHING), ToolCall("1", "t", '{"a": 1}')
+    assert await Arguments().read(call, asked, foreign=True) == {"a": 1}
+    with pytest.raises(BadArguments, match="'a' was unexpected"):
+        await Arguments().read(call, asked)
+
+
+async def test_two_schemas_of_one_name_are_told_apart() -> None:
+    arguments, call = Arguments(), ToolCall("1", "echo", '{"path": "a", "count": 2}')
+    short = {"type": "object", "properties": {"path": {"type": "string"}}}
+    for _ in range(2):
+        assert await arguments.read(call, ToolSpec("echo", "…", SCHEMA)) == {"path": "a", "count": 2}
+        with pytest.raises(BadArguments, match="count"):
+            await arguments.read(call, ToolSpec("echo", "…", short))
+
+
+FEW = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+
+
+def two_sizes() -> Toolbox:
+    """A tool whose second argument only the largest models are told of."""
+    texts = dict.fromkeys(SIZES, ToolText("…", FEW)) | {"XL": ToolText("…", SCHEMA)}
+    kit = Toolkit("kit", "A kit.", tools=(ToolCard("echo", texts),))
+    return Toolbox(OurShelves([Shelf(kit, [Tool("echo", echo)])]))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_arguments_may_be_those_of_the_models_size_or_of_the_largest(size: Size) -> None:
+    toolbox, asked = two_sizes(), replace(scope(), size=size)
+    assert await toolbox.run(ToolCall("1", "echo", '{"path": "ab"}'), asked) == "ab"
+    assert await toolbox.run(ToolCall("1", "echo", '{"path": "ab", "count": 2}'), asked) == "abab"
+
+
+@pytest.mark.parametrize(("size", "schema"), [("S", FEW), ("XL", SCHEMA)])
+async def test_wrong_arguments_are_explained_with_the_schema_that_the_model_was_told(
+    size: Size, schema: Mapping[str, object]
+) -> None:
+    with pytest.raises(BadArguments, match="colour") as found:
+        await two_sizes().run(ToolCall("1", "echo", '{"path": "a", "colour": 1}'), replace(scope(), size=size))
+    assert json.dumps(schema) in str(found.value) and ('"count"' in str(found.value)) is (size == "XL")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ('{"path": NaN}', "NaN is no number there"),
+        ('{"path": [-Infinity]}', "-Infinity is no number there"),
+        ('{"path": 1e999}', "the number 1e999 is too large"),
+        (f'{{"path": {"9" * 5_000}}}', "a number with 5,000 digits is too large"),
+    ],
+)
+async def test_numbers_that_json_does_not_know_are_explained(arguments: str, reason: str) -> None:
+    with pytest.raises(BadArguments, match=reason):
+        await run("echo", arguments)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"a\ud800b", "a\ufffdb"),
+        (r"\uDFFF", "\ufffd"),
+        ("\ud800", "\ufffd"),
+        (r"\ud83d\ude00", "😀"),
+        (r"\\ud800", r"\ud800"),
+    ],
+)
+async def test_half_a_character_goes_no_further(written: str, read: str) -> None:
+    asked = ToolSpec("t", "…", NOTHING)
+    given = await Arguments().read(ToolCall("1", "t", f'{{"q": ["{written}"], "{written}": 1.5}}'), asked, foreign=True)
+    assert given == {"q": [read], read: 1.5}
+
+
+def many(count: int, **more: object) -> ToolSpec:
+    """A tool whose schema no small model could bear."""
+    one = {"type": "string", "description": "word " * 20}
+    properties = {f"p{number}": one for number in range(count)}
+    return ToolSpec("t", "…", {"type": "object", "properties": properties, **more})
+
+
+async def complaint(spec: ToolSpec, arguments: str) -> str:
+    with pytest.raises(BadArguments) as found:
+        await Arguments().read(ToolCall("1", "t", arguments), spec)
+    return str(found.value)
+
+
+async def test_of_a_long_schema_the_part_that_is_wrong_is_told() -> None:
+    told = await complaint(many(170), '{"p3": 5}')
+    assert "p3: 5 is not of type 'string'" in told and '{"p3": {"type": "string"' in told and '"p4"' not in told
+    assert "Left out here: p0, p1, p2, p4" in told and "(169 in all)" in told and len(told) < 900
+
+
+async def test_of_a_long_schema_what_a_call_must_have_is_told_first() -> None:
+    told = await complaint(many(170, required=["p160", "p5"]), "{}")
+    assert '{"p160": ' in told and '"p5": ' in told and '"p0": ' in told and '"p100": ' not in told
+    assert "It must have p160, p5." in told and 1_500 < len(told) < 2_800
+
+
+@pytest.mark.parametrize("arguments", ["{", "[]", '{"p1": 5, "long": 5}', '{"long": 5}', '{"list": 5}', '{"zzz": 1}'])
+async def test_whatever_is_wrong_the_complaint_is_bounded(arguments: str) -> None:
+    long = {"type": "string", "enum": ["x" * 100] * 200}
+    wide = many(2_000, additionalProperties=False)
+    properties = {
+        **wide.parameters["properties"],
+        "long": long,
+        "list": {"type": "array", "items": {"$ref": "#/$defs/a"}},
+    }
+    spec = replace(wide, parameters={**wide.parameters, "properties": properties, "$defs": {"a": {"type": "null"}}})
+    told = await complaint(spec, arguments)
+    assert len(told) < 3_600
+    assert ("list" not in arguments) or '"items": {"type": "null"}' in told, "a reference alone says nothing"
+
+
+async def test_a_long_schema_without_parameters_is_begun() -> None:
+    told = await complaint(ToolSpec("t", "…", {"type": "object", "maxProperties": 0, "x": "y" * 3_000}), '{"a": 1}')
+    assert "Its schema begins: {" in told and "(3,0" in told and len(told) < 2_500
+
+
+def nested(levels: int) -> dict[str, object]:
+    """Arguments that a schema which refers to itself twice is compared with 2 ** levels times."""
+    given: dict[str, object] = {}
+    for _ in range(levels):
+        given = {"x": given}
+    return given
+
+
+TWICE = {"properties": {"x": {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "given"),
+    [
+        ({"$defs": {"a": TWICE}, **TWICE}, nested(60)),
+        ({"properties": {"x": {"uniqueItems": True}}}, {"x": [{"n": n} for n in range(20_000)]}),
+        ({"properties": {"x": {"items": {"enum": [*map(str, range(5_000)), "z"]}}}}, {"x": ["z"] * 20_000}),
+    ],
+)
+async def test_a_foreign_schema_is_followed_for_a_bounded_time(
+    schema: dict[str, object], given: dict[str, object]
+) -> None:
+    """Each would take minutes or worlds; the tool judges instead."""
+    asked = ToolSpec("t", "…", {"type": "object", **schema})
+    arguments = Arguments()
+    assert await arguments.read(ToolCall("1", "t", json.dumps(given)), asked, foreign=True) == given
+    with pytest.raises(BadArguments, match="is not of type"):
+        closed = ToolSpec("u", "…", {"type": "object", "properties": {"x": {"type": "array"}}})
+        await arguments.read(ToolCall("1", "u", '{"x": 1}'), closed, foreign=True)
+
+
+async def test_references_begin_at_the_root_whatever_a_schema_calls_itself() -> None:
+    inner = {"$id": "http://a.b/c", "properties": {"n": {"$ref": "#/$defs/n"}}}
+    schema = {"type": "object", "$id": "x", "properties": {"q": inner}, "$defs": {"n": {"type": "integer"}}}
+    with pytest.raises(BadArguments, match=r"q\.n: 'x' is not of type 'integer'"):
+        await Arguments().read(ToolCall("1", "t", '{"q": {"n": "x"}}'), ToolSpec("t", "…", schema), foreign=True)

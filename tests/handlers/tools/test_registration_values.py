@@ -1,0 +1,139 @@
+"""What registration refuses besides names and schemas: examples, categories, priorities, roles, broken texts, and
+sizes that require more than XL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers.tools.authoring import runnable, tool
+from handlers.tools.manifests import read_toolkit
+from handlers.tools.registration import register
+from routing.errors import ConfigError
+from tests.handlers.tools.manifest import document, written
+from tests.handlers.tools.test_registration import Given, parameters
+
+HALF = "Sun \ud83d"
+NO_LIST = r'examples that are no list of texts, none of them blank: give examples=\["…", "…"\], or leave them out'
+NO_NUMBER = "a priority that is no number of a bearable size"
+HALVED = r"with half a character \(a lone surrogate\) in it: write the whole one"
+
+
+def with_default(default: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {"city": {"type": "string", "default": default}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"examples": "Regen?"}, NO_LIST),
+        ({"examples": b"How many?"}, NO_LIST),
+        ({"examples": None}, NO_LIST),
+        ({"examples": 5}, NO_LIST),
+        ({"examples": {"weather": ["How many?"]}}, NO_LIST),
+        ({"examples": ["How many?", 5]}, NO_LIST),
+        ({"examples": ["How many?", " "]}, NO_LIST),
+        ({"category": 5}, 'a category that is no text: give category="…", or leave it out'),
+        ({"category": None}, "a category that is no text"),
+        ({"priority": float("nan")}, NO_NUMBER),
+        ({"priority": float("inf")}, NO_NUMBER),
+        ({"priority": Decimal("-Infinity")}, NO_NUMBER),
+        ({"priority": None}, NO_NUMBER),
+        ({"role": "ownr"}, "the role 'ownr': give it one of owner, admin, user, guest"),
+        ({"role": "blocked"}, "the role 'blocked': give it one of"),
+        ({"role": None}, "the role None: give it one of"),
+        ({"descriptions": HALF}, f"a description for S {HALVED}"),
+        ({"descriptions": {"M": "Sun.", "XL": HALF}}, f"a description for XL {HALVED}"),
+        ({"examples": ["Sun?", HALF]}, f"an example {HALVED}"),
+        ({"category": HALF}, f"a category {HALVED}"),
+        ({"parameters": {"M": with_default("sun"), "XL": with_default(HALF)}}, f"a schema for XL {HALVED}"),
+    ],
+)
+def test_a_value_out_of_order_is_refused_by_the_name_of_its_tool(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigError, match=f"^The tool weather has {reason}"):
+        register(replace(Given(), **change))
+
+
+def test_values_in_order_are_taken() -> None:
+    given = Given(examples=["Sun? ☀", "Regen?"], category="날씨", priority=Decimal("1.5"), role="admin")
+    card = register(given)
+    assert (card.examples, card.category, card.priority) == (("Sun? ☀", "Regen?"), "날씨", 1.5)
+    assert runnable(given).role == "admin"
+
+
+FREE, CITY = parameters("city", "day"), parameters("city", "day", required=("city",))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (
+            {"S": CITY, "XL": FREE},
+            "requires city for S, which XL leaves free: require it for XL, too, or",
+        ),
+        ({"M": FREE, "L": CITY, "XL": FREE}, "requires city for L, which XL leaves free"),
+        (
+            {"S": parameters("day", required=("city",)), "XL": CITY},
+            "requires city for S without saying what that is: add it to the properties there, or leave it out",
+        ),
+        ({"XL": parameters(required=("city",))}, "requires city for XL without saying what that is"),
+        ({"S": parameters("day", required=("hour", "day")), "XL": FREE}, "requires hour for S without saying"),
+    ],
+)
+def test_no_size_requires_what_it_lacks_or_what_the_largest_leaves_free(given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigError, match=f"^The tool weather {reason}"):
+        register(Given(parameters=given))
+
+
+def test_a_size_that_requires_as_much_as_the_largest_is_taken() -> None:
+    card = register(Given(parameters={"S": parameters("city", required=("city",)), "XL": CITY}))
+    assert card.texts["S"].parameters["required"] == card.texts["XL"].parameters["required"] == ["city"]
+
+
+@pytest.mark.parametrize("examples", ["Stars?", None, ["How many?", 3]])
+def test_the_examples_of_a_function_are_told_when_it_is_registered(examples: Any) -> None:
+    @tool(examples=examples)
+    def stars(city: str) -> str:
+        """Count the stars."""
+        return city
+
+    with pytest.raises(ConfigError, match=f"^The tool stars has {NO_LIST}"):
+        register(stars)
+
+
+def test_the_examples_of_a_function_may_be_made_one_by_one() -> None:
+    def said() -> Iterable[str]:
+        yield from ("How many stars?", "Any stars?")
+
+    @tool(examples=said())
+    def stars(city: str) -> str:
+        """Count the stars."""
+        return city
+
+    assert register(stars).examples == register(stars).examples == ("How many stars?", "Any stars?")
+
+
+def test_a_role_that_there_is_not_does_not_reach_the_toolbox() -> None:
+    mistyped: Any = "ownr"
+
+    @tool(role=mistyped)
+    def stars(city: str) -> str:
+        """Count the stars."""
+        return city
+
+    for taken in (register, runnable):
+        with pytest.raises(ConfigError, match=r"^The tool stars has the role 'ownr': give it one of owner"):
+            taken(stars)
+
+
+def test_a_file_that_requires_what_it_does_not_define_is_refused_with_the_place(tmp_path: Path) -> None:
+    given = document()
+    given["tasks"][0]["function"]["parameters"]["required"] = ["hour"]
+    said = r"^weather\.json line \d+: The tool get_weather requires hour for \w+ without saying what that is"
+    with pytest.raises(ConfigError, match=said):
+        read_toolkit(written(tmp_path, given))

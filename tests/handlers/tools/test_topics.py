@@ -1,0 +1,44 @@
+"""Which toolkits and commands a topic names."""
+
+from __future__ import annotations
+
+import pytest
+
+from handlers.asking import CommandSpec
+from handlers.tools.topics import meant, named
+from routing.sizes import SIZES
+from routing.toolkits import ToolCard, Toolkit, ToolText
+
+CARD = ToolCard("read_file", dict.fromkeys(SIZES, ToolText("…", {"type": "object", "properties": {}})))
+FILES = Toolkit("files", "Files.", keywords=("files", "folder"), tools=(CARD,))
+THEIRS, LONGER, SPACED = (Toolkit(f"mcp:{name}", "…", source="mcp") for name in ("files", "files too", "My Files"))
+ALL = (FILES, THEIRS, LONGER, SPACED)
+
+
+@pytest.mark.parametrize(
+    ("topic", "found"),
+    [
+        ("files", [FILES]),
+        ("read_file", [FILES]),
+        ("what is in my folder?", [FILES]),
+        ("mcp:files", [THEIRS]),
+        ("mcp:files and files", [FILES, THEIRS]),
+        ("MCP:Files", [THEIRS]),
+        ("about mcp:files too", [LONGER]),
+        ("mcp:my files", [SPACED]),
+        ("mcp:nothing", []),
+        ("about:nothing", []),
+        ("files: how?", [FILES]),
+    ],
+)
+def test_toolkits(topic: str, found: list[Toolkit]) -> None:
+    assert named(ALL, topic) == found
+
+
+def test_a_server_that_is_not_there_is_not_taken_for_what_is() -> None:
+    assert named((FILES,), "mcp:files") == [] and named((FILES,), "help with mcp:files") == []
+
+
+def test_commands() -> None:
+    spec = CommandSpec("export", "Your files as an archive", ())
+    assert meant([spec], "files") == [spec] and meant([spec], "mcp:files") == []

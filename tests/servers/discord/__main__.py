@@ -1,0 +1,106 @@
+"""Run the server by hand: `python -m tests.servers.discord`, start the bot with what it prints, then type.
+
+hello                    Alice says it in her DM          @general hello   she says it in a channel, to the bot
+/tier tier=smart         a slash command                  !press More      a button of the newest message that has it
+!reconnect  !invalidate  !silent  !cut                    what befalls the gateway
+"""
+
+import argparse
+import asyncio
+import shlex
+from typing import Any
+
+from tests.servers.discord.server import TOKEN, DiscordServer
+from tests.servers.discord.transcript import line
+
+
+def main() -> None:
+    description, form = __doc__ or "", argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.servers.discord", description=description, formatter_class=form
+    )
+    parser.add_argument("--port", type=int, default=8082, help="0 takes a free one (default: %(default)s)")
+    parser.add_argument("--token", default=TOKEN, help="the bot's token (default: %(default)s)")
+    parser.add_argument("--username", default="tierbot", help="the bot's name (default: %(default)s)")
+    parser.add_argument("--limits", action="store_true", help="enforce rate limits")
+    parser.add_argument("--no-content", action="store_true", help="without the message-content intent")
+    options = parser.parse_args()
+    granted = () if options.no_content else ("message_content",)
+    server = DiscordServer(
+        options.token, options.port, username=options.username, privileged=granted, limits=options.limits
+    )
+    try:
+        asyncio.run(_serve(server))
+    except (KeyboardInterrupt, EOFError):
+        print("bye")
+
+
+async def _serve(dc: DiscordServer) -> None:
+    async with dc:
+        dc.guild()
+        told = (f"DISCORD_BOT_TOKEN={dc.token}", f"DISCORD_API_ROOT={dc.root}", f"DISCORD_GATEWAY={dc.gateway}")
+        print("\n".join(told), flush=True)
+        showing = asyncio.create_task(_show(dc))
+        try:
+            while True:
+                text = await asyncio.to_thread(input)
+                try:
+                    obey(dc, text)
+                except (AssertionError, LookupError, ValueError) as error:
+                    print(f"? {error}", flush=True)
+        finally:
+            showing.cancel()
+
+
+def obey(dc: DiscordServer, text: str) -> Any:
+    """One typed line."""
+    words = text.split(maxsplit=1)
+    if not words:
+        return None
+    first, rest = words[0], words[1] if len(words) > 1 else ""
+    if first.startswith("/"):
+        return _slash(dc, text)
+    if first.startswith("@"):
+        return dc.say(rest, channel=first.removeprefix("@"), mention=True)
+    orders: dict[str, Any] = {"!reconnect": dc.ask_reconnect, "!invalidate": dc.invalidate}
+    orders |= {"!silent": dc.gateway_silent, "!cut": dc.cut_gateway}
+    if first in orders:
+        return orders[first]()
+    if first == "!press":
+        found = [m for channel in dc.channels.values() for m in channel.from_bot() if m.buttons]
+        if not found:
+            raise LookupError("no message has a button")
+        return dc.press(max(found, key=lambda message: message.id), rest)
+    return dc.say(text)
+
+
+def _slash(dc: DiscordServer, text: str) -> Any:
+    """Numbers and truth values are taken for such."""
+    words = shlex.split(text)
+    options: dict[str, Any] = {}
+    for word in words:
+        name, is_option, value = word.partition("=")
+        if is_option:
+            truth: Any = {"true": True, "false": False}.get(value, value)
+            options[name] = int(value) if value.isdigit() else truth
+    return dc.slash(" ".join(word for word in words if "=" not in word), options)
+
+
+async def _show(dc: DiscordServer) -> None:
+    """Prints each message of the bot when it comes and when it changes."""
+    shown: dict[int, str] = {}
+    while True:
+        await dc.wait_for_change(3600)
+        for channel in list(dc.channels.values()):
+            for message in channel.from_bot():
+                text = line(message)
+                if shown.get(message.id) != text:
+                    shown[message.id] = text
+                    print(f"{channel.name or 'DM'} | {text}", flush=True)
+        for violation in dc.violations:
+            print(f"VIOLATION {violation}", flush=True)
+        dc.violations.clear()
+
+
+if __name__ == "__main__":
+    main()

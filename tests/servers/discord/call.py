@@ -1,0 +1,44 @@
+"""One call as its handler sees it: checked by the schema, its path taken apart."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.servers.discord.values import Json, Upload
+
+if TYPE_CHECKING:
+    from tests.servers.discord.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`route` is "POST /channels/{channel_id}/messages"; `path` holds what stood in the braces."""
+
+    route: str
+    path: dict[str, str]
+    query: dict[str, str]
+    body: Any
+    files: dict[int, Upload]
+
+    def id(self, name: str) -> int:
+        return int(self.path[name])
+
+    def number(self, name: str, default: int) -> int:
+        """A query parameter."""
+        return int(self.query.get(name, default))
+
+    @property
+    def fields(self) -> Json:
+        """The body of a call whose body is an object."""
+        return self.body or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """An answer with status 201."""
+
+    body: Any
+
+
+Handler = Callable[["World", Call], Any]
+"""Returns the answer's body; None is 204."""

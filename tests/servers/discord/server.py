@@ -1,0 +1,180 @@
+"""Discord on 127.0.0.1, REST and gateway: one bot, its token, and the people who talk to it."""
+
+import asyncio
+import contextlib
+import errno
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from tests.servers.discord.endpoint import BASE, Endpoint
+from tests.servers.discord.faults import Fault, Kind
+from tests.servers.discord.gateway import Gateway
+from tests.servers.discord.observing import Observing
+from tests.servers.discord.values import BOT_ID, User
+from tests.servers.discord.wire import MAX_BODY
+
+TOKEN = "NDI0MjQyNDI0MjQyNDI0Mg.TEST.loopback-token"
+"""Its first part is the bot's id in base64, as in every token."""
+
+
+class DiscordServer(Observing):
+    """`async with DiscordServer() as dc:` serves at `dc.root` and `dc.gateway`; the package lists what can be done."""
+
+    def __init__(
+        self,
+        token: str = TOKEN,
+        port: int = 0,
+        *,
+        username: str = "tierbot",
+        privileged: Iterable[str] = ("message_content",),
+        limits: bool = False,
+        clock: Callable[[], float] = time.time,
+        response_limit: float = 3.0,
+        heartbeat_interval: float = 41.25,
+    ) -> None:
+        super().__init__(User(BOT_ID, username, is_bot=True), clock, set())
+        self.grant(*privileged)
+        self.token = token
+        self.port = port
+        self.response_limit = response_limit
+        self._endpoint = Endpoint(self, token, limits=limits)
+        self._gateway = Gateway(self, token, heartbeat_interval)
+        self._runner: web.ServerRunner | None = None
+
+    @property
+    def gateway(self) -> str:
+        """The websocket's address, without its query: discord.py's DEFAULT_GATEWAY."""
+        return f"ws://127.0.0.1:{self.port}/"
+
+    @property
+    def root(self) -> str:
+        """The address of the REST API, with /api/v10: discord.py's Route.BASE."""
+        return f"http://127.0.0.1:{self.port}{BASE}"
+
+    @property
+    def is_up(self) -> bool:
+        return self._runner is not None
+
+    @property
+    def heartbeat_interval(self) -> float:
+        """Seconds, told to every new connection."""
+        return self._gateway.heartbeat_interval
+
+    async def __aenter__(self) -> Self:
+        await self.come_back()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.go_down()
+
+    async def go_down(self) -> None:
+        """Stop listening and cut every connection; what people say meanwhile waits for a RESUME."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            for connection in runner.server.connections if runner.server else []:
+                if connection.transport is not None:
+                    connection.transport.abort()
+            await runner.cleanup()
+            self.changed()
+
+    async def come_back(self) -> None:
+        """Listen (again), on the same port."""
+        if self._runner is not None:
+            return
+        server = web.Server(self._handle, request_factory=_roomy_request, handler_cancellation=True, access_log=None)
+        self._runner = web.ServerRunner(server, shutdown_timeout=0.05)
+        await self._runner.setup()
+        await self._listen(self._runner)
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.changed()
+
+    async def _listen(self, runner: web.ServerRunner) -> None:
+        while True:
+            try:
+                await web.TCPSite(runner, "127.0.0.1", self.port, reuse_address=True).start()
+                break
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or self.port == 0:
+                    raise
+                await asyncio.sleep(0.05)
+        self.port = runner.addresses[0][1]
+
+    @contextlib.asynccontextmanager
+    async def outage(self) -> AsyncIterator[None]:
+        """The server is away inside the block: connections are refused."""
+        await self.go_down()
+        try:
+            yield
+        finally:
+            await self.come_back()
+
+    def revoke(self) -> None:
+        """The owner reset the token: every call answers 401, the gateway closes with 4004."""
+        self._endpoint.revoked = self._gateway.revoked = True
+        self.close_gateway(4004)
+
+    def restore(self) -> None:
+        """The token is valid again."""
+        self._endpoint.revoked = self._gateway.revoked = False
+
+    # --- failures ---------------------------------------------------------------------------------------------
+
+    def fault(self, call: str, kind: Kind, *, times: int | None = 1, **details: Any) -> Fault:
+        """Order a failure of the next `times` calls that match; `Fault` explains the kinds and the details."""
+        fault = Fault(call, kind, times, **details)
+        self._endpoint.faults.append(fault)
+        return fault
+
+    def clear_faults(self) -> None:
+        for fault in self._endpoint.faults:
+            fault.clear()
+
+    def gateway_silent(self, *, events: bool = False) -> None:
+        """The connections of now look open and are dead: no heartbeat is acknowledged and, unless `events`, nothing
+        comes. A new connection works."""
+        for connection in self._gateway.connections:
+            connection.mute(events=events)
+
+    def close_gateway(self, code: int = 4000) -> None:
+        """Close every connection with that code."""
+        for connection in self._gateway.connections:
+            connection.close(code)
+
+    def cut_gateway(self) -> None:
+        """Every connection breaks without a close frame."""
+        for connection, request in self._gateway.connections.items():
+            connection.cut(request)
+
+    def ask_reconnect(self) -> None:
+        """Op 7: the bot shall reconnect and resume."""
+        for connection in self._gateway.connections:
+            connection.put(7)
+
+    def invalidate(self, resumable: bool = False) -> None:
+        """Op 9; what is not resumable is forgotten, with what was not delivered."""
+        for connection in self._gateway.connections:
+            if connection.session is not None:
+                connection.session.ended = not resumable
+            connection.put(9, resumable)
+
+    # --- HTTP -------------------------------------------------------------------------------------------------
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return await self._gateway.serve(request)
+        if request.path in self.files:
+            file = self.files[request.path]
+            return web.Response(body=file.data, content_type=file.mime.partition(";")[0])
+        return await self._endpoint.call(request)
+
+
+def _roomy_request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+    """aiohttp's own request with room for the largest upload."""
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)

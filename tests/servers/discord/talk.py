@@ -1,0 +1,96 @@
+"""What people type, and what they make of it later."""
+
+import mimetypes
+
+from tests.servers.discord.message import Message
+from tests.servers.discord.people import Home, People, Where, Who
+from tests.servers.discord.pings import pings_of
+from tests.servers.discord.rules import MAX_FILE, MAX_TEXT
+from tests.servers.discord.values import Attachment, Channel, Upload, User
+
+mimetypes.init()
+File = tuple[str, bytes] | tuple[str, bytes, str]
+
+
+class Talk(People):
+    """Everything here is done by a user; the bot learns of it through the gateway."""
+
+    def say(
+        self,
+        text: str,
+        *,
+        user: Who = None,
+        channel: Where = None,
+        guild: Home | None = None,
+        thread: Channel | None = None,
+        mention: bool | User = False,
+        reply_to: Message | None = None,
+        attachments: tuple[File, ...] | list[File] = (),
+    ) -> Message:
+        """A message typed in the user's DM with the bot; in `channel` (of `guild`, if a name), or in a `thread`.
+
+        `mention` puts the bot's (or that user's) mention before the text; an answer pings whom it answers.
+        """
+        if len(text) > MAX_TEXT:
+            raise ValueError("longer than a message: clients send such a text as message.txt, use attachments")
+        sender = self.user(user)
+        where = self._where(sender, channel, guild, thread, reply_to)
+        if where.guild is not None:
+            where.guild.members.setdefault(sender.id, sender)
+        if mention:
+            text = f"{(mention if isinstance(mention, User) else self.bot).mention} {text}"
+        version = self.version(
+            text,
+            attachments=[self._attached(where, file) for file in attachments],
+            pings=pings_of(text, where, None, reply_to),
+        )
+        message = self.add_message(where, sender, version, reply_to=reply_to)
+        self.events.message("MESSAGE_CREATE", message)
+        return message
+
+    def system(self, kind: int, *, user: Who = None, channel: Where = "general") -> Message:
+        """What Discord itself puts into a channel: 6 somebody pinned, 7 somebody joined, 18 a thread was opened."""
+        sender = self.user(user)
+        message = self.add_message(self.place(channel, sender), sender, self.version(""), kind=kind)
+        self.events.message("MESSAGE_CREATE", message)
+        return message
+
+    def edit(self, message: Message, text: str) -> Message:
+        """The author changes the text of what was said."""
+        old = message.versions[-1]
+        pings = pings_of(text, message.channel, None, message.reply_to)
+        message.versions.append(self.version(text, attachments=old.attachments, pings=pings))
+        message.edited = message.versions[-1].at
+        self.events.message("MESSAGE_UPDATE", message)
+        self.changed()
+        return message
+
+    def delete(self, message: Message) -> None:
+        message.deleted = True
+        self.events.message_deleted(message)
+        self.changed()
+
+    def react(self, message: Message, emoji: str, *, user: Who = None) -> None:
+        who = self.user(user)
+        message.reactions.setdefault(emoji, set()).add(who.id)
+        self.events.reaction("MESSAGE_REACTION_ADD", message, who, emoji)
+        self.changed()
+
+    def _where(
+        self, sender: User, channel: Where, guild: Home | None, thread: Channel | None, reply_to: Message | None
+    ) -> Channel:
+        if thread is not None:
+            return thread
+        if channel is None and guild is None and reply_to is not None:
+            return reply_to.channel
+        if guild is not None:
+            name = channel if isinstance(channel, str | int | Channel) else "general"
+            return self.channel(name, guild)
+        return self.place(channel, sender)
+
+    def _attached(self, where: Channel, file: File) -> Attachment:
+        name, data = file[0], file[1]
+        guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        if len(data) > MAX_FILE:
+            raise ValueError("larger than an upload may be")
+        return self.store(where, Upload(name, data, file[2] if len(file) == 3 else guessed))

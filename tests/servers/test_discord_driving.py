@@ -1,0 +1,145 @@
+"""The loopback Discord serves the tests that drive it, quickly, and a person who types."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import aiohttp
+import discord
+import pytest
+from blockbuster import blockbuster_ctx
+
+from tests.servers.discord import DiscordServer
+from tests.servers.discord.__main__ import obey
+from tests.servers.discord.rules import MAX_FILE
+from tests.servers.discord.schema import schema
+from tests.servers.discord.sdk import raw, strange_answers, talking
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+async def test_replies_come_in_order_and_only_once() -> None:
+    async with DiscordServer() as dc, raw(dc) as http:
+        said = dc.say("hello")
+        send = f"POST /channels/{said.channel.id}/messages"
+        for text in ("one", "two", "three"):
+            await http.call(send, {"content": text})
+        assert (await dc.reply()).text == "one"
+        assert [message.text for message in await dc.reply(said.channel, after=said, count=2)] == ["two", "three"]
+        waiting = asyncio.create_task(dc.reply("alice" and dc.user(), matching="final"))
+        sent = (await http.call(send, {"content": "…"}))[1]
+        await http.call(f"PATCH /channels/{said.channel.id}/messages/{sent['id']}", {"content": "final text"})
+        assert str((await waiting).id) == sent["id"]
+
+
+async def test_a_failed_wait_shows_the_log() -> None:
+    async with DiscordServer() as dc, raw(dc) as http:
+        said = dc.say("is anybody there?", channel="general")
+        row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "Go", "custom_id": "go"}]}
+        await http.call(f"POST /channels/{said.channel.id}/messages", {"content": "yes", "components": [row]})
+        with pytest.raises(AssertionError) as failure:
+            await dc.wait_for(lambda dc: False, timeout=0.01)
+        assert "Team #general" in str(failure.value) and "Alice: 'is anybody there?'" in str(failure.value)
+        assert "tierbot [buttons Go]: 'yes'" in dc.transcript(said.channel)
+
+
+async def test_people_and_places_are_what_the_test_says() -> None:
+    async with DiscordServer() as dc:
+        bob = dc.user("bob")
+        assert dc.user("Bob") is bob and dc.user(bob.id) is bob and dc.user("alice").id == dc.user().id == 1001
+        said = dc.say("hi", user=bob, channel="general", mention=bob)
+        assert said.text == f"{bob.mention} hi" and said.channel is dc.channel() is dc.channel(said.channel.id)
+        assert said.channel.guild is dc.guild("Team") is dc.guild(dc.guild().id) and bob.id in dc.guild().members
+        assert dc.say("x", user=bob).channel is dc.dm(bob) and dc.say("x", channel=bob).channel is dc.dm("bob")
+        answer = dc.say("x", user="carol", reply_to=said)
+        assert answer.channel is said.channel and answer.pings.users == {bob.id}
+        assert dc.say("x", guild="Other").channel.guild is dc.guild("Other")
+        assert dc.private_channel("bob", "carol") is dc.private_channel("bob", "carol") is not dc.dm("bob")
+        assert dc.thread("T") is dc.thread("T") and dc.role("Staff") is dc.role("Staff")
+        with pytest.raises(ValueError, match=r"message\.txt"):
+            dc.say("x" * 2001)
+        with pytest.raises(ValueError, match="larger"):
+            dc.say("x", attachments=[("big", b"x" * (MAX_FILE + 1))])
+        with pytest.raises(KeyError):
+            dc.forbid("general", "breathe")
+        assert [channel.id for channel in dc.channels.values()] == sorted(dc.channels)
+
+
+async def test_nothing_in_the_server_blocks_the_loop() -> None:
+    schema.cache_clear()
+    with blockbuster_ctx():
+        async with DiscordServer() as dc, aiohttp.ClientSession() as session:
+            said = dc.say("x", attachments=[("a.txt", b"abc")])
+            form = aiohttp.FormData(quote_fields=False)
+            form.add_field("payload_json", '{"content": "x"}', content_type="application/json")
+            form.add_field("files[0]", b"abc", filename="a.txt")
+            address = f"{dc.root}/channels/{said.channel.id}/messages"
+            async with session.post(address, data=form, headers={"Authorization": f"Bot {dc.token}"}) as answer:
+                assert answer.status == 200, await answer.text()
+            async with session.get(said.attachments[0].url) as answer:
+                assert await answer.read() == b"abc"
+            async with session.ws_connect(f"{dc.gateway}?v=10&encoding=json&compress=zlib-stream") as socket:
+                assert isinstance((await socket.receive()).data, bytes)
+
+
+async def test_the_schema_is_read_at_the_first_call_only() -> None:
+    schema.cache_clear()
+    async with DiscordServer() as dc, raw(dc) as http:
+        assert schema.cache_info().misses == 0
+        for _ in range(3):
+            await http.call("GET /users/@me")
+        assert schema.cache_info().misses == 1
+
+
+async def test_the_servers_own_answers_are_held_against_the_schema() -> None:
+    async with DiscordServer() as dc, raw(dc) as http:
+        assert (await http.call("GET /users/@me"))[0] == 200 and strange_answers(dc) == []
+        del dc.requests[0].answer["username"]
+        assert "'username' is a required property" in strange_answers(dc)[0]
+
+
+async def test_an_outage_refuses_connections() -> None:
+    async with DiscordServer() as dc, raw(dc) as http:
+        async with dc.outage():
+            assert not dc.is_up
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await http.call("GET /users/@me")
+        assert (await http.call("GET /users/@me"))[0] == 200
+
+
+async def test_a_person_can_type() -> None:
+    async with talking() as (dc, client):
+
+        @client.tree.command(description="Counts.")
+        async def count(asked: discord.Interaction, to: int, loud: bool = False) -> None:
+            view = discord.ui.View()
+            view.add_item(discord.ui.Button(label="More", custom_id="more"))
+            await asked.response.send_message(f"{to} {loud}", view=view)
+
+        await client.tree.sync()
+        obey(dc, "")
+        assert (await dc.reply(obey(dc, "good day"))).text == "echo: good day"
+        assert dc.bot.mention in (await dc.reply(obey(dc, "@general hello"))).text
+        with pytest.raises(LookupError, match="no message"):
+            obey(dc, "!press More")
+        assert (await dc.reply(obey(dc, "/count to=3 loud=true"))).text == "3 True"
+        assert obey(dc, "!press More").data["custom_id"] == "more"
+        obey(dc, "!reconnect")
+        await dc.wait_for(lambda dc: dc.sessions[0].resumes)
+
+
+def test_it_runs_by_hand() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.servers.discord", "--port", "0"],
+        cwd=ROOT,
+        input="hello\n/nothing\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    told = dict(line.split("=", 1) for line in ran.stdout.splitlines() if line.startswith("DISCORD_"))
+    assert set(told) == {"DISCORD_BOT_TOKEN", "DISCORD_API_ROOT", "DISCORD_GATEWAY"}
+    assert told["DISCORD_API_ROOT"].endswith("/api/v10") and told["DISCORD_GATEWAY"].startswith("ws://127.0.0.1:")
+    assert "? /nothing is not registered" in ran.stdout and ran.stdout.endswith("bye\n")

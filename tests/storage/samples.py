@@ -1,0 +1,33 @@
+"""People, places, messages and turns to be kept, and a clock."""
+
+from __future__ import annotations
+
+from routing.calls import ChatMessage
+from routing.outcome import CallRecord
+from routing.records import TurnRecord
+from routing.types import Attachment, ChatKey, InboundMessage, Press, UserKey
+
+ANN, BEN = UserKey("telegram", "1"), UserKey("telegram", "2")
+HOME, OTHER, TOPIC = ChatKey("telegram", "1"), ChatKey("telegram", "9"), ChatKey("telegram", "9", "7")
+PHOTO = Attachment("image", "a.png", "image/png", 5, "telegram:abc")
+
+
+class Hand:
+    """A clock moved by hand."""
+
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def message(update: str, text: str = "hi", chat: ChatKey = HOME) -> InboundMessage:
+    return InboundMessage(ANN, chat, "42", update, text, 5.0, attachments=(PHOTO,), press=Press("q", "m"))
+
+
+def record(conversation: int, person: int, question: str, answer: str = "", **more: object) -> TurnRecord:
+    spent: dict[str, object] = {"tier": "smart", "model": "openai/m", "usage": None, "seconds": 1.5}
+    spent |= {name: more.pop(name) for name in tuple(more) if name in spent}
+    said = (ChatMessage("assistant", answer, made_by="openai/m"),) if answer else ()
+    calls = (CallRecord(**spent),) if answer else ()  # type: ignore[arg-type]
+    return TurnRecord("t", conversation, person, question, said=said, calls=calls, **more)  # type: ignore[arg-type]

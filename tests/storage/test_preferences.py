@@ -1,0 +1,32 @@
+"""What each person has set, on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+from routing.types import Override, PersonSettings, Preferences
+from storage.database import Database
+from storage.people import SqlPeople
+from storage.preferences import SqlPreferences
+from tests.storage.samples import ANN, BEN, Hand
+
+
+async def test_preferences_begin_empty_and_each_thing_is_set_by_itself(database: Database, clock: Hand) -> None:
+    store = SqlPreferences(database)
+    people = SqlPeople(database, store, clock)
+    ann, ben = await people.admit(ANN, "Ann", "user", "t"), await people.admit(BEN, "Ben", "user", "t")
+    assert await store.get(ann.id) == Preferences() and await store.settings(ann.id) == PersonSettings()
+    await store.set_tier(ann.id, "smart", True)
+    await store.set_override(ann.id, "deep", Override("a/b", "high"))
+    await store.set_override(ann.id, "deep", Override("a/c", None))
+    mine = PersonSettings("de", "Europe/Berlin", "brief", frozenset({"git", "my 'odd', server"}))
+    await store.set_settings(ann.id, mine)
+    for fresh in (store, SqlPreferences(database)):
+        assert await fresh.get(ann.id) == Preferences("smart", True, {"deep": Override("a/c", None)})
+        assert await fresh.settings(ann.id) == mine
+        assert await fresh.get(ben.id) == Preferences()
+    found = await people.find(ANN)
+    assert found is not None and found.language == "de"
+    assert await store.clear_override(ann.id, "deep") is True
+    assert await store.clear_override(ann.id, "deep") is False
+    assert (await store.get(ann.id)) == Preferences("smart", True, {})
+    await store.set_settings(ann.id, PersonSettings())
+    assert await SqlPreferences(database).settings(ann.id) == PersonSettings()
