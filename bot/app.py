@@ -31,6 +31,7 @@ from handlers.notices import Notices
 from handlers.presses import VALID_SECONDS, Presses
 from handlers.ratelimit import RateLimit, parse_limits
 from handlers.running import RunningTurns
+from handlers.suggestions import Suggestions
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox
 from routing.caller import Caller
@@ -79,6 +80,7 @@ class App:
     clock: Clock
     people: SqlPeople
     tooling: Tooling
+    suggestions: Suggestions
 
     async def start(self, platforms: Sequence[Platform]) -> None:
         """Connect the platforms, then go on with what an earlier run left, then load the model library."""
@@ -149,12 +151,12 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         discovered=lambda: asyncio.to_thread(_offered, workspace),
         clock=clock,
     )
-    limit = RateLimit(parse_limits(settings.user_rate_limit))
-    presses = Presses(outbox_store, clock)
+    limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(outbox_store, clock)
     edits, ledger = Edits(history, running, chat), SqlLedger(database, clock)
     dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, edits, notices, ledger)
     inbox = Inbox(inbox_store, chats, dispatcher, outbox, platforms, running, silences)
-    app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people, tooling)
+    tips = Suggestions(COMMANDS, models, tooling.toolbox, owned.skills, people, preferences)
+    app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people, tooling, tips)
     chores = [
         asyncio.create_task(keep_fresh(workspace, models, owned, tooling)),
         asyncio.create_task(models.learn_sizes()),

@@ -16,6 +16,7 @@ from bot.platform import Platform
 from bot.settings import Environment, Settings
 from bot.workspace import Workspace
 from handlers.commands import COMMANDS
+from handlers.notices import Notices
 from routing.errors import ConfigError
 from routing.types import UserKey
 
@@ -29,16 +30,17 @@ log = logging.getLogger("bot")
 
 async def run(environment: Environment, workspace: Workspace) -> int:
     """Serve every platform whose token is set, until SIGTERM or SIGINT."""
-    if environment.settings.telegram_bot_token is None:
+    told = environment.settings
+    if told.telegram_bot_token is None and told.discord_bot_token is None:
         raise ConfigError(NO_PLATFORM.format(env=workspace.root / ".env"))
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with assembled(environment, workspace) as app:
-        platforms = platforms_of(environment.settings, app)
+        platforms = platforms_of(told, app)
         await app.start(platforms)
         await _print_owner_code(app)
-        beat = asyncio.create_task(pulse(platforms, app.clock, environment.settings.heartbeat_file))
+        beat = asyncio.create_task(pulse(platforms, app.clock, told.heartbeat_file))
         await ended.wait()
         log.info("Stopping: running turns get a moment, everything else goes on after the next start")
         beat.cancel()
@@ -70,24 +72,52 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
 
 def platforms_of(settings: Settings, app: App) -> list[Platform]:
     """One line a platform."""
-    from bot.adapters.telegram import TelegramOptions, TelegramPlatform
-
     platforms: list[Platform] = []
     if settings.telegram_bot_token is not None:
-        secret = settings.telegram_webhook_secret
-        options = TelegramOptions(
-            token=settings.telegram_bot_token.get_secret_value(),
-            api_root=settings.telegram_api_root,
-            proxy=settings.telegram_proxy or settings.https_proxy,
-            flood_limit=settings.telegram_flood_limit,
-            webhook_url=settings.telegram_webhook_url,
-            webhook_listen=settings.telegram_webhook_listen,
-            webhook_secret=secret.get_secret_value() if secret else secrets.token_urlsafe(32),
-        )
-        platforms.append(
-            TelegramPlatform(options, accept=app.accept, state=app.state, chats=app.chats, menu=menu(), clock=app.clock)
-        )
+        platforms.append(_telegram(settings.telegram_bot_token.get_secret_value(), settings, app))
+    if settings.discord_bot_token is not None:
+        platforms.append(_discord(settings.discord_bot_token.get_secret_value(), settings, app))
     return platforms
+
+
+def _telegram(token: str, settings: Settings, app: App) -> Platform:
+    from bot.adapters.telegram import TelegramOptions, TelegramPlatform
+
+    secret = settings.telegram_webhook_secret
+    options = TelegramOptions(
+        token=token,
+        api_root=settings.telegram_api_root,
+        proxy=settings.telegram_proxy or settings.https_proxy,
+        flood_limit=settings.telegram_flood_limit,
+        webhook_url=settings.telegram_webhook_url,
+        webhook_listen=settings.telegram_webhook_listen,
+        webhook_secret=secret.get_secret_value() if secret else secrets.token_urlsafe(32),
+    )
+    return TelegramPlatform(options, accept=app.accept, state=app.state, chats=app.chats, menu=menu(), clock=app.clock)
+
+
+def _discord(token: str, settings: Settings, app: App) -> Platform:
+    from bot.adapters.discord import DiscordOptions, DiscordPlatform
+
+    options = DiscordOptions(
+        token=token,
+        api_root=settings.discord_api_root,
+        gateway_url=settings.discord_gateway_url,
+        proxy=settings.discord_proxy or settings.https_proxy,
+        sharded=settings.discord_sharded,
+        thread_per_mention=settings.discord_threads,
+    )
+    return DiscordPlatform(
+        options,
+        accept=app.accept,
+        state=app.state,
+        chats=app.chats,
+        specs=COMMANDS,
+        suggestions=app.suggestions,
+        unanswered=app.silences.wait,
+        tell=Notices(app.people, app.outbox.post).tell_owners,
+        clock=app.clock,
+    )
 
 
 async def _print_owner_code(app: App) -> None:

@@ -20,7 +20,13 @@ from routing.types import Tier, UserKey
 
 _KEY_ENDING = "_API_KEY"
 _FILE_ENDING = "_FILE"
-_SECRET = ("TELEGRAM_BOT_TOKEN", "TELEGRAM_WEBHOOK_SECRET", "TIERBOT_MCP_TOKEN", "DATABASE_URL")
+_SECRET = (
+    "TELEGRAM_BOT_TOKEN",
+    "TELEGRAM_WEBHOOK_SECRET",
+    "DISCORD_BOT_TOKEN",
+    "TIERBOT_MCP_TOKEN",
+    "DATABASE_URL",
+)
 """What may also be given as the name of a file, beside every provider's key."""
 
 
@@ -39,6 +45,12 @@ class Settings(BaseModel):
     telegram_webhook_url: str | None = Field(None, description="Public https address; set: webhook instead of polling.")
     telegram_webhook_listen: str = Field("127.0.0.1:8443", description="Where the webhook listens, behind your proxy.")
     telegram_webhook_secret: SecretStr | None = Field(None, description="Secret of the webhook; generated when empty.")
+    discord_bot_token: SecretStr | None = Field(None, description="The Discord bot's token, from the developer portal.")
+    discord_api_root: str = Field("https://discord.com/api/v10", description="Discord's API root, with its version.")
+    discord_gateway_url: str = Field("wss://gateway.discord.gg/", description="Discord's gateway.")
+    discord_proxy: str | None = Field(None, description="Proxy for Discord only, http://.")
+    discord_sharded: bool = Field(False, description="As many gateway connections as Discord recommends.")
+    discord_threads: bool = Field(False, description="Answer each mention in a thread of its own.")
     https_proxy: str | None = Field(None, description="Proxy for every HTTPS connection.")
     workspace: Path = Field(Path("workspace"), description="Everything the bot owns.")
     database_url: str = Field("", description="SQLite or PostgreSQL; empty: tierbot.db in the workspace.")
@@ -108,8 +120,9 @@ class Environment:
     def secrets(self) -> tuple[str, ...]:
         """Every text that must never reach a log."""
         told = self.settings
-        tokens = (told.telegram_bot_token, told.telegram_webhook_secret, told.tierbot_mcp_token)
-        addresses = (told.telegram_proxy, told.https_proxy, told.database_url)
+        telegram = (told.telegram_bot_token, told.telegram_webhook_secret)
+        tokens = (*telegram, told.discord_bot_token, told.tierbot_mcp_token)
+        addresses = (told.telegram_proxy, told.discord_proxy, told.https_proxy, told.database_url)
         passwords = (_password(address) for address in addresses if address)
         return (*self.keys.values(), *(token.get_secret_value() for token in tokens if token), *filter(None, passwords))
 

@@ -49,7 +49,8 @@ class CommandSpec:
     """A slash command as menus, completion, /help and the README know it.
 
     `choices` are the words each position takes (empty: free text); `queued` commands begin a turn and so wait for
-    the one that runs. Everybody from `role` up may use it.
+    the one that runs. Everybody from `role` up may use it. The answer of a `personal` command is for whoever asked,
+    and nobody else in a group need read it, unless its first word is among `shared`.
     """
 
     name: str
@@ -59,6 +60,13 @@ class CommandSpec:
     free_text: bool = False
     role: Role = "guest"
     queued: bool = False
+    personal: bool = False
+    shared: tuple[str, ...] = ()
+
+    def for_one(self, rest: str) -> bool:
+        """Whether the answer to the command, with these words behind it, is for one person."""
+        first = rest.split(None, 1)[:1]
+        return self.personal and not (first and first[0].lower() in self.shared)
 
     @property
     def most_words(self) -> int | None:

@@ -78,6 +78,13 @@ class ChatStore(Protocol):
         """A group became a supergroup: everything kept under its old id goes on under the new one."""
 
 
+class KnownChats(Protocol):
+    """Where the bot is spoken to."""
+
+    async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
+        """The chats in which somebody had an answer since then, and those that an owner allowed."""
+
+
 class StateStore(Protocol):
     """Small facts of the process that outlive it."""
 

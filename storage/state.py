@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, literal, select, union, update
 
 from routing.ports import Clock
 from routing.types import ChatKey
 from storage.database import Database
-from storage.schema import audit, chats, conversations, outbox, state
+from storage.schema import audit, chats, conversations, messages, outbox, state
+
+_HERE: BindParameter[str] = bindparam("here")
+_SINCE: BindParameter[float] = bindparam("since")
+_TALKED = (
+    select(conversations.c.chat_id, conversations.c.thread_id)
+    .join(messages, messages.c.conversation_id == conversations.c.id)
+    .where(conversations.c.platform == _HERE, messages.c.at >= _SINCE)
+)
+_ANSWERED = select(outbox.c.chat_id, outbox.c.thread_id).where(
+    outbox.c.platform == _HERE, outbox.c.created_at >= _SINCE
+)
+_ALLOWED = select(chats.c.chat_id, literal("")).where(chats.c.platform == _HERE, chats.c.allowed)
+_KNOWN = union(_TALKED, _ANSWERED, _ALLOWED)
 
 
 class SqlState:
@@ -30,7 +43,7 @@ class SqlState:
 
 
 class SqlChats:
-    """`routing.stores.ChatStore`. What was read is kept: one process owns a database."""
+    """`routing.stores.ChatStore` and `KnownChats`. What was read is kept: one process owns a database."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -67,6 +80,11 @@ class SqlChats:
 
         await self._database.write(step)
         self._known.clear()
+
+    async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
+        values = {"here": platform, "since": since}
+        rows = await self._database.read(lambda c: c.execute(_KNOWN, values).all())
+        return tuple(ChatKey(platform, chat_id, thread_id) for chat_id, thread_id in rows)
 
     async def _load(self, chat: ChatKey) -> tuple[bool, bool]:
         key = (chat.platform, chat.chat_id)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from bot import logs
-from bot.ops.checks import configuration, database, machine, providers, sandbox, telegram, tools
+from bot.ops.checks import configuration, database, discord, machine, providers, sandbox, telegram, tools
 from bot.ops.checks.finding import Check, Finding, Inspection, fail
 from bot.settings import Environment
 from bot.workspace import Workspace
@@ -28,6 +28,7 @@ CHECKS: tuple[Check, ...] = (
     configuration.skills,
     database.database,
     telegram.telegram,
+    discord.discord,
     providers.tiers,
     providers.sizes,
     providers.keys,

@@ -28,6 +28,7 @@ SPEC = CommandSpec(
         "/access forget telegram:123",
     ),
     choices=(("pair", "allow", "block", "role", "here", "list", "log", "forget"),),
+    personal=True,
 )
 LOG_LINES = 15
 

@@ -11,7 +11,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing.errors import Refused
 
-SPEC = CommandSpec("help", "All commands, or one in full", ("/help", "/help tier"))
+SPEC = CommandSpec("help", "All commands, or one in full", ("/help", "/help tier"), personal=True)
 
 
 def build(needs: Needs) -> Handler:

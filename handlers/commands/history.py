@@ -20,6 +20,8 @@ SPEC = CommandSpec(
     "List this chat's conversations, go on with an earlier one, or get one as a file",
     ("/history", "/history resume 2", "/history export", "/history export 2"),
     choices=(("resume", "export"),),
+    personal=True,
+    shared=("resume",),
 )
 SHOWN = 10
 TITLE_LENGTH = 60

@@ -24,6 +24,7 @@ SPEC = CommandSpec(
     ),
     free_text=True,
     choices=(("language", "streaming", "timezone", "instructions"), ("on", "off", *languages())),
+    personal=True,
 )
 MOST_INSTRUCTIONS = 2000
 

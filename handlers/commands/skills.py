@@ -11,7 +11,7 @@ from routing.records import HistoryStore
 from routing.skills import Skill, Skills
 from routing.types import Button
 
-SPEC = CommandSpec("skills", "List the skills", ("/skills",))
+SPEC = CommandSpec("skills", "List the skills", ("/skills",), personal=True)
 BUTTONS = 8
 
 

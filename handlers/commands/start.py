@@ -6,7 +6,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing.types import Button
 
-SPEC = CommandSpec("start", "What this bot does", ("/start",), free_text=True)
+SPEC = CommandSpec("start", "What this bot does", ("/start",), free_text=True, personal=True)
 
 
 def build(_needs: Needs) -> Handler:

@@ -23,7 +23,11 @@ from routing.sizes import SizeSource
 from routing.stores import PreferenceStore
 
 SPEC = CommandSpec(
-    "status", "What is decided for you and how the bot is", ("/status", "/status full"), choices=(("full",),)
+    "status",
+    "What is decided for you and how the bot is",
+    ("/status", "/status full"),
+    choices=(("full",),),
+    personal=True,
 )
 SAMPLE = 50
 """Calls a model's p50 and p95 are taken from."""

@@ -6,7 +6,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from handlers.running import RunningTurns
 
-SPEC = CommandSpec("stop", "Stop the answer that is being written", ("/stop",))
+SPEC = CommandSpec("stop", "Stop the answer that is being written", ("/stop",), personal=True)
 
 
 def build(needs: Needs) -> Handler:

@@ -18,6 +18,7 @@ SPEC = CommandSpec(
     "Show or choose the tier: balanced, smart, coding or deep",
     ("/tier", "/tier smart", "/tier smart force"),
     choices=(TIERS, ("force",)),
+    personal=True,
 )
 
 WHY: dict[TierSource, str] = {

@@ -27,6 +27,7 @@ SPEC = CommandSpec(
     ("/tools", "/tools will it rain in Rome?", "/tools off weather", "/tools on weather"),
     choices=(("on", "off"),),
     free_text=True,
+    personal=True,
 )
 BUTTONS = 8
 _QUOTED = re.compile(r"[“„«](.*)[”“»]", re.DOTALL)

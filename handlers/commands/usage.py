@@ -13,7 +13,11 @@ from routing.ports import Clock
 from routing.records import Spending, UsageStore
 
 SPEC = CommandSpec(
-    "usage", "Tokens and cost of the last 24 hours, or of more days", ("/usage", "/usage 7d"), choices=(("7d", "30d"),)
+    "usage",
+    "Tokens and cost of the last 24 hours, or of more days",
+    ("/usage", "/usage 7d"),
+    choices=(("7d", "30d"),),
+    personal=True,
 )
 DAY = 86_400.0
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 
-SPEC = CommandSpec("whoami", "Your account and your role here", ("/whoami",))
+SPEC = CommandSpec("whoami", "Your account and your role here", ("/whoami",), personal=True)
 
 
 def build(_needs: Needs) -> Handler:

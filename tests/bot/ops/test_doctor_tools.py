@@ -207,6 +207,9 @@ class Odd:
             await asyncio.Event().wait()
         return np.zeros((len(texts), 3), np.float32)
 
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        return None
+
     async def close(self) -> None:
         self.closed = True
 

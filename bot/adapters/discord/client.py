@@ -1,0 +1,188 @@
+"""discord.py's client as this package uses it: one for the life of the platform, told of events in their order.
+
+Messages and interactions come as Discord sent them. The library's objects for them would need its caches, and its
+events would come one task each, behind READY or before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import discord
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+from bot.adapters.discord.options import DiscordOptions
+
+log = logging.getLogger(__name__)
+Json = dict[str, Any]
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_LONGEST_LIMIT = 30.0  # seconds to sit out a 429 within a call; a longer one is raised as RateLimited
+_HANG_UP = 2.0  # seconds for a farewell; a dead connection does not even close
+
+
+class Listener(Protocol):
+    """Who is told what the gateway brings; nothing here may wait."""
+
+    def began(self) -> None:
+        """A new session: events before it may be missing."""
+
+    def resumed(self) -> None:
+        """The session goes on; nothing is missing."""
+
+    def lost(self) -> None:
+        """The connection ended, or could not be made again."""
+
+    def message(self, payload: Json) -> None: ...
+    def edited(self, payload: Json) -> None: ...
+    def interaction(self, payload: Json) -> None: ...
+    def removed(self, guild: str) -> None:
+        """Somebody removed the bot from the guild of this name."""
+
+
+class Client(discord.Client):
+    """One gateway connection. `content` says whether what people write is readable without a mention."""
+
+    def __init__(self, options: DiscordOptions, listener: Listener) -> None:
+        self._wanted = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
+        self._listener = listener
+        self._gap = options.pace.identify_gap
+        self._leaving = False
+        super().__init__(
+            intents=self._wanted,
+            proxy=proxy_for(options),
+            max_messages=None,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            chunk_guilds_at_startup=False,
+            allowed_mentions=discord.AllowedMentions.none(),
+            heartbeat_timeout=options.pace.silence,
+            max_ratelimit_timeout=_LONGEST_LIMIT,
+        )
+        parsers = self._connection.parsers
+        for event, parse in parsers.items():
+            parsers[event] = _guarded(event, parse)
+        for event, tell in (
+            ("MESSAGE_CREATE", listener.message),
+            ("MESSAGE_UPDATE", listener.edited),
+            ("INTERACTION_CREATE", listener.interaction),
+        ):
+            parsers[event] = _guarded(event, tell)
+        for event, then in (("READY", listener.began), ("RESUMED", listener.resumed)):
+            parsers[event] = _followed(parsers[event], then)
+
+    @property
+    def content(self) -> bool:
+        return self._wanted.message_content
+
+    async def enter(self, token: str) -> None:
+        """Log in, again if it failed before. Raises LoginFailure, or what a call raises."""
+        await self.http.close()
+        self.http.connector = discord.utils.MISSING
+        await self.login(token)
+
+    def do_without_content(self) -> None:
+        """From the next IDENTIFY on."""
+        self._wanted.message_content = False
+
+    async def setup_hook(self) -> None:
+        """Asking for an intent that the application has not been given would close the gateway."""
+        flags = self.application_flags
+        self._wanted.message_content = flags.gateway_message_content or flags.gateway_message_content_limited
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Discord takes one IDENTIFY in five seconds."""
+        if not initial:
+            await asyncio.sleep(self._gap)
+
+    async def on_disconnect(self) -> None:
+        self._listener.lost()
+
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        self._listener.removed(guild.name)
+
+    async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
+        log.exception("Discord: %s failed", event_method)
+
+    def acknowledgements(self) -> tuple[float, ...]:
+        """How long the last heartbeat of each connection took; a number changes with every acknowledged one."""
+        return (self.latency,)
+
+    async def hang_up(self) -> None:
+        """Drop the gateway connections, so that `connect` begins anew; HTTP goes on."""
+        if self.ws is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_HANG_UP):
+                    await self.ws.close()
+
+    async def close(self) -> None:
+        """The library calls this when the gateway refuses it; replies must still go out then. `leave` is the end."""
+        if self._leaving:
+            await super().close()
+
+    async def leave(self) -> None:
+        """End the session and close every connection."""
+        self._leaving = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_HANG_UP):
+                await self.close()
+        await self.http.close()
+
+
+class ShardedClient(Client, discord.AutoShardedClient):
+    """As many gateway connections as Discord recommends."""
+
+    def acknowledgements(self) -> tuple[float, ...]:
+        return tuple(latency for _, latency in self.latencies)
+
+    async def hang_up(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_HANG_UP):
+                await asyncio.gather(*(shard.disconnect() for shard in self.shards.values()))
+
+
+def make_client(options: DiscordOptions, listener: Listener) -> Client:
+    """The client for these options."""
+    point(options)
+    return (ShardedClient if options.sharded else Client)(options, listener)
+
+
+def point(options: DiscordOptions) -> None:
+    """Tell the library where Discord is, for the whole process, and to be quiet: it logs every lost connection with a
+    traceback, and what matters of that is said in `trouble`."""
+    Route.BASE = options.api_root.rstrip("/")
+    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(options.gateway_url)
+    logging.getLogger("discord").setLevel(logging.ERROR)
+    for name in ("discord.client", "discord.shard", "discord.gateway"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def proxy_for(options: DiscordOptions) -> str | None:
+    """None for a server of one's own."""
+    return None if urlsplit(options.api_root).hostname in LOOPBACK else options.proxy
+
+
+def _guarded(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+    """An event that cannot be read is passed over: raised, it would end the connection, and again after the next."""
+
+    def guarded(payload: Any) -> None:
+        try:
+            parse(payload)
+        except Exception as error:  # whatever is made of what is not known yet
+            log.error("Discord's %s cannot be read and is passed over: %s", event, type(error).__name__)
+            log.debug("the unreadable event", exc_info=True)
+
+    return guarded
+
+
+def _followed(parse: Callable[[Any], None], then: Callable[[], None]) -> Callable[[Any], None]:
+    def both(payload: Any) -> None:
+        parse(payload)
+        then()
+
+    return both

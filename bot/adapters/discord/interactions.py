@@ -1,0 +1,172 @@
+"""Interactions: commands, pressed buttons and chosen options become messages; suggestions are answered at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+
+from bot.adapters.discord.autocomplete import suggested
+from bot.adapters.discord.callbacks import Callbacks
+from bot.adapters.discord.origin import LIFE, Origin, created
+from bot.adapters.discord.places import PLATFORM
+from bot.adapters.discord.stage import EPHEMERAL, Stage
+from bot.adapters.discord.tree import Json, typed
+from bot.platform import Accept
+from handlers.asking import CommandSpec
+from handlers.parsing import parse_command
+from handlers.patience import patiently
+from handlers.suggestions import Suggestions
+from routing.types import ChatKey, InboundMessage, Press, UserKey
+
+COMMAND, COMPONENT, AUTOCOMPLETE = 2, 3, 4
+"""Types of interactions."""
+THREADS = frozenset({10, 11, 12})
+"""Types of channels that are threads."""
+BOT_DM = 1
+"""The context of the bot's own direct messages."""
+
+Unanswered = Callable[[InboundMessage], Coroutine[None, None, None]]
+"""Returns only when it is certain that no reply comes to a message."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One interaction. `visiting`: it came through the person's own installation, to a place where the bot itself is
+    not, and its answers are for that person. `hidden`: what was pressed is seen by one person only."""
+
+    id: int
+    token: str
+    kind: int
+    user: UserKey
+    user_name: str
+    language: str
+    chat: ChatKey
+    direct: bool
+    visiting: bool
+    hidden: bool
+    data: Json
+
+
+def read(payload: Json) -> Incoming:
+    """The body of an INTERACTION_CREATE. Raises LookupError, TypeError or ValueError for one of another form."""
+    member = payload.get("member") or {}
+    user = member.get("user") or payload["user"]
+    channel = payload.get("channel") or {"id": payload["channel_id"]}
+    is_thread = channel.get("type") in THREADS and bool(channel.get("parent_id"))
+    home, thread = (channel["parent_id"], channel["id"]) if is_thread else (channel["id"], "")
+    direct = payload.get("context", BOT_DM if "guild_id" not in payload else 0) == BOT_DM
+    owners = payload.get("authorizing_integration_owners") or {"0": ""}
+    return Incoming(
+        id=int(payload["id"]),
+        token=str(payload["token"]),
+        kind=int(payload["type"]),
+        user=UserKey(PLATFORM, str(user["id"])),
+        user_name=member.get("nick") or user.get("global_name") or user.get("username") or "",
+        language=str(payload.get("locale") or "").partition("-")[0],
+        chat=ChatKey(PLATFORM, str(home), str(thread)),
+        direct=direct,
+        visiting=not direct and "0" not in owners,
+        hidden=bool(((payload.get("message") or {}).get("flags") or 0) & EPHEMERAL),
+        data=dict(payload.get("data") or {}),
+    )
+
+
+class Interactions:
+    """Once `take` has returned, a command or press is durable; it is being acknowledged at the same time, in the
+    background. What is under way in `take` must not hold up the next one."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        accept: Accept,
+        specs: Sequence[CommandSpec],
+        suggestions: Suggestions,
+        unanswered: Unanswered,
+    ) -> None:
+        self._stage = stage
+        self._callbacks = Callbacks(stage)
+        self._accept = accept
+        self._specs = {spec.name: spec for spec in specs}
+        self._suggestions = suggestions
+        self._unanswered = unanswered
+        self._silences: set[asyncio.Task[None]] = set()
+
+    async def take(self, payload: Json) -> None:
+        """What the gateway brought. One that can't be read is passed over."""
+        try:
+            asked = read(payload)
+            message = self._message(asked) if asked.kind in (COMMAND, COMPONENT) else None
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            log.error("Discord's interaction %s cannot be read: %s", payload.get("id"), type(error).__name__)
+            return
+        if message is not None:
+            await self._keep(asked, message, payload)
+        elif asked.kind == AUTOCOMPLETE:
+            self._stage.spawn(self._suggest(asked, payload))
+
+    async def close(self) -> None:
+        """Listen for silences no more; acknowledgements on their way are the stage's."""
+        for silence in self._silences:
+            silence.cancel()
+        await asyncio.gather(*self._silences, return_exceptions=True)
+
+    async def _keep(self, asked: Incoming, message: InboundMessage, payload: Json) -> None:
+        attend = self._announce if asked.kind == COMMAND else self._follow
+        self._stage.spawn(attend(message, payload))
+        await patiently(self._accept, [message])
+
+    async def _follow(self, message: InboundMessage, payload: Json) -> None:
+        await self._callbacks.defer(payload, ephemeral=False)
+
+    async def _announce(self, message: InboundMessage, payload: Json) -> None:
+        """Say that an answer is coming. What gets none, such as a /stop that ends one, is not announced for ever."""
+        silence = asyncio.create_task(self._unanswered(message))
+        self._silences.add(silence)
+        silence.add_done_callback(self._silences.discard)
+        origin = Origin.unpack(message.message_id)
+        if await self._callbacks.defer(payload, ephemeral=origin is not None and origin.ephemeral):
+            await asyncio.wait({silence}, timeout=LIFE)
+            if silence.done() and not silence.cancelled():
+                await self._callbacks.withdraw(payload)
+        silence.cancel()
+
+    async def _suggest(self, asked: Incoming, payload: Json) -> None:
+        await self._callbacks.suggest(payload, await suggested(asked.data, asked.user, self._suggestions))
+
+    def _message(self, asked: Incoming) -> InboundMessage:
+        me = self._stage.client.user
+        component = asked.kind == COMPONENT
+        text = _pressed(asked.data) if component else typed(asked.data)
+        ephemeral = asked.hidden if component else self._for_one(asked, text)
+        origin = Origin(asked.id, asked.token, component, ephemeral or asked.visiting).pack()
+        return InboundMessage(
+            user=asked.user,
+            chat=asked.chat,
+            bot_id=str(me.id) if me else "",
+            update_id=str(asked.id),
+            text=text,
+            sent_at=created(asked.id),
+            kind="press" if component else "message",
+            user_name=asked.user_name,
+            bot_name=me.name if me else "",
+            private=asked.direct or asked.visiting,
+            language=asked.language,
+            message_id=origin,
+            press=Press(origin, origin) if component else None,
+        )
+
+    def _for_one(self, asked: Incoming, text: str) -> bool:
+        """Whether the answer is to be seen by one person only; in direct messages it is anyway."""
+        command = parse_command(text, "")
+        spec = self._specs.get(command.name) if command else None
+        return not asked.direct and (command is None or spec is None or spec.for_one(command.rest))
+
+
+def _pressed(data: Json) -> str:
+    """The token of the button, or of what was chosen from a menu."""
+    values = data.get("values") or [data["custom_id"]]
+    return str(values[0])

@@ -1,0 +1,62 @@
+"""What the Discord platform may be told, and how patient it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from routing.errors import ConfigError
+
+OFFICIAL_ROOT = "https://discord.com/api/v10"
+OFFICIAL_GATEWAY = "wss://gateway.discord.gg/"
+_TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds throughout. Discord's limit for edits is five in five seconds a channel, shared with new messages;
+    its typing lasts ten seconds; a gateway that is well acknowledges a heartbeat every 41 seconds."""
+
+    first_try: float = 3.0
+    backoff: float = 1.0
+    longest_backoff: float = 30.0
+    revoked: float = 60.0
+    watch: float = 5.0
+    identify_gap: float = 5.0
+    silence: float = 60.0
+    deaf: float = 120.0
+    typing_after: float = 0.4
+    typing_every: float = 8.0
+    preview_after: float = 1.0
+    edit_gap: float = 1.2
+    ambiguous: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class DiscordOptions:
+    """The DISCORD_… settings. `api_root` is with its version; `sharded` takes as many gateway connections as Discord
+    recommends; `thread_per_mention` answers a mention in a thread of its own.
+
+    Raises ConfigError for a value that cannot work.
+    """
+
+    token: str = field(repr=False)
+    api_root: str = OFFICIAL_ROOT
+    gateway_url: str = OFFICIAL_GATEWAY
+    proxy: str | None = field(default=None, repr=False)
+    sharded: bool = False
+    thread_per_mention: bool = False
+    pace: Pace = Pace()
+
+    def __post_init__(self) -> None:
+        if not _TOKEN.fullmatch(self.token):
+            raise ConfigError(
+                "DISCORD_BOT_TOKEN does not look like a token; copy it whole from the Discord developer portal "
+                "(Bot, Reset Token): three parts with dots between."
+            )
+        if not self.api_root.startswith(("http://", "https://")):
+            raise ConfigError(f"DISCORD_API_ROOT must begin with http:// or https://, not {self.api_root!r}.")
+        if not self.gateway_url.startswith(("ws://", "wss://")):
+            raise ConfigError(f"DISCORD_GATEWAY_URL must begin with ws:// or wss://, not {self.gateway_url!r}.")
+        if self.proxy and not self.proxy.startswith(("http://", "https://")):
+            raise ConfigError("DISCORD_PROXY cannot be used; write http://host:port.")

@@ -1,0 +1,167 @@
+"""The Discord platform: connects, receives by the gateway, sends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+import discord
+
+from bot.adapters.discord import files
+from bot.adapters.discord.catchup import CatchUp
+from bot.adapters.discord.client import Json, make_client
+from bot.adapters.discord.connection import Connection
+from bot.adapters.discord.inbound import Me
+from bot.adapters.discord.interactions import Interactions, Unanswered
+from bot.adapters.discord.live import DiscordLive
+from bot.adapters.discord.options import DiscordOptions
+from bot.adapters.discord.origin import Origin
+from bot.adapters.discord.outbound import Outbound
+from bot.adapters.discord.places import PLATFORM, Places
+from bot.adapters.discord.receiving import Receiver
+from bot.adapters.discord.stage import Stage
+from bot.adapters.discord.sync import sync
+from bot.adapters.discord.threads import Threads
+from bot.adapters.discord.tree import tree
+from bot.adapters.discord.trouble import Trouble
+from bot.platform import Accept, KeepPlaceholder, Progress, Sent
+from handlers.asking import CommandSpec
+from handlers.suggestions import Suggestions
+from routing.ports import Clock, LiveReply
+from routing.stores import KnownChats, StateStore
+from routing.types import Attachment, InboundMessage, OutboundMessage
+
+log = logging.getLogger(__name__)
+REMOVED = (
+    "🚪 I was removed from the Discord server {server}. What was kept of its chats stays; nobody there is answered."
+)
+_GRACE = 1.0  # seconds that close() leaves to what is on its way
+_EYES = "👀"
+
+
+class Tell(Protocol):
+    """Says a sentence to the owners, in their language."""
+
+    async def __call__(self, template: str, /, **values: object) -> None: ...
+
+
+class DiscordPlatform:
+    """See bot.platform.Platform, and `client.Listener` for what the gateway brings."""
+
+    name = PLATFORM
+
+    def __init__(
+        self,
+        options: DiscordOptions,
+        *,
+        accept: Accept,
+        state: StateStore,
+        chats: KnownChats,
+        specs: Sequence[CommandSpec],
+        suggestions: Suggestions,
+        unanswered: Unanswered,
+        tell: Tell,
+        clock: Clock,
+    ) -> None:
+        self.progress = Progress()
+        self._state = state
+        self._specs = specs
+        self._tell = tell
+        self._clock = clock
+        self._client = client = make_client(options, self)
+        self._stage = Stage(client, options.pace, clock)
+        self._outbound = Outbound(self._stage)
+        self._interactions = Interactions(self._stage, accept, specs, suggestions, unanswered)
+        trouble = Trouble(self.progress, options.pace)
+        self._connection = Connection(client, options, self.progress, trouble, clock)
+        places = Places(client)
+        threads = Threads(client, places, options.thread_per_mention)
+        catchup = CatchUp(client, places, chats, state, clock, self._me, options.pace.backoff)
+        self._receiver = Receiver(self._me, accept, places, threads, catchup, self.progress, trouble, clock)
+        self._settled = False
+        self._stopping = False
+
+    async def start(self) -> None:
+        """Connect; returns once the first event may come, or when that takes longer, while connecting goes on."""
+        self.progress.up_since = self._clock()
+        await self._connection.start()
+
+    async def stop_receiving(self) -> None:
+        """Interactions are left to fail at once. Messages, which nobody else would keep, go on being accepted until
+        the end: they are for the next start."""
+        self._stopping = True
+
+    async def close(self) -> None:
+        self._stopping = True
+        await self._connection.stop()
+        await self._interactions.close()
+        await self._receiver.stop(_GRACE)
+        await self._stage.close(_GRACE)
+        await self._client.leave()
+
+    def send(self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool) -> AsyncIterator[Sent]:
+        return self._outbound.send(message, outbox_id, first_piece, recovered)
+
+    def live(self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder) -> LiveReply:
+        return DiscordLive(self._stage, message, placeholder, streaming, keep)
+
+    async def waiting(self, message: InboundMessage) -> None:
+        if Origin.unpack(message.message_id) is None:
+            begun = message.chat.thread_id == message.message_id  # the message that a thread began with is above it
+            channel_id = message.chat.chat_id if begun or not message.chat.thread_id else message.chat.thread_id
+            await self._stage.courtesy(self._client.http.add_reaction(int(channel_id), int(message.message_id), _EYES))
+
+    async def fetch(self, attachment: Attachment) -> bytes:
+        return await files.fetch(self._client, attachment)
+
+    @property
+    def reconnects(self) -> int:
+        """How often the watchdog replaced a dead gateway connection."""
+        return self._connection.renewals
+
+    # --- what the gateway brings --------------------------------------------------------------------------------
+
+    def began(self) -> None:
+        self._connection.alive()
+        self._receiver.began()
+        if not self._settled:
+            self._settled = True
+            user = self._client.user
+            log.info("Discord: %s, by the gateway", user.name if user is not None else "?")
+            self._stage.spawn(self._register())
+
+    def resumed(self) -> None:
+        self._connection.alive()
+
+    def lost(self) -> None:
+        self._connection.lost()
+
+    def message(self, payload: Json) -> None:
+        self.progress.last_contact = self._clock()
+        self._receiver.message(payload)
+
+    def edited(self, payload: Json) -> None:
+        self._receiver.edited(payload)
+
+    def interaction(self, payload: Json) -> None:
+        if not self._stopping:
+            self.progress.last_contact = self.progress.last_update = self._clock()
+            self._stage.spawn(self._interactions.take(payload))
+
+    def removed(self, guild: str) -> None:
+        log.warning("Discord: the bot was removed from the server %s", guild)
+        self._stage.spawn(self._tell_owners(guild))
+
+    async def _tell_owners(self, guild: str) -> None:
+        await self._tell(REMOVED, server=guild)
+
+    async def _register(self) -> None:
+        application_id = self._client.application_id
+        if application_id is not None:
+            await sync(self._client.http, application_id, tree(self._specs), self._state)
+
+    def _me(self) -> Me:
+        user = self._client.user
+        assert isinstance(user, discord.ClientUser), "nothing comes before the login"
+        return Me(user.id, user.name, self._client.content)

@@ -1,0 +1,72 @@
+"""What Discord would read in a plain text as markup or as a mention, and how it is written instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+ZERO_WIDTH = "\u200b"
+_ADDRESS = r"(?P<address>https?://[^\s<>`]+)"  # an address keeps its underscores; Discord reads no markup in it
+# A backslash before it does not keep the server from reading a mention; a mark that nobody sees does.
+_MENTION = r"(?P<mention><(?=@)|@(?=everyone|here))"
+_LINE_START = r"(?P<indent>^[ ]*)(?:(?P<bullet>•)|(?P<opening>-#|\#{1,3}|>>>|>|[-+]))(?=[ ]|$)"
+_LITERAL = (
+    r"(?P<literal>[\\*`]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
+    r"|\[(?=[^\[\]\n]*\]\()|<(?=\#\d|/[^\n:>]+:\d|a?:\w+:\d|t:-?\d|id:\w))"
+)
+_SPECIAL = re.compile("|".join((_ADDRESS, _MENTION, _LINE_START, _LITERAL)), re.MULTILINE)
+_LOUD = re.compile("@(?=everyone|here)")
+_BRACKET = re.compile(r"(?<!\\)[\[\]]")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """text[start:end] is written as `text`; where both are the same, it is put in."""
+
+    start: int
+    end: int
+    text: str
+
+
+def changes(text: str) -> Iterator[Change]:
+    """In order; a bullet becomes Discord's own, everything else is shown as it stands."""
+    for match in _SPECIAL.finditer(text):
+        start, end = match.span()
+        if match["address"]:
+            yield from (Change(loud.start(), loud.end(), "%40") for loud in _LOUD.finditer(text, start, end))
+        elif match["mention"]:
+            yield Change(end, end, ZERO_WIDTH)
+        elif match["bullet"]:
+            yield Change(end - 1, end, "-")
+        elif match["opening"]:
+            yield Change(start + len(match["indent"]), start + len(match["indent"]), "\\")
+        elif match["literal"]:
+            yield Change(start, start, "\\")
+
+
+def address(url: str) -> str:
+    """An address as the target of a link: without what would end it, and without a mention."""
+    for character, code in (("(", "%28"), (")", "%29"), ("<", "%3C"), (">", "%3E")):
+        url = url.replace(character, code)
+    return _LOUD.sub("%40", url)
+
+
+def label(written: str) -> str:
+    """Escaped text as the label of a link: without a bracket that would end it."""
+    return _BRACKET.sub(r"\\\g<0>", written)
+
+
+def block(code: str, language: str | None) -> str:
+    """A code block; Discord ends it at the first three backticks, so that such ones are parted."""
+    name = language if language and re.fullmatch(r"[A-Za-z0-9_+\-.#]+", language) else ""
+    return f"```{name}\n{code.replace('```', f'`{ZERO_WIDTH}``')}\n```"
+
+
+def inline(code: str) -> str:
+    """Code within a line."""
+    if "`" not in code:
+        return f"`{code}`"
+    parted = re.sub("`(?=`)", f"`{ZERO_WIDTH}", code)
+    lead, rest = " " * parted.startswith("`"), " " * parted.endswith("`")
+    return f"``{lead}{parted}{rest}``"

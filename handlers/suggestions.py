@@ -1,0 +1,165 @@
+"""What can be meant by a word that is still being typed: models, tiers, levels, skills, toolkits, commands."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz, process
+
+from handlers.access import may
+from handlers.asking import CommandSpec
+from handlers.commands.skill import OFF
+from routing.candidates import DISCOVERY
+from routing.errors import StorageFault
+from routing.models import LOCAL_PROVIDER, Models
+from routing.ports import Toolbox
+from routing.skills import Skills
+from routing.stores import PeopleStore, PreferenceStore
+from routing.types import TIERS, Person, Preferences, UserKey
+
+MOST = 25
+"""What Discord shows."""
+ALIKE = 60.0
+"""Likeness 0-100 below which a word was not meant."""
+LOOK_SECONDS = 0.05
+"""How long somebody is looked up, which the storage does in its memory; who types does not wait for it any longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """A command that is being filled in: the argument under the cursor with its text so far, and the others."""
+
+    command: str
+    argument: str
+    text: str
+    given: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Somebody, with the toolkits that they can switch `off` and those that they can switch `on`."""
+
+    person: Person
+    preferences: Preferences
+    off: tuple[str, ...]
+    on: tuple[str, ...]
+
+
+class Suggestions:
+    """Answers at once, from memory; strangers are told nothing."""
+
+    def __init__(
+        self,
+        specs: Sequence[CommandSpec],
+        models: Models,
+        toolbox: Toolbox,
+        skills: Callable[[], Skills],
+        people: PeopleStore,
+        preferences: PreferenceStore,
+    ) -> None:
+        self._specs = {spec.name: spec for spec in specs}
+        self._models = models
+        self._toolbox = toolbox
+        self._skills = skills
+        self._people = people
+        self._preferences = preferences
+        self._looking: set[asyncio.Task[_Known | None]] = set()
+
+    async def offer(self, user: UserKey, typing: Typing) -> tuple[str, ...]:
+        """What the argument may become, the likeliest first, at most 25."""
+        known = await self._acquainted(user, typing.command == "tools")
+        spec = self._specs.get(typing.command)
+        if known is None or spec is None or not may(known.person, spec.role):
+            return ()
+        return likeliest(typing.text, self._words(spec, typing, known))
+
+    def _words(self, spec: CommandSpec, typing: Typing, known: _Known) -> Iterable[str]:
+        match spec.name, typing.argument:
+            case "model", "model":
+                return self._offered()
+            case "model", "provider":
+                return sorted({name.partition("/")[0] for name in self._offered()})
+            case "model", "level":
+                return self._levels(typing.given.get("tier", ""), known.preferences)
+            case _, "tier":
+                return TIERS
+            case "skill", _:
+                return (*self._skills().found, OFF)
+            case "tools", _:
+                return (*_switched("off", known.off), *_switched("on", known.on))
+            case "help", _:
+                return (name for name, each in self._specs.items() if may(known.person, each.role))
+        return _next(spec, typing.text)
+
+    def _offered(self) -> list[str]:
+        """As /model list has them, but those first that can be called, and the small local one behind them."""
+        config = self._models.config
+        cards = [card for card in self._models.catalog.models() if card.provider in config.allowed]
+        able = {provider: self._models.has_key(provider) for provider in {card.provider for card in cards}}
+        able[LOCAL_PROVIDER] = False
+        cards.sort(key=lambda card: (not able[card.provider], card.provider, card.display_name))
+        return [card.name for card in cards]
+
+    def _levels(self, chosen: str, preferences: Preferences) -> Iterable[str]:
+        """Those of the tier's model; before a tier is chosen, those of any."""
+        tiers = [tier for tier in TIERS if tier == chosen.lower()] or TIERS
+        models = (self._models.choose(tier, preferences).model for tier in tiers)
+        return dict.fromkeys(level for model in models for level in self._models.catalog.lookup(model).levels)
+
+    async def _acquainted(self, user: UserKey, with_toolkits: bool) -> _Known | None:
+        """None for a stranger, and where the storage, or a look at what this machine can run, takes too long."""
+        look = asyncio.create_task(self._found(user, with_toolkits))
+        self._looking.add(look)
+        look.add_done_callback(self._looking.discard)
+        await asyncio.wait({look}, timeout=LOOK_SECONDS)
+        return look.result() if look.done() else None
+
+    async def _found(self, user: UserKey, with_toolkits: bool) -> _Known | None:
+        try:
+            person = await self._people.find(user)
+            if person is None:
+                return None
+            switched_off = (await self._preferences.settings(person.id)).off
+            preferences = await self._preferences.get(person.id)
+        except StorageFault:
+            return None
+        offered = sorted(await self._toolbox.offered(person) if with_toolkits else (), key=lambda toolkit: toolkit.base)
+        free = (each.name for each in offered if all(card.name != DISCOVERY for card in each.tools))
+        off = tuple(name for name in free if name not in switched_off)
+        return _Known(person, preferences, off, on=tuple(sorted(switched_off)))
+
+
+def likeliest(text: str, words: Iterable[str]) -> tuple[str, ...]:
+    """The words that begin with the text, in whole or behind a slash, then those that hold it; where there is none of
+    these, those that look like it, a model by its own part."""
+    wanted = text.casefold().strip()
+    known = list(words)
+    if not wanted:
+        return tuple(known[:MOST])
+    folded = [(word.casefold(), word) for word in known]
+    begin = [word for fold, word in folded if fold.startswith(wanted) or f"/{wanted}" in fold]
+    if len(begin) < MOST:
+        begin += [word for fold, word in folded if wanted in fold and word not in begin]
+    if begin:
+        return tuple(begin[:MOST])
+    own = [fold.rpartition("/")[2] for fold, _ in folded]
+    like = process.extract(wanted.rpartition("/")[2], own, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=MOST)
+    return tuple(known[place] for _, _, place in like)
+
+
+def _switched(switch: str, names: Iterable[str]) -> Iterable[str]:
+    """As it is typed behind /tools; an MCP server may have any name."""
+    return (f"{switch} {shlex.quote(name)}" for name in names)
+
+
+def _next(spec: CommandSpec, text: str) -> Sequence[str]:
+    """The text with each word that its place takes; nothing behind a word that its own place does not take."""
+    *before, _ = text.split(" ")
+    if len(before) >= len(spec.choices) or any(
+        word.lower() not in places for word, places in zip(before, spec.choices, strict=False)
+    ):
+        return ()
+    return [" ".join([*before, word]) for word in spec.choices[len(before)]]

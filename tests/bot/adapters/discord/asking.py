@@ -1,0 +1,97 @@
+"""Interactions between the loopback server and a test: a client that hands them over, and what it accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import discord
+
+from bot.adapters.discord.interactions import Interactions
+from bot.adapters.discord.options import Pace
+from bot.adapters.discord.stage import Stage
+from bot.adapters.discord.sync import sync
+from bot.adapters.discord.tree import tree
+from bot.silences import Silences
+from handlers.commands import COMMANDS
+from handlers.suggestions import Suggestions
+from routing.errors import StorageFault
+from routing.types import InboundMessage
+from tests.handlers.suggesting import suggestions
+from tests.servers.discord import DiscordServer, Interaction
+from tests.servers.discord.sdk import pointed
+
+
+class States:
+    """A StateStore in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    async def get(self, key: str) -> str | None:
+        return self.kept.get(key)
+
+    async def put(self, key: str, value: str | None) -> None:
+        if value is None:
+            self.kept.pop(key, None)
+        else:
+            self.kept[key] = value
+
+
+class Asked(discord.Client):
+    """A bot of commands only. `failures`: how often `accept` raises before it works."""
+
+    def __init__(self, dc: DiscordServer, offered: Suggestions) -> None:
+        super().__init__(intents=discord.Intents(guilds=True), guild_ready_timeout=0.05)
+        self.dc = dc
+        self.accepted: list[InboundMessage] = []
+        self.failures = 0
+        self.silences = Silences()
+        self.stage = Stage(self, Pace(), lambda: dc.now())
+        self.interactions = Interactions(self.stage, self._accept, COMMANDS, offered, self.silences.wait)
+        self._connection.parsers["INTERACTION_CREATE"] = self._hand_over
+
+    def _hand_over(self, payload: Any) -> None:
+        self.stage.spawn(self.interactions.take(payload))
+
+    async def _accept(self, messages: Sequence[InboundMessage]) -> None:
+        if self.failures:
+            self.failures -= 1
+            self.dc.changed()
+            raise StorageFault("the disk is full")
+        self.accepted += messages
+        self.dc.changed()
+
+    async def heard(self, asked: Interaction) -> InboundMessage:
+        """What became of it."""
+        await self.dc.wait_for(lambda _: self._of(asked))
+        return self._of(asked)[0]
+
+    async def end(self) -> None:
+        """Until nothing is under way any more."""
+        await self.interactions.close()
+        await self.stage.close(1.0)
+
+    def _of(self, asked: Interaction) -> list[InboundMessage]:
+        return [message for message in self.accepted if message.update_id == str(asked.id)]
+
+
+@contextlib.asynccontextmanager
+async def asking(offered: Suggestions | None = None, **options: Any) -> AsyncIterator[tuple[DiscordServer, Asked]]:
+    """A server and a client with every command registered; afterwards the server has nothing to complain about."""
+    async with DiscordServer(**options) as dc:
+        dc.guild()
+        client = Asked(dc, offered or suggestions())
+        with pointed(dc):
+            async with client:
+                await client.login(dc.token)
+                assert client.application_id is not None
+                await sync(client.http, client.application_id, tree(COMMANDS), States())
+                connected = asyncio.create_task(client.connect())
+                await client.wait_until_ready()
+                yield dc, client
+                await client.end()
+            await connected
+        assert dc.violations == []

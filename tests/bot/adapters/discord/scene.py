@@ -1,0 +1,121 @@
+"""Replies and previews between the loopback server and a test: a client that is ready, and what was kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import discord
+
+from bot.adapters.discord.live import DiscordLive
+from bot.adapters.discord.options import Pace
+from bot.adapters.discord.origin import Origin
+from bot.adapters.discord.outbound import Outbound
+from bot.adapters.discord.stage import EPHEMERAL, Stage
+from bot.platform import Sent
+from routing.types import ChatKey, InboundMessage, OutboundMessage, Press, UserKey
+from tests.servers.discord import Channel, DiscordServer, Interaction, Message
+from tests.servers.discord.sdk import pointed
+
+QUICK = Pace(typing_after=0.02, typing_every=0.1, preview_after=0.02, edit_gap=0.05)
+ASK = {"name": "ask", "description": "Ask", "type": 1, "integration_types": [0, 1], "contexts": [0, 1, 2]}
+
+
+class Scene:
+    """A stage under test. `opened` says who is deferred at once."""
+
+    def __init__(self, dc: DiscordServer, client: discord.Client, pace: Pace, answer: float) -> None:
+        self.dc = dc
+        self.client = client
+        self.stage = Stage(client, pace, dc.now, answer)
+        self.outbound = Outbound(self.stage)
+        self.kept: list[str] = []
+
+    async def keep(self, message_id: str) -> None:
+        self.kept.append(message_id)
+        self.dc.changed()
+
+    async def send(
+        self, message: OutboundMessage, outbox_id: int = 7, first: int = 0, again: bool = False
+    ) -> list[Sent]:
+        return [sent async for sent in self.outbound.send(message, outbox_id, first, again)]
+
+    def live(
+        self, message: InboundMessage, placeholder: str = "", streaming: bool = True, keep: Any = None
+    ) -> DiscordLive:
+        return DiscordLive(self.stage, message, placeholder, streaming, keep or self.keep)
+
+    async def defer(self, asked: Interaction, ephemeral: bool = False) -> Origin:
+        """Answer as the receiving side does, and where the answer comes from."""
+        component = asked.source is not None
+        origin = Origin(asked.id, asked.token, component, ephemeral)
+        content = {"type": 6} if component else {"type": 5, "data": {"flags": EPHEMERAL * ephemeral}}
+        path = "/interactions/{interaction_id}/{interaction_token}/callback"
+        place = {"interaction_id": asked.id, "interaction_token": asked.token}
+        await self.stage.call("POST", path, content, **place)
+        return origin
+
+
+def to(channel: Channel, text: str, **more: Any) -> OutboundMessage:
+    return OutboundMessage(key(channel), text, **more)
+
+
+def key(channel: Channel) -> ChatKey:
+    if channel.is_thread and channel.parent is not None:
+        return ChatKey("discord", str(channel.parent.id), str(channel.id))
+    return ChatKey("discord", str(channel.id))
+
+
+def said(message: Message) -> InboundMessage:
+    """What a message is once it was received."""
+    return InboundMessage(
+        user=UserKey("discord", str(message.author.id)),
+        chat=key(message.channel),
+        bot_id="1",
+        update_id=str(message.id),
+        text=message.text,
+        sent_at=message.at,
+        private=message.channel.is_dm,
+        message_id=str(message.id),
+    )
+
+
+def asked(interaction: Interaction, origin: Origin) -> InboundMessage:
+    """What a command or a press is once it was received."""
+    packed = origin.pack()
+    return InboundMessage(
+        user=UserKey("discord", str(interaction.user.id)),
+        chat=key(interaction.channel),
+        bot_id="1",
+        update_id=str(interaction.id),
+        text="/ask",
+        sent_at=interaction.created,
+        kind="press" if origin.component else "message",
+        private=interaction.channel.is_dm,
+        message_id=packed,
+        press=Press(packed, packed) if origin.component else None,
+    )
+
+
+@contextlib.asynccontextmanager
+async def scene(answer: float = 20.0, pace: dict[str, float] | None = None, **options: Any) -> AsyncIterator[Scene]:
+    """A ready client in the guild Team; afterwards the server has nothing to complain about and nobody was pinged."""
+    async with DiscordServer(**options) as dc:
+        dc.guild()
+        with pointed(dc):
+            client = discord.Client(
+                intents=discord.Intents(guilds=True), guild_ready_timeout=0.05, max_ratelimit_timeout=30
+            )
+            async with client:
+                running = asyncio.create_task(client.start(dc.token))
+                await asyncio.wait_for(client.wait_until_ready(), 30)
+                await client.http.bulk_upsert_global_commands(dc.application_id, [ASK])
+                made = Scene(dc, client, replace(QUICK, **(pace or {})), answer)
+                yield made
+                await made.stage.close(1)
+            await running
+        assert dc.violations == []
+        assert not any(message.pings for channel in dc.channels.values() for message in channel.from_bot())

@@ -1,0 +1,140 @@
+"""Stories of interactions answered: at once, late, too late, beside the message that was pressed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.adapters.discord.origin import Origin
+from bot.platform import SendLater
+from routing.types import Button, Document
+from tests.bot.adapters.discord.scene import scene, to
+
+HOOK = "/webhooks/{webhook_id}/{webhook_token}"
+ORIGINAL = f"{HOOK}/messages/@original"
+MENU = ((Button("Smart", "/tier smart"),),)
+
+
+@pytest.mark.parametrize("ephemeral", [False, True])
+async def test_a_command_is_answered_where_it_was_deferred(ephemeral: bool) -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask", where="general")
+        origin = await here.defer(asked, ephemeral)
+        sent = await here.send(to(here.dc.channel(), "word " * 700, reply_to=origin.pack(), buttons=MENU))
+        assert asked.message is not None and not asked.message.loading
+        assert [part.message_id for part in sent] == [str(asked.message.id), str(asked.followups[0].id)]
+        assert [message.ephemeral for message in asked.answers] == [ephemeral] * 2
+        assert not asked.message.buttons and asked.followups[0].buttons
+
+
+async def test_a_long_answer_to_a_command_is_a_file() -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask")
+        origin = await here.defer(asked)
+        await here.send(to(here.dc.dm(), "word " * 3000, reply_to=origin.pack()))
+        (answer,) = asked.answers
+        assert [file.name for file in answer.attachments] == ["answer.md"]
+
+
+async def test_an_answer_ahead_of_the_deferral_waits_for_it() -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask")
+        packed = Origin(asked.id, asked.token, False, False).pack()
+        sending = asyncio.create_task(here.send(to(here.dc.dm(), "quick", reply_to=packed)))
+        await here.dc.wait_for(lambda dc: dc.calls("PATCH", ORIGINAL))
+        await here.defer(asked)
+        await sending
+        assert [answer.text for answer in asked.answers] == ["quick"] and len(here.dc.dm().from_bot()) == 1
+
+
+async def test_an_interaction_that_discord_forgot_is_answered_in_the_channel() -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask", where="general")
+        here.dc.advance(12)  # longer than a deferral may take
+        packed = Origin(asked.id, asked.token, False, False).pack()
+        await here.send(to(here.dc.channel(), "answer", reply_to=packed))
+        assert (await here.dc.reply("general")).nonce == "7-0" and asked.answers == []
+
+
+async def test_after_fifteen_minutes_the_rest_goes_to_the_channel() -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask", where="general")
+        origin = await here.defer(asked)
+        here.dc.advance(901)
+        await here.send(to(here.dc.channel(), "word " * 700, reply_to=origin.pack()), first=1)
+        message = await here.dc.reply("general")
+        assert (message.nonce, message.interaction, message.reply_to) == ("7-1", None, None)
+        assert here.dc.refusals == []
+
+
+async def test_a_token_that_is_refused_early_is_not_the_end() -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask", where="general")
+        await here.defer(asked)
+        packed = Origin(asked.id, "another-token", False, False).pack()
+        await here.send(to(here.dc.channel(), "answer", reply_to=packed))
+        assert (await here.dc.reply("general")).text == "answer"
+
+
+async def test_a_deferred_answer_that_somebody_deleted_is_sent_anew() -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask", where="general")
+        origin = await here.defer(asked)
+        assert asked.message is not None
+        asked.message.deleted = True
+        await here.send(to(here.dc.channel(), "answer", reply_to=origin.pack()))
+        assert (await here.dc.reply("general")).text == "answer"
+
+
+async def test_a_menu_pressed_too_long_ago_is_sent_anew() -> None:
+    async with scene() as here:
+        dc = here.dc
+        await here.send(to(dc.dm(), "Choose", buttons=MENU), outbox_id=6)
+        menu = await dc.reply()
+        origin = await here.defer(dc.press(menu, "Smart"))
+        dc.advance(901)
+        await here.send(to(dc.dm(), "Chosen", edits=origin.pack(), buttons=MENU))
+        again = await dc.reply()
+        assert again.text == "Chosen" and again.buttons[0]["custom_id"] == "t:7:0.0" and menu.text == "Choose"
+
+
+async def test_what_one_person_pressed_alone_is_answered_to_them_alone() -> None:
+    async with scene() as here:
+        dc = here.dc
+        asked = dc.slash("ask", where="general")
+        first = await here.defer(asked, ephemeral=True)
+        await here.send(to(dc.channel(), "Export?", reply_to=first.pack(), buttons=MENU), outbox_id=6)
+        assert asked.message is not None
+        pressed = dc.press(asked.message, "Smart")
+        origin = await here.defer(pressed, ephemeral=True)
+        answer = to(dc.channel(), "Here it is.", edits=origin.beside().pack(), document=Document("all.md", "x"))
+        await here.send(answer)
+        (message,) = pressed.followups
+        assert message.ephemeral and message.attachments and asked.message.text == "Export?"
+
+
+async def test_in_a_place_without_the_bot_the_interaction_is_the_way() -> None:
+    async with scene() as here:
+        private = here.dc.private_channel("alice", "bob")
+        asked = here.dc.slash("ask", user="alice", where=private)
+        origin = await here.defer(asked)
+        await here.send(to(private, "word " * 1500, reply_to=origin.pack()))
+        assert len(asked.answers) == 4
+
+
+async def test_a_lost_answer_to_a_command_is_written_again_unmarked() -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask")
+        message = to(here.dc.dm(), "word " * 700, reply_to=(await here.defer(asked)).pack())
+        here.dc.fault("PATCH /webhooks/**", "drop_after")
+        with pytest.raises(SendLater) as caught:
+            await here.send(message)
+        assert (caught.value.maybe_sent, caught.value.seconds) == (False, 1)
+        here.dc.fault("POST /webhooks/**", "drop_after")
+        with pytest.raises(SendLater) as caught:
+            await here.send(message, again=True)
+        assert (caught.value.maybe_sent, caught.value.seconds) == (True, 30)
+        await here.send(message, first=1, again=True)
+        texts = [answer.text[:16] for answer in asked.answers]
+        assert texts == ["word word word w", "word word word w", "(recovered) word"]

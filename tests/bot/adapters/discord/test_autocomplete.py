@@ -1,0 +1,67 @@
+"""Suggestions through the loopback server, as a client asks for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.discord.autocomplete import MOST_VALUE, focused, suggested
+from handlers.suggestions import Typing
+from tests.bot.adapters.discord.asking import asking
+from tests.handlers.suggesting import ALICE, suggestions
+
+
+async def test_what_is_typed_is_completed() -> None:
+    async with asking() as (dc, client):
+        found = await dc.autocomplete("model set", {"tier": "coding", "model": "gpt-5.2"}, focused="model")
+        assert found[0] == {"name": "openai/gpt-5.2", "value": "openai/gpt-5.2"}
+        found = await dc.autocomplete("model reasoning", {"tier": "deep", "level": "x"}, focused="level")
+        assert [choice["value"] for choice in found] == ["xhigh"]
+        assert [each["value"] for each in await dc.autocomplete("skill", {"skill": "cook"}, "skill")] == ["cooking"]
+        assert client.accepted == [] and dc.refusals == []
+
+
+async def test_a_stranger_is_answered_with_nothing() -> None:
+    async with asking() as (dc, _):
+        assert await dc.autocomplete("model set", {"model": ""}, focused="model", user="mallory") == []
+
+
+@pytest.mark.parametrize(
+    ("data", "typing"),
+    [
+        ({"name": "x"}, None),
+        ({"name": "x", "options": [{"name": "a", "type": 3, "value": "1"}]}, None),
+        (
+            {"name": "x", "options": [{"name": "a", "type": 3, "value": "1", "focused": True}]},
+            Typing("x", "a", "1", {}),
+        ),
+        (
+            {
+                "name": "x",
+                "options": [
+                    {
+                        "name": "s",
+                        "type": 1,
+                        "options": [
+                            {"name": "a", "type": 3, "value": "1"},
+                            {"name": "b", "type": 3, "value": "2", "focused": True},
+                        ],
+                    }
+                ],
+            },
+            Typing("x", "b", "2", {"a": "1"}),
+        ),
+    ],
+)
+def test_the_option_under_the_cursor(data: dict[str, object], typing: Typing | None) -> None:
+    assert focused(data) == typing
+
+
+async def test_what_discord_would_refuse_is_left_out() -> None:
+    cards = {f"openai/{'long' * 30}": {"provider": "openai"}, "openai/short": {"provider": "openai"}}
+    data = {"name": "model", "options": [{"name": "model", "type": 3, "value": "", "focused": True}]}
+    found = await suggested(data, ALICE, suggestions(cards=cards))
+    assert found == ["openai/short"] and max(map(len, cards)) > MOST_VALUE
+
+
+async def test_without_an_option_there_is_nothing_to_complete() -> None:
+    assert await suggested({"name": "model"}, ALICE, suggestions()) == []

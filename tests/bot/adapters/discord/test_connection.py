@@ -1,0 +1,228 @@
+"""The gateway: how it begins, how it breaks, and what is said of that."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.discord import DiscordOptions
+from bot.adapters.discord.trouble import BLIND, REVOKED, SHARDS
+from routing.errors import ConfigError
+from tests.bot.adapters.discord.house import House, Kept, house
+from tests.servers.discord import DiscordServer
+from tests.servers.discord.intents import MESSAGE_CONTENT
+from tests.servers.discord.sdk import pointed
+
+
+async def test_it_asks_for_what_it_needs_and_no_more() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await home.heard(dc.say("hi"))
+        assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 12 | 1 << 15]
+        assert dc.sessions[0].presence is None
+        assert home.platform.progress.trouble == ""
+        assert home.platform.progress.up_since > 0 and home.platform.progress.last_step > 0
+        assert home.platform.progress.last_update > 0
+
+
+async def test_without_the_content_intent_it_goes_on_and_says_so() -> None:
+    async with DiscordServer(privileged=()) as dc, house(dc) as home:
+        await home.heard(dc.say("hi"))
+        assert [session.intents & MESSAGE_CONTENT for session in dc.sessions] == [0]
+        assert home.platform.progress.trouble == BLIND
+        assert home.log.said.count(f"Discord: {BLIND}") == 1
+
+
+async def test_an_intent_that_is_refused_all_the_same_is_done_without() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await home.heard(dc.say("one"))
+        dc.grant()
+        dc.invalidate()
+        dc.say("two")
+        await dc.wait_for(lambda _: home.platform.progress.trouble == BLIND)
+        await home.heard(dc.say("three"))
+        assert dc.sessions[-1].intents & MESSAGE_CONTENT == 0
+        assert await home.texts(3) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+async def test_a_token_that_is_refused_is_one_sentence(sharded: bool) -> None:
+    async with DiscordServer() as dc:
+        dc.revoke()
+        with pointed(dc):
+            home = House(dc, sharded=sharded)
+            with pytest.raises(ConfigError, match=r"^Discord refuses DISCORD_BOT_TOKEN; copy .*DISCORD_API_ROOT"):
+                await home.platform.start()
+            assert home.platform.progress.trouble.startswith("Discord refuses DISCORD_BOT_TOKEN")
+            await home.platform.close()
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+async def test_a_token_that_is_revoked_later_is_said_and_tried_again(sharded: bool) -> None:
+    async with DiscordServer() as dc, house(dc, sharded=sharded) as home:
+        await home.heard(dc.say("before"))
+        dc.revoke()
+        await dc.wait_for(lambda _: home.platform.progress.trouble == REVOKED)
+        assert home.log.said.count(f"Discord: {REVOKED}") == 1
+        dc.restore()
+        dc.say("meanwhile")
+        await dc.wait_for(lambda _: home.platform.progress.trouble == "")
+        await home.heard(dc.say("after"))
+        assert await home.texts(3) == ["before", "meanwhile", "after"]
+        await home.send(dc.dm(), "still here")
+
+
+async def test_a_cut_connection_is_resumed_and_nothing_is_lost() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await home.heard(dc.say("one"))
+        dc.cut_gateway()
+        dc.say("two", user="Bob")  # a chat that nobody knew of
+        assert await home.texts(2) == ["one", "two"]
+        assert len(dc.sessions) == 1 and dc.sessions[0].resumes
+        assert home.platform.progress.trouble == ""
+
+
+async def test_discord_may_ask_to_connect_anew() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await home.heard(dc.say("one"))
+        dc.ask_reconnect()
+        await dc.wait_for(lambda _: dc.sessions[0].resumes)
+        await home.heard(dc.say("two"))
+        assert not any("no connection" in line for line in home.log.said)
+
+
+async def test_after_an_invalid_session_what_was_missed_is_fetched() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await home.heard(dc.say("one"))
+        dc.invalidate()
+        dc.say("two")
+        await dc.wait_for(lambda _: len(dc.sessions) == 2)
+        await home.heard(dc.say("three"))
+        assert await home.texts(3) == ["one", "two", "three"]
+
+
+async def test_a_gateway_that_falls_silent_is_left_and_resumed() -> None:
+    async with DiscordServer(heartbeat_interval=0.1) as dc, house(dc, pace={"silence": 0.4}) as home:
+        await home.heard(dc.say("one"))
+        dc.gateway_silent()
+        dc.say("two")
+        assert await home.texts(2) == ["one", "two"]
+        assert dc.sessions[0].resumes and home.platform.reconnects == 0
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+async def test_a_gateway_that_acknowledges_no_heartbeat_is_replaced(sharded: bool) -> None:
+    async with DiscordServer(heartbeat_interval=0.1) as dc, house(dc, sharded=sharded, pace={"deaf": 0.5}) as home:
+        await home.heard(dc.say("one"))
+        dc.gateway_silent(events=True)
+        await home.heard(dc.say("two"))
+        await dc.wait_for(lambda _: len(dc.sessions) == 2 and home.platform.reconnects == 1)
+        await home.heard(dc.say("three"))
+        assert await home.texts(3) == ["one", "two", "three"]
+        assert any("nothing heard for" in line for line in home.log.said)
+
+
+async def test_heartbeats_are_progress() -> None:
+    async with DiscordServer(heartbeat_interval=0.05) as dc, house(dc) as home:
+        before = home.platform.progress.last_step
+        await dc.wait_for(lambda _: len(dc.sessions[0].heartbeats) > 4)
+        await dc.wait_for(lambda _: home.platform.progress.last_step > before)
+        assert home.platform.progress.last_contact == home.platform.progress.last_step
+        assert len(dc.sessions) == 1
+
+
+async def test_an_outage_is_said_once_and_ends() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await home.heard(dc.say("one"))
+        async with dc.outage():
+            await dc.wait_for(lambda _: home.platform.progress.trouble.startswith("no connection to Discord"))
+            dc.say("two", user="Bob")
+        await dc.wait_for(lambda _: home.platform.progress.trouble == "")
+        assert await home.texts(2) == ["one", "two"]
+        assert len([line for line in home.log.said if "no connection" in line]) == 1
+        assert "Discord works again" in home.log.said
+
+
+async def test_a_discord_that_is_away_at_the_start_holds_up_nobody() -> None:
+    async with DiscordServer() as dc:
+        await dc.go_down()
+        kept = Kept()
+        async with house(dc, kept) as home:  # start() has returned
+            assert home.platform.progress.trouble.startswith("no connection to Discord (")
+            assert home.platform.progress.last_step > 0
+            await dc.come_back()
+            await dc.ready()
+            await home.heard(dc.say("hi"))
+            assert home.platform.progress.trouble == ""
+
+
+async def test_a_discord_that_only_stumbles_at_the_start_is_tried_again() -> None:
+    async with DiscordServer() as dc:
+        stumble = dc.fault("GET /users/@me", "server_error", status=503)
+        async with house(dc) as home:
+            await dc.ready()
+            await home.heard(dc.say("hi"))
+            assert stumble.hits == 1 and "Discord works again" in home.log.said
+
+
+async def test_other_ends_of_the_gateway_name_their_code() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await home.heard(dc.say("one"))
+        dc.close_gateway(4011)
+        await dc.wait_for(lambda _: f"Discord: {SHARDS}" in home.log.said)
+        await dc.wait_for(lambda _: len(dc.sessions) == 2)
+        dc.close_gateway(4013)
+        await dc.wait_for(lambda _: "Discord: Discord closed the connection (4013)" in home.log.said)
+        await home.heard(dc.say("two"))
+
+
+async def test_more_than_one_connection_when_asked_for() -> None:
+    async with DiscordServer() as dc:
+        dc.shards = 2
+        guilds = [dc.guild(1 << 22), dc.guild(2 << 22)]
+        async with house(dc, sharded=True) as home:
+            await dc.wait_for(lambda _: len(dc.sessions) == 2)
+            for guild in guilds:
+                await home.heard(dc.say("hi", mention=True, channel=next(iter(guild.channels.values()))))
+            await home.heard(dc.say("hi"))
+            assert {session.shard for session in dc.sessions} == {(0, 2), (1, 2)}
+
+
+async def test_an_event_that_cannot_be_read_ends_nothing() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.events.dispatch("MESSAGE_CREATE", {"id": "x"}, None)
+        dc.events.dispatch("THREAD_CREATE", {"id": "1", "guild_id": "nonsense"}, None)
+        dc.events.dispatch("NEWS_FROM_THE_FUTURE", {}, None)
+        await home.heard(dc.say("hi"))
+        assert len(dc.sessions) == 1 and not dc.sessions[0].resumes
+        assert [line.partition(" cannot")[0] for line in home.log.said if "cannot be read" in line] == [
+            "Discord's MESSAGE_CREATE", "Discord's THREAD_CREATE",
+        ]  # fmt: skip
+
+
+async def test_the_owner_hears_that_it_was_removed() -> None:
+    async with DiscordServer() as dc:
+        dc.guild()
+        async with house(dc) as home:
+            await home.heard(dc.say("hi", channel="general", mention=True))
+            dc.kick()
+            await dc.wait_for(lambda _: home.told)
+            assert home.told == [
+                "🚪 I was removed from the Discord server Team. "
+                "What was kept of its chats stays; nobody there is answered."
+            ]
+            await home.heard(dc.say("in private"))
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"token": "123:abc"}, "DISCORD_BOT_TOKEN does not look like"),
+        ({"token": "a.b.c", "api_root": "discord.com"}, "DISCORD_API_ROOT must begin"),
+        ({"token": "a.b.c", "gateway_url": "https://gateway"}, "DISCORD_GATEWAY_URL must begin"),
+        ({"token": "a.b.c", "proxy": "socks5://u:p@x"}, "DISCORD_PROXY cannot be used"),
+    ],
+)
+def test_options_that_cannot_work(given: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{complaint}") as refused:
+        DiscordOptions(**given)  # type: ignore[arg-type]
+    assert "u:p" not in str(refused.value)
+    assert "a.b.c" not in repr(DiscordOptions("a.b.c"))

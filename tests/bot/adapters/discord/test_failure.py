@@ -1,0 +1,120 @@
+"""What each failure tells the outbox; what is never said is the token of an interaction."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.platform import SendLater, SendRefused
+from routing.types import ChatKey, OutboundMessage
+from tests.bot.adapters.discord.scene import scene, to
+from tests.servers.discord.faults import Kind
+
+POST = "POST /channels/*/messages"
+
+
+@pytest.mark.parametrize(
+    ("kind", "maybe_sent", "seconds"),
+    [
+        ("hang", True, 1),
+        ("hang_after", True, 1),
+        ("drop", True, 1),
+        ("drop_after", True, 1),
+        ("server_error", False, 1),
+        ("rate_limit", False, 45),
+        ("cloudflare", False, 60),
+    ],
+)
+async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool, seconds: float) -> None:
+    async with scene(answer=0.3) as here:
+        here.dc.fault(POST, kind, retry_after=45, seconds=2, status=503)
+        with pytest.raises(SendLater) as caught:
+            await here.send(to(here.dc.dm(), "hello"))
+        assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (403, 50013, "may not write in that channel"),
+        (403, 50001, "may not see that channel"),
+        (403, 50007, "takes no direct messages"),
+        (404, 10003, "the channel is gone"),
+        (400, 50035, "Discord's own words"),
+        (403, 20001, "Discord's own words"),
+    ],
+)
+async def test_a_refusal_says_what_to_mend(status: int, code: int, words: str) -> None:
+    async with scene() as here:
+        here.dc.fault(POST, "refuse", status=status, code=code, text="Discord's own words")
+        with pytest.raises(SendRefused, match=words):
+            await here.send(to(here.dc.dm(), "hello"))
+        assert len(here.dc.calls("POST", "/channels/{channel_id}/messages")) == 1
+
+
+async def test_a_place_that_is_lost_is_refused_by_discord_itself() -> None:
+    async with scene() as here:
+        dc = here.dc
+        dc.forbid(dc.channel(), "send_messages")
+        with pytest.raises(SendRefused, match="may not write"):
+            await here.send(to(dc.channel(), "hello"))
+        dc.close_dms(dc.user())
+        with pytest.raises(SendRefused, match="no direct messages"):
+            await here.send(to(dc.dm(), "hello"))
+        dc.kick(dc.guild())
+        with pytest.raises(SendRefused, match="may not see"):
+            await here.send(to(dc.channel(), "hello"))
+        with pytest.raises(SendRefused, match="gone"):
+            await here.send(OutboundMessage(ChatKey("discord", "404"), "hello"))
+
+
+async def test_a_refused_token_may_become_valid_again() -> None:
+    async with scene() as here:
+        here.dc.fault(POST, "refuse", status=401, text="401: Unauthorized")
+        with pytest.raises(SendLater, match="refuses the token") as caught:
+            await here.send(to(here.dc.dm(), "hello"))
+        assert (caught.value.maybe_sent, caught.value.seconds) == (False, 60)
+        await here.send(to(here.dc.dm(), "hello"))
+
+
+async def test_without_a_connection_a_reply_certainly_did_not_leave() -> None:
+    async with scene() as here, here.dc.outage():
+        waits = []
+        for _ in range(3):
+            with pytest.raises(SendLater) as caught:
+                await here.send(to(here.dc.dm(), "hello"))
+            assert not caught.value.maybe_sent
+            waits.append(caught.value.seconds)
+        assert waits == [1, 2, 4]
+
+
+async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:
+    async with scene() as here:
+        await here.send(to(here.dc.dm(), "half"), outbox_id=6)
+        shown = await here.dc.reply()
+        here.dc.fault("PATCH /channels/*/messages/*", "drop")
+        whole = to(here.dc.dm(), "whole", edits=str(shown.id))
+        with pytest.raises(SendLater) as caught:
+            await here.send(whole)
+        assert not caught.value.maybe_sent
+        here.dc.advance(600)
+        await here.send(whole, again=True)
+        assert shown.text == "whole" and len(here.dc.dm().from_bot()) == 1
+
+
+async def test_before_the_login_and_after_the_end_nothing_leaves() -> None:
+    async with scene() as here:
+        await here.client.close()
+        with pytest.raises(SendLater, match="not connected") as caught:
+            await here.send(to(here.dc.dm(), "hello"))
+        assert not caught.value.maybe_sent and here.dc.calls("POST", "/channels/{channel_id}/messages") == []
+
+
+async def test_nothing_tells_the_token_of_an_interaction() -> None:
+    async with scene(answer=0.3) as here:
+        for kind in ("hang", "drop", "server_error", "cloudflare"):
+            asked = here.dc.slash("ask")
+            origin = await here.defer(asked)
+            here.dc.fault("PATCH /webhooks/**", kind, seconds=1, status=503)
+            with pytest.raises(SendLater) as caught:
+                await here.send(to(here.dc.dm(), "hello", reply_to=origin.pack()))
+            assert asked.token not in str(caught.value)

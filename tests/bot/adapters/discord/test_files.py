@@ -1,0 +1,52 @@
+"""The bytes of what people send."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from routing.errors import Refused
+from tests.bot.adapters.discord.house import house
+from tests.servers.discord import DiscordServer
+
+
+def excuse(dc: DiscordServer) -> None:
+    """The server takes an address of Discord's file store that has run out for a call of its API."""
+    assert {violation.call for violation in dc.violations} == {"GET /attachments/old.png"}
+    dc.violations.clear()
+
+
+async def test_a_file_is_fetched_by_its_address_and_an_old_address_asked_for_anew() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
+        [picture] = (await home.heard(message)).attachments
+        assert await home.platform.fetch(picture) == b"\x89png"
+        assert dc.calls("GET", "/channels/{channel_id}/messages/{message_id}") == []
+        place, _, _ = picture.ref.partition(" ")
+        old = replace(picture, ref=f"{place} {dc.address}/attachments/old.png")
+        assert await home.platform.fetch(old) == b"\x89png"
+        dc.delete(message)
+        with pytest.raises(Refused, match=r"^Discord no longer has that file"):
+            await home.platform.fetch(old)
+        excuse(dc)
+
+
+async def test_a_file_that_its_message_lost_is_gone() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        message = dc.say("see", attachments=[("a.png", b"\x89png", "image/png")])
+        [picture] = (await home.heard(message)).attachments
+        gone = replace(picture, ref=f"discord:{message.channel.id}/{message.id}/1 {dc.address}/attachments/old.png")
+        with pytest.raises(Refused, match=r"^Discord no longer has that file"):
+            await home.platform.fetch(gone)
+        excuse(dc)
+
+
+async def test_a_file_may_be_too_large_or_out_of_reach() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        [picture] = (await home.heard(dc.say("see", attachments=[("a.png", b"x", "image/png")]))).attachments
+        with pytest.raises(Refused, match=r"larger than 20 MB"):
+            await home.platform.fetch(replace(picture, size=20 * 2**20 + 1))
+        async with dc.outage():
+            with pytest.raises(Refused, match=r"could not be fetched from Discord just now"):
+                await home.platform.fetch(picture)

@@ -1,0 +1,218 @@
+"""Who is addressed, and what was said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.adapters.discord.inbound import UNREADABLE
+from routing.types import Attachment, ChatKey, UserKey
+from tests.bot.adapters.discord.house import house, key
+from tests.servers.discord import Channel, DiscordServer, Message
+from tests.servers.discord.views import message_event, role_json
+
+
+def told(dc: DiscordServer, text: str = "look", channel: Channel | None = None, **changes: Any) -> Message:
+    """A message, in private unless there is a channel, that the gateway brings with these fields."""
+    message = dc.add_message(channel or dc.dm(), dc.user(), dc.version(text))
+    event = message_event(dc, message, readable=True) | changes
+    dc.events.dispatch("MESSAGE_CREATE", event, message.channel.guild)
+    return message
+
+
+async def test_everything_in_private_is_for_the_bot() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        message = dc.say("  hello <@4242424242424242> there ", user="Bob")
+        heard = await home.heard(message)
+        assert heard.user == UserKey("discord", str(dc.user("Bob").id))
+        assert heard.chat == ChatKey("discord", str(dc.dm("Bob").id))
+        assert (heard.bot_id, heard.bot_name) == (str(dc.bot.id), "tierbot")
+        assert heard.update_id == heard.message_id == str(message.id)
+        assert (heard.kind, heard.user_name, heard.private, heard.language) == ("message", "Bob", True, "")
+        assert heard.text == "hello @tierbot there"
+        assert abs(heard.sent_at - message.at) < 0.01
+
+
+async def test_in_a_guild_only_mentions_and_replies_are() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.guild()
+        dc.say("nothing for you", channel="general")
+        dc.say("@everyone look", channel="general")
+        dc.say("not you", channel="general", mention=dc.user("Bob"))
+        asked = dc.say("what is this?", channel="general", mention=True)
+        heard = await home.heard(asked)
+        assert home.accepted == [heard]
+        assert (heard.text, heard.private, heard.language) == ("what is this?", False, "en")
+        assert heard.chat == ChatKey("discord", str(dc.channel("general").id))
+        await home.send(dc.channel("general"), "an answer")
+        answer = dc.channel("general").from_bot()[0]
+        heard = await home.heard(dc.say("and this?", channel="general", reply_to=answer))
+        assert (heard.text, heard.quoted) == ("and this?", "an answer")
+
+
+async def test_a_reply_to_somebody_else_is_for_the_bot_when_it_is_mentioned() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.guild()
+        bobs = dc.say("42 <:smile:123456>", user="Bob", channel="general")
+        dc.say("no!", channel="general", reply_to=bobs)
+        heard = await home.heard(dc.say("is he right?", channel="general", reply_to=bobs, mention=True))
+        assert [(message.text, message.quoted) for message in home.accepted] == [("is he right?", "42 :smile:")]
+        assert heard.text == "is he right?"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("{me}, hello", "hello"),
+        ("hello {me}", "hello"),
+        ("{me} {me} hello {me}", "hello"),
+        ("<@!{id}>: hello", "hello"),
+        ("tell {bob} that {me} can", "tell @Bob that @tierbot can"),
+        ("{me} see {here} and <#1>, <@&2>", "see #general and <#1>, <@&2>"),
+        ("{me} {role}!", "@crew!"),
+        ("{me} <a:wave:12345>", ":wave:"),
+        ("{me}", ""),
+    ],
+)
+async def test_mentions_are_read_as_names(written: str, read: str) -> None:
+    async with DiscordServer() as dc:
+        role, bob = dc.role("crew"), dc.user("Bob")
+        async with house(dc) as home:
+            where = {"me": dc.bot.mention, "id": dc.bot.id, "bob": bob.mention, "role": f"<@&{role.id}>"}
+            text = written.format(**where, here=dc.channel("general").mention)
+            assert (await home.heard(dc.say(text, channel="general"))).text == read
+
+
+async def test_bots_webhooks_and_what_discord_says_itself_are_not_heard() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        told(dc, "a bot", author=dc.user("Bob").json() | {"bot": True})
+        told(dc, "a hook", webhook_id="77")
+        told(dc, "a pin", type=6)
+        told(dc, "a system", author=dc.user("Bob").json() | {"system": True})
+        await home.send(dc.dm(), "my own")
+        await home.heard(dc.say("last"))
+        assert await home.texts(1) == ["last"]
+
+
+async def test_a_thread_is_a_conversation_that_is_joined_by_a_mention() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        thread = dc.thread("plans")
+        where = ChatKey("discord", str(dc.channel("general").id), str(thread.id))
+        dc.say("among us", thread=thread)
+        assert (await home.heard(dc.say("join us", thread=thread, mention=True))).chat == where == key(thread)
+        heard = await home.heard(dc.say("and now?", thread=thread))
+        assert (heard.text, heard.chat) == ("and now?", where)
+        bobs = dc.say("I think so", user="Bob", thread=thread)
+        await home.heard(bobs)
+        dc.say("I don't", thread=thread, reply_to=bobs)
+        dc.say("go on", thread=thread, mention=dc.user("Bob"))
+        await home.heard(dc.say("you?", thread=thread, mention=True))
+        assert [message.text for message in home.accepted] == ["join us", "and now?", "I think so", "you?"]
+
+
+async def test_without_the_intent_a_reply_that_cannot_be_read_says_so() -> None:
+    async with DiscordServer(privileged=()) as dc, house(dc) as home:
+        dc.guild()
+        assert (await home.heard(dc.say("in private"))).text == "in private"
+        dc.say("not for you", channel="general")
+        asked = await home.heard(dc.say("what?", channel="general", mention=True))
+        assert (asked.text, asked.kind) == ("what?", "message")
+        await home.send(dc.channel("general"), "an answer")
+        answer = message_event(dc, dc.channel("general").from_bot()[0], readable=True)
+        quiet = told(dc, channel=dc.channel("general"), content="", type=19, referenced_message=answer)
+        unread = await home.heard(quiet)
+        assert (unread.text, unread.kind) == (UNREADABLE, "unsupported")
+
+
+async def test_files_of_kinds_that_models_read() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        files: list[tuple[str, bytes] | tuple[str, bytes, str]] = [
+            ("a.png", b"png", "image/png"), ("notes.md", b"# hi"), ("main.ts", b"let x", "video/mp2t"),
+            ("voice.ogg", b"ogg", "audio/ogg; codecs=opus"), ("data.json", b"{}", "application/json; charset=utf-8"),
+            ("odd.bin", b"??", "application/octet-stream"),
+        ]  # fmt: skip
+        message = dc.say("see", attachments=files)
+        heard = await home.heard(message)
+        assert [(one.kind, one.name, one.mime, one.size) for one in heard.attachments] == [
+            ("image", "a.png", "image/png", 3), ("text", "notes.md", "text/plain", 4),
+            ("text", "main.ts", "text/plain", 5), ("voice", "voice.ogg", "audio/ogg", 3),
+            ("text", "data.json", "text/plain", 2),
+        ]  # fmt: skip
+        first: Attachment = heard.attachments[0]
+        sent = message.versions[-1].attachments[0]
+        assert first.ref == f"discord:{message.channel.id}/{message.id}/{sent.id} {sent.url}"
+
+
+FILE = {"id": "1", "filename": "x", "url": "u"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "read"),
+    [
+        ({"attachments": [FILE | {"content_type": "video/mp4"}]}, "a video"),
+        ({"attachments": [FILE | {"content_type": "application/pdf"}]}, "a PDF file"),
+        ({"attachments": [FILE]}, "a file"),
+        ({"content": "", "sticker_items": [{"id": "1", "name": "s", "format_type": 1}]}, "a sticker"),
+        ({"content": "", "poll": {"question": {"text": "?"}}}, "a poll"),
+    ],
+)  # fmt: skip
+async def test_what_the_bot_cannot_read_has_a_name(changes: dict[str, Any], read: str) -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        heard = await home.heard(told(dc, **changes))
+        assert (heard.kind, heard.text) == ("unsupported", read)
+
+
+async def test_words_with_a_sticker_are_words_and_nothing_at_all_is_nothing() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        told(dc, "hi", sticker_items=[{"id": "1", "name": "s", "format_type": 1}])
+        told(dc, "  ")
+        await home.heard(dc.say("last"))
+        assert [(one.kind, one.text) for one in home.accepted] == [("message", "hi"), ("message", "last")]
+
+
+async def test_a_forwarded_message_is_what_it_forwards() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        picture = {"id": "9", "filename": "p.png", "content_type": "image/png", "size": 3, "url": "http://x/p.png"}
+        whole = {"type": 0, "content": "from elsewhere", "attachments": [picture]}
+        heard = await home.heard(told(dc, "", message_snapshots=[{"message": whole}]))
+        assert (heard.text, [one.name for one in heard.attachments]) == ("from elsewhere", ["p.png"])
+        assert heard.attachments[0].ref.endswith(f"/{heard.message_id}/9 http://x/p.png")
+
+
+async def test_an_edit_is_heard_and_a_preview_of_a_link_is_not() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        message = dc.say("teh")
+        await home.heard(message)
+        home.platform.edited(message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]})
+        dc.edit(message, "the")
+        await home.texts(2)
+        edit = home.accepted[-1]
+        assert (edit.kind, edit.text, edit.message_id) == ("edited", "the", str(message.id))
+        assert edit.update_id.startswith(f"{message.id}:") and len(edit.update_id) <= 64
+        assert edit.sent_at >= message.at
+        dc.guild()
+        dc.edit(dc.say("not for you", channel="general"), "still not")
+        asked = dc.say("for you", channel="general", mention=True)
+        dc.edit(asked, f"{dc.bot.mention} you!")
+        assert (await home.texts(4))[2:] == ["for you", "you!"]
+
+
+async def test_people_go_by_their_name_in_the_guild() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.guild()
+        bob = dc.user("Bob").json() | {"member": {"nick": "Bobby"}}
+        text = f"{dc.bot.mention} {dc.user('Bob').mention}"
+        called = told(dc, text, dc.channel("general"), member={"nick": "Ali"}, mentions=[bob, dc.bot.json()])
+        heard = await home.heard(called)
+        assert (heard.user_name, heard.text) == ("Ali", "@Bobby")
+
+
+async def test_the_role_that_came_with_the_bot_is_its_name_too() -> None:
+    async with DiscordServer() as dc:
+        role = dc.role("tierbot")
+        async with house(dc) as home:
+            managed = role_json(role.id, role.name, 0) | {"managed": True, "tags": {"bot_id": str(dc.bot.id)}}
+            dc.events.dispatch("GUILD_ROLE_UPDATE", {"guild_id": str(dc.guild().id), "role": managed}, dc.guild())
+            heard = await home.heard(dc.say(f"<@&{role.id}> hello", channel="general"))
+            assert heard.text == "hello"

@@ -1,0 +1,194 @@
+"""Slash commands and pressed buttons: durable, acknowledged at once, and ended when there is no answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.adapters.discord.interactions import read
+from bot.adapters.discord.origin import Origin, created
+from bot.adapters.discord.stage import EPHEMERAL
+from routing.types import ChatKey, InboundMessage, UserKey
+from tests.bot.adapters.discord.asking import Asked, asking
+from tests.servers.discord import Channel, DiscordServer, Interaction
+
+BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", "custom_id": "t:7:0.0"}]}]
+MENU = [
+    {
+        "type": 1,
+        "components": [
+            {"type": 3, "custom_id": "t:7:0.0", "options": [{"label": n, "value": f"t:7:{n}.0"} for n in ("1", "2")]}
+        ],
+    }
+]
+
+
+def origin(heard: InboundMessage) -> Origin:
+    """The interaction that a message came from."""
+    found = Origin.unpack(heard.message_id)
+    assert found is not None
+    return found
+
+
+async def test_a_command_is_a_message_and_deferred_at_once() -> None:
+    async with asking() as (dc, client):
+        asked = await dc.answered(dc.slash("tier", {"tier": "smart", "force": True}, where="general"))
+        heard = await client.heard(asked)
+        assert asked.deferred and asked.ephemeral and 0 <= (asked.acknowledged_after or -1) < 3
+        packed = Origin(asked.id, asked.token, component=False, ephemeral=True).pack()
+        assert heard == InboundMessage(
+            user=UserKey("discord", "1001"),
+            chat=ChatKey("discord", str(dc.channel().id)),
+            bot_id=str(dc.bot.id),
+            update_id=str(asked.id),
+            text="/tier smart force",
+            sent_at=created(asked.id),
+            user_name="Alice",
+            bot_name="tierbot",
+            private=False,
+            language="en",
+            message_id=packed,
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "text", "ephemeral"),
+    [
+        ("status", {}, "/status", True),
+        ("model set", {"tier": "coding", "model": "openai/gpt-5.2"}, "/model coding openai/gpt-5.2", True),
+        ("history", {}, "/history", True),
+        ("history", {"history": "resume 2"}, "/history resume 2", False),
+        ("new", {}, "/new", False),
+        ("retry", {"retry": "smart"}, "/retry smart", False),
+        ("compact", {"compact": "20"}, "/compact 20", False),
+    ],
+)
+async def test_what_is_for_one_person_only_they_see(
+    name: str, options: dict[str, Any], text: str, ephemeral: bool
+) -> None:
+    async with asking() as (dc, client):
+        asked = await dc.answered(dc.slash(name, options, where="general"))
+        heard = await client.heard(asked)
+        assert (heard.text, asked.ephemeral, origin(heard).ephemeral) == (text, ephemeral, ephemeral)
+        direct = await dc.answered(dc.slash(name, options))
+        assert not direct.ephemeral and not origin(await client.heard(direct)).ephemeral
+
+
+async def test_where_and_who() -> None:
+    async with asking() as (dc, client):
+        thread = dc.thread("plans")
+        bob = dc.user("bob", locale="pt-BR")
+        heard = await client.heard(dc.slash("whoami", where=thread, user=bob))
+        assert heard.chat == ChatKey("discord", str(dc.channel().id), str(thread.id)) and not heard.private
+        assert (heard.user, heard.user_name, heard.language) == (UserKey("discord", str(bob.id)), "Bob", "pt")
+        heard = await client.heard(dc.slash("whoami", user=bob))
+        assert heard.chat == ChatKey("discord", str(dc.dm(bob).id)) and heard.private
+
+
+async def test_where_the_bot_is_only_a_guest_of_its_user_the_answer_is_theirs_alone() -> None:
+    async with asking() as (dc, client):
+        elsewhere = dc.channel("general", dc.guild("Elsewhere", has_bot=False))
+        for where in (dc.private_channel("alice", "bob"), dc.private_channel("alice", "bob", "carol"), elsewhere):
+            asked = await dc.answered(dc.slash("new", where=where))
+            heard = await client.heard(asked)
+            assert asked.is_users_only and asked.ephemeral and origin(heard).ephemeral
+            assert heard.private and heard.chat == ChatKey("discord", str(where.id))
+
+
+async def pressed(dc: DiscordServer, client: Asked, where: Channel, menu: bool = False) -> Interaction:
+    """A press of the only button, or a choice from the menu, of a message there."""
+    sent = await client.stage.send(str(where.id), {"content": "which?", "components": MENU if menu else BUTTONS})
+    message = where.by_id[int(sent["id"])]
+    return dc.choose(message, "t:7:0.0", ["2"]) if menu else dc.press(message, "Smart")
+
+
+@pytest.mark.parametrize(("menu", "token"), [(False, "t:7:0.0"), (True, "t:7:2.0")])
+async def test_a_button_or_a_choice_is_a_press_of_its_token(menu: bool, token: str) -> None:
+    async with asking() as (dc, client):
+        asked = await dc.answered(await pressed(dc, client, dc.channel(), menu))
+        heard = await client.heard(asked)
+        assert (heard.kind, heard.text) == ("press", token)
+        assert asked.response is not None and (asked.response.type, asked.response.data) == (6, {})
+        packed = Origin(asked.id, asked.token, component=True, ephemeral=False).pack()
+        assert heard.press is not None and (heard.press.query, heard.press.message_id) == (packed, packed)
+
+
+async def test_what_is_pressed_under_an_answer_for_one_stays_for_one() -> None:
+    async with asking() as (dc, client):
+        first = await dc.answered(dc.slash("tier", where="general"))
+        content = {"content": "which?", "components": BUTTONS, "flags": EPHEMERAL}
+        await client.stage.follow_up(origin(await client.heard(first)), content)
+        heard = await client.heard(dc.press(await dc.reply(first), "Smart"))
+        assert heard.kind == "press" and origin(heard).ephemeral
+
+
+async def test_a_redelivered_interaction_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
+    async with asking() as (dc, client):
+        asked = await dc.answered(dc.slash("tier", where="general"))
+        await client.heard(asked)
+        dc.redeliver(asked)
+        await dc.wait_for(lambda _: len(dc.refusals) == 1)
+        await dc.wait_for(lambda _: len(client.accepted) == 2)
+        await client.end()
+        assert client.accepted[0] == client.accepted[1]  # the inbox drops the second by its id
+        assert caplog.messages == [] and dc.refusals[0].code == 40060
+
+
+async def test_an_interaction_that_is_gone_is_a_message_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    async with asking(response_limit=0.0) as (dc, client):
+        asked = dc.slash("status", where="general")
+        assert (await client.heard(asked)).text == "/status"
+        await dc.wait_for(lambda _: dc.refusals)
+        client.silences.note(client.accepted[0])
+        await client.end()
+        assert dc.refusals[0].code == 10062 and asked.response is None
+        assert caplog.messages == [
+            f"Discord: interaction {asked.id} was acknowledged too late; the answer is a message"
+        ]
+        assert dc.calls("DELETE") == []
+
+
+async def test_a_command_without_an_answer_is_not_announced_for_ever() -> None:
+    async with asking() as (dc, client):
+        silent = await dc.answered(dc.slash("stop", where="general"))
+        spoken = await dc.answered(dc.slash("status", where="general"))
+        client.silences.note(await client.heard(silent))
+        await dc.wait_for(lambda _: silent.message is not None and silent.message.deleted)
+        await client.heard(spoken)
+        await client.end()  # the next start answers what is announced still
+        assert spoken.message is not None and not spoken.message.deleted and spoken.message.loading
+
+
+async def test_what_the_storage_can_not_take_is_announced_and_kept_later() -> None:
+    async with asking() as (dc, client):
+        client.failures = 1
+        asked = await dc.answered(dc.slash("status"))
+        assert client.failures == 0 and client.accepted == []
+        assert (await client.heard(asked)).text == "/status"
+
+
+async def test_a_deferral_is_not_held_up_by_the_bots_limits() -> None:
+    async with asking() as (dc, client):
+        client.http._global_over.clear()  # as after a 429 for everything
+        asked = await dc.answered(dc.slash("status"), timeout=2.5)
+        assert asked.deferred
+        client.http._global_over.set()
+
+
+@pytest.mark.parametrize(
+    "payload", [{"id": "1"}, {"id": "1", "type": 2, "token": "x", "channel_id": "2", "user": None}]
+)
+async def test_what_can_not_be_read_is_passed_over(payload: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    async with asking() as (_, client):
+        await client.interactions.take(payload)
+        assert client.accepted == [] and "interaction 1 cannot be read" in caplog.text
+
+
+def test_other_kinds_of_places_are_read() -> None:
+    bare = {"id": "5", "token": "t", "type": 2, "channel_id": "9", "user": {"id": "3", "username": "zoe"}, "data": {}}
+    found = read(bare)
+    assert (found.chat, found.user_name, found.direct, found.visiting) == (ChatKey("discord", "9"), "zoe", True, False)
+    member = {"nick": "Zoë", "user": {"id": "3", "username": "zoe", "global_name": "Zoe"}}
+    found = read({**bare, "guild_id": "1", "member": member, "channel": {"id": "9", "type": 0, "parent_id": "4"}})
+    assert (found.chat, found.user_name, found.direct) == (ChatKey("discord", "9"), "Zoë", False)

@@ -1,0 +1,239 @@
+"""Stories of replies: pieces, files, buttons, previews, threads, and what must not happen twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.discord.outbound import MOST_PIECES
+from bot.platform import SendLater, SendRefused
+from routing.types import Button, Document
+from tests.bot.adapters.discord.scene import scene, to
+
+BUTTONS = ((Button("Balanced", "/tier balanced"), Button("Smart", "/tier smart")), (Button("Auto", "/tier auto"),))
+CODE = "```python\n" + "print('line')\n" * 200 + "```"
+POST, PATCH = "/channels/{channel_id}/messages", "/channels/{channel_id}/messages/{message_id}"
+
+
+async def test_a_long_answer_arrives_in_pieces_and_in_order() -> None:
+    async with scene() as here:
+        text = f"{CODE}\n\n" + "A sentence of many words. " * 100
+        sent = await here.send(to(here.dc.dm(), text, buttons=BUTTONS))
+        replies = here.dc.dm().from_bot()
+        assert [part.message_id for part in sent] == [str(reply.id) for reply in replies]
+        assert [part.last for part in sent] == [False] * (len(sent) - 1) + [True]
+        assert [reply.nonce for reply in replies] == [f"7-{number}" for number in range(len(sent))]
+        assert replies[0].text.startswith("```python\nprint") and replies[0].text.endswith("\n```")
+        assert replies[1].text.startswith("```python\nprint") and "A sentence" in replies[-1].text
+        assert [bool(reply.buttons) for reply in replies] == [False] * (len(sent) - 1) + [True]
+
+
+async def test_a_reply_goes_on_at_the_piece_that_is_missing() -> None:
+    async with scene() as here:
+        text = "word " * 1000
+        await here.send(to(here.dc.dm(), text), outbox_id=7)
+        whole = [message.text for message in here.dc.dm().from_bot()]
+        sent = await here.send(to(here.dc.dm(), text), outbox_id=8, first=1)
+        rest = [message.text for message in here.dc.dm().from_bot()][len(whole) :]
+        assert len(whole) == 3 and rest == whole[1:] and len(sent) == 2
+
+
+async def test_very_long_output_is_a_file_with_its_beginning() -> None:
+    async with scene() as here:
+        text = "**word** and more " * 1000
+        (sent,) = await here.send(to(here.dc.dm(), text, buttons=BUTTONS))
+        message = await here.dc.reply()
+        assert sent.last and message.text.endswith("\n…") and len(message.text) > 1500
+        (file,) = message.attachments
+        assert (file.name, file.data.decode()) == ("answer.md", text) and message.buttons
+        fitting = "x" * 1900 + "\n\n"
+        assert len(await here.send(to(here.dc.dm(), fitting * MOST_PIECES), outbox_id=8)) == MOST_PIECES
+
+
+async def test_a_document_comes_with_the_text() -> None:
+    async with scene() as here:
+        document = Document("history.md", "# All\n\nürgh")
+        await here.send(to(here.dc.dm(), "Here **it** is.", document=document))
+        message = await here.dc.reply()
+        assert message.text == "Here **it** is."
+        assert [(file.name, file.data.decode()) for file in message.attachments] == [("history.md", document.text)]
+
+
+async def test_a_refused_file_becomes_a_sentence() -> None:
+    async with scene() as here:
+        general = here.dc.channel()
+        here.dc.forbid(general, "attach_files")
+        await here.send(to(general, "Here it is.", document=Document("history.md", "x")))
+        message = await here.dc.reply(general)
+        assert message.text == "Here it is.\n⚠️ history.md: Missing Permissions" and not message.attachments
+        here.dc.fault("POST /channels/*/messages", "refuse", status=413, code=40005, text="Request entity too large")
+        await here.send(to(here.dc.dm(), "y" * 1980, document=Document("a.md", "x")), outbox_id=8)
+        assert (await here.dc.reply()).text.endswith("y\n⚠️ a.md: Request entity too large")
+
+
+async def test_buttons_come_back_when_pressed_and_are_gone_with_the_next_text() -> None:
+    async with scene() as here:
+        dc = here.dc
+        await here.send(to(dc.dm(), "Choose", buttons=BUTTONS), outbox_id=4711)
+        menu = await dc.reply()
+        assert [[b["label"] for b in row["components"]] for row in menu.components] == [["Balanced", "Smart"], ["Auto"]]
+        pressed = dc.press(menu, "Smart")
+        assert pressed.data["custom_id"] == "t:4711:0.1"
+        origin = await here.defer(pressed)
+        (sent,) = await here.send(to(dc.dm(), "Smart it is", edits=origin.pack()), outbox_id=4712)
+        assert sent.message_id == str(menu.id) and menu.text == "Smart it is" and menu.components == []
+
+
+async def test_many_buttons_become_a_menu_whose_choice_is_a_press() -> None:
+    async with scene() as here:
+        dc = here.dc
+        models = tuple((Button(f"provider/model-{n}", f"/model smart provider/model-{n}"),) for n in range(30))
+        rows = (*models, (Button("low", "x"), Button("high", "y")), (Button("Back", "/model"),))
+        await here.send(to(dc.dm(), "Which?", buttons=rows), outbox_id=5)
+        menu = await dc.reply()
+        first, second, third = menu.selects
+        assert (len(first["options"]), len(second["options"]), len(third["options"])) == (25, 5, 1)
+        assert [button["label"] for button in menu.buttons] == ["low", "high"]
+        chosen = dc.choose(menu, second["custom_id"], ["provider/model-27"])
+        assert chosen.data["values"] == ["t:5:27.0"]
+
+
+async def test_a_reply_answers_its_message_even_if_that_is_gone() -> None:
+    async with scene() as here:
+        dc = here.dc
+        asked = dc.say("hm?", channel="general", mention=True)
+        await here.send(to(asked.channel, "yes", reply_to=str(asked.id)))
+        assert (await dc.reply(asked)).reply_to is asked
+        dc.delete(asked)
+        await here.send(to(asked.channel, "still", reply_to=str(asked.id)), outbox_id=8)
+        assert (await dc.reply(asked)).reply_to is None
+        other = dc.say("and now?", channel="general", mention=True)
+        dc.forbid(asked.channel, "read_message_history")
+        await here.send(to(asked.channel, "sure", reply_to=str(other.id)), outbox_id=9)
+        assert (await dc.reply(asked)).reply_to is None
+
+
+async def test_in_direct_messages_it_is_plain_what_is_answered() -> None:
+    async with scene() as here:
+        asked = here.dc.say("hm?")
+        await here.send(to(asked.channel, "yes", reply_to=str(asked.id)))
+        assert (await here.dc.reply()).reply_to is None
+
+
+async def test_a_preview_is_replaced() -> None:
+    async with scene() as here:
+        await here.send(to(here.dc.dm(), "half an ans"), outbox_id=6)
+        shown = await here.dc.reply()
+        text = "half an answer " * 200
+        sent = await here.send(to(here.dc.dm(), text, edits=str(shown.id), buttons=BUTTONS))
+        assert sent[0].message_id == str(shown.id) and shown.text.endswith("answer") and len(sent) == 2
+        last = await here.dc.reply()
+        assert last.nonce == "7-1" and last.buttons and not shown.buttons
+
+
+@pytest.mark.parametrize("code", [10008, 50005, 50083, 30046])
+async def test_what_cannot_be_edited_is_sent_anew(code: int) -> None:
+    async with scene() as here:
+        await here.send(to(here.dc.dm(), "half"), outbox_id=6)
+        shown = await here.dc.reply()
+        here.dc.fault("PATCH /channels/*/messages/*", "refuse", status=404 if code == 10008 else 403, code=code)
+        (sent,) = await here.send(to(here.dc.dm(), "whole", edits=str(shown.id)))
+        assert sent.message_id == str((await here.dc.reply(matching="whole")).id) != str(shown.id)
+
+
+async def test_a_thread_is_answered_there_and_in_its_channel_when_it_is_gone() -> None:
+    async with scene() as here:
+        dc = here.dc
+        thread = dc.thread("Soup", dc.channel())
+        await here.send(to(thread, "in here"))
+        shown = await dc.reply(thread)
+        dc.archive(thread)
+        await here.send(to(thread, "awake", edits=str(shown.id)), outbox_id=8)
+        assert (await dc.reply(thread)).text == "awake" and not thread.archived
+        dc.fault(f"POST /channels/{thread.id}/messages", "refuse", status=404, code=10003, text="Unknown Channel")
+        await here.send(to(thread, "out here"), outbox_id=9)
+        assert (await dc.reply("general")).text == "out here"
+
+
+async def test_a_lost_answer_is_found_again_and_nothing_doubles() -> None:
+    async with scene() as here:
+        message = to(here.dc.dm(), "once")
+        here.dc.fault("POST /channels/*/messages", "drop_after")
+        with pytest.raises(SendLater) as caught:
+            await here.send(message)
+        assert caught.value.maybe_sent and caught.value.seconds == 1
+        here.dc.advance(100)
+        (sent,) = await here.send(message, again=True)
+        (only,) = here.dc.dm().from_bot()
+        assert (only.text, str(only.id)) == ("once", sent.message_id)
+
+
+async def test_what_no_nonce_protects_any_more_is_marked() -> None:
+    async with scene() as here:
+        dc = here.dc
+        message = to(dc.dm(), "# Twice?")
+        dc.fault("POST /channels/*/messages", "drop_after")
+        with pytest.raises(SendLater):
+            await here.send(message)
+        dc.advance(100)
+        dc.fault("POST /channels/*/messages", "rate_limit", retry_after=60)
+        with pytest.raises(SendLater) as caught:  # this one surely did not arrive; the first may have
+            await here.send(message, again=True)
+        assert caught.value.maybe_sent
+        dc.advance(60)
+        await here.send(message)
+        assert [reply.text for reply in dc.dm().from_bot()] == ["# Twice?", "(recovered)\n# Twice?"]
+
+
+async def test_after_a_restart_the_age_of_the_question_decides() -> None:
+    async with scene() as here:
+        dc = here.dc
+        young, old = dc.say("young"), dc.say("old")
+        await here.send(to(dc.dm(), "a", reply_to=str(young.id)), again=True)
+        dc.advance(121)
+        await here.send(to(dc.dm(), "b", reply_to=str(old.id)), outbox_id=8, again=True)
+        await here.send(to(dc.dm(), "word " * 700), outbox_id=9, first=1, again=True)
+        await here.send(to(dc.dm(), "word " * 700), outbox_id=10, again=True)
+        texts = [reply.text[:16] for reply in dc.dm().from_bot()]
+        assert texts == ["a", "(recovered) b", "(recovered) word", "(recovered) word", "word word word w"]
+
+
+async def test_a_preview_that_says_it_all_is_left_alone() -> None:
+    async with scene() as here:
+        await here.send(to(here.dc.dm(), "same"), outbox_id=6)
+        shown = await here.dc.reply()
+        here.stage.keep_shown(str(shown.id), "same", {"id": str(shown.id), "content": "same"})
+        (sent,) = await here.send(to(here.dc.dm(), "same", edits=str(shown.id)))
+        assert sent.message_id == str(shown.id) and here.dc.calls("PATCH", PATCH) == []
+        here.stage.keep_shown(str(shown.id), "same", {"id": str(shown.id), "content": "older"})
+        await here.send(to(here.dc.dm(), "same", edits=str(shown.id)), outbox_id=8)
+        assert len(here.dc.calls("PATCH", PATCH)) == 1
+
+
+async def test_edits_of_a_message_are_apart() -> None:
+    async with scene(pace={"edit_gap": 0.3}) as here:
+        await here.send(to(here.dc.dm(), "half"), outbox_id=6)
+        shown = await here.dc.reply()
+        here.stage.keep_shown(str(shown.id), "half", {"id": str(shown.id), "content": "half"})
+        await here.send(to(here.dc.dm(), "whole", edits=str(shown.id)))
+        before, after = shown.versions
+        assert after.at - before.at >= 0.3
+
+
+async def test_nothing_visible_is_not_sent() -> None:
+    async with scene() as here:
+        with pytest.raises(SendRefused, match="nothing visible"):
+            await here.send(to(here.dc.dm(), " \n "))
+        assert here.dc.calls("POST", POST) == []
+
+
+async def test_no_reply_pings_anybody() -> None:
+    async with scene() as here:
+        dc = here.dc
+        role, bob = dc.role("staff"), dc.user("bob")
+        text = f"@everyone @here {bob.mention} {role.mention} <@!{bob.id}> `@everyone`\n```\n@here {bob.mention}\n```"
+        await here.send(to(dc.channel(), text, buttons=((Button("@everyone", "/help"),),)))
+        message = await dc.reply("general")
+        assert "@everyone " not in message.text and f"<@{bob.id}> " not in message.text
+        await here.send(to(dc.channel(), f"{text} again", edits=str(message.id)), outbox_id=8)
+        written = [call.body for call in dc.requests if call.method in ("POST", "PATCH")]
+        assert [body["allowed_mentions"] for body in written] == [{"parse": []}] * 2

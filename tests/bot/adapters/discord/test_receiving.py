@@ -1,0 +1,238 @@
+"""What comes is accepted in order, once, and however long that takes; what was missed is found."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bot.adapters.discord.catchup import ANSWERED_SECONDS, OVERLAP_SECONDS, STATE_KEY
+from bot.adapters.discord.lanes import Lanes
+from tests.bot.adapters.discord.house import Kept, house, key
+from tests.servers.discord import DiscordServer
+
+
+async def test_messages_keep_their_order_while_they_cannot_be_kept() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        home.failures = 3
+        dc.say("one")
+        await dc.wait_for(lambda _: "cannot be kept (OSError)" in home.platform.progress.trouble)
+        dc.say("two")
+        dc.say("three")
+        assert await home.texts(3) == ["one", "two", "three"]
+        assert home.platform.progress.trouble == ""
+        assert len([line for line in home.log.said if "cannot be kept" in line]) == 1
+
+
+async def test_the_same_event_twice_is_one_message() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        message = dc.say("one")
+        dc.redeliver(message)
+        await home.heard(dc.say("two"))
+        assert await home.texts(2) == ["one", "two"]
+
+
+async def test_what_was_written_while_it_was_away_is_heard_first() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("before"))
+            await home.heard(dc.say("before", mention=True, channel="general"))
+            await home.heard(dc.say("before", mention=True, thread=dc.thread("plans")))
+        missed = [dc.say(f"away {number}") for number in range(250)]
+        dc.say("not for you", channel="general")
+        dc.say("away", mention=True, channel="general")
+        dc.say("away", thread=dc.thread("plans"))
+        dc.say("a reply to nobody you know", user="Bob", channel="general", reply_to=missed[0])
+        hold = dc.fault("GET /channels/*/messages", "slow", times=None, seconds=0.1)
+        async with house(dc, kept) as home:
+            await dc.wait_for(lambda _: hold.hits)
+            dc.say("now")
+            dc.say("now", mention=True, channel="general")
+            dc.say("now", thread=dc.thread("plans"))
+            await home.texts(255)
+            told = {chat: [m.text for m in home.accepted if m.chat == chat] for chat in kept.chats}
+            assert told == {
+                key(dc.dm()): [*(f"away {number}" for number in range(250)), "now"],
+                key(dc.channel("general")): ["away", "now"],
+                key(dc.thread("plans")): ["away", "now"],
+            }
+            assert {m.private for m in home.accepted if m.chat == key(dc.dm())} == {True}
+            assert {m.private for m in home.accepted if m.chat != key(dc.dm())} == {False}
+
+
+async def test_nothing_new_is_accepted_before_it_is_known_what_may_be_missing() -> None:
+    kept = Kept()
+    async with DiscordServer(heartbeat_interval=0.05) as dc:
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("before"))
+        dc.say("away")
+        kept.readable.clear()
+        async with house(dc, kept) as home:
+            begun = home.platform.progress.last_update
+            dc.say("now")
+            await dc.wait_for(lambda _: home.platform.progress.last_contact > dc.dm().messages[-1].at)
+            await dc.wait_for(lambda _: len(dc.sessions[-1].heartbeats) > 2)
+            assert (home.accepted, home.platform.progress.last_update) == ([], begun)
+            kept.readable.set()
+            assert await home.texts(2) == ["away", "now"]
+
+
+async def test_what_was_heard_before_is_not_fetched_again_for_ever() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            last = dc.say("heard")
+            await home.heard(last)
+        assert kept.state.kept[STATE_KEY] == f"{dc.bot.id} {last.id}"
+        dc.advance(ANSWERED_SECONDS + 60)
+        dc.say("away")
+        async with house(dc, kept) as home:
+            assert await home.texts(1) == ["away"]
+        asked = [call.query for call in dc.calls("GET", "/channels/{channel_id}/messages")]
+        assert [int(query["after"]) > last.id for query in asked] == [True]
+
+
+async def test_a_process_that_was_killed_finds_what_it_had_not_kept() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("one"))
+            await home.heard(dc.say("two"))
+            home.failures = 1000
+            dc.say("three")
+            await dc.wait_for(lambda _: home.failures < 1000)
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("four"))
+            assert await home.texts(2) == ["three", "four"]
+
+
+async def test_the_mark_stays_while_something_is_missing() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("one"))
+        mark = kept.state.kept[STATE_KEY]
+        away = dc.say("two")
+        dc.fault("GET /channels/*/messages", "refuse", times=None, status=500)
+        async with house(dc, kept) as home:
+            dc.say("three")
+            dc.advance(120)
+            bob = dc.say("hi", user="Bob")
+            await home.heard(bob)
+        assert kept.state.kept[STATE_KEY] == mark
+        dc.clear_faults()
+        async with house(dc, kept) as home:
+            assert await home.texts(2) == ["two", "three"]
+            assert home.accepted[0].update_id == str(away.id)
+
+
+async def test_what_was_said_in_a_thread_before_it_was_joined_stays_unheard() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            thread = dc.thread("plans")
+            dc.say("among us", thread=thread)
+            await home.heard(dc.say("join us", mention=True, thread=thread))
+        dc.advance(OVERLAP_SECONDS / 2)
+        dc.say("away", thread=thread)
+        async with house(dc, kept) as home:
+            assert await home.texts(1) == ["away"]
+
+
+async def test_a_chat_that_is_gone_holds_up_no_other() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("one", mention=True, channel="general"))
+            await home.heard(dc.say("one", mention=True, channel="secret"))
+            await home.heard(dc.say("one"))
+        dc.delete_channel("general")
+        dc.forbid("secret", "view_channel")
+        dc.say("two")
+        async with house(dc, kept) as home:
+            assert await home.texts(1) == ["two"]
+            await dc.wait_for(lambda _: len([line for line in home.log.said if "is passed over" in line]) == 2)
+            assert dc.refusals and not [line for line in home.log.said if "not answered" in line]
+
+
+async def test_fetching_is_tried_again() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("one"))
+        dc.say("two")
+        dc.fault("GET /channels/*/messages", "drop", times=2)
+        async with house(dc, kept) as home:
+            assert await home.texts(1) == ["two"]
+
+
+async def test_another_bot_has_nothing_to_catch_up_with() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("one"))
+        kept.state.kept[STATE_KEY] = kept.state.kept[STATE_KEY].replace(str(dc.bot.id), "77")
+        dc.say("two")
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("three"))
+            assert await home.texts(1) == ["three"]
+
+
+async def test_a_thread_nobody_told_of_is_asked_for_when_the_bot_is_called() -> None:
+    async with DiscordServer() as dc:
+        thread = dc.thread("old")
+        dc.archive(thread)
+        async with house(dc) as home:
+            await home.heard(dc.say("hi", mention=True, channel="general"))
+            thread.archived = False  # without the event that tells of it
+            dc.say("not for you", thread=thread)
+            heard = await home.heard(dc.say("what?", mention=True, thread=thread))
+            assert heard.chat == key(thread)
+            assert len(dc.calls("GET", "/channels/{channel_id}")) == 1
+            assert (await home.heard(dc.say("more", thread=thread))).chat == key(thread)
+
+
+async def test_interactions_fail_at_once_when_the_bot_is_stopping_and_messages_are_kept() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await dc.wait_for(lambda _: dc.commands)
+        await home.heard(dc.slash("tier", {"tier": "smart"}))
+        await home.platform.stop_receiving()
+        late = dc.slash("tier", {"tier": "deep"})
+        await home.heard(dc.say("for the next start"))
+        assert await home.texts(2) == ["/tier smart", "for the next start"]
+        assert not late.deferred
+
+
+async def test_a_waiting_message_shows_eyes() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        await dc.wait_for(lambda _: dc.commands)
+        message, asked = dc.say("hi"), dc.slash("help", {})
+        await home.platform.waiting(await home.heard(message))
+        await home.platform.waiting(await home.heard(asked))
+        assert message.reactions == {"👀": {dc.bot.id}}
+        dc.delete(message)
+        await home.platform.waiting(await home.heard(message))
+
+
+async def test_lanes_keep_the_order_of_each_channel_and_wait_at_the_gate() -> None:
+    gate, done, ended = asyncio.Event(), [], asyncio.Event()
+
+    async def idle() -> None:
+        ended.set()
+
+    def noting(word: str, breaks: bool = False):  # type: ignore[no-untyped-def]
+        async def work() -> None:
+            done.append(word)
+            if breaks:
+                raise LookupError(word)
+
+        return work
+
+    lanes = Lanes(gate, idle)
+    for channel, word in ((1, "b"), (1, "c"), (2, "x")):
+        lanes.put(channel, noting(word, breaks=word == "b"))
+    lanes.put(1, noting("a"), ahead=True)
+    await asyncio.sleep(0)
+    assert done == [] and 1 in lanes and 3 not in lanes and not lanes.idle
+    gate.set()
+    await ended.wait()
+    assert lanes.idle and [word for word in done if word != "x"] == ["a", "b", "c"]

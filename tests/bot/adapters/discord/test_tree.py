@@ -1,0 +1,152 @@
+"""Every command in Discord's form, and back again as it is typed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.adapters.discord.tree import BOOLEAN, MOST_CHOICES, STRING, filled, takes_argument, tree, typed
+from handlers.asking import CommandSpec
+from handlers.commands import COMMANDS
+from handlers.languages import Say
+from handlers.parsing import parse_command
+from routing.types import TIERS
+from tests.bot.adapters.discord.asking import asking
+
+TREE = {command["name"]: command for command in tree(COMMANDS)}
+OWN = ("tier", "model")
+
+
+def option(command: str, name: str) -> dict[str, Any]:
+    """An option of a command, or of its subcommands."""
+    found = TREE[command]["options"]
+    nested = [inner for each in found for inner in each.get("options", [])]
+    return next(each for each in (*found, *nested) if each["name"] == name)
+
+
+def words(described: dict[str, Any]) -> list[str]:
+    return [choice["value"] for choice in described.get("choices", [])]
+
+
+async def test_discord_takes_them_as_they_are() -> None:
+    async with asking() as (dc, _):
+        assert [command["name"] for command in dc.commands] == [spec.name for spec in COMMANDS]
+        assert dc.refusals == []
+
+
+@pytest.mark.parametrize("spec", COMMANDS, ids=lambda spec: spec.name)
+def test_a_command_is_there_for_everybody_everywhere(spec: CommandSpec) -> None:
+    command = TREE[spec.name]
+    assert command["description"] == spec.summary
+    assert (command["integration_types"], command["contexts"]) == ([0, 1], [0, 1, 2])
+    assert "default_member_permissions" not in command
+    assert command["description_localizations"] == {"de": Say("de")(spec.summary)}
+
+
+@pytest.mark.parametrize("spec", [spec for spec in COMMANDS if spec.name not in OWN], ids=lambda spec: spec.name)
+def test_all_that_follows_is_one_option_of_the_same_name(spec: CommandSpec) -> None:
+    options = TREE[spec.name]["options"]
+    assert bool(options) == takes_argument(spec)
+    assert all((each["name"], each["type"]) == (spec.name, STRING) and "required" not in each for each in options)
+    assert all(bool(words(each)) != each.get("autocomplete", False) for each in options)
+
+
+def test_choices_where_nothing_else_may_be_written() -> None:
+    assert {name for name in TREE if name not in OWN and any(words(each) for each in TREE[name]["options"])} == {
+        "status"
+    }
+    assert words(option("status", "status")) == ["full"]
+
+
+def made(**differences: Any) -> dict[str, Any]:
+    spec = CommandSpec("x", "X", ("/x", "/x a"), choices=(("a", "b"),))
+    spec = CommandSpec(**{name: getattr(spec, name) for name in spec.__slots__} | differences)
+    (found,) = tree([spec])[0]["options"]
+    return dict(found)
+
+
+def test_which_words_are_choices() -> None:
+    assert words(made()) == ["a", "b"]
+    many = tuple("abcdefghijklmnopqrstuvwxyz")
+    assert words(made(choices=(many[:MOST_CHOICES],))) and not words(made(choices=(many,)))
+    assert made(free_text=True)["autocomplete"]
+    assert made(usage=("/x", "/x a b"))["autocomplete"]
+    assert made(choices=(("7d", "30d"),))["autocomplete"]
+    assert made(choices=())["autocomplete"]
+
+
+def test_the_description_of_an_option_has_examples() -> None:
+    assert option("history", "history")["description"] == "resume 2 · export · export 2"
+    assert len(option("access", "access")["description"]) == 100
+
+
+def test_tier_and_model() -> None:
+    assert words(option("tier", "tier")) == list(TIERS) and option("tier", "force")["type"] == BOOLEAN
+    assert not any(each.get("required") for each in TREE["tier"]["options"])
+    parts = {each["name"]: [inner["name"] for inner in each["options"]] for each in TREE["model"]["options"]}
+    assert parts == {
+        "show": [],
+        "list": ["provider"],
+        "set": ["tier", "model"],
+        "reasoning": ["tier", "level"],
+        "reset": ["tier"],
+    }
+    for each in TREE["model"]["options"]:
+        for inner in each["options"]:
+            assert bool(inner.get("required")) == (inner["name"] != "provider")
+            assert words(inner) == (list(TIERS) if inner["name"] == "tier" else [])
+            assert inner.get("autocomplete", False) == (inner["name"] != "tier")
+
+
+def given(command: str, subcommand: str = "", **values: Any) -> dict[str, Any]:
+    """The `data` of an interaction."""
+    options = [{"name": name, "type": STRING, "value": value} for name, value in values.items()]
+    return {
+        "name": command,
+        "options": [{"name": subcommand, "type": 1, "options": options}] if subcommand else options,
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ({"name": "whoami"}, "/whoami"),
+        (given("tier"), "/tier"),
+        (given("tier", tier="smart"), "/tier smart"),
+        (given("tier", tier="smart", force=True), "/tier smart force"),
+        (given("tier", force=False, tier="deep"), "/tier deep"),
+        (given("tier", force=True), "/tier force"),
+        (given("model", "show"), "/model"),
+        (given("model", "list"), "/model list"),
+        (given("model", "list", provider="openai"), "/model list openai"),
+        (given("model", "set", model="openai/gpt-5.2", tier="coding"), "/model coding openai/gpt-5.2"),
+        (given("model", "set", tier="coding", model="ollama/qwen3:32b"), "/model coding ollama/qwen3:32b"),
+        (given("model", "reasoning", tier="deep", level="high"), "/model deep reasoning high"),
+        (given("model", "reset", tier="deep"), "/model deep reset"),
+        (given("settings", settings="instructions Answer  'briefly'."), "/settings instructions Answer  'briefly'."),
+        (given("tools", tools=" will it rain? "), "/tools will it rain?"),
+        (given("retry", retry=": once more"), "/retry : once more"),
+    ],
+)
+def test_as_it_is_typed(data: dict[str, Any], text: str) -> None:
+    assert typed(data) == text
+
+
+def test_one_value_is_one_word() -> None:
+    text = typed(given("model", "set", tier="coding", model="my 'odd' model; reset"))
+    command = parse_command(text, "tierbot")
+    assert command is not None and command.arguments == ("coding", "my 'odd' model; reset")
+
+
+@pytest.mark.parametrize("line", [line for spec in COMMANDS if spec.name not in OWN for line in spec.usage])
+def test_whatever_can_be_typed_elsewhere_can_be_filled_in(line: str) -> None:
+    name, _, rest = line[1:].partition(" ")
+    assert bool(rest) <= bool(TREE[name]["options"])
+    assert typed(given(name, **({name: rest} if rest else {}))) == line
+
+
+def test_what_is_filled_in() -> None:
+    assert filled({"name": "x"}) == ("", {})
+    assert filled(given("x", a=1)) == ("", {"a": 1})
+    assert filled(given("x", "y", a=1)) == ("y", {"a": 1})

@@ -1,0 +1,96 @@
+"""The doctor asks Discord about the token, and what the application may."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.discord.check import DiscordReport, DiscordSilent, check_token
+from bot.adapters.discord.options import DiscordOptions
+from bot.ops.checks.discord import discord, judged
+from bot.ops.checks.finding import Finding, Inspection
+from bot.settings import load
+from bot.workspace import Workspace
+from tests.servers.discord import DiscordServer
+from tests.servers.discord.sdk import pointed
+
+
+@pytest.fixture
+async def dc() -> AsyncIterator[DiscordServer]:
+    async with DiscordServer() as server:
+        with pointed(server):
+            yield server
+        assert server.violations == []
+        assert server.sessions == []
+
+
+async def examined(dc: DiscordServer, folder: Path, offset: float = 0.0, **environ: str) -> dict[str, Finding]:
+    told = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+    environment = load({"WORKSPACE": str(folder)} | told | environ)
+    inspection = Inspection(environment, Workspace(environment), lambda: time.time() + offset, 2.0)
+    return {finding.name: finding for finding in await discord(inspection)}
+
+
+async def test_all_is_well(dc: DiscordServer, tmp_path: Path) -> None:
+    dc.guild()
+    found = await examined(dc, tmp_path)
+    assert {name: finding.status for name, finding in found.items()} == {
+        "discord": "ok", "messages": "ok", "gateway": "ok", "clock": "ok",
+    }  # fmt: skip
+    assert found["discord"].detail == "the token is that of tierbot, which is in 1 server"
+    assert found["gateway"].detail == "1000 more sessions may begin today"
+
+
+async def test_no_token_is_no_fault(dc: DiscordServer, tmp_path: Path) -> None:
+    assert [finding.status for finding in (await examined(dc, tmp_path, DISCORD_BOT_TOKEN="")).values()] == ["ok"]
+    assert dc.requests == []
+
+
+async def test_a_token_that_is_refused_or_looks_wrong_is_a_failure(dc: DiscordServer, tmp_path: Path) -> None:
+    dc.revoke()
+    refused = (await examined(dc, tmp_path))["discord"]
+    assert (refused.status, "Discord refuses DISCORD_BOT_TOKEN" in refused.detail) == ("fail", True)
+    cut = (await examined(dc, tmp_path, DISCORD_BOT_TOKEN="abc"))["discord"]
+    assert (cut.status, "does not look like a token" in cut.detail) == ("fail", True)
+
+
+async def test_a_discord_that_is_away_or_slow_is_a_failure(dc: DiscordServer, tmp_path: Path) -> None:
+    async with dc.outage():
+        away = (await examined(dc, tmp_path))["discord"]
+    assert (away.status, "ClientConnectorError" in away.detail, dc.token in away.detail) == ("fail", True, False)
+    dc.fault("GET /users/@me", "refuse", status=403)
+    assert "it answers 403" in (await examined(dc, tmp_path))["discord"].detail
+    dc.fault("GET /users/@me", "hang", seconds=5.0)
+    with pytest.raises(DiscordSilent, match=r"^no answer within 0\.2 s$"):
+        await check_token(DiscordOptions(dc.token, dc.root, dc.gateway), 0.2)
+
+
+async def test_the_message_content_intent_is_explained(dc: DiscordServer, tmp_path: Path) -> None:
+    dc.grant()
+    found = (await examined(dc, tmp_path))["messages"]
+    assert found.status == "warn" and "Message Content Intent" in found.mend
+
+
+@pytest.mark.parametrize(("offset", "expected"), [(0, "ok"), (20, "ok"), (120, "warn"), (-120, "warn")])
+async def test_the_clock_is_held_against_discords(
+    dc: DiscordServer, tmp_path: Path, offset: float, expected: str
+) -> None:
+    assert (await examined(dc, tmp_path, offset))["clock"].status == expected
+
+
+async def test_sharding_is_recommended_where_discord_does(dc: DiscordServer, tmp_path: Path) -> None:
+    dc.shards = 3
+    assert "DISCORD_SHARDED" in (await examined(dc, tmp_path))["gateway"].mend
+    assert (await examined(dc, tmp_path, DISCORD_SHARDED="true"))["gateway"].status == "ok"
+
+
+def test_few_sessions_left_and_another_address_for_interactions_are_named() -> None:
+    report = DiscordReport("bot", 2, content=True, endpoint=True, shards=1, starts=49, server_time=None)
+    found = {finding.name: finding for finding in judged(report, sharded=False, now=0.0)}
+    assert {name: finding.status for name, finding in found.items()} == {
+        "discord": "ok", "messages": "ok", "interactions": "fail", "gateway": "warn",
+    }  # fmt: skip
+    assert "only 49 more" in found["gateway"].detail and "2 servers" in found["discord"].detail

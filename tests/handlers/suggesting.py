@@ -1,0 +1,51 @@
+"""Suggestions over small stores: who is known, and what there is to be suggested."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from handlers.commands import COMMANDS
+from handlers.suggestions import Suggestions
+from routing import jsonfile
+from routing.catalog import BUNDLED, Catalog
+from routing.config import read_config
+from routing.models import Models
+from routing.skills import Skill, Skills
+from routing.types import Person, PersonSettings, Preferences, UserKey
+from tests.fakes import FakeToolbox
+
+ALICE, STRANGER = UserKey("discord", "1001"), UserKey("discord", "666")
+SKILLS = Skills({name: Skill(name, "", None, (), "") for name in ("code-review", "cooking")}, {})
+
+
+@dataclass(slots=True)
+class Known:
+    """People, and what they prefer: the parts of the stores that suggestions ask."""
+
+    people: dict[UserKey, Person] = field(default_factory=lambda: {ALICE: Person(1, "owner", "Alice")})
+    preferred: Preferences = field(default_factory=Preferences)
+    kept: PersonSettings = field(default_factory=PersonSettings)
+
+    async def find(self, user: UserKey) -> Person | None:
+        return self.people.get(user)
+
+    async def get(self, person_id: int) -> Preferences:
+        return self.preferred
+
+    async def settings(self, person_id: int) -> PersonSettings:
+        return self.kept
+
+
+def models(cards: Mapping[str, object] | None = None) -> Models:
+    """The bundled catalogue, or one of these cards; only openai has a key."""
+    catalog = Catalog.load(BUNDLED) if cards is None else Catalog.parse(json.dumps({"models": cards}), "models.json")
+    return Models(read_config(jsonfile.parse("{}", "runtime-config.json"), {"openai": "sk-1"}, {}), catalog)
+
+
+def suggestions(known: Known | None = None, cards: Mapping[str, object] | None = None) -> Suggestions:
+    """For every command of the bot."""
+    stores = known or Known()
+    box = FakeToolbox({})
+    return Suggestions(COMMANDS, models(cards), box, lambda: SKILLS, stores, stores)  # type: ignore[arg-type]

@@ -1,0 +1,170 @@
+"""What is suggested to whom: the likeliest first, and to strangers nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from handlers.commands import COMMANDS
+from handlers.suggestions import MOST, Suggestions, Typing, likeliest
+from routing.errors import StorageFault
+from routing.models import Models
+from routing.toolkits import ToolCard, Toolkit
+from routing.types import TIERS, Override, Person, PersonSettings, Preferences, Role, UserKey
+from tests.handlers.suggesting import ALICE, SKILLS, STRANGER, Known, models, suggestions
+
+CARDS: Mapping[str, object] = {
+    "openai/gpt-5.2": {
+        "provider": "openai",
+        "displayName": "GPT-5.2",
+        "reasoning": {"default": "low", "levels": {"low": {"maxInputTokens": 9}, "xhigh": {"maxInputTokens": 9}}},
+    },
+    "openai/gpt-4.1": {"provider": "openai", "displayName": "GPT-4.1"},
+    "anthropic/claude-opus-4-5": {
+        "provider": "anthropic",
+        "displayName": "Opus",
+        "reasoning": {"default": "max", "levels": {"max": {"maxInputTokens": 9}}},
+    },
+    "local/tiny": {"provider": "local", "displayName": "Tiny"},
+    "mistral/large": {"provider": "mistral", "displayName": "Large"},
+}
+
+
+async def offered(
+    command: str, text: str = "", argument: str = "", known: Known | None = None, user: UserKey = ALICE, **given: str
+) -> tuple[str, ...]:
+    typing = Typing(command, argument or command, text, given)
+    return await suggestions(known, CARDS).offer(user, typing)
+
+
+async def test_models_that_can_be_called_come_first_and_those_that_are_not_allowed_never() -> None:
+    found = ("openai/gpt-4.1", "openai/gpt-5.2", "anthropic/claude-opus-4-5", "local/tiny")
+    assert await offered("model") == found
+    assert await offered("model", argument="provider") == ("anthropic", "local", "openai")
+    assert await offered("model", "gpt-5") == ("openai/gpt-5.2",)
+    assert (await offered("model", "gtp 5.2"))[0] == "openai/gpt-5.2"
+
+
+async def test_levels_are_those_of_the_tiers_own_model() -> None:
+    assert await offered("model", argument="level", tier="coding") == ("low", "xhigh")
+    known = Known(preferred=Preferences(overrides={"coding": Override("anthropic/claude-opus-4-5", "max")}))
+    assert await offered("model", argument="level", known=known, tier="coding") == ("max",)
+    assert await offered("model", argument="level", known=known, tier="deep") == ("low", "xhigh")
+    anything = await offered("model", argument="level", known=known)
+    assert set(anything) == {"low", "xhigh", "max"} and len(anything) == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "words"),
+    [
+        ("skill", "", ("code-review", "cooking", "off")),
+        ("skill", "cook", ("cooking",)),
+        ("retry", "", TIERS),
+        ("retry", "sm", ("smart",)),
+        ("retry", "smart again", ()),
+        ("history", "ex", ("export",)),
+        ("usage", "", ("7d", "30d")),
+        ("settings", "", ("language", "streaming", "timezone", "instructions")),
+        ("settings", "language d", ("language de",)),
+        ("settings", "Language d", ("Language de",)),
+        ("settings", "nothing d", ()),
+        ("settings", "language de ", ()),
+        ("whoami", "", ()),
+        ("nothing", "", ()),
+    ],
+)
+async def test_words_that_a_place_takes(command: str, text: str, words: tuple[str, ...]) -> None:
+    assert await offered(command, text) == words
+
+
+async def test_help_names_every_command() -> None:
+    assert "tier" in await offered("help") and await offered("help", "who") == ("whoami",)
+
+
+class Box:
+    """Toolkits by role."""
+
+    async def offered(self, person: Person) -> tuple[Toolkit, ...]:
+        kits = (
+            Toolkit("basics", "", base=True, tools=(ToolCard("clock", {}),)),
+            Toolkit("meta", "", base=True, tools=(ToolCard("discover_tools", {}),)),
+            Toolkit("odd one", "", tools=(ToolCard("odd", {}),)),
+            Toolkit("shell", "", tools=(ToolCard("run", {}),)),
+        )
+        return kits if person.role == "owner" else kits[:3]
+
+
+def with_box(known: Known) -> Suggestions:
+    stores = (known, known)
+    return Suggestions(COMMANDS, models(CARDS), Box(), lambda: SKILLS, *stores)  # type: ignore[arg-type]
+
+
+async def test_toolkits_of_the_role_with_the_switch_that_would_change_something() -> None:
+    known = Known()
+    box, typing = with_box(known), Typing("tools", "tools", "", {})
+    assert await box.offer(ALICE, typing) == ("off 'odd one'", "off shell", "off basics")
+    known.kept = PersonSettings(off=frozenset({"shell", "gone"}))
+    assert await box.offer(ALICE, typing) == ("off 'odd one'", "off basics", "on gone", "on shell")
+    known.people[ALICE], known.kept = Person(1, "user", "Alice"), PersonSettings()
+    assert await box.offer(ALICE, typing) == ("off 'odd one'", "off basics")
+
+
+async def test_a_stranger_and_a_blocked_person_learn_nothing() -> None:
+    assert await offered("model", user=STRANGER) == ()
+    roles: tuple[tuple[Role, bool], ...] = (("blocked", False), ("guest", True), ("user", True))
+    for role, something in roles:
+        known = Known({ALICE: Person(1, role, "")})
+        assert bool(await offered("model", known=known)) is something, role
+
+
+class Broken(Known):
+    """A store that fails."""
+
+    async def find(self, user: UserKey) -> Person | None:
+        raise StorageFault("the disk is full")
+
+
+class Slow(Known):
+    """A store that is held up for good."""
+
+    async def find(self, user: UserKey) -> Person | None:
+        await asyncio.Event().wait()
+        return None
+
+
+@pytest.mark.parametrize("store", [Broken(), Slow()], ids=lambda store: type(store).__name__)
+async def test_a_storage_in_trouble_holds_nobody_up(store: Known) -> None:
+    async with asyncio.timeout(5):
+        assert await offered("model", known=store) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", ("b/beta", "a/alpha", "a/beta-alpha", "gamma")),
+        (" A/ALPHA ", ("a/alpha",)),
+        ("alpha", ("a/alpha", "a/beta-alpha")),
+        ("beta", ("b/beta", "a/beta-alpha")),
+        ("et", ("b/beta", "a/beta-alpha")),
+        ("gama", ("gamma",)),
+        ("another-provider/btea", ("b/beta",)),
+        ("xyzzy", ()),
+    ],
+)
+def test_the_likeliest(text: str, found: tuple[str, ...]) -> None:
+    assert likeliest(text, ("b/beta", "a/alpha", "a/beta-alpha", "gamma")) == found
+
+
+def test_a_models_own_name_counts_as_a_beginning() -> None:
+    assert likeliest("alpha", ("a/no-alpha", "a/alpha", "alpha/b")) == ("a/alpha", "alpha/b", "a/no-alpha")
+
+
+def test_never_more_than_discord_shows() -> None:
+    many = [f"word {number}" for number in range(100)]
+    assert [len(likeliest(text, many)) for text in ("", "word", "ord", "wrd 1")] == [MOST] * 4
+
+
+def test_the_models_of_these_tests_are_what_they_seem() -> None:
+    assert isinstance(models(), Models) and len(models().catalog.models()) > len(CARDS)
