@@ -37,7 +37,7 @@ from handlers.tools.sandbox import Sandbox
 from routing.caller import Caller
 from routing.diagnostics import Failures
 from routing.discovery import load_discovered
-from routing.errors import StorageFault
+from routing.errors import ConfigError, StorageFault
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
 from routing.local.weights import available
@@ -86,11 +86,25 @@ class App:
         """Connect the platforms, then go on with what an earlier run left, then load the model library."""
         self.platforms.update({platform.name: platform for platform in platforms})
         await self.access.appoint()
-        await asyncio.gather(*(platform.start() for platform in platforms))
+        refused = await self._connect(platforms)
         await self.outbox.resume()
         await self.inbox.resume()
         self.llm.load()
         await self.tooling.start()
+        for reason in refused:
+            await Notices(self.people, self.outbox.post).tell_owners("⚠️ {reason}", reason=reason)
+
+    async def _connect(self, platforms: Sequence[Platform]) -> list[str]:
+        """Start them all; why some can't work. Raises ConfigError when none can."""
+        results = await asyncio.gather(*(platform.start() for platform in platforms), return_exceptions=True)
+        failed = {at: result for at, result in enumerate(results) if isinstance(result, BaseException)}
+        for at, error in failed.items():
+            if not isinstance(error, ConfigError) or len(failed) == len(platforms):
+                raise error
+            log.error("%s", error)
+            del self.platforms[platforms[at].name]  # what it has to send waits in the store
+            await platforms[at].close()
+        return [str(error) for error in failed.values()]
 
     async def stop(self) -> None:
         """Take nothing new, let running turns end, send what is ready; the rest is for the next start."""

@@ -37,10 +37,9 @@ async def run(environment: Environment, workspace: Workspace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with assembled(environment, workspace) as app:
-        platforms = platforms_of(told, app)
-        await app.start(platforms)
+        await app.start(platforms_of(told, app))
         await _print_owner_code(app)
-        beat = asyncio.create_task(pulse(platforms, app.clock, told.heartbeat_file))
+        beat = asyncio.create_task(pulse(list(app.platforms.values()), app.clock, told.heartbeat_file))
         await ended.wait()
         log.info("Stopping: running turns get a moment, everything else goes on after the next start")
         beat.cancel()

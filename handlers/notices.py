@@ -25,13 +25,14 @@ class Notices:
         words = Say(person.language if person else "")(
             "🎉 You may use me now. Write anything; /help lists the commands."
         )
-        await self._post([OutboundMessage(ChatKey(user.platform, user.user_id), words)])
+        await self._post([OutboundMessage(ChatKey.of(user), words)])
 
     async def undeliverable(self, chat: ChatKey, reason: str) -> None:
         """A chat can't be reached; an owner who can't be is not told about themselves, without end."""
-        if chat not in [ChatKey(user.platform, user.user_id) for user in await self._people.owners()]:
+        whom = UserKey(chat.platform, chat.person or chat.chat_id)
+        if whom not in await self._people.owners():
             words = "📭 A reply to {chat} can't be delivered: {reason}."
-            await self.tell_owners(words, (), chat=f"{chat.platform}:{chat.chat_id}", reason=reason)
+            await self.tell_owners(words, (), chat=whom, reason=reason)
 
     async def tell_owners(self, template: str, buttons: tuple[Button, ...] = (), /, **values: object) -> None:
         """The same sentence to each owner, in their language."""
@@ -42,7 +43,6 @@ class Notices:
                 continue
             say = Say(owner.language)
             row = tuple(Button(say(button.label), button.command) for button in buttons)
-            private = ChatKey(user.platform, user.user_id)
             rows = (row,) if row else ()
-            messages.append(OutboundMessage(private, say(template, **values), owner=owner.id, buttons=rows))
+            messages.append(OutboundMessage(ChatKey.of(user), say(template, **values), owner=owner.id, buttons=rows))
         await self._post(messages)

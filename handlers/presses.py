@@ -7,7 +7,7 @@ import re
 from routing.errors import Refused
 from routing.ports import Clock
 from routing.stores import OutboxStore
-from routing.types import Button, InboundMessage
+from routing.types import Button, ChatKey, InboundMessage
 
 VALID_SECONDS = 7 * 24 * 3600.0
 _TOKEN = re.compile(r"t:(\d{1,18}):(\d{1,3})\.(\d{1,3})")
@@ -29,13 +29,20 @@ class Presses:
         """The button that was pressed. Raises Refused when it is old, unknown, elsewhere, or not `person_id`'s."""
         found = _TOKEN.fullmatch(message.text)
         entry = await self._outbox.get(int(found.group(1))) if found else None
-        if found is None or entry is None or entry.message.chat.chat_id != message.chat.chat_id:
+        if found is None or entry is None or not _is_there(entry.message.chat, message):
             raise Refused("This button is no longer valid.")
         if self._clock() - entry.created_at > VALID_SECONDS:
             raise Refused("This button has expired. Ask for the menu again.")
         if person_id is not None and entry.message.owner not in (0, person_id):
             raise Refused("This button is for somebody else.")
         return _button(entry.message.buttons, int(found.group(2)), int(found.group(3)))
+
+
+def _is_there(chat: ChatKey, message: InboundMessage) -> bool:
+    """Whether a press comes from where the button was sent to."""
+    if chat.person:
+        return message.private and chat.person == message.user.user_id
+    return chat.chat_id == message.chat.chat_id
 
 
 def _button(rows: tuple[tuple[Button, ...], ...], row: int, column: int) -> Button:

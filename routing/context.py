@@ -15,8 +15,8 @@ from routing.errors import ModelError
 from routing.records import HistoryStore, StoredMessage, Summary, for_person
 from routing.summaries import Summariser, for_one, reader, told
 from routing.truncation import emergency, emergency_chars
-from routing.types import Attachment, PromptFit, Question
-from routing.window import Window, estimate, weight
+from routing.types import Attachment, Question
+from routing.window import PromptFit, Window, estimate, weight
 
 MOST_READ = 1000
 """Messages that a prompt may hold; behind so many the older ones become a summary, however short they are."""

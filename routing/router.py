@@ -24,8 +24,8 @@ from routing.stop import Stop
 from routing.stores import PreferenceStore
 from routing.summaries import Summariser
 from routing.turn import Turn
-from routing.types import Person, PersonSettings, PromptFit, Question, Tier
-from routing.window import Window
+from routing.types import Person, PersonSettings, Question, Tier
+from routing.window import PromptFit, Window
 
 EARLIER = 1
 """Questions that a follow-up may go on with."""

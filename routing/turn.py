@@ -18,7 +18,8 @@ from routing.ports import Clock, LiveReply, Tools
 from routing.rounds import ToolRounds, messages
 from routing.stop import Stop
 from routing.truncation import emergency_all, emergency_chars
-from routing.types import ModelChoice, PromptFit, TierDecision
+from routing.types import ModelChoice, TierDecision
+from routing.window import PromptFit
 
 LAST_CALL = "\n\n[This turn may call no more tools: answer now with what there is, and say what is missing.]"
 TOOLS_NAMED = 3

@@ -32,6 +32,16 @@ class ChatKey:
     chat_id: str
     thread_id: str = ""
 
+    @classmethod
+    def of(cls, user: UserKey) -> ChatKey:
+        """The private chat with somebody who need not have written there yet, named by who it is."""
+        return cls(user.platform, f"@{user.user_id}")
+
+    @property
+    def person(self) -> str:
+        """The user id, where a chat is named by who it is with; else empty."""
+        return self.chat_id[1:] if self.chat_id.startswith("@") else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -201,18 +211,3 @@ class Question:
     prefix: Tier | None = None
     source: str = ""
     kept: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PromptFit:
-    """How full the context window is: tokens are our estimate, above `limit` older messages become a summary.
-    `dropped` counts messages left out, `compactions` the summaries so far; `trouble` is why the newest could not be
-    written, `lost` the same when that happened just now. `cut_question`: the question itself was too long."""
-
-    tokens: int
-    limit: int
-    dropped: int
-    compactions: int = 0
-    trouble: str = ""
-    lost: str = ""
-    cut_question: bool = False

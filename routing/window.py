@@ -78,6 +78,21 @@ class Window:
         return weighed / UNITS <= self.room
 
 
+@dataclass(frozen=True, slots=True)
+class PromptFit:
+    """How full the context window is: tokens are our estimate, above `limit` older messages become a summary.
+    `dropped` counts messages left out, `compactions` the summaries so far; `trouble` is why the newest could not be
+    written, `lost` the same when that happened just now. `cut_question`: the question itself was too long."""
+
+    tokens: int
+    limit: int
+    dropped: int
+    compactions: int = 0
+    trouble: str = ""
+    lost: str = ""
+    cut_question: bool = False
+
+
 def estimate(messages: Iterable[ChatMessage]) -> float:
     """Tokens of some messages: their texts, the names and arguments of their calls, their pictures. Thinking blocks
     are not counted: they are the provider's to keep or to drop."""

@@ -22,8 +22,8 @@ from routing.models import Models
 from routing.records import HistoryStore, StoredMessage, Summary
 from routing.stop import Stop
 from routing.summaries import Summariser
-from routing.types import Attachment, Person, Preferences, PromptFit, Question
-from routing.window import Window
+from routing.types import Attachment, Person, Preferences, Question
+from routing.window import PromptFit, Window
 from tests.fakes import FakeLlm, Seen, Step, says
 
 ANN, BOB = Person(1, "user", "Ann"), Person(2, "user", "Bob")

@@ -20,7 +20,8 @@ from routing.outcome import CallRecord, Limit, Outcome, ToolScope, Traits
 from routing.rounds import AGAIN, STOPPED
 from routing.stop import Stop
 from routing.turn import LAST_CALL, Brief, Turn
-from routing.types import ModelChoice, Person, PromptFit, TierDecision
+from routing.types import ModelChoice, Person, TierDecision
+from routing.window import PromptFit
 from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, calls, says
 
 PERSON = Person(1, "user", "Ann")

@@ -34,7 +34,8 @@ class Connection:
         self._first: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._watch: asyncio.Task[None] | None = None
-        self._beats: tuple[float, ...] = ()
+        self._beats: dict[int, tuple[float, float]] = {}
+        """Of each gateway connection: how long its last heartbeat took, and when that was seen."""
         self._heard_at = 0.0
         self._losses = 0
         self.renewals = 0
@@ -107,11 +108,12 @@ class Connection:
         """Look for acknowledged heartbeats. What else arrives is no sign that what is sent arrives, too."""
         while True:
             await asyncio.sleep(self._pace.watch)
-            beats = self._client.acknowledgements()
-            if beats != self._beats:
-                self._beats = beats
-                self._heard_at = self._progress.last_step = self._progress.last_contact = self._clock()
-            silent = self._clock() - self._heard_at
+            now = self._clock()
+            for number, took in enumerate(self._client.acknowledgements()):
+                if number not in self._beats or self._beats[number][0] != took:
+                    self._beats[number] = took, now
+                    self._progress.last_step = self._progress.last_contact = now
+            silent = now - max(self._heard_at, min((at for _, at in self._beats.values()), default=0.0))
             if silent <= self._pace.deaf or self._task is None:
                 continue
             log.warning("Discord: nothing heard for %d s; connecting afresh", silent)
@@ -119,5 +121,6 @@ class Connection:
             await asyncio.wait({self._task})
             await self._client.hang_up()
             self.renewals += 1
+            self._beats.clear()
             self._heard_at = self._clock()
             self._task = asyncio.create_task(self._run())

@@ -15,12 +15,13 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 @dataclass(frozen=True, slots=True)
 class Pace:
     """Seconds throughout. Discord's limit for edits is five in five seconds a channel, shared with new messages;
-    its typing lasts ten seconds; a gateway that is well acknowledges a heartbeat every 41 seconds."""
+    its typing lasts ten seconds; a gateway that is well acknowledges a heartbeat every 41 seconds; a day has a thousand
+    sessions, so that a refused one (`revoked`) may be tried again less than once a minute."""
 
     first_try: float = 3.0
     backoff: float = 1.0
     longest_backoff: float = 30.0
-    revoked: float = 60.0
+    revoked: float = 100.0
     watch: float = 5.0
     identify_gap: float = 5.0
     silence: float = 60.0

@@ -53,10 +53,13 @@ class Stage:
     clock: Clock
     answer: float = 20.0
     shown: dict[str, Shown] = field(default_factory=dict)
+    _rooms: dict[str, str] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def send(self, channel_id: str, content: Json, files: Sequence[Document] = ()) -> Json:
-        """A new message."""
+        """A new message; `@` and the id of a user is their private channel."""
+        if channel_id.startswith("@"):
+            channel_id = await self._room(channel_id[1:])
         return await self._written("POST", "/channels/{channel_id}/messages", content, files, channel_id=channel_id)
 
     async def edit(self, channel_id: str, message_id: str, content: Json, files: Sequence[Document] = ()) -> Json:
@@ -125,6 +128,13 @@ class Stage:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("Discord: work in the background failed", exc_info=error)
+
+    async def _room(self, user_id: str) -> str:
+        """The private channel with somebody, which is made where there is none."""
+        if user_id not in self._rooms:
+            room = await self.call("POST", "/users/@me/channels", {"recipient_id": user_id})
+            self._rooms[user_id] = str(room["id"])
+        return self._rooms[user_id]
 
     async def _deferred(self, method: str, path: str, origin: Origin, content: Json, files: Sequence[Document]) -> Json:
         """By the interaction's token, which opens nothing before the deferral has arrived."""

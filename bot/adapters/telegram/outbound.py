@@ -53,7 +53,7 @@ class Outbound:
         parts = _parts(message)
         if not parts:
             raise SendRefused("the reply holds nothing visible")
-        target = _Target(message.chat.chat_id, message.chat.thread_id)
+        target = _Target(message.chat.person or message.chat.chat_id, message.chat.thread_id)
         for index in range(first_piece, len(parts)):
             last = index == len(parts) - 1
             markup = _keyboard(message, outbox_id) if last and message.buttons else None

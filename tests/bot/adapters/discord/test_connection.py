@@ -28,6 +28,8 @@ async def test_without_the_content_intent_it_goes_on_and_says_so() -> None:
         await home.heard(dc.say("hi"))
         assert [session.intents & MESSAGE_CONTENT for session in dc.sessions] == [0]
         assert home.platform.progress.trouble == BLIND
+        dc.close_gateway(4013)
+        await dc.wait_for(lambda _: len(dc.sessions) == 2 and home.platform.progress.trouble == BLIND)
         assert home.log.said.count(f"Discord: {BLIND}") == 1
 
 
@@ -184,6 +186,18 @@ async def test_more_than_one_connection_when_asked_for() -> None:
                 await home.heard(dc.say("hi", mention=True, channel=next(iter(guild.channels.values()))))
             await home.heard(dc.say("hi"))
             assert {session.shard for session in dc.sessions} == {(0, 2), (1, 2)}
+
+
+async def test_one_dead_connection_of_two_is_noticed() -> None:
+    async with DiscordServer(heartbeat_interval=0.1) as dc:
+        dc.shards = 2
+        async with house(dc, sharded=True, pace={"deaf": 0.5}) as home:
+            await dc.wait_for(lambda _: len(dc.sessions) == 2)
+            await home.heard(dc.say("one"))
+            assert dc.sessions[1].connection is not None
+            dc.sessions[1].connection.mute(events=True)
+            await dc.wait_for(lambda _: len(dc.sessions) == 4 and home.platform.reconnects == 1)
+            await home.heard(dc.say("two"))
 
 
 async def test_an_event_that_cannot_be_read_ends_nothing() -> None:

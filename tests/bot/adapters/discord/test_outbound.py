@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.discord.outbound import MOST_PIECES
 from bot.platform import SendLater, SendRefused
-from routing.types import Button, Document
+from routing.types import Button, ChatKey, Document, OutboundMessage, UserKey
 from tests.bot.adapters.discord.scene import scene, to
 
 BUTTONS = ((Button("Balanced", "/tier balanced"), Button("Smart", "/tier smart")), (Button("Auto", "/tier auto"),))
@@ -237,3 +237,14 @@ async def test_no_reply_pings_anybody() -> None:
         await here.send(to(dc.channel(), f"{text} again", edits=str(message.id)), outbox_id=8)
         written = [call.body for call in dc.requests if call.method in ("POST", "PATCH")]
         assert [body["allowed_mentions"] for body in written] == [{"parse": []}] * 2
+
+
+async def test_who_never_wrote_is_written_to_in_private() -> None:
+    """What owners hear without having asked is addressed to them, not to a channel."""
+    async with scene() as here:
+        bea = here.dc.user("Bea")
+        notice = OutboundMessage(ChatKey.of(UserKey("discord", str(bea.id))), "Somebody asks to come in.")
+        for number in (7, 8):
+            await here.send(notice, number)
+        assert [message.text for message in here.dc.dm(bea).from_bot()] == ["Somebody asks to come in."] * 2
+        assert len(here.dc.calls("POST", "/users/@me/channels")) == 1

@@ -1,0 +1,96 @@
+"""Telegram and Discord in one process: what ails one harms the other in nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.app import App, assembled
+from bot.running import platforms_of
+from bot.settings import load
+from bot.workspace import Workspace
+from routing.errors import ConfigError
+from storage.migrate import migrate
+from tests.servers.discord import DiscordServer
+from tests.servers.discord.sdk import pointed
+from tests.stories.harness import OWNER, Stage, stage
+
+REFUSED = "Discord refuses DISCORD_BOT_TOKEN"
+
+
+@asynccontextmanager
+async def both(folder: Path) -> AsyncIterator[tuple[Stage, DiscordServer]]:
+    async with stage(folder) as on, DiscordServer() as dc:
+        on.env |= {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+        on.env["BOT_OWNERS"] = f"telegram:{OWNER},discord:1001"
+        with pointed(dc):
+            yield on, dc
+        assert dc.violations == []
+
+
+@asynccontextmanager
+async def served(on: Stage) -> AsyncIterator[App]:
+    on.write_config()
+    environment = load(on.environment())
+    workspace = Workspace(environment)
+    workspace.prepare()
+    await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
+    try:
+        async with assembled(environment, workspace) as app:
+            await app.start(platforms_of(environment.settings, app))
+            yield app
+    finally:
+        workspace.release()
+
+
+async def test_both_answer(tmp_path: Path) -> None:
+    async with both(tmp_path / "workspace") as (on, dc), served(on) as app:
+        assert list(app.platforms) == ["telegram", "discord"]
+        there, here = on.tg.say("hello there"), dc.say("hello here")
+        assert "hello there" in (await on.tg.reply(there, after=there)).text
+        assert "hello here" in (await dc.reply(here)).text
+
+
+async def test_a_refused_discord_token_harms_telegram_in_nothing(tmp_path: Path) -> None:
+    async with both(tmp_path / "workspace") as (on, dc):
+        dc.revoke()
+        async with served(on) as app:
+            assert list(app.platforms) == ["telegram"]
+            there = on.tg.say("hello there")
+            assert "hello there" in (await on.tg.reply(there, after=there)).text
+            await on.tg.wait_for(lambda _: any(REFUSED in said.text for said in on.tg.chats[OWNER].from_bot()))
+
+
+async def test_a_refused_telegram_token_harms_discord_in_nothing(tmp_path: Path) -> None:
+    async with both(tmp_path / "workspace") as (on, dc):
+        on.tg.revoke()
+        async with served(on) as app:
+            assert list(app.platforms) == ["discord"]
+            here = dc.say("hello here")
+            assert "hello here" in (await dc.reply(here)).text
+
+
+async def test_two_refused_tokens_are_one_sentence(tmp_path: Path) -> None:
+    async with both(tmp_path / "workspace") as (on, dc):
+        on.tg.revoke()
+        dc.revoke()
+        with pytest.raises(ConfigError, match=r"refuses (TELEGRAM|DISCORD)_BOT_TOKEN"):
+            async with served(on):
+                raise AssertionError("nothing serves")
+
+
+async def test_a_discord_that_is_away_harms_telegram_in_nothing(tmp_path: Path) -> None:
+    async with both(tmp_path / "workspace") as (on, dc):
+        await dc.go_down()
+        async with served(on) as app:
+            assert list(app.platforms) == ["telegram", "discord"]
+            there = on.tg.say("hello there")
+            assert "hello there" in (await on.tg.reply(there, after=there)).text
+            await dc.come_back()
+            await dc.ready()
+            here = dc.say("hello here")
+            assert "hello here" in (await dc.reply(here)).text

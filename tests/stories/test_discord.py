@@ -1,0 +1,213 @@
+"""The whole bot on Discord: the same router, the same commands, nothing lost and nothing doubled."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from bot.app import App
+from tests.servers.discord import DiscordServer, Message
+from tests.stories.harness import BotProcess, Stage, running
+from tests.stories.killing import until
+
+
+async def up(dc: DiscordServer, app: App) -> None:
+    """Once people can write and find the commands."""
+    await dc.ready()
+    await dc.wait_for(lambda _: dc.commands)
+    await app.llm.load()
+
+
+async def answered(dc: DiscordServer, said: Message) -> Message:
+    """The reply, once its text is final."""
+    return await dc.reply(said, after=said)
+
+
+async def test_a_message_in_private_is_answered_and_remembered(on: Stage, dc: DiscordServer) -> None:
+    on.ms.reply("Hello Alice.")
+    on.ms.reply("You said hello.")
+    async with running(on) as app:
+        await up(dc, app)
+        assert (await answered(dc, dc.say("hello"))).text == "Hello Alice."
+        assert (await answered(dc, dc.say("what did I say?"))).text == "You said hello."
+    assert [message["content"] for message in on.ms.last.body["messages"][-3:]] == [
+        "hello",
+        "Hello Alice.",
+        "what did I say?",
+    ]
+
+
+async def test_a_mention_is_answered_by_a_message_that_grows(on: Stage, dc: DiscordServer) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("count", channel="general", mention=True)
+        await gate.reached(60.0)
+        half = await dc.reply(said, after=said)
+        await dc.wait_for(lambda _: half.text.startswith("one two") and half.text != "one two three four")
+        assert dc.typing
+        gate.open()
+        await dc.wait_for(lambda _: half.text == "one two three four")
+    assert said.channel.from_bot() == [half] and half.reply_to is said and len(half.versions) >= 2
+    assert on.ms.last.last_user_text == "count", "the mention is no part of the question"
+
+
+async def test_what_nobody_addressed_to_the_bot_is_not_heard(on: Stage, dc: DiscordServer) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        await up(dc, app)
+        dc.say("among ourselves", channel="general")
+        said = dc.say("you", channel="general", mention=True)
+        await answered(dc, said)
+    assert [call.last_user_text for call in on.ms.calls] == ["you"]
+
+
+async def test_a_slash_command_is_deferred_answered_and_stored(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        asked = dc.slash("tier", {"tier": "smart", "force": True})
+        reply = await dc.reply(asked)
+        assert asked.deferred and reply.text.splitlines()[0] == "Tier: smart, Force: on"
+    assert on.rows("select tier, force from preferences") == [("smart", 1)]
+
+
+async def test_a_model_is_chosen_from_what_is_suggested_while_typing(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        choices = await dc.autocomplete("model set", {"tier": "coding", "model": "gpt-5.2"}, focused="model")
+        assert "openai/gpt-5.2" in [each["value"] for each in choices] and len(choices) <= 25
+        reply = await dc.reply(dc.slash("model set", {"tier": "coding", "model": "openai/gpt-5.2"}))
+        assert reply.text.startswith("✅ coding now uses `openai/gpt-5.2`.")
+
+
+async def test_a_menu_is_redrawn_though_the_bot_was_started_anew(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        menu = await dc.reply(dc.slash("tier"))
+        dc.press(menu, "deep")
+        await dc.wait_for(lambda _: menu.text.startswith("Tier: deep"))
+    async with running(on) as app:
+        await up(dc, app)
+        dc.press(menu, "smart")
+        await dc.wait_for(lambda _: menu.text.startswith("Tier: smart"))
+    assert len(dc.calls("PUT", "/applications/{application_id}/commands")) == 1, "registered once"
+
+
+async def test_a_stranger_is_let_in_by_a_press_of_the_owner(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("hello", user="bob")
+        assert "This bot is private. Your code is" in (await answered(dc, said)).text
+        asked = await dc.reply(dc.dm(), matching="asks to use me")
+        dc.press(asked, "✅ Let them in")
+        await dc.reply(said.channel, matching="You may use me now")
+        assert (await answered(dc, dc.say("hello again", user="bob"))).text == "You said: hello again"
+    assert len(on.ms.calls) == 1
+
+
+async def test_without_the_intent_mentions_and_commands_still_work(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with DiscordServer(privileged=()) as dc:
+        on.env |= {
+            "DISCORD_BOT_TOKEN": dc.token,
+            "DISCORD_API_ROOT": dc.root,
+            "DISCORD_GATEWAY_URL": dc.gateway,
+        }
+        async with running(on) as app:
+            await up(dc, app)
+            assert (await answered(dc, dc.say("hi", channel="general", mention=True))).text == "You said: hi"
+            assert (await dc.reply(dc.slash("tier", where="general"))).text.startswith("Tier: balanced")
+        assert dc.violations == []
+
+
+async def test_a_thread_is_a_conversation_of_its_own(on: Stage, dc: DiscordServer) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        await up(dc, app)
+        await answered(dc, dc.say("in the channel", channel="general", mention=True))
+        thread = dc.thread("aside")
+        await answered(dc, dc.say("in the thread", thread=thread, mention=True))
+        assert [m["content"] for m in on.ms.last.body["messages"] if m["role"] == "user"] == ["in the thread"]
+        await answered(dc, dc.say("go on", thread=thread))
+        assert [m["content"] for m in on.ms.last.body["messages"] if m["role"] == "user"] == ["in the thread", "go on"]
+
+
+@pytest.mark.parametrize("said", ["@everyone wake up", "@here", "<@1001> and <@&77>", "`@everyone`"])
+async def test_nothing_that_a_model_writes_pings_anybody(on: Stage, dc: DiscordServer, said: str) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    on.ms.reply(said)
+    async with running(on) as app:
+        await up(dc, app)
+        reply = await answered(dc, dc.say("hi", channel="general", mention=True))
+        assert not (reply.pings.users or reply.pings.roles or reply.pings.everyone)
+
+
+async def test_what_was_written_while_the_bot_was_away_is_answered(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        await answered(dc, dc.say("first"))
+    missed = dc.say("are you there?")
+    async with running(on) as app:
+        await up(dc, app)
+        assert (await answered(dc, missed)).text == "You said: are you there?"
+    assert [call.last_user_text for call in on.ms.calls] == ["first", "are you there?"]
+
+
+@pytest.mark.parametrize("fault", ["reconnect", "invalid", "invalid, resumable", "cut"])
+async def test_a_gateway_that_fails_loses_and_doubles_nothing(on: Stage, dc: DiscordServer, fault: str) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        await answered(dc, dc.say("before"))
+        match fault:
+            case "reconnect":
+                dc.ask_reconnect()
+            case "cut":
+                dc.cut_gateway()
+            case _:
+                dc.invalidate("resumable" in fault)
+        during = dc.say("during")
+        assert (await dc.reply(during, after=during, timeout=60)).text == "You said: during"
+    assert [call.last_user_text for call in on.ms.calls] == ["before", "during"]
+
+
+@pytest.mark.parametrize("kind", ["rate_limit", "rate_limit_global"])
+async def test_too_many_requests_delay_an_answer_and_no_more(on: Stage, dc: DiscordServer, kind: str) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        dc.fault("POST /channels/*/messages", kind, times=2, retry_after=0.3)  # type: ignore[arg-type]
+        said = dc.say("hello")
+        assert (await answered(dc, said)).text == "You said: hello"
+    assert len(said.channel.from_bot()) == 1
+
+
+async def test_a_wrong_token_is_one_sentence_and_telegram_goes_on(
+    on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    on.env["DISCORD_BOT_TOKEN"] = "wrong.token.of-no-bot"
+    began = time.monotonic()
+    async with BotProcess(on) as bot:
+        await until(lambda: "DISCORD_BOT_TOKEN" in bot.log or time.monotonic() > began + 30)
+        assert bot.log.count("Discord refuses DISCORD_BOT_TOKEN") == 1 and "Traceback" not in bot.log
+        assert "Discord refuses DISCORD_BOT_TOKEN" in (await on.tg.reply(timeout=40)).text
+        said = on.tg.say("still there?")
+        assert (await on.tg.reply(said, after=said, timeout=40)).text == "You said: still there?"
+        assert await bot.terminate() == 0
+
+
+async def test_a_kill_in_mid_stream_goes_on_in_the_same_message(on: Stage, dc: DiscordServer) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with BotProcess(on) as bot:
+        await dc.ready(60)
+        said = dc.say("count", channel="general", mention=True)
+        await gate.reached(60.0)
+        half = await dc.reply(said, after=said)
+        await until(lambda: on.rows("SELECT placeholder FROM inbox") == [(str(half.id),)])
+        await bot.kill()
+    on.ms.reply("one two three four")
+    async with BotProcess(on) as bot:
+        await dc.wait_for(lambda _: half.text == "one two three four", 60)
+        assert await bot.terminate() == 0
+    assert said.channel.from_bot() == [half]
