@@ -38,7 +38,7 @@ async def test_run_without_a_token_names_setup_and_chat(tmp_path: Path) -> None:
     code, output, complaint = await tierbot(tmp_path / "ws", "run")
     assert (code, output) == (2, "")
     assert complaint == (
-        "tierbot: No chat platform is configured: set TELEGRAM_BOT_TOKEN in the environment or in "
+        "tierbot: No chat platform is configured: set TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment or in "
         f"{tmp_path / 'ws' / '.env'} (a `setup` command that asks for it is to come), "
         "or talk here with `make chat`.\n"
     )

@@ -15,6 +15,8 @@ DRIFT_SECONDS = 30.0
 async def telegram(inspection: Inspection) -> list[Finding]:
     """Ask Telegram itself; nothing is taken from its queue."""
     told = inspection.environment.settings
+    if told.telegram_bot_token is None and told.discord_bot_token is not None:
+        return [ok("telegram", "no token, so the bot is not on Telegram")]
     if told.telegram_bot_token is None:
         mend = "Get a token from @BotFather and set TELEGRAM_BOT_TOKEN in .env; `make chat` works without."
         return [warn("telegram", "no token, so `make run` will not start", mend)]

@@ -1,0 +1,77 @@
+"""A thread for each mention, where the owner wants that."""
+
+from __future__ import annotations
+
+from tests.bot.adapters.discord.house import Kept, house, key
+from tests.servers.discord import DiscordServer
+from tests.servers.discord.views import message_event
+
+
+async def test_a_mention_begins_a_thread_and_the_thread_goes_on() -> None:
+    async with DiscordServer() as dc, house(dc, thread_per_mention=True) as home:
+        dc.guild()
+        asked = dc.say("why is\nthe sky blue? " + "x" * 100, mention=True, channel="general")
+        heard = await home.heard(asked)
+        thread = asked.thread
+        assert thread is not None and heard.chat == key(thread)
+        assert thread.name.startswith("why is the sky blue? xxx") and len(thread.name) == 60
+        assert (await home.heard(dc.say("and at night?", thread=thread))).chat == key(thread)
+        await home.send(thread, "dark")
+        edit = dc.edit(asked, f"{dc.bot.mention} why is it red?")
+        await home.texts(3)
+        assert (home.accepted[-1].kind, home.accepted[-1].chat) == ("edited", key(thread)), edit
+        await home.platform.waiting(heard)
+        assert asked.reactions == {"👀": {dc.bot.id}}
+
+
+async def test_commands_replies_private_chats_and_threads_begin_none() -> None:
+    async with DiscordServer() as dc, house(dc, thread_per_mention=True) as home:
+        dc.guild()
+        await home.heard(dc.say("/tier smart", mention=True, channel="general"))
+        await home.send(dc.channel("general"), "ok")
+        await home.heard(dc.say("thanks", channel="general", reply_to=dc.channel("general").from_bot()[0]))
+        await home.heard(dc.say("hi"))
+        await home.heard(dc.say("hi", mention=True, thread=dc.thread("plans")))
+        assert dc.calls("POST", "/channels/{channel_id}/messages/{message_id}/threads") == []
+
+
+async def test_without_the_permission_the_answer_goes_to_the_channel() -> None:
+    async with DiscordServer() as dc:
+        dc.forbid("general", "create_public_threads")
+        async with house(dc, thread_per_mention=True) as home:
+            for _ in range(2):
+                heard = await home.heard(dc.say("hi", mention=True, channel="general"))
+                assert heard.chat == key(dc.channel("general"))
+            assert len([line for line in home.log.said if "no thread can be made" in line]) == 1
+
+
+async def test_a_thread_that_an_interrupted_start_made_is_used() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept, thread_per_mention=True) as home:
+            await home.heard(dc.say("one", mention=True, channel="general"))
+            kept.chats[key(dc.channel("general"))] = None
+            home.failures = 1000
+            asked = dc.say("two", mention=True, channel="general")
+            await dc.wait_for(lambda _: asked.thread is not None and home.failures < 1000)
+        async with house(dc, kept, thread_per_mention=True) as home:
+            assert asked.thread is not None
+            assert (await home.heard(asked)).chat == key(asked.thread)
+
+
+async def test_the_same_mention_twice_begins_one_thread() -> None:
+    async with DiscordServer() as dc, house(dc, thread_per_mention=True) as home:
+        dc.guild()
+        event = message_event(dc, dc.say("hi", mention=True, channel="general"), readable=True)
+        dc.events.dispatch("MESSAGE_CREATE", event, dc.guild())
+        await dc.wait_for(lambda _: len(dc.calls("POST", "/channels/{channel_id}/messages/{message_id}/threads")) == 2)
+        heard = await home.heard(dc.say("again", mention=True, channel="general"))
+        assert [message.text for message in home.accepted] == ["hi", "again"] and heard.chat.thread_id
+        assert not [line for line in home.log.said if "no thread can be made" in line]
+
+
+async def test_unless_it_is_wanted_a_mention_is_answered_where_it_is() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        asked = dc.say("hi", mention=True, channel="general")
+        assert (await home.heard(asked)).chat == key(dc.channel("general"))
+        assert asked.thread is None
