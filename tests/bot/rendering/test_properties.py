@@ -49,7 +49,9 @@ def test_every_piece_is_valid_and_the_whole_text_arrives(markdown: str, limit: i
     parts = pieces(markdown, limit)
     for part in parts:
         assert_valid(part, limit)
-    assert squeezed("".join(part.text for part in parts)).strip("\u200d") == squeezed(unsplit(markdown)).strip("\u200d")
+    sent, whole = squeezed("".join(part.text for part in parts)), squeezed(unsplit(markdown))
+    # A joiner that would be a message by itself is none: Telegram refuses what nobody can see.
+    assert sent.replace("\u200d", "") == whole.replace("\u200d", "")
 
 
 @settings(max_examples=300, deadline=None)
