@@ -12,6 +12,7 @@ from typing import get_args
 
 import pytest
 
+from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
 from handlers import chat, languages, tool_list, tool_offer
 from handlers.commands import COMMANDS, status, tier
@@ -20,7 +21,7 @@ from routing.types import ROLES, ModelSource
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {"say", "Refused", "tell_owners"}
+SPEAKERS = {"say", "Refused", "tell_owners", "_tell_owners"}
 
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -39,7 +40,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "role": ROLES,
     "_LIMITS[outcome.limit.bound]": tuple(chat._LIMITS.values()),
     "ending": tuple(chat._ENDINGS.values()),
-    "message.text": (*content._NOUNS.values(), "a PDF file"),
+    "message.text": (*content._NOUNS.values(), "a PDF file", UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),

@@ -67,7 +67,7 @@ class DiscordPlatform:
         self.progress = Progress()
         self._state = state
         self._specs = specs
-        self._tell = tell
+        self._tell_owners = tell
         self._clock = clock
         self._client = client = make_client(options, self)
         self._stage = Stage(client, options.pace, clock)
@@ -151,10 +151,10 @@ class DiscordPlatform:
 
     def removed(self, guild: str) -> None:
         log.warning("Discord: the bot was removed from the server %s", guild)
-        self._stage.spawn(self._tell_owners(guild))
+        self._stage.spawn(self._say_removed(guild))
 
-    async def _tell_owners(self, guild: str) -> None:
-        await self._tell(REMOVED, server=guild)
+    async def _say_removed(self, guild: str) -> None:
+        await self._tell_owners(REMOVED, server=guild)
 
     async def _register(self) -> None:
         application_id = self._client.application_id
