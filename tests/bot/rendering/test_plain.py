@@ -43,8 +43,8 @@ def test_the_whole_text_arrives_and_fits(text: str, limit: int) -> None:
     for part in parts:
         assert 0 < len(units(part)) <= limit
         assert not is_blank(part)
-    if not any(is_blank(chunk) for chunk in squeezed(clean(text)).split("\u200d")):
-        assert squeezed("".join(parts)) == squeezed(clean(text))
+    # A joiner that would be a message by itself is none; those inside characters stay, as the next story shows.
+    assert squeezed("".join(parts)).replace("\u200d", "") == squeezed(clean(text)).replace("\u200d", "")
 
 
 @given(st.lists(st.sampled_from(["👨‍👩‍👧", "🇩🇪", "👍🏽", "e\u0301", "x", "日"]), max_size=60), st.integers(8, 40))
