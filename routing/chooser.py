@@ -113,8 +113,12 @@ class ToolChooser:
         if (message, among) in known:
             return known[message, among]
         try:
-            chosen = await self._chosen(index.catalogue, message, among, index.doubt)
+            async with asyncio.timeout(LONGEST_SECONDS):
+                chosen = await self._chosen(index.catalogue, message, among, index.doubt)
             chosen = self._with_new(index, message, among, chosen)
+        except TimeoutError:
+            self._late = BUSY
+            return self._by_keyword(message, among, BUSY)
         except Exception:  # whatever the selection did not foresee: the turn goes on, the log has it
             log.exception("[Embeddings] A selection failed")
             self._late = FAILED
@@ -129,12 +133,7 @@ class ToolChooser:
         self, catalogue: Catalogue, message: str, among: frozenset[str] | None, doubt: str
     ) -> ToolSelection:
         """In a thread, for which the event loop does not wait."""
-        try:
-            async with asyncio.timeout(LONGEST_SECONDS):
-                parts, wanted, decision = await self._in_thread(self._at_once, catalogue, message, among)
-        except TimeoutError:
-            self._late = BUSY
-            return self._by_keyword(message, among, BUSY)
+        parts, wanted, decision = await self._in_thread(self._at_once, catalogue, message, among)
         late = ""
         if decision is None:
             vectors, late = await self._vectors(wanted)

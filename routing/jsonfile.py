@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -80,6 +81,19 @@ class JsonObject:
         if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
             raise self.file.fault((*self.path, key), f"must be {kind} above 0")
         return value
+
+
+def load_bounded(path: Path, most_bytes: int) -> JsonFile:
+    """As `load`, of a plain file of a bearable size: a pipe would never end."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise ConfigError(f"{path.name} can't be read: {error.strerror or error}.") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise ConfigError(f"{path.name} is not a file.")
+    if found.st_size > most_bytes:
+        raise ConfigError(f"{path.name} is longer than {most_bytes // 1000:,} kB.")
+    return load(path)
 
 
 def load(path: Path) -> JsonFile:

@@ -16,7 +16,7 @@ from bot.rendering.escapes import ZERO_WIDTH, Change
 from bot.rendering.plain import clean, is_blank
 from bot.rendering.spans import Span, clipped
 from bot.rendering.split import ranges
-from bot.rendering.telegram import _rendered
+from bot.rendering.telegram import rendered
 
 MAX_TEXT = 2000
 """Characters a message; Discord counts code points."""
@@ -63,9 +63,9 @@ class _Page:
     def __init__(self, markdown: str, limit: int) -> None:
         plain = _SIGN.sub("\ufffd", clean(markdown))
         marked = _HEADING.sub(lambda m: f"{m[1]}{chr(_SIGNS + len(m[2]))} ", plain)
-        text, spans = _with_signs(*_rendered(marked))
+        text, spans = _with_signs(*rendered(marked))
         if is_blank(_SIGN.sub("", text)):  # nothing but markup
-            text, spans = _rendered(plain)
+            text, spans = rendered(plain)
         self.text, spans = _with_addresses(text.rstrip(), spans, limit // 2)
         signs = [
             Change(m.start(), m.start() + 1, "#" * (ord(m[0][0]) - _SIGNS) + " ") for m in _SIGN.finditer(self.text)

@@ -49,7 +49,7 @@ def pieces(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:
     100 entities is broken earlier, or, where that would make many short messages, loses its least telling ones.
     Odd input that the converter refuses comes as plain text. ValueError for a limit below 2.
     """
-    text, spans = _rendered(clean(markdown))
+    text, spans = rendered(clean(markdown))
     fences = [(s.start, s.end) for s in spans if s.type == "pre"]
     whole = [(s.start, s.end) for s in spans if s.type in ("text_link", "code")]
     parts = ranges(text, limit, fences, whole, _crowding(spans, limit))
@@ -66,7 +66,7 @@ def preview(markdown: str, limit: int = 4096) -> Piece:
     if limit < 2:
         raise ValueError(f"a message needs room for at least 2 units, not {limit}")
     kept = source.tail(clean(markdown), 2 * limit)
-    text, spans = _rendered(source.finished(kept))
+    text, spans = rendered(source.finished(kept))
     text = text.rstrip()
     if is_blank(text):
         return Piece("", ())
@@ -86,7 +86,7 @@ def _neat_start(text: str, start: int) -> int:
     return line + 1 if line >= 0 else word + 1 if word >= 0 else start
 
 
-def _rendered(markdown: str) -> tuple[str, list[Span]]:
+def rendered(markdown: str) -> tuple[str, list[Span]]:
     """Visible text and legal spans of clean Markdown."""
     if is_blank(markdown):
         return "", []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,17 +87,9 @@ def _role(root: JsonObject) -> Role:
 
 
 def _load(path: Path) -> JsonFile:
-    """A plain file of a bearable size: a pipe would never end."""
+    """With the line of what is not JSON, and without half a character."""
     try:
-        found = path.stat()
-    except OSError as error:
-        raise ConfigError(f"{path.name} can't be read: {error.strerror or error}.") from error
-    if not stat.S_ISREG(found.st_mode):
-        raise ConfigError(f"{path.name} is not a file.")
-    if found.st_size > MOST_BYTES:
-        raise ConfigError(f"{path.name} is longer than {MOST_BYTES // 1000:,} kB.")
-    try:
-        file = jsonfile.load(path)
+        file = jsonfile.load_bounded(path, MOST_BYTES)
         json.dumps(file.document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ConfigError(f"{path.name}: there is half a character (a lone surrogate) in it.") from None

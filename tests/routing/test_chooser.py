@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from routing.chooser import ToolSelection
-from routing.doubts import EMBEDDING, FAILED, LOADING, OFF, OTHERS, SLOW
+from routing.doubts import BUSY, EMBEDDING, FAILED, LOADING, OFF, OTHERS, SLOW
 from routing.embedding.embedder import EmbedderFailed
 from routing.selection.lexical import Floats
 from routing.toolkits import Toolkit
@@ -141,6 +141,20 @@ async def test_threads_that_others_keep_busy_do_not_hold_up_a_message(made: Made
     finally:
         over.set()
         await asyncio.gather(*busy)
+
+
+async def test_a_comparison_that_does_not_end_leaves_the_keywords(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("routing.chooser.LONGEST_SECONDS", 0.05)
+    one, over = await made(embedder=FakeEmbedder()).indexed(), threading.Event()
+    held = one.chooser._threads.submit(over.wait, 60)
+    try:
+        said = await one.chooser.choose("the weather forecast")
+    finally:
+        over.set()
+        held.result()
+    assert said.doubt == one.chooser.doubt == BUSY and [each.why for each in said.activated] == ["keyword"]
+    monkeypatch.undo()
+    assert await one.found(OPEN) == {"weather": "embed"} and one.chooser.doubt == ""
 
 
 async def test_the_doubt_of_a_message_stays_until_vectors_are_compared_again(made: Made) -> None:

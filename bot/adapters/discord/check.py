@@ -7,7 +7,6 @@ import contextlib
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import SimpleNamespace
-from typing import Any
 
 import aiohttp
 import discord
@@ -72,9 +71,9 @@ def _dating(dates: list[str]) -> aiohttp.TraceConfig:
     async def note(_: aiohttp.ClientSession, __: SimpleNamespace, ended: aiohttp.TraceRequestEndParams) -> None:
         dates.append(ended.response.headers.get("Date", ""))
 
-    trace: Any = aiohttp.TraceConfig()
+    trace = aiohttp.TraceConfig()
     trace.on_request_end.append(note)
-    return trace  # type: ignore[no-any-return]
+    return trace
 
 
 def _seconds(dates: list[str]) -> float | None:

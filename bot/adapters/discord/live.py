@@ -182,7 +182,7 @@ class DiscordLive:
         try:
             async with asyncio.timeout(_FAREWELL):
                 await self._begin(preview(self._text))
-        except Exception:
+        except Exception:  # as in `_step`: what is only looked for must not keep the final text back
             log.debug("a preview may have stayed behind", exc_info=True)
 
     def _disappointed(self, error: BaseException) -> None:

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from telegram import Audio, Document, Message, PhotoSize, Voice
 
+from bot.kinds import kind_of
 from routing.types import Attachment, AttachmentKind
 
 REF = "telegram:"
 _LARGEST_SIDE = 2560  # pixels; the largest photo size that Telegram makes, models scale down further
-_IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")  # what vision models take
-_TEXT_MIMES = frozenset(
-    f"application/{name}"
-    for name in (
-        "json", "ld+json", "x-ndjson", "xml", "csv", "yaml", "x-yaml", "toml", "sql", "javascript", "x-javascript",
-        "ecmascript", "typescript", "x-sh", "x-shellscript", "x-python", "x-httpd-php", "x-tex",
-    )
-)  # fmt: skip
-_TEXT_ENDINGS = tuple(
-    f".{ending}"
-    for line in (
-        "txt md rst log csv tsv json jsonl ndjson xml yaml yml toml ini cfg conf env properties html htm css scss svg",
-        "py pyi ipynb js mjs cjs jsx ts tsx vue java kt kts scala groovy c h cc cpp cxx hpp hh cs go rs swift m mm rb",
-        "php pl pm lua r jl hs ml ex exs erl clj lisp el sh bash zsh fish ps1 bat cmd sql graphql proto tex bib srt",
-        "vtt diff patch gradle cmake tf hcl dockerfile makefile gitignore",
-    )
-    for ending in line.split()
-)
 _NOUNS = {
     "sticker": "a sticker",
     "animation": "an animation",
@@ -77,15 +60,11 @@ def _photo(sizes: tuple[PhotoSize, ...]) -> Attachment:
 def _document(document: Document) -> Attachment | None:
     mime = (document.mime_type or "").partition(";")[0].strip().lower()
     name = document.file_name or "file"
-    if mime in _IMAGES:
-        return _made("image", name, mime, document)
-    if (
-        mime.startswith("text/")
-        or mime in _TEXT_MIMES
-        or mime.endswith(("+json", "+xml"))
-        or f".{name.lower()}".endswith(_TEXT_ENDINGS)
-    ):
-        return _made("text", name, "text/plain", document)
+    match kind_of(name, mime):
+        case "image":
+            return _made("image", name, mime, document)
+        case "text":
+            return _made("text", name, "text/plain", document)
     return None
 
 

@@ -7,7 +7,6 @@ other programs keep fields of their own in such a file.
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from rapidfuzz import process
 from handlers.tools.mcp.entries import header_fault, unsayable, url_fault, variable_fault
 from routing import jsonfile
 from routing.errors import ConfigError
-from routing.jsonfile import JsonFile, JsonObject
+from routing.jsonfile import JsonObject
 from routing.text import storable
 from routing.types import Role
 
@@ -87,7 +86,7 @@ def read_servers(path: Path, environment: Mapping[str, str]) -> Servers:
     """Reads a file, so not for the event loop; one that is not there has no servers. Raises ConfigError."""
     if not path.exists():
         return Servers({})
-    root = _load(path).root()
+    root = jsonfile.load_bounded(path, MOST_BYTES).root()
     problems = _unknown(root, (SERVERS,))
     listed = root.child(SERVERS)
     found = {}
@@ -98,19 +97,6 @@ def read_servers(path: Path, environment: Mapping[str, str]) -> Servers:
         if isinstance(each, dict) and not server.fault:
             problems += _unknown(JsonObject(listed.file, (*listed.path, name), each), _FIELDS)
     return Servers(found, tuple(problems))
-
-
-def _load(path: Path) -> JsonFile:
-    """A plain file of a bearable size: a pipe would never end."""
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise ConfigError(f"{path.name} can't be read: {error.strerror or error}.") from error
-    if not stat.S_ISREG(found.st_mode):
-        raise ConfigError(f"{path.name} is not a file.")
-    if found.st_size > MOST_BYTES:
-        raise ConfigError(f"{path.name} is longer than {MOST_BYTES // 1000:,} kB.")
-    return jsonfile.load(path)
 
 
 def _unknown(section: JsonObject, known: Collection[str]) -> list[str]:

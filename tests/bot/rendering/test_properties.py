@@ -132,4 +132,4 @@ def test_the_short_cut_for_plain_text_gives_what_the_converter_gives(markdown: s
     converted, spans = render(text)
     assert converted.strip() == text.strip()
     assert legal(converted, spans) == []
-    assert telegram._rendered(text) == (text.strip(), [])
+    assert telegram.rendered(text) == (text.strip(), [])

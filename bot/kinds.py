@@ -1,0 +1,35 @@
+"""What a file that somebody sent is to a model."""
+
+from __future__ import annotations
+
+from routing.types import AttachmentKind
+
+_IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")  # what vision models take
+_TEXT_MIMES = frozenset(
+    f"application/{name}"
+    for name in (
+        "json", "ld+json", "x-ndjson", "xml", "csv", "yaml", "x-yaml", "toml", "sql", "javascript", "x-javascript",
+        "ecmascript", "typescript", "x-sh", "x-shellscript", "x-python", "x-httpd-php", "x-tex",
+    )
+)  # fmt: skip
+_TEXT_ENDINGS = tuple(
+    f".{ending}"
+    for line in (
+        "txt md rst log csv tsv json jsonl ndjson xml yaml yml toml ini cfg conf env properties html htm css scss svg",
+        "py pyi ipynb js mjs cjs jsx ts tsx vue java kt kts scala groovy c h cc cpp cxx hpp hh cs go rs swift m mm rb",
+        "php pl pm lua r jl hs ml ex exs erl clj lisp el sh bash zsh fish ps1 bat cmd sql graphql proto tex bib srt",
+        "vtt diff patch gradle cmake tf hcl dockerfile makefile gitignore",
+    )
+    for ending in line.split()
+)
+
+
+def kind_of(name: str, mime: str) -> AttachmentKind | None:
+    """What a file is to a model, by its media type and name; None for what no model is given."""
+    if mime in _IMAGES:
+        return "image"
+    if mime.startswith("audio/"):
+        return "voice"
+    if mime.startswith("text/") or mime in _TEXT_MIMES or mime.endswith(("+json", "+xml")):
+        return "text"
+    return "text" if f".{name.lower()}".endswith(_TEXT_ENDINGS) else None
