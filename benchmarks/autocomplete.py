@@ -18,9 +18,9 @@ from handlers.commands import COMMANDS
 from handlers.suggestions import MOST, Suggestions
 from handlers.tools.toolbox import Toolbox
 from routing import jsonfile
-from routing.catalog import Catalog
 from routing.config import read_config
-from routing.models import Models
+from routing.models.catalog import Catalog
+from routing.models.choice import Models
 from routing.skills import Skills
 from routing.types import UserKey
 from storage.database import open_database

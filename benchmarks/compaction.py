@@ -18,10 +18,10 @@ from benchmarks.conversations import fill
 from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
 from benchmarks.watched import PHASES, AtOnce, Watch, WatchedHistory, WatchedSummariser
 from routing import jsonfile
-from routing.catalog import BUNDLED, Catalog
 from routing.config import read_config
-from routing.context import MOST_READ, Context
-from routing.models import Models
+from routing.conversation.context import MOST_READ, Context
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models
 from routing.types import Attachment, Person, Question
 from storage.database import Database, open_database
 from storage.migrate import migrate

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.section import grid
-from routing.sizes import Size, size_of
+from routing.models.sizes import Size, size_of
 
 HEADINGS = ("model", "read as", "accepted", "because")
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from routing.caller import Caller
 from routing.calls import ChatMessage, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, Usage
+from routing.conversation.summaries import Summariser
 from routing.diagnostics import Failures
-from routing.models import Models
+from routing.models.choice import Models
 from routing.records import StoredMessage, Summary
 from routing.stop import Stop
-from routing.summaries import Summariser
 from routing.types import Preferences
 from storage.database import Database
 from storage.history import SqlHistory

@@ -36,12 +36,12 @@ from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox
 from routing.caller import Caller
 from routing.diagnostics import Failures
-from routing.discovery import load_discovered
 from routing.errors import ConfigError, StorageFault
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
 from routing.local.weights import available
-from routing.models import LOCAL_PROVIDER, Models
+from routing.models.choice import LOCAL_PROVIDER, Models
+from routing.models.discovery import load_discovered
 from routing.ports import Clock
 from routing.router import Router
 from storage.database import open_database

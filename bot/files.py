@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bot.platform import Platform
 from routing.calls import Picture
 from routing.errors import ModelError, Refused
-from routing.models import Models, provider_of
+from routing.models.choice import Models, provider_of
 from routing.ports import Llm
 from routing.types import Attachment
 

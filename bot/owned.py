@@ -8,7 +8,7 @@ import logging
 from bot.tooling import Tooling
 from bot.workspace import Workspace
 from routing.errors import ConfigError
-from routing.models import Models
+from routing.models.choice import Models
 from routing.skills import Skills
 
 RELOAD_SECONDS = 5.0

@@ -15,13 +15,13 @@ from handlers.tools.needs import ToolNeeds
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from handlers.tools.workspace_shelves import WorkspaceShelves
-from routing.chooser import ToolChooser
 from routing.embedding.backend import build_embedder, read_backend
 from routing.embedding.embedder import Embedder
 from routing.llm import LiteLlm
-from routing.models import Models
+from routing.models.choice import Models
 from routing.ports import Clock
-from routing.vectors import VectorStore
+from routing.tools.chooser import ToolChooser
+from routing.tools.vectors import VectorStore
 
 
 @dataclass(frozen=True, slots=True)

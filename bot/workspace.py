@@ -16,10 +16,10 @@ from filelock import FileLock, Timeout
 from bot.settings import Environment
 from handlers.tools.sandbox import SandboxLimits, read_limits
 from routing import jsonfile
-from routing.catalog import BUNDLED, Catalog
 from routing.config import RouterConfig, read_config
 from routing.errors import ConfigError
 from routing.jsonfile import JsonFile, JsonObject
+from routing.models.catalog import BUNDLED, Catalog
 from routing.skills import Skills, read_skills
 
 SHARE_OF_RESULT = 0.9

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from handlers.asking import Ask, Reply
 from handlers.fences import fenced
 from routing.calls import Finish
+from routing.conversation.truncation import emergency
 from routing.errors import (
     ContextOverflow,
     EmptyAnswer,
@@ -22,7 +23,6 @@ from routing.outcome import Bound, Outcome
 from routing.records import HistoryStore, TurnRecord
 from routing.router import Router
 from routing.tiers import split_prefix
-from routing.truncation import emergency
 from routing.types import Attachment, Button, InboundMessage, Question, Tier
 
 MOST_TEXT_BYTES = 200_000

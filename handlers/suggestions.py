@@ -12,12 +12,12 @@ from rapidfuzz import fuzz, process
 from handlers.access import may
 from handlers.asking import CommandSpec
 from handlers.commands.skill import OFF
-from routing.candidates import DISCOVERY
 from routing.errors import StorageFault
-from routing.models import LOCAL_PROVIDER, Models
+from routing.models.choice import LOCAL_PROVIDER, Models
 from routing.ports import Toolbox
 from routing.skills import Skills
 from routing.stores import PeopleStore, PreferenceStore
+from routing.tools.candidates import DISCOVERY
 from routing.types import TIERS, Person, Preferences, UserKey
 
 MOST = 25

@@ -10,9 +10,9 @@ from handlers.asking import Ask
 from handlers.span import span
 from handlers.tools.mcp.connection import ServerState, Status
 from handlers.tools.needs import Stock
-from routing.candidates import DISCOVERY
 from routing.ports import Clock
-from routing.toolkits import Toolkit, ToolkitSource
+from routing.tools.candidates import DISCOVERY
+from routing.tools.toolkits import Toolkit, ToolkitSource
 from routing.types import Person
 
 SOURCES: Mapping[ToolkitSource, str] = {"ours": "ours", "workspace": "workspace", "mcp": "MCP server"}

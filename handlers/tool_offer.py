@@ -11,15 +11,15 @@ from handlers.asking import Ask
 from handlers.tool_list import listed, one_line, plain
 from handlers.tools.toolbox import Toolbox
 from routing.briefing import Plan
-from routing.chooser import Activated, ToolChooser, ToolSelection, Why
-from routing.doubts import BUSY, EMBEDDING, LOADING, OFF, OTHERS, SLOW
 from routing.embedding.embedder import Embedder
-from routing.offer import ToolOffer, TurnTools
-from routing.presentation import Strategy
 from routing.router import Router
 from routing.stores import PreferenceStore
 from routing.tiers import split_prefix
-from routing.toolkits import Toolkit
+from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
+from routing.tools.doubts import BUSY, EMBEDDING, LOADING, OFF, OTHERS, SLOW
+from routing.tools.offer import ToolOffer, TurnTools
+from routing.tools.presentation import Strategy
+from routing.tools.toolkits import Toolkit
 
 STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-up": "follow-up", "used": "used"}
 """What found a toolkit."""

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 
 from routing import dynamic, tiers
 from routing.calls import ChatMessage
-from routing.context import Context
-from routing.models import Models
-from routing.offer import ToolOffer, TurnTools
+from routing.conversation.context import Context
+from routing.conversation.window import Window
+from routing.models.choice import Models
 from routing.outcome import NO_TOOL, CallRecord, ToolScope
-from routing.presentation import Shown
 from routing.prompt import Instructions
 from routing.records import HistoryStore, Switches
 from routing.skills import Skill, Skills, catalogue
+from routing.tools.offer import ToolOffer, TurnTools
+from routing.tools.presentation import Shown
 from routing.turn import Brief
 from routing.types import TIERS, ModelChoice, PersonSettings, Preferences, Question, Tier, TierDecision, TierSwitch
-from routing.window import Window
 
 UPGRADED: Tier = "coding"
 

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 from routing.bounds import MOST_RESULT_CHARS, Compaction, TurnBounds, read_compaction, read_turn
 from routing.calls import ApiType, ProviderProfile
 from routing.jsonfile import JsonFile, JsonObject
-from routing.presentation import Presentation, read_presentations
-from routing.sizes import Size
+from routing.models.sizes import Size
+from routing.tools.presentation import Presentation, read_presentations
 from routing.types import TIERS, Tier
 
 Slot = Literal["balanced", "smart", "coding", "deep", "routing"]

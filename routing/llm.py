@@ -13,17 +13,16 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from routing import wire
 from routing.calls import ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
-from routing.catalog import Catalog
-from routing.door import chunks, embeddings, passthrough, thinking
+from routing.door import chunks, embeddings, passthrough, thinking, wire
 from routing.door.failures import explain
 from routing.door.parameters import Target, parameters
 from routing.door.prices import cost
 from routing.errors import KeyRejected
 from routing.local.runtime import LocalRuntime
 from routing.memory import uncollected
-from routing.models import LOCAL_PROVIDER
+from routing.models.catalog import Catalog
+from routing.models.choice import LOCAL_PROVIDER
 
 _OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from routing.calls import ChatMessage, Completion, Usage
+from routing.conversation.window import PromptFit
 from routing.errors import ModelError
-from routing.sizes import Size
+from routing.models.sizes import Size
 from routing.types import TIERS, ModelChoice, Person, Tier, TierDecision
-from routing.window import PromptFit
 
 NO_TOOL = "There is no tool"
 """How the answer to a call begins of a tool that there is not, or not for this person."""

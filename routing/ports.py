@@ -7,7 +7,7 @@ from typing import Protocol
 
 from routing.calls import ModelRequest, ProviderProfile, StreamEvent, ToolCall
 from routing.outcome import ToolScope, Traits
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 from routing.types import Person
 
 

@@ -8,11 +8,11 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from routing.calls import ChatMessage, ToolCall
+from routing.conversation.truncation import limit_result
 from routing.errors import BadArguments, ToolFailed
 from routing.outcome import ToolScope
 from routing.ports import Tools
 from routing.text import storable
-from routing.truncation import limit_result
 
 ERROR = "Error: "
 NOT_RUN = "Error: not run, the turn was stopped."

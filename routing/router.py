@@ -10,11 +10,10 @@ from zoneinfo import ZoneInfo
 
 from routing.briefing import Asked, Plan, Recent, TurnBriefing, plan
 from routing.caller import Caller
-from routing.chooser import ToolChooser
-from routing.context import Context, FetchPicture
-from routing.following import select
-from routing.models import Models
-from routing.offer import TurnTools
+from routing.conversation.context import Context, FetchPicture
+from routing.conversation.summaries import Summariser
+from routing.conversation.window import PromptFit, Window
+from routing.models.choice import Models
 from routing.outcome import CallRecord, Outcome
 from routing.ports import Clock, LiveReply, Toolbox
 from routing.prompt import Instructions
@@ -22,10 +21,11 @@ from routing.records import HistoryStore
 from routing.skills import Skills, catalogue
 from routing.stop import Stop
 from routing.stores import PreferenceStore
-from routing.summaries import Summariser
+from routing.tools.chooser import ToolChooser
+from routing.tools.following import select
+from routing.tools.offer import TurnTools
 from routing.turn import Turn
 from routing.types import Person, PersonSettings, Question, Tier
-from routing.window import PromptFit, Window
 
 EARLIER = 1
 """Questions that a follow-up may go on with."""

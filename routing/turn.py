@@ -12,14 +12,14 @@ from typing import Protocol
 from routing.bounds import TurnBounds
 from routing.caller import Caller
 from routing.calls import ChatMessage, Completion, ModelRequest, ToolCall
+from routing.conversation.truncation import emergency_all, emergency_chars
+from routing.conversation.window import PromptFit
 from routing.errors import ContextOverflow, EmptyAnswer, ModelError
 from routing.outcome import Bound, CallRecord, Limit, Outcome, ToolScope
 from routing.ports import Clock, LiveReply, Tools
 from routing.rounds import ToolRounds, messages
 from routing.stop import Stop
-from routing.truncation import emergency_all, emergency_chars
 from routing.types import ModelChoice, TierDecision
-from routing.window import PromptFit
 
 LAST_CALL = "\n\n[This turn may call no more tools: answer now with what there is, and say what is missing.]"
 TOOLS_NAMED = 3

@@ -27,7 +27,7 @@ _PUT = text(
 
 
 class SqlVectors:
-    """`routing.vectors.VectorStore`."""
+    """`routing.tools.vectors.VectorStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -17,9 +17,9 @@ from routing.calls import (
     Usage,
 )
 from routing.errors import BadArguments, ModelError, ToolFailed
+from routing.models.sizes import SIZES
 from routing.outcome import ToolScope, Traits
-from routing.sizes import SIZES
-from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
 from routing.types import Person
 
 Step = StreamEvent | ModelError | asyncio.Event

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from routing.catalog import BUNDLED, Catalog
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
+from routing.models.catalog import BUNDLED, Catalog
 
 OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -26,7 +26,7 @@ from benchmarks.bench_tools.strategies import WAYS, our_toolkits
 from benchmarks.bench_tools.study import Study, Unreadable, read
 from benchmarks.bench_tools.tokenizer import counter
 from benchmarks.section import Section, load, show, tell
-from routing.sizes import SIZES, size_of
+from routing.models.sizes import SIZES, size_of
 
 STUDY = Path("../shared/data/tier-bench")
 CATALOGUES = Path("../shared/data/tool-routing")

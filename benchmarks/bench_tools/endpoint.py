@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from benchmarks.bench_tools.strategies import definitions
-from routing.presentation import Shown
+from routing.tools.presentation import Shown
 
 TIMEOUT_SECONDS = 300.0
 WAITS = (2.0, 10.0, 30.0)

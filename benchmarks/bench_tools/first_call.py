@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from routing import jsonfile
-from routing.catalog import BUNDLED, Catalog
-from routing.chooser import Activated, ToolSelection
 from routing.config import read_config
-from routing.models import Models
-from routing.offer import TurnTools
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models
+from routing.models.sizes import SIZES, Size
 from routing.selection.entries import entries
-from routing.sizes import SIZES, Size
-from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.tools.chooser import Activated, ToolSelection
+from routing.tools.offer import TurnTools
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
 
 MODELS: Mapping[Size, str] = {
     "S": "openai/llama-3.2-1b",

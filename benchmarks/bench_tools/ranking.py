@@ -11,7 +11,7 @@ from routing.selection import build_selector
 from routing.selection.catalogue import rows
 from routing.selection.chatter import small_talk
 from routing.selection.entries import NEITHER, entries
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 from benchmarks.bench_tools.ranking import Ranking
 from handlers.tools.manifests import FOLDER, our_toolkit
 from routing.calls import ToolSpec
-from routing.candidates import DISCOVERY, Candidate
-from routing.presentation import PRESENTATIONS, Presentation, Shown, Strategy, present
-from routing.sizes import Size
-from routing.toolkits import ToolCard, Toolkit
+from routing.models.sizes import Size
+from routing.tools.candidates import DISCOVERY, Candidate
+from routing.tools.presentation import PRESENTATIONS, Presentation, Shown, Strategy, present
+from routing.tools.toolkits import ToolCard, Toolkit
 
 WIDE = 1_000_000
 """A limit that limits nothing."""

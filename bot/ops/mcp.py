@@ -26,12 +26,12 @@ from handlers.tools.sandbox import Sandbox
 from handlers.tools.shelf import OurShelves
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ToolCall
+from routing.conversation.truncation import limit_result
 from routing.errors import ConfigError, StorageFault, ToolFailed
 from routing.outcome import ToolScope
 from routing.stores import PeopleStore, PreferenceStore
 from routing.text import storable
 from routing.tiers import resolve
-from routing.truncation import limit_result
 from routing.types import Person, Preferences, UserKey
 from storage.database import open_database
 from storage.history import SqlHistory

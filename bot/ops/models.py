@@ -8,7 +8,7 @@ import sys
 from bot.ops.web import client
 from bot.workspace import Workspace
 from routing.calls import ProviderProfile
-from routing.discovery import DiscoveredModel, DiscoveryError, discover, save_discovered
+from routing.models.discovery import DiscoveredModel, DiscoveryError, discover, save_discovered
 
 
 def list_models(workspace: Workspace) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Collection
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing import tiers
-from routing.catalog import ModelCard
 from routing.errors import Refused
-from routing.models import Models, provider_of
+from routing.models.catalog import ModelCard
+from routing.models.choice import Models, provider_of
 from routing.ports import Llm
 from routing.stores import PreferenceStore
 from routing.types import TIERS, Button, Override, Tier

@@ -16,10 +16,10 @@ from handlers.tool_status import ToolStatus, tool_status
 from routing.briefing import Plan
 from routing.diagnostics import Health, percentile
 from routing.errors import Refused
+from routing.models.sizes import SizeSource
 from routing.ports import Clock
 from routing.records import HistoryStore, UsageStore
 from routing.router import Router
-from routing.sizes import SizeSource
 from routing.stores import PreferenceStore
 
 SPEC = CommandSpec(

@@ -7,7 +7,7 @@ from handlers.needs import Needs
 from routing import tiers
 from routing.briefing import Plan
 from routing.errors import Refused
-from routing.models import provider_of
+from routing.models.choice import provider_of
 from routing.records import HistoryStore
 from routing.router import Router
 from routing.stores import PreferenceStore

@@ -14,11 +14,11 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from handlers.tool_list import Held, ToolList, plain
 from handlers.tool_offer import ToolOffers, compared
-from routing.chooser import ToolChooser
 from routing.embedding.embedder import Embedder
 from routing.errors import Refused
 from routing.records import HistoryStore
 from routing.stores import PreferenceStore
+from routing.tools.chooser import ToolChooser
 from routing.types import Button
 
 SPEC = CommandSpec(

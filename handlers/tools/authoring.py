@@ -16,8 +16,8 @@ from handlers.tools.schemas import narrowed
 from handlers.tools.signatures import Signature, texts_of
 from handlers.tools.tool import PLAIN, Execute, Tool
 from routing.errors import ConfigError, ToolFailed
+from routing.models.sizes import SIZES, Size
 from routing.outcome import ToolScope, Traits
-from routing.sizes import SIZES, Size
 from routing.types import ROLES, Role
 
 LARGEST: Size = SIZES[-1]

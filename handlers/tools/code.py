@@ -10,7 +10,7 @@ from handlers.tools.sandbox.bubblewrap import interpreter
 from handlers.tools.tool import Tool
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope, Traits
-from routing.toolkits import ToolCard
+from routing.tools.toolkits import ToolCard
 
 NAME = "code"
 LONGEST_COMMAND = 100_000

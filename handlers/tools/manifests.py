@@ -14,7 +14,7 @@ from handlers.tools.tasks import Way, card_in, examples_in, way_in
 from routing import jsonfile
 from routing.errors import ConfigError
 from routing.jsonfile import JsonFile, JsonObject
-from routing.toolkits import ToolCard, Toolkit, ToolkitSource
+from routing.tools.toolkits import ToolCard, Toolkit, ToolkitSource
 from routing.types import ROLES, Role
 
 FOLDER = Path(__file__).parent / "toolkits"

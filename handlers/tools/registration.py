@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from handlers.tools.authoring import AuthoredTool, FunctionTool, role_of
 from handlers.tools.schemas import IllegalSchema, names, plain, required
 from routing.calls import ToolSpec
+from routing.door.wire import LONGEST_NAME
 from routing.errors import ConfigError
-from routing.sizes import SIZES, Size
-from routing.toolkits import ToolCard, ToolText
-from routing.wire import LONGEST_NAME
+from routing.models.sizes import SIZES, Size
+from routing.tools.toolkits import ToolCard, ToolText
 
 _LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
 """OpenAI and Anthropic take 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first."""

@@ -11,8 +11,8 @@ from handlers.tools.mcp.hints import read_hints
 from handlers.tools.registration import card_of
 from handlers.tools.schemas import IllegalSchema, plain
 from routing.jsonfile import JsonObject
-from routing.sizes import SIZES, Size
-from routing.toolkits import ToolCard, ToolText
+from routing.models.sizes import SIZES, Size
+from routing.tools.toolkits import ToolCard, ToolText
 
 _FUNCTION = ("name", "description", "parameters", "strict", "capabilityHints", "execute", "examples")
 _TASK = ("type", "function", *_FUNCTION)

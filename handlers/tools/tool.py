@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from routing.outcome import Traits
-from routing.toolkits import ToolCard
+from routing.tools.toolkits import ToolCard
 from routing.types import Role
 
 Execute = Callable[..., Awaitable[str]]

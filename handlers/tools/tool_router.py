@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from handlers.tools.authoring import AuthoredTool
 from handlers.tools.manifests import FOLDER, our_toolkit
 from handlers.tools.registration import native, register
-from routing.candidates import Candidate
 from routing.errors import ConfigError
-from routing.presentation import PRESENTATIONS, Shown, present
-from routing.sizes import SIZES, Size, size_of
-from routing.toolkits import Toolkit
+from routing.models.sizes import SIZES, Size, size_of
+from routing.tools.candidates import Candidate
+from routing.tools.presentation import PRESENTATIONS, Shown, present
+from routing.tools.toolkits import Toolkit
 
 if TYPE_CHECKING:
     from routing.selection.selector import EncodingSelector

@@ -16,7 +16,7 @@ from handlers.tools.tool import Tool
 from routing.calls import ToolCall
 from routing.errors import BadArguments, StorageFault, ToolFailed
 from routing.outcome import NO_TOOL, ToolScope, Traits
-from routing.toolkits import ToolCard, Toolkit
+from routing.tools.toolkits import ToolCard, Toolkit
 from routing.types import Person, Role
 
 UNKNOWN = Traits(parallel=True, changes=False)

@@ -9,8 +9,8 @@ from rapidfuzz import process
 
 from handlers.asking import CommandSpec
 from handlers.tools.mcp.naming import NAMESPACE
-from routing.chooser import by_keyword
-from routing.toolkits import Toolkit
+from routing.tools.chooser import by_keyword
+from routing.tools.toolkits import Toolkit
 
 _WORDS = re.compile(rf"(?:\b{NAMESPACE})?[\w-]+")
 _TELLING = 4

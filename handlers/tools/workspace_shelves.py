@@ -14,7 +14,7 @@ from handlers.tools.tool import Execute, Off, Tool
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 from routing.types import ROLES
 
 

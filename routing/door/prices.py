@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from routing.calls import ProviderProfile
-from routing.models import LOCAL_PROVIDER
+from routing.models.choice import LOCAL_PROVIDER
 
 FREE_PROVIDERS = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
 """They run on the owner's machine."""

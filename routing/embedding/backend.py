@@ -17,7 +17,7 @@ from routing.embedding.remote import EmbeddingModel, RemoteEmbedder
 from routing.embedding.static import StaticEmbedder
 from routing.embedding.worker import WorkerEmbedder
 from routing.errors import ConfigError
-from routing.models import LOCAL_PROVIDER
+from routing.models.choice import LOCAL_PROVIDER
 from routing.ports import Clock
 
 Kind = Literal["static", "off", "sentence-transformers", "litellm"]

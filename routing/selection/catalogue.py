@@ -23,8 +23,8 @@ from routing.selection.glossary import Glossary
 from routing.selection.index import Index, load, made_of
 from routing.selection.lexical import Floats
 from routing.selection.selector import Decision, Part, Selector
-from routing.toolkits import Toolkit
-from routing.vectors import VectorStore
+from routing.tools.toolkits import Toolkit
+from routing.tools.vectors import VectorStore
 
 SPARE_BYTES = 100_000_000
 """Free on the disk, below which nothing is kept."""

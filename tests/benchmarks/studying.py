@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks.bench_tools.endpoint import Answer
 from benchmarks.bench_tools.ranking import Ranking
 from benchmarks.bench_tools.study import Prompt, Study
-from routing.presentation import Shown
+from routing.tools.presentation import Shown
 
 FAMILIES = ("files", "web", "mail", "clock")
 TOOLS = [

@@ -22,9 +22,9 @@ from benchmarks.bench_tools.strategies import (
     told,
 )
 from benchmarks.bench_tools.study import Prompt, Study, Unreadable, read
-from routing.candidates import DISCOVERY
-from routing.presentation import PRESENTATIONS, Shown
-from routing.sizes import SIZES, Size
+from routing.models.sizes import SIZES, Size
+from routing.tools.candidates import DISCOVERY
+from routing.tools.presentation import PRESENTATIONS, Shown
 from tests.benchmarks.studying import TOOLS, ranking
 
 

@@ -96,7 +96,7 @@ LIBRARY = f"""
 import asyncio, logging, time
 from pathlib import Path
 from bot.logs import configure
-from routing.catalog import BUNDLED, Catalog
+from routing.models.catalog import BUNDLED, Catalog
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
 

@@ -10,7 +10,7 @@ import pytest
 from bot.owned import OwnersFiles, keep_fresh
 from bot.settings import load
 from bot.workspace import Workspace
-from routing.models import Models
+from routing.models.choice import Models
 
 
 class Stumbling:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
 from routing import jsonfile
-from routing.catalog import BUNDLED, Catalog
 from routing.config import read_config
-from routing.models import Models
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models
 from routing.skills import Skill, Skills
 from routing.types import Person, PersonSettings, Preferences, UserKey
 from tests.fakes import FakeToolbox

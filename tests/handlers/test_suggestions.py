@@ -10,8 +10,8 @@ import pytest
 from handlers.commands import COMMANDS
 from handlers.suggestions import MOST, Suggestions, Typing, likeliest
 from routing.errors import StorageFault
-from routing.models import Models
-from routing.toolkits import ToolCard, Toolkit
+from routing.models.choice import Models
+from routing.tools.toolkits import ToolCard, Toolkit
 from routing.types import TIERS, Override, Person, PersonSettings, Preferences, Role, UserKey
 from tests.handlers.suggesting import ALICE, SKILLS, STRANGER, Known, models, suggestions
 

@@ -17,11 +17,11 @@ from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
-from routing.chooser import ToolChooser
 from routing.embedding.embedder import Embedder
+from routing.models.sizes import SIZES
 from routing.outcome import ToolScope
-from routing.sizes import SIZES
-from routing.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
+from routing.tools.chooser import ToolChooser
+from routing.tools.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
 from routing.types import Person
 from tests.handlers.asked import asked
 

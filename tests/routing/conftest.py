@@ -8,9 +8,9 @@ import pytest
 
 from routing import caller
 from routing.llm import LiteLlm
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 from tests.library import opened
-from tests.routing.choosing import Choosing, Made
+from tests.routing.tools.choosing import Choosing, Made
 from tests.servers.model import ModelServer
 
 
@@ -36,8 +36,8 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def made(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Made]:
     """Choosers that try again at once, and are closed at the end."""
-    monkeypatch.setattr("routing.indexing.RETRY_SECONDS", 0.0)
-    monkeypatch.setattr("routing.indexing.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("routing.tools.indexing.RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("routing.tools.indexing.PAUSE_SECONDS", 0.0)
     every: list[Choosing] = []
 
     def make(*toolkits: Toolkit, **parts: Any) -> Choosing:

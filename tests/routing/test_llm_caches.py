@@ -7,7 +7,7 @@ import pytest
 
 from routing.calls import ChatMessage, ProviderProfile
 from routing.llm import LiteLlm
-from tests.routing.conversing import CALLS, HISTORY, base, goes_on, heard, over
+from tests.routing.conversation.conversing import CALLS, HISTORY, base, goes_on, heard, over
 from tests.servers.model import ModelServer
 
 

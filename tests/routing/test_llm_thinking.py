@@ -8,7 +8,7 @@ import pytest
 from routing.calls import ChatMessage, ThinkingDelta
 from routing.errors import BadModelRequest
 from routing.llm import LiteLlm
-from tests.routing.conversing import CALLS, HISTORY, goes_on, heard, over, profile, text
+from tests.routing.conversation.conversing import CALLS, HISTORY, goes_on, heard, over, profile, text
 from tests.servers.model import ModelServer
 from tests.servers.model.wire_anthropic import SIGNATURE
 from tests.servers.model.wire_gemini import SIGNATURE as THOUGHT_SIGNATURE

@@ -15,7 +15,18 @@ import pytest
 from routing.calls import ChatMessage, TextDelta
 from routing.calls import ModelRequest as Request
 from routing.llm import LiteLlm
-from tests.routing.conversing import CALLS, HISTORY, TOOLS, WIRES, base, goes_on, heard, over, profile, text
+from tests.routing.conversation.conversing import (
+    CALLS,
+    HISTORY,
+    TOOLS,
+    WIRES,
+    base,
+    goes_on,
+    heard,
+    over,
+    profile,
+    text,
+)
 from tests.servers.model import ModelServer, Script
 from tests.servers.model.scripting import tool_call
 
@@ -123,7 +134,7 @@ PROBE = """
 import asyncio, sys, time
 from pathlib import Path
 from routing.calls import ChatMessage, ModelRequest, ProviderProfile, ToolSpec
-from routing.catalog import BUNDLED, Catalog
+from routing.models.catalog import BUNDLED, Catalog
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
 

@@ -15,13 +15,13 @@ from routing.calls import (
     Usage,
 )
 from routing.calls import ModelRequest as Request
-from routing.catalog import BUNDLED, Catalog
 from routing.config import DEFAULT_SLOTS, Slot, read_config
 from routing.door.failures import explain
 from routing.errors import BadModelRequest, ContextOverflow, KeyRejected, ModelError, ModelUnknown, RateLimited
 from routing.llm import LiteLlm
-from routing.models import Models, provider_of
-from tests.routing.conversing import base, profile
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models, provider_of
+from tests.routing.conversation.conversing import base, profile
 from tests.servers.model import ModelServer
 
 CATALOG = Catalog.load(BUNDLED)

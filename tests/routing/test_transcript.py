@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from routing.calls import ChatMessage, Picture, ToolCall
-from routing.compaction import transcript
-from tests.routing.patterns import said
+from routing.conversation.compaction import transcript
+from tests.routing.conversation.patterns import said
 
 
 def test_a_transcript_names_who_spoke_and_shortens_what_is_long() -> None:

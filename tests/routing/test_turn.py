@@ -14,6 +14,7 @@ import pytest
 from routing.bounds import TurnBounds
 from routing.caller import Caller
 from routing.calls import ChatMessage, ModelRequest, ProviderProfile, ToolCall, Usage
+from routing.conversation.window import PromptFit
 from routing.diagnostics import Failures
 from routing.errors import ContextOverflow, ToolFailed, Unreachable
 from routing.outcome import CallRecord, Limit, Outcome, ToolScope, Traits
@@ -21,7 +22,6 @@ from routing.rounds import AGAIN, STOPPED
 from routing.stop import Stop
 from routing.turn import LAST_CALL, Brief, Turn
 from routing.types import ModelChoice, Person, TierDecision
-from routing.window import PromptFit
 from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, calls, says
 
 PERSON = Person(1, "user", "Ann")

@@ -8,18 +8,18 @@ from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ToolCall
-from routing.candidates import DISCOVERY
-from routing.chooser import Activated, ToolSelection
 from routing.errors import BadArguments, ToolFailed
-from routing.models import LOCAL_MODEL
-from routing.offer import ToolOffer, TurnTools
+from routing.models.choice import LOCAL_MODEL
+from routing.models.sizes import SIZES, Size
 from routing.outcome import ToolScope, Traits
-from routing.presentation import tokens
 from routing.rounds import ToolRounds
-from routing.sizes import SIZES, Size
-from routing.toolkits import ToolCard, Toolkit, ToolText
-from tests.routing.choosing import card, toolkit
-from tests.routing.offering import (
+from routing.tools.candidates import DISCOVERY
+from routing.tools.chooser import Activated, ToolSelection
+from routing.tools.offer import ToolOffer, TurnTools
+from routing.tools.presentation import tokens
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from tests.routing.tools.choosing import card, toolkit
+from tests.routing.tools.offering import (
     BASE,
     CALENDAR,
     EMPTY,

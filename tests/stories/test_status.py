@@ -12,7 +12,7 @@ import pytest
 from bot.logs import Redactor
 from bot.version import VERSION
 from handlers.commands.status import WHY_SIZE
-from routing.sizes import SizeSource, size_of
+from routing.models.sizes import SizeSource, size_of
 from routing.tracing import turn_id
 from tests.servers.telegram import Message
 from tests.servers.telegram.entities import utf16_length

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from routing.presentation import ASK_FOR_CALLS
 from routing.selection.catalogue import Catalogue
-from routing.toolkits import Toolkit
+from routing.tools.presentation import ASK_FOR_CALLS
+from routing.tools.toolkits import Toolkit
 from tests.stories.harness import Stage, ask, running, tool_results
 from tests.stories.kits import CALENDAR, NOTES, WEATHER, indexed, ready, shown, task, until, write
 

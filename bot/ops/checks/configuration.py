@@ -8,8 +8,8 @@ from rapidfuzz import process
 
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.settings import Settings, strange_names
-from routing.discovery import load_discovered
 from routing.errors import ConfigError
+from routing.models.discovery import load_discovered
 
 _ALIKE = 80.0  # likeness 0-100 from which a name is taken for a mistyped one
 

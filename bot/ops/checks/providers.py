@@ -10,12 +10,12 @@ from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.ops.web import client
 from routing.calls import ProviderProfile
 from routing.config import DEFAULT_FALLBACKS, RouterConfig
-from routing.discovery import DiscoveredModel, DiscoveryError, discover
 from routing.errors import ConfigError
 from routing.local.weights import available, engine_installed
-from routing.models import LOCAL_PROVIDER, Models, provider_of
-from routing.modelsizes import StatedSizes
-from routing.sizes import SIZES, UNKNOWN
+from routing.models.choice import LOCAL_PROVIDER, Models, provider_of
+from routing.models.discovery import DiscoveredModel, DiscoveryError, discover
+from routing.models.served import StatedSizes
+from routing.models.sizes import SIZES, UNKNOWN
 from routing.types import TIERS, Preferences, Tier
 
 _REFUSED = (401, 403)

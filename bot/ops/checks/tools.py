@@ -23,7 +23,7 @@ from routing.errors import ConfigError
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
 from routing.ports import Clock
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 
 SERVER_SECONDS = 20.0
 """For all servers together. What a check may take beyond that is for their end."""

@@ -20,7 +20,7 @@ from handlers.tools.mcp.servers import Server, Servers, read_servers
 from routing.errors import ConfigError, ToolFailed
 from routing.outcome import NO_TOOL, ToolScope, Traits
 from routing.ports import Clock
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 from routing.types import Role
 
 if TYPE_CHECKING:

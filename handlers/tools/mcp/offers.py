@@ -8,7 +8,7 @@ from typing import Any
 
 from handlers.tools.mcp.servers import Server
 from routing.outcome import Traits
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 
 _SPARE_SECONDS = 5.0
 """A call that is late is told to the server, and told to the model, within the tool's own limit."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from handlers.tools.mcp.connection import Connection, ServerState
 from handlers.tools.mcp.offers import ListedTool
 from handlers.tools.mcp.texts import shown
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 
 Found = tuple[Connection, ListedTool]
 

@@ -22,7 +22,7 @@ from handlers.tools.mcp.hints import HINTS, write_hints
 from handlers.tools.mcp.rejects import Rejects
 from routing.errors import ConfigError, TierbotError
 from routing.outcome import Traits
-from routing.toolkits import ToolCard, Toolkit
+from routing.tools.toolkits import ToolCard, Toolkit
 
 Run = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 """Runs a tool by name; the text is for the model. Raises ToolFailed."""

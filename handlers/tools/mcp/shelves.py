@@ -6,7 +6,7 @@ from handlers.tools.mcp.client import McpClient
 from handlers.tools.shelf import Shelf
 from handlers.tools.tool import Tool
 from routing.outcome import ToolScope
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 
 
 class McpShelves:

@@ -14,9 +14,9 @@ from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Execute, Tool
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ToolFailed
+from routing.models.sizes import SIZES
 from routing.outcome import ToolScope, Traits
-from routing.sizes import SIZES
-from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
 from routing.types import PersonSettings, UserKey
 from storage.database import open_database
 from storage.migrate import migrate

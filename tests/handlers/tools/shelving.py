@@ -9,9 +9,9 @@ from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ToolCall
 from routing.errors import StorageFault
+from routing.models.sizes import SIZES
 from routing.outcome import ToolScope
-from routing.sizes import SIZES
-from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
 from routing.types import Person, TierDecision
 
 SCHEMA = {

@@ -14,8 +14,8 @@ from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ToolCall, ToolSpec
 from routing.errors import BadArguments
-from routing.sizes import SIZES, Size
-from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.models.sizes import SIZES, Size
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
 from tests.handlers.tools.shelving import NOTHING, SCHEMA, echo, run, scope
 
 

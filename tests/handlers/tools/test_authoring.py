@@ -24,9 +24,9 @@ from handlers.tools.tasks import Program
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ToolCall
 from routing.errors import BadArguments, ToolFailed
+from routing.models.sizes import Size
 from routing.outcome import ToolScope, Traits
-from routing.sizes import Size
-from routing.toolkits import Toolkit
+from routing.tools.toolkits import Toolkit
 from routing.types import Person, TierDecision
 from tests.handlers.tools.asking import Colour, Node, Opening, Point
 

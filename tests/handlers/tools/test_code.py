@@ -13,11 +13,11 @@ from handlers.tools.manifests import our_toolkit
 from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.shelf import Shelf
+from routing.conversation.truncation import limit_result
 from routing.errors import ToolFailed
+from routing.models.sizes import SIZES
 from routing.outcome import ToolScope
 from routing.rounds import AGAIN
-from routing.sizes import SIZES
-from routing.truncation import limit_result
 from routing.types import Person, TierDecision
 from tests.handlers.tools.test_sandbox import ANN, home, made
 

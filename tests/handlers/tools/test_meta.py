@@ -21,7 +21,7 @@ from routing.calls import ToolCall
 from routing.diagnostics import Facts
 from routing.embedding.embedder import EmbedderFailed
 from routing.errors import StorageFault, ToolFailed
-from routing.models import Models
+from routing.models.choice import Models
 from routing.outcome import ToolScope
 from routing.types import Person, PersonSettings, Role, TierDecision, UserKey
 from storage.database import open_database
@@ -30,8 +30,8 @@ from storage.migrate import migrate
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.vectors import SqlVectors
-from tests.routing.choosing import FakeEmbedder
 from tests.routing.local.conftest import until
+from tests.routing.tools.choosing import FakeEmbedder
 
 NOW = 1_800_000_000.0
 SPECS = (

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from handlers.tools.manifests import FOLDER, our_toolkit, read_toolkit
-from routing.wire import LONGEST_DESCRIPTION
+from routing.door.wire import LONGEST_DESCRIPTION
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
 

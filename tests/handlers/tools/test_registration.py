@@ -14,7 +14,7 @@ import pytest
 from handlers.tools.registration import native_tool, register
 from handlers.tools.schemas import MOST_PARTS
 from routing.errors import ConfigError
-from routing.sizes import SIZES
+from routing.models.sizes import SIZES
 
 
 def parameters(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:

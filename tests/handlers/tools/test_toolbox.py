@@ -12,9 +12,9 @@ from handlers.tools.tool import Tool
 from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.calls import ToolCall
 from routing.errors import ToolFailed
+from routing.models.sizes import SIZES
 from routing.outcome import ToolScope, Traits
-from routing.sizes import SIZES
-from routing.toolkits import ToolCard, Toolkit, ToolText
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
 from routing.types import Person, Role
 from tests.handlers.tools.shelving import GUEST, NOTHING, USER, box, echo, run, scope, shelf
 

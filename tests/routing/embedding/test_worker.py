@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from routing.doubts import PATIENCE_SECONDS
 from routing.embedding.embedder import FEW_TEXTS, EmbedderFailed
 from routing.embedding.worker import Patience
 from routing.selection.lexical import Floats
+from routing.tools.doubts import PATIENCE_SECONDS
 from tests.routing.embedding.calling import MANY, PATIENT, gone, loaded
 from tests.routing.embedding.conftest import Make, let_go
 from tests.routing.embedding.loaders import WIDTH, expected

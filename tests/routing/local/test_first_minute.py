@@ -6,9 +6,9 @@ from pathlib import Path
 
 import httpx
 
-from routing.catalog import BUNDLED, Catalog
 from routing.local.runtime import LocalRuntime
-from routing.models import LOCAL_MODEL
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import LOCAL_MODEL
 from routing.prompt import Instructions
 
 README = Path(__file__).resolve().parents[3] / "README.md"

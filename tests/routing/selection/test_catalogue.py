@@ -9,7 +9,7 @@ import pytest
 
 from routing.selection.catalogue import Catalogue
 from routing.selection.lexical import Postings
-from tests.routing.choosing import ALARM, MUSIC, WEATHER, FakeEmbedder, FakeVectors
+from tests.routing.tools.choosing import ALARM, MUSIC, WEATHER, FakeEmbedder, FakeVectors
 
 KITS = (WEATHER, ALARM, MUSIC)
 

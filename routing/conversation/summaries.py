@@ -1,0 +1,128 @@
+"""Who writes the summary of a conversation, the balanced model with little reasoning; and who may read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from routing.caller import Caller
+from routing.calls import ChatMessage
+from routing.conversation.compaction import Compactor
+from routing.conversation.window import CHARS_PER_TOKEN, Window
+from routing.errors import ModelError, Unreachable
+from routing.models.choice import Models
+from routing.outcome import CallRecord
+from routing.ports import Clock, LiveReply
+from routing.stop import Stop
+from routing.turn import spent
+from routing.types import Preferences
+
+SUMMARY_SECONDS = 60.0
+"""What one of its calls may take; a person waits behind it."""
+SHARE_OF_TIME = 0.5
+"""Of what is left of the turn; the rest is for the answer."""
+EFFORT = "low"
+SHARE_FOR_TRANSCRIPT = 0.75
+"""Of the window; the rest is for the instructions, the earlier summary and the answer."""
+_ALONE = re.compile(r"\[for person (\d+) alone\]\n")
+"""Before a stored summary that was made with what tools gave to its one reader; a model's words never begin a text."""
+
+
+class Summariser:
+    """Summaries for one person's turn, which `ends` at that time; `calls` are those of the whole turn, of which
+    `spare` are kept for what comes behind a summary."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        models: Models,
+        preferences: Preferences,
+        live: LiveReply,
+        stop: Stop,
+        clock: Clock,
+        ends: float,
+    ) -> None:
+        self._clock = clock
+        self._ends = ends
+        self._caller = caller
+        self._models = models
+        self._choice = models.choose("balanced", preferences)
+        self._live = live
+        self._stop = stop
+        self.spare = 0
+        self.calls: list[CallRecord] = []
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the person ended it."""
+        return self._stop.requested
+
+    async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:
+        """The text that stands for `older` and for an `earlier` summary. Raises ModelError."""
+        card = self._models.catalog.lookup(self._choice.model)
+        window = Window(card.limit(self._effort()), self._models.config.compaction.most_tokens)
+        most_chars = int((window.threshold - window.overhead) * CHARS_PER_TOKEN * SHARE_FOR_TRANSCRIPT)
+        await self._live.working()
+        return await Compactor(self._ask).compact(earlier, older, max(1000, most_chars))
+
+    async def _ask(self, instructions: str, transcript: str) -> str:
+        model = self._choice.model
+        self._check_limits(model)
+        messages = (ChatMessage("system", instructions), ChatMessage("user", transcript))
+        request = replace(self._models.request("balanced", self._choice, messages), reasoning=self._effort())
+        seconds = min(SUMMARY_SECONDS, (self._ends - self._clock()) * SHARE_OF_TIME)
+        completion = await self._caller.complete(request, _Unseen(self._live), self._stop, seconds)
+        self.calls.append(CallRecord("balanced", model, completion.usage, completion.seconds))
+        if completion.finish not in ("stop", "length"):
+            raise Unreachable(model, f"its summary ended early ({completion.finish})")
+        return completion.text
+
+    def _check_limits(self, model: str) -> None:
+        """A summary takes part in the turn's limits."""
+        bounds = self._models.config.turn
+        if bounds.dollars is not None and spent(self.calls) >= bounds.dollars:
+            raise ModelError(model, f"it would cost more than the ${bounds.dollars} of one turn")
+        if len(self.calls) + self.spare >= bounds.model_calls:
+            raise ModelError(model, f"it would take more than the {bounds.model_calls} calls to models of one turn")
+
+    def _effort(self) -> str | None:
+        """The least reasoning that the model knows by this name; its usual level otherwise."""
+        levels = self._models.catalog.lookup(self._choice.model).levels
+        return EFFORT if EFFORT in levels else self._choice.reasoning
+
+
+def for_one(text: str, person_id: int) -> str:
+    """A summary as it is stored that nobody else may read."""
+    return f"[for person {person_id} alone]\n{text}"
+
+
+def reader(stored: str) -> int | None:
+    """Whose alone a stored summary is; None when it is everybody's."""
+    found = _ALONE.match(stored)
+    return int(found[1]) if found else None
+
+
+def told(stored: str, person_id: int) -> str:
+    """A stored summary as this person's model is told it; nothing of one that is another's."""
+    whose = reader(stored)
+    if whose is None:
+        return stored
+    return stored.partition("\n")[2] if whose == person_id else ""
+
+
+class _Unseen:
+    """A live reply that shows work and no words: a summary is not for the person."""
+
+    def __init__(self, live: LiveReply) -> None:
+        self._live = live
+
+    async def working(self) -> None:
+        await self._live.working()
+
+    def show(self, text: str) -> None: ...
+
+    async def acknowledge(self, text: str = "") -> None: ...
+
+    async def close(self) -> str:
+        return ""

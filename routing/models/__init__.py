@@ -1,0 +1,1 @@
+"""Which models there are, what is known of each, and which one serves a tier."""

@@ -1,0 +1,184 @@
+"""What a model of each size is told of the tools: small models choose well among few, large ones among many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, tee
+from operator import attrgetter
+from typing import Literal, get_args
+
+from routing.calls import ToolSpec
+from routing.jsonfile import JsonObject
+from routing.models.sizes import SIZES, Size
+from routing.tools.candidates import DISCOVERY, Candidate, discovery_first, likeliest, ranked
+from routing.tools.mentions import SEARCH, kinds_line, names_line, that_fit
+from routing.tools.toolkits import QUARTERS, text_weight, weight
+
+Strategy = Literal["top_k", "reorder", "full", "hybrid"]
+"""The most relevant ones, all others by name; all selected ones by relevance; all selected ones in stable order; the
+most relevant ones, all others as definitions without description and parameters (as yantrikos/tier published it)."""
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+MOST_DEFINITIONS = 128
+"""What OpenAI takes in one request, stubs among them."""
+TRIED = 4
+"""Tools that are tried for each that may be shown."""
+TOKENS_PER_NAME = 6
+"""In the line of names, about: as many tools as may have room there are put in order at once."""
+SHARE_OF_KINDS = 8
+"""The line of kinds takes at most such a part of the tokens."""
+STUB: Mapping[str, object] = {"type": "object", "properties": {}}
+ASK_FOR_CALLS = "When a tool fits, call it at once instead of describing what you would do."
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How a size class is shown tools, and its limits: definitions, and tokens of definitions and names together. The
+    stubs of `hybrid` come on top of both, as published."""
+
+    strategy: Strategy
+    most_tools: int
+    most_tokens: int
+
+
+PRESENTATIONS: Mapping[Size, Presentation] = {
+    "S": Presentation("top_k", 8, 800),
+    "M": Presentation("top_k", 12, 2_000),
+    "L": Presentation("reorder", 40, 8_000),
+    "XL": Presentation("full", MOST_DEFINITIONS, 32_000),
+}
+"""S and M: published runs of a 1.5 B model got best with 4 to 8 tools."""
+
+
+def read_presentations(tools: JsonObject) -> Mapping[Size, Presentation]:
+    """`tools.presentation`: for each size class `strategy`, `maxTools`, `maxTokens`. Raises ConfigError."""
+    given = tools.child("presentation")
+    if given is None:
+        return PRESENTATIONS
+    unknown = next((name for name in given.values if name not in SIZES), None)
+    if unknown is not None:
+        raise given.file.fault((*given.path, unknown), f"is no size class: there are {', '.join(SIZES)}")
+    found = dict(PRESENTATIONS)
+    for size in SIZES:
+        own = given.child(size)
+        if own is not None:
+            found[size] = _presentation(own, PRESENTATIONS[size])
+    return found
+
+
+def _presentation(own: JsonObject, usual: Presentation) -> Presentation:
+    unknown = next((name for name in own.values if name not in ("strategy", "maxTools", "maxTokens")), None)
+    if unknown is not None:
+        raise own.file.fault((*own.path, unknown), "is unknown: there are strategy, maxTools, maxTokens")
+    name = own.text("strategy", usual.strategy)
+    strategy = next((each for each in STRATEGIES if each == name), None)
+    if strategy is None:
+        raise own.file.fault((*own.path, "strategy"), f"must be one of {', '.join(STRATEGIES)}")
+    most = own.whole("maxTools", usual.most_tools), own.tokens("maxTokens", usual.most_tokens)
+    return Presentation(strategy, *most)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Definitions in order, tools told by name only, and a sentence for the system message."""
+
+    specs: tuple[ToolSpec, ...]
+    names: tuple[str, ...] = ()
+    hint: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Our estimate of what all of it costs in one request."""
+        return -(-(sum(map(weight, self.specs)) + text_weight(self.hint)) // QUARTERS)
+
+
+def tokens(specs: Sequence[ToolSpec]) -> int:
+    """Our estimate for definitions on the wire."""
+    return Shown(tuple(specs)).tokens
+
+
+def present(candidates: Sequence[Candidate], size: Size, presentation: Presentation) -> Shown:
+    """What a model of this size is shown of `candidates`, which come in their stable order."""
+    presentation = replace(presentation, most_tools=min(presentation.most_tools, MOST_DEFINITIONS))
+    match presentation.strategy:
+        case "top_k":
+            return _top_k(candidates, size, presentation)
+        case "hybrid":
+            return _hybrid(candidates, size, presentation)
+        case "reorder":
+            return _reorder(candidates, size, presentation)
+        case "full":
+            kept = _kept(candidates, size, presentation)
+            return Shown(tuple(each.card.spec(size) for each in candidates if each.card.name in kept))
+
+
+def _reorder(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> Shown:
+    kinds = kinds_line(map(attrgetter("card.category"), candidates), limits.most_tokens // SHARE_OF_KINDS)
+    kept = _kept(candidates, size, limits, kinds and kinds + SEARCH)
+    shown = likeliest([each for each in candidates if each.card.name in kept], len(kept))
+    hint = kinds + SEARCH if kinds and DISCOVERY in kept else kinds
+    return Shown(tuple(each.card.spec(size) for each in shown), (), hint)
+
+
+def _kept(candidates: Sequence[Candidate], size: Size, limits: Presentation, beside: str = "") -> set[str]:
+    """Names of the selected ones that are shown: first discovery and what is there for every message, in at most half
+    of the limits, then all by relevance."""
+    found = [each for each in candidates if each.selected or each.base or each.card.name == DISCOVERY]
+    always = [each for each in found if each.base or each.card.name == DISCOVERY]
+    half = replace(limits, most_tools=(limits.most_tools + 1) // 2, most_tokens=limits.most_tokens // 2)
+    order = discovery_first(always, likeliest(always, TRIED * half.most_tools))
+    first = {spec.name for spec in _fitting(order, size, half)}
+    begun = [each for each in always if each.card.name in first]
+    rest = (each for each in likeliest(found, TRIED * limits.most_tools) if each.card.name not in first)
+    return {spec.name for spec in _fitting(chain(begun, rest), size, limits, beside)}
+
+
+def _top_k(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> Shown:
+    plain = ASK_FOR_CALLS if size == "S" else ""
+    soon = max(TRIED * limits.most_tools, limits.most_tokens // TOKENS_PER_NAME)
+    if len(candidates) <= limits.most_tools:
+        specs = _fitting(ranked(candidates, soon), size, limits, plain)
+        if len(specs) == len(candidates):
+            fits = text_weight(plain) <= QUARTERS * limits.most_tokens
+            return Shown(_discovery_last(specs), (), plain if fits else "")
+    first, order = tee(discovery_first(candidates, ranked(candidates, soon)))
+    beside = names_line((), len(candidates), plain, found=True)
+    specs = _fitting(first, size, limits, beside)
+    shown = {spec.name for spec in specs}
+    hidden = [name for each in candidates if (name := each.card.name) not in shown]
+    likely = (name for each in order if (name := each.card.name) not in shown)
+    room = QUARTERS * limits.most_tokens - sum(map(weight, specs))
+    told = that_fit(likely, room - text_weight(names_line((), len(hidden), plain, DISCOVERY in shown)))
+    names = [name for name in hidden if name in told]
+    line = names_line(names, len(hidden) - len(names), plain, DISCOVERY in shown)
+    rest = (name for name in hidden if name not in told)
+    return Shown(_discovery_last(specs), (*told, *rest), line if text_weight(line) <= room else "")
+
+
+def _hybrid(candidates: Sequence[Candidate], size: Size, limits: Presentation) -> Shown:
+    order: Iterable[Candidate] = ranked(candidates, TRIED * MOST_DEFINITIONS)
+    if len(candidates) > MOST_DEFINITIONS:
+        order = discovery_first(candidates, order)
+    tried = list(islice(order, TRIED * MOST_DEFINITIONS))
+    detailed = _fitting(tried, size, limits)
+    shown = {spec.name for spec in detailed}
+    stubs = (ToolSpec(each.card.name, "", STUB) for each in tried if each.card.name not in shown)
+    return Shown((*detailed, *islice(stubs, MOST_DEFINITIONS - len(detailed))))
+
+
+def _discovery_last(specs: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
+    return tuple(sorted(specs, key=lambda spec: spec.name == DISCOVERY))
+
+
+def _fitting(order: Iterable[Candidate], size: Size, limits: Presentation, beside: str = "") -> tuple[ToolSpec, ...]:
+    """As many from the front as the limits allow with the line `beside` them; one that is too long leaves its place to
+    the next."""
+    specs: list[ToolSpec] = []
+    room = QUARTERS * limits.most_tokens - text_weight(beside)
+    for each in islice(order, TRIED * limits.most_tools):
+        if each.card.weights[size] <= room and len(specs) < limits.most_tools:
+            specs.append(each.card.spec(size))
+            room -= each.card.weights[size]
+    return tuple(specs)

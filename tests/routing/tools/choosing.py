@@ -1,0 +1,167 @@
+"""Toolkits that change, an encoder that is told how to fail, and vectors that are kept in a dictionary."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from routing.errors import StorageFault
+from routing.models.sizes import SIZES
+from routing.selection.lexical import Floats
+from routing.tools.chooser import ToolChooser
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from tests.routing.selection.catalogue import Matters
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def card(name: str, description: str = "", *examples: str, category: str = "") -> ToolCard:
+    """A tool whose texts say for which size they are."""
+    texts = {size: ToolText(f"{size}: {description or name}", CITY) for size in SIZES}
+    return ToolCard(name, texts, category, examples)
+
+
+def toolkit(name: str, *cards: ToolCard, keywords: Sequence[str] = (), base: bool = False) -> Toolkit:
+    return Toolkit(name, f"All about {name}.", keywords=tuple(keywords), tools=cards, base=base)
+
+
+WEATHER = toolkit(
+    "weather",
+    card("get_weather", "Tell the weather at a place.", "will it rain tomorrow", "is it sunny outside"),
+    card("weather_alerts", "List warnings of storms.", "are there warnings of storms"),
+    keywords=("weather", "forecast", "Wetter", "天气", "umbrella", "Außentemperatur"),
+)
+ALARM = toolkit(
+    "alarm",
+    card("set_alarm", "Ring at a time.", "wake me at six", "get me out of bed early"),
+    keywords=("alarm", "alarm clock", "get me out of bed", "Wecker"),
+)
+MUSIC = toolkit("music", card("play_music", "Play a song.", "put on some jazz"), keywords=("song", "music"))
+BASICS = toolkit("basics", card("calculate", "Work out a sum."), card("discover_tools", "Find tools."), base=True)
+
+OPEN = "sunny or drizzle"
+"""What no keyword says, and what the encoder knows."""
+
+
+class Slow(tuple[Toolkit, ...]):
+    """Toolkits that nobody in another thread gets through before the gate is open."""
+
+    gate: threading.Event
+
+    @classmethod
+    def of(cls, *toolkits: Toolkit) -> Slow:
+        made = cls(toolkits)
+        made.gate = threading.Event()
+        return made
+
+    def __iter__(self) -> Iterator[Toolkit]:
+        if threading.current_thread() is not threading.main_thread():
+            assert self.gate.wait(60)
+        return super().__iter__()
+
+
+class Broken(tuple[Toolkit, ...]):
+    """Toolkits of which no index can be made."""
+
+    def __iter__(self) -> Iterator[Toolkit]:
+        if threading.current_thread() is not threading.main_thread():
+            raise MemoryError("secret detail")
+        return super().__iter__()
+
+
+Fate = BaseException | asyncio.Event | Callable[[Floats], Floats]
+"""Raised, waited for, or what is made of the rows."""
+
+
+class FakeEmbedder:
+    """Knows which words belong together; `fates` befall the next calls, one each. `asked` are the texts by call;
+    `reached` says that a call waits."""
+
+    def __init__(self, *fates: Fate | None, name: str = "matters:1") -> None:
+        self.name = name
+        self.fates = list(fates)
+        self.asked: list[tuple[str, ...]] = []
+        self.closed = False
+        self.reached = asyncio.Event()
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        self.asked.append(tuple(texts))
+        rows = Matters().encode(texts)
+        fate = self.fates.pop(0) if self.fates else None
+        if isinstance(fate, BaseException):
+            raise fate
+        if isinstance(fate, asyncio.Event):
+            self.reached.set()
+            await fate.wait()
+        elif fate is not None:
+            return fate(rows)
+        return rows
+
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        return None
+
+    async def close(self) -> None:
+        self.closed = True
+
+    @property
+    def texts(self) -> list[str]:
+        """All that was embedded."""
+        return [text for call in self.asked for text in call]
+
+
+class FakeVectors:
+    """`routing.tools.vectors.VectorStore`; with a `fault` nothing can be read or kept."""
+
+    def __init__(self, fault: StorageFault | None = None) -> None:
+        self.rows: dict[tuple[str, str], bytes] = {}
+        self.fault = fault
+        self.forgot = asyncio.Event()
+
+    async def get(self, encoder: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        self._check()
+        return {each: self.rows[encoder, each] for each in hashes if (encoder, each) in self.rows}
+
+    async def put(self, encoder: str, vectors: Mapping[str, bytes]) -> None:
+        self._check()
+        self.rows |= {(encoder, each): row for each, row in vectors.items()}
+
+    async def keep(self, encoder: str, hashes: Collection[str]) -> int:
+        self.forgot.set()
+        self._check()
+        stale = [key for key in self.rows if key[0] != encoder or key[1] not in hashes]
+        for key in stale:
+            del self.rows[key]
+        return len(stale)
+
+    def _check(self) -> None:
+        if self.fault is not None:
+            raise self.fault
+
+
+class Choosing:
+    """A chooser, and everything that it is given."""
+
+    def __init__(
+        self, *toolkits: Toolkit, embedder: FakeEmbedder | None = None, store: FakeVectors | None = None
+    ) -> None:
+        self.toolkits: tuple[Toolkit, ...] = toolkits or (WEATHER, ALARM, MUSIC, BASICS)
+        self.embedder = embedder
+        self.store = store or FakeVectors()
+        self.chooser = ToolChooser(lambda: self.toolkits, embedder, self.store)
+
+    async def indexed(self, doubt: str = "") -> Choosing:
+        """Once it is ready as far as it can be: the background work has no bell."""
+        self.chooser.start()
+        async with asyncio.timeout(60):
+            while self.chooser.doubt != doubt:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        return self
+
+    async def found(self, message: str) -> dict[str, Any]:
+        """Which toolkit was found how."""
+        return {each.toolkit: each.why for each in (await self.chooser.choose(message)).activated}
+
+
+Made = Callable[..., Choosing]

@@ -1,0 +1,129 @@
+"""Toolkits, a chooser that chooses as it is told, and the tools of one turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from handlers.tools.shelf import OurShelves, Shelf
+from handlers.tools.tool import Tool
+from handlers.tools.toolbox import Toolbox
+from routing import jsonfile
+from routing.calls import ToolCall
+from routing.config import read_config
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models
+from routing.models.sizes import SIZES, Size
+from routing.outcome import ToolScope
+from routing.tools.candidates import DISCOVERY
+from routing.tools.chooser import Activated, ToolChooser, ToolSelection
+from routing.tools.following import FOLLOW_UP_CHARS, select
+from routing.tools.offer import TurnTools
+from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from routing.types import Person, TierDecision
+from tests.routing.tools.choosing import FakeVectors, card, toolkit
+
+SMALL, MEDIUM, LARGE, HUGE = (
+    *("openai/llama-3.2-1b", "openai/qwen2.5-7b-instruct"),
+    *("openai/qwen2.5-32b-instruct", "openai/gpt-5.2"),
+)
+WINDOW = 128_000
+LONG = "x" * (FOLLOW_UP_CHARS + 1)
+EMPTY = {"type": "object", "properties": {}}
+
+
+def searching() -> ToolCard:
+    """The way to other tools."""
+    query = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+    return ToolCard(DISCOVERY, {size: ToolText(f"{size}: Find more.", query) for size in SIZES})
+
+
+WEATHER = toolkit("weather", card("get_weather", category="info"), card("weather_alerts", category="info"))
+CALENDAR = toolkit("calendar", card("create_event", category="time"), card("list_events", category="time"))
+NOTES = toolkit("notes", card("take_note"), card("find_note"))
+BASE = toolkit("basics", card("calculate"), card("set_tier"), searching(), base=True)
+KITS = (BASE, WEATHER, CALENDAR, NOTES)
+
+Found = Mapping[str, Mapping[str, float]]
+"""The odds of each toolkit, by message; the others have hardly any."""
+
+
+class Told(ToolChooser):
+    """Chooses as it is told."""
+
+    def __init__(self, found: Found, toolkits: Sequence[Toolkit] = KITS, doubt: str = "") -> None:
+        super().__init__(lambda: tuple(toolkits), None, FakeVectors())
+        self._found = found
+        self._kits = {each.name: each for each in toolkits}
+        self._said = doubt
+        self.asked: list[str] = []
+
+    async def choose(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
+        self.asked.append(message)
+        found = {name: odds for name, odds in self._found.get(message, {}).items() if among is None or name in among}
+        odds = {each.name: found.get(kit.name, -7.0) for kit in self._kits.values() for each in kit.tools}
+        scores = {name: min(1.0, 0.5 + found[name] / 20) for name in found if found[name] > 0}
+        return ToolSelection(tuple(Activated(name, "embed", scores[name]) for name in scores), odds, self._said)
+
+
+ABOUT: Found = {
+    "rain?": {"weather": 3.0},
+    "forecast?": {"weather": 9.7},
+    "time?": {"basics": 10.0},
+    "meet?": {"calendar": 2.0},
+    "sum?": {"basics": 2.0},
+    "hm?": {"notes": 0.5},
+    LONG: {"notes": 1.0},
+}
+
+
+def models(config: Mapping[str, Any] | None = None) -> Models:
+    """The bundled catalogue."""
+    return Models(read_config(jsonfile.parse(json.dumps(config or {}), "config"), {}, {}), Catalog.load(BUNDLED))
+
+
+async def echo(_scope: ToolScope, **arguments: object) -> str:
+    return json.dumps(arguments)
+
+
+async def discover(scope: ToolScope, query: str) -> str:
+    assert scope.discover is not None
+    return await scope.discover(query)
+
+
+def toolbox(toolkits: Sequence[Toolkit] = KITS) -> Toolbox:
+    return Toolbox(
+        OurShelves(
+            Shelf(kit, [Tool(each.name, discover if each.name == DISCOVERY else echo) for each in kit.tools])
+            for kit in toolkits
+        )
+    )
+
+
+async def turn(
+    message: str = "rain?",
+    toolkits: Sequence[Toolkit] = KITS,
+    found: Found = ABOUT,
+    of: Models | None = None,
+    off: Sequence[Toolkit] = (),
+    doubt: str = "",
+) -> TurnTools:
+    chooser = Told(found, (*toolkits, *off), doubt)
+    selection = await select(chooser, message, (), (), toolkits)
+    return TurnTools(toolbox((*toolkits, *off)), chooser, of or models(), toolkits, selection, off)
+
+
+def names(tools: TurnTools, model: str, window: int = WINDOW) -> list[str]:
+    return [spec.name for spec in tools.shown(model, window).specs]
+
+
+def scope(size: Size = "XL") -> ToolScope:
+    return ToolScope(Person(1, "user", "Ann"), 1, TierDecision("balanced", "default", "default"), size=size)
+
+
+async def run(tools: TurnTools, name: str, arguments: str = '{"city": "Rome"}', size: Size = "XL") -> str:
+    return await tools.run(ToolCall("1", name, arguments), scope(size))
+
+
+FEW = {"tools": {"presentation": {"S": {"maxTools": 3}}}}

@@ -1,0 +1,241 @@
+"""What is chosen while the index changes, and whatever becomes of the encoder."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from routing.embedding.embedder import EmbedderFailed
+from routing.selection.lexical import Floats
+from routing.tools.chooser import ToolSelection
+from routing.tools.doubts import BUSY, EMBEDDING, FAILED, LOADING, OFF, OTHERS, SLOW
+from routing.tools.toolkits import Toolkit
+from tests.routing.tools.choosing import ALARM, BASICS, MUSIC, OPEN, WEATHER, FakeEmbedder, Made, Slow, card, toolkit
+
+
+def narrow(rows: Floats) -> Floats:
+    return rows[:, :3]
+
+
+def wordy(rows: Floats) -> Any:
+    return rows.astype(str)
+
+
+def fewer(rows: Floats) -> Floats:
+    return rows[1:]
+
+
+def alike(count: int) -> tuple[Toolkit, ...]:
+    """As many servers of the same kind."""
+    described = ("Tell the weather at a place.", "will it rain tomorrow", "is it sunny outside")
+    return tuple(toolkit(f"weather{each}", card(f"get_weather{each}", *described)) for each in range(count))
+
+
+async def test_an_encoder_that_fails_at_the_start_is_tried_again(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    gate = asyncio.Event()
+    one = await made(embedder=FakeEmbedder(EmbedderFailed("the model is missing"), gate)).indexed(
+        "the model is missing"
+    )
+    said = await one.chooser.choose("the weather forecast")
+    assert said.doubt == "the model is missing" and [each.why for each in said.activated] == ["keyword"]
+    assert "[Embeddings] None: the model is missing" in caplog.text
+    gate.set()
+    await one.indexed()
+    assert await one.found(OPEN) == {"weather": "embed"} and (await one.chooser.choose(OPEN)).doubt == ""
+    assert "[Embeddings] 6 tools, with matters:1" in caplog.text
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("secret detail"), asyncio.CancelledError(), fewer])
+async def test_whatever_happens_at_the_start_it_is_tried_again(
+    made: Made, caplog: pytest.LogCaptureFixture, fault: Any
+) -> None:
+    gate = asyncio.Event()
+    one = made(embedder=FakeEmbedder(fault, gate))
+    name = "ValueError" if fault is fewer else type(fault).__name__
+    await one.indexed(f"the tools could not be embedded ({name}, see the log)")
+    assert name in caplog.text
+    gate.set()
+    await one.indexed()
+    assert await one.found(OPEN) == {"weather": "embed"}
+
+
+@pytest.mark.parametrize(
+    ("fate", "doubt"),
+    [
+        (EmbedderFailed("the service is down"), "the service is down"),
+        (asyncio.Event(), SLOW),
+        (RuntimeError("secret detail"), "the message could not be embedded (RuntimeError, see the log)"),
+        (asyncio.CancelledError(), "the message could not be embedded (CancelledError, see the log)"),
+        (fewer, "the message could not be embedded (ValueError, see the log)"),
+        (wordy, FAILED),
+    ],
+    ids=["failed", "slow", "unforeseen", "cancelled inside", "too few", "no numbers"],
+)
+async def test_a_message_without_vectors_is_answered_by_words_and_the_next_one_with(
+    made: Made, fate: Any, doubt: str
+) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    embedder.fates = [fate]
+    said = await one.chooser.choose("any forecast of drizzle?")
+    assert said.doubt == doubt and "secret" not in said.doubt
+    assert [(each.toolkit, each.why) for each in said.activated] == [("weather", "keyword")]
+    assert one.chooser.doubt == doubt
+    again = await one.chooser.choose("any forecast of drizzle?")
+    assert again.doubt == "" and again.activated[0].why == "embed"
+    assert one.chooser.doubt == ""
+
+
+async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_anew(made: Made) -> None:
+    """A provider may change what stands behind a name."""
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    embedder.fates = [narrow] * 4
+    said = await one.chooser.choose("any forecast of drizzle?")
+    assert said.doubt == OTHERS and [each.why for each in said.activated] == ["keyword"]
+    one.chooser.start()
+    await one.indexed(EMBEDDING)
+    await one.indexed()
+    assert await one.found(OPEN) == {"weather": "embed"} and embedder.fates == []
+
+
+async def test_while_the_index_is_made_anew_the_keywords_of_new_toolkits_count(made: Made) -> None:
+    """A server that has just connected: the next message may be about it."""
+    one = await made(ALARM, BASICS, embedder=FakeEmbedder()).indexed()
+    one.toolkits = slow = Slow.of(WEATHER, ALARM, BASICS)
+    said = await one.chooser.choose("wake me when the weather is nice")
+    assert {each.toolkit for each in said.activated} >= {"weather"} and said.doubt == one.chooser.doubt == LOADING
+    assert {"get_weather", "set_alarm"} <= said.relevance.keys()
+    slow.gate.set()
+    await one.indexed()
+    assert (await one.chooser.choose("wake me when the weather is nice")).doubt == ""
+
+
+async def test_what_others_may_use_does_not_push_out_ones_own(made: Made) -> None:
+    one = await made(*alike(6), embedder=FakeEmbedder()).indexed()
+    for name in ("weather0", "weather5"):
+        said = await one.chooser.choose(OPEN, frozenset({name}))
+        assert [each.toolkit for each in said.activated] == [name]
+    assert len((await one.chooser.choose(OPEN)).activated) < 6
+    assert (await one.chooser.choose(OPEN, frozenset())).activated == ()
+
+
+async def test_signs_without_a_word_are_about_nothing(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    asked = len(embedder.asked)
+    for message in ("", " ", "?", "??!", "…", "👍"):
+        assert await one.chooser.choose(message) == ToolSelection()
+    assert len(embedder.asked) == asked
+
+
+async def test_threads_that_others_keep_busy_do_not_hold_up_a_message(made: Made) -> None:
+    one = await made(embedder=FakeEmbedder()).indexed()
+    over = threading.Event()
+    busy = [asyncio.create_task(asyncio.to_thread(over.wait, 60)) for _ in range(40)]
+    try:
+        async with asyncio.timeout(10):
+            assert await one.found(OPEN) == {"weather": "embed"}
+    finally:
+        over.set()
+        await asyncio.gather(*busy)
+
+
+async def test_a_comparison_that_does_not_end_leaves_the_keywords(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("routing.tools.chooser.LONGEST_SECONDS", 0.05)
+    one, over = await made(embedder=FakeEmbedder()).indexed(), threading.Event()
+    held = one.chooser._threads.submit(over.wait, 60)
+    try:
+        said = await one.chooser.choose("the weather forecast")
+    finally:
+        over.set()
+        held.result()
+    assert said.doubt == one.chooser.doubt == BUSY and [each.why for each in said.activated] == ["keyword"]
+    monkeypatch.undo()
+    assert await one.found(OPEN) == {"weather": "embed"} and one.chooser.doubt == ""
+
+
+async def test_the_doubt_of_a_message_stays_until_vectors_are_compared_again(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    await one.chooser.choose(OPEN)
+    embedder.fates = [EmbedderFailed("still loading")]
+    await one.chooser.choose("rise in bed")
+    assert (await one.chooser.choose(OPEN)).doubt == "" and one.chooser.doubt == "still loading", "it was remembered"
+    embedder.fates = [gate := asyncio.Event()]
+    one.toolkits = (MUSIC, ALARM)
+    await one.indexed(EMBEDDING)
+    assert (await one.chooser.choose("hum a tune")).doubt == EMBEDDING
+    gate.set()
+    await one.indexed()
+    assert (await one.chooser.choose("hum a tune")).doubt == one.chooser.doubt == ""
+
+
+async def test_a_turn_that_is_stopped_is_stopped_and_the_next_message_works(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    embedder.fates = [asyncio.Event()]
+    turn = asyncio.create_task(one.chooser.choose(OPEN))
+    await embedder.reached.wait()
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    assert await one.found(OPEN) == {"weather": "embed"}
+
+
+async def test_toolkits_that_change_are_indexed_anew_while_the_old_index_answers(made: Made) -> None:
+    one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder())).indexed()
+    one.toolkits = slow = Slow.of(WEATHER, MUSIC)
+    assert await one.found(OPEN) == {"weather": "embed"} and await one.found("rise in bed") == {"alarm": "embed"}
+    assert "music" not in await one.found("hum a tune")
+    embedder.fates = [gate := asyncio.Event()]
+    slow.gate.set()
+    await one.indexed(EMBEDDING)
+    gate.set()
+    await one.indexed()
+    assert "alarm" not in await one.found("rise in bed") and await one.found("hum a tune") == {"music": "embed"}
+
+
+async def test_toolkits_that_change_meanwhile_are_indexed_as_they_are_last(made: Made) -> None:
+    one = await made(WEATHER, embedder=(embedder := FakeEmbedder(asyncio.Event()))).indexed(EMBEDDING)
+    await embedder.reached.wait()
+    one.toolkits = (MUSIC, BASICS)
+    await one.indexed()
+    assert await one.found("hum a tune") == {"music": "embed"} and "weather" not in await one.found(OPEN)
+    assert len(asyncio.all_tasks()) == 2, "this one, and the one that will forget"
+
+
+class Probe(str):
+    """A message that notes which threads look into it, in their order."""
+
+    threads: list[threading.Thread]
+
+    def __getitem__(self, key: Any) -> Probe:
+        self.threads.append(threading.current_thread())
+        found = Probe(str(self)[key])
+        found.threads = self.threads
+        return found
+
+
+@pytest.mark.parametrize("count", [1, 1_500])
+async def test_the_event_loop_only_cuts_the_message(made: Made, count: int) -> None:
+    many = toolkit("many", *(card(f"tool_{number}") for number in range(count)))
+    one = await made(WEATHER, many).indexed(OFF)
+    message = Probe("the weather forecast")
+    message.threads = []
+    assert "weather" in await one.found(message)
+    cut, *compared = message.threads
+    assert cut is threading.main_thread() and compared and cut not in compared
+
+
+async def test_the_end_ends_everything(made: Made) -> None:
+    waiting = made(embedder=(embedder := FakeEmbedder(asyncio.Event())))
+    await waiting.indexed(EMBEDDING)
+    settled = await made(embedder=FakeEmbedder()).indexed()
+    for one in (waiting, settled):
+        await one.chooser.close()
+        await one.chooser.close()
+    assert embedder.closed and asyncio.all_tasks() == {asyncio.current_task()}
+    settled.toolkits = (MUSIC,)
+    assert "weather" in await settled.found(OPEN)
+    assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -1,0 +1,69 @@
+"""Which decisions are remembered, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from routing.embedding.embedder import EmbedderFailed
+from routing.tools.doubts import EMBEDDING
+from tests.routing.tools.choosing import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, Made
+
+
+async def test_a_decision_is_remembered_until_there_is_another_index(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    first = await one.chooser.choose(OPEN)
+    asked = len(embedder.asked)
+    assert await one.chooser.choose(OPEN) is first and len(embedder.asked) == asked
+    embedder.fates = [gate := asyncio.Event()]
+    one.toolkits = (MUSIC, ALARM)
+    await one.indexed(EMBEDDING)
+    assert (await one.chooser.choose(OPEN)).doubt == EMBEDDING
+    gate.set()
+    await one.indexed()
+    assert "weather" not in await one.found(OPEN) and embedder.asked[-1] == (OPEN,)
+
+
+async def test_of_a_long_message_the_beginning_counts(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    said = "hm " * 2_000
+    first = await one.chooser.choose(f"{said}{OPEN}")
+    asked = len(embedder.asked)
+    assert await one.chooser.choose(f"{said}hum a tune") is first and len(embedder.asked) == asked
+
+
+async def test_a_decision_in_doubt_is_not_remembered(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    embedder.fates = [EmbedderFailed("down"), EmbedderFailed("still down")]
+    doubts = [(await one.chooser.choose(OPEN)).doubt for _ in range(4)]
+    assert (
+        doubts == ["down", "still down", "", ""] and [call for call in embedder.asked if OPEN in call] == [(OPEN,)] * 3
+    )
+
+
+async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("routing.tools.chooser.PATIENCE_SECONDS", 60)
+    one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder())).indexed()
+    message, index = asyncio.Event(), asyncio.Event()
+    embedder.fates = [message, index]
+    old = asyncio.create_task(one.chooser.choose(OPEN))
+    await embedder.reached.wait()
+    one.toolkits = (MUSIC, ALARM)
+    await one.indexed(EMBEDDING)
+    index.set()
+    await one.indexed()
+    message.set()
+    assert [each.toolkit for each in (await old).activated] == ["weather"]
+    assert "weather" not in await one.found(OPEN)
+
+
+async def test_only_the_newest_decisions_are_remembered(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("routing.tools.chooser.MOST_REMEMBERED", 2)
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    for message in (OPEN, "hum a tune", "rise in bed", "hum a tune", OPEN):
+        await one.chooser.choose(message)
+    asked = [call[0] for call in embedder.asked[1:]]
+    assert [asked.count(message) for message in (OPEN, "hum a tune", "rise in bed")] == [2, 1, 1]

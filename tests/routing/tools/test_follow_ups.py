@@ -1,0 +1,70 @@
+"""What a message is about in its conversation: its own question, the one before, and what was used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pytest
+
+from routing.tools.following import select
+from routing.tools.toolkits import Toolkit
+from tests.routing.tools.offering import ABOUT, BASE, CALENDAR, KITS, LONG, WEATHER, Found, Told
+
+
+async def chosen(
+    found: Found, message: str, *earlier: str, used: Iterable[str] = (), toolkits: Sequence[Toolkit] = KITS
+) -> dict[str, str]:
+    """How each toolkit was found."""
+    selection = await select(Told(found), message, earlier, frozenset(used), toolkits)
+    return {each.toolkit: each.why for each in selection.activated}
+
+
+@pytest.mark.parametrize(
+    ("message", "earlier", "found"),
+    [
+        ("rain?", (), {"weather": "embed"}),
+        ("hello", (), {}),
+        ("and tomorrow?", ("rain?",), {"weather": "follow-up"}),
+        ("and tomorrow?", ("forecast?", "meet?"), {"weather": "follow-up"}),
+        ("and tomorrow?", (LONG, "meet?"), {"notes": "follow-up"}),
+        ("and on Sunday?", ("hm?", "forecast?", "meet?"), {"notes": "follow-up", "weather": "follow-up"}),
+        ("and on Sunday?", ("and tomorrow?", "hello", "meet?"), {}),
+        ("sum?", ("rain?",), {"basics": "embed", "weather": "follow-up"}),
+        ("meet?", ("rain?",), {"calendar": "embed", "weather": "follow-up"}),
+        ("forecast?", ("meet?",), {"weather": "embed"}),
+        ("time?", ("rain?",), {"basics": "embed"}),
+        ("rain?", ("rain?",), {"weather": "embed"}),
+        (LONG, ("rain?",), {"notes": "embed"}),
+        (LONG[1:], ("rain?",), {"weather": "follow-up"}),
+        (LONG + "y", ("rain?",), {}),
+    ],
+)
+async def test_a_follow_up_goes_on_with_the_question_before(
+    message: str, earlier: tuple[str, ...], found: Mapping[str, str]
+) -> None:
+    assert await chosen(ABOUT, message, *earlier) == found
+
+
+async def test_what_is_not_offered_is_neither_found_nor_inherited() -> None:
+    assert await chosen(ABOUT, "rain?", toolkits=(BASE, CALENDAR)) == {}
+    assert await chosen(ABOUT, "and tomorrow?", "forecast?", toolkits=(BASE, CALENDAR)) == {}
+    assert await chosen(ABOUT, "forecast?", "meet?", toolkits=(BASE, CALENDAR)) == {"calendar": "follow-up"}
+    assert await chosen(ABOUT, "and tomorrow?", "meet?", toolkits=(BASE, CALENDAR)) == {"calendar": "follow-up"}
+
+
+async def test_a_toolkit_whose_tools_were_called_stays() -> None:
+    used = {"list_events", "calculate", "nobody_knows"}
+    assert await chosen(ABOUT, "hello", used=used) == {"calendar": "used"}
+    assert await chosen(ABOUT, "meet?", used=used) == {"calendar": "embed"}
+    assert await chosen(ABOUT, "hello", used=used, toolkits=(BASE, WEATHER)) == {}
+
+
+async def test_a_question_fades_and_a_used_tool_counts_as_likely_as_not() -> None:
+    selection = await select(Told(ABOUT, doubt="OFF"), "and?", ("rain?",), {"take_note", "get_weather"}, KITS)
+    odds = selection.relevance
+    assert (odds["get_weather"], odds["take_note"], odds["find_note"]) == (1.0, 0.0, -7.0)
+    twice = await select(Told(ABOUT), "and?", ("and tomorrow?", "rain?"), (), KITS)
+    assert twice.relevance["get_weather"] == -1.0
+    own = await select(Told({"meet?": {"weather": -0.5}, "rain?": {"weather": 1.0}}), "meet?", ("rain?",), (), KITS)
+    assert own.relevance["get_weather"] == -0.5
+    assert selection.doubt == "OFF" and [each.score for each in selection.activated] == [0.65, 1.0]

@@ -1,0 +1,69 @@
+"""What whole words decide: before there is an index, and without an encoder."""
+
+from __future__ import annotations
+
+import pytest
+
+from routing.tools.chooser import by_keyword
+from routing.tools.doubts import LOADING, OFF, UNMADE
+from tests.routing.tools.choosing import ALARM, BASICS, MUSIC, OPEN, WEATHER, Broken, FakeEmbedder, Made, Slow, toolkit
+
+
+async def test_before_the_index_is_there_whole_words_decide(made: Made) -> None:
+    one = made(embedder=FakeEmbedder())
+    one.toolkits = slow = Slow.of(WEATHER, ALARM, BASICS)
+    selection = await one.chooser.choose("The FORECAST for Rome, please!")
+    assert [(each.toolkit, each.why, each.score) for each in selection.activated] == [("weather", "keyword", 1.0)]
+    assert selection.doubt == one.chooser.doubt == LOADING
+    odds = selection.relevance
+    assert odds["get_weather"] == odds["weather_alerts"] > 0 > odds["set_alarm"] == odds["calculate"]
+    assert (await one.chooser.choose("Is the forecaster a weatherman?")).activated == ()
+    slow.gate.set()
+    await one.indexed()
+    assert await one.found(OPEN) == {"weather": "embed"}
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        ("what's the weather", ["weather"]),
+        ("WEATHER", ["weather"]),
+        ("die AUSSENTEMPERATUR bitte", ["weather"]),
+        ("die Außentemperatur bitte", ["weather"]),
+        ("unweathered", []),
+        ("set the alarm-clock", ["alarm"]),
+        ("get me, out of bed", ["alarm"]),
+        ("get me a bed out of wood", []),
+        ("今天天气怎么样", ["weather"]),
+        ("ein Wetterfrosch", []),
+        ("music in this weather", ["weather", "music"]),
+        ("", []),
+        ("… ?!", []),
+        ("a" * 4_000 + " music", []),
+    ],
+)
+def test_keywords_are_whole_words_in_their_order(message: str, names: list[str]) -> None:
+    kits = (WEATHER, ALARM, MUSIC, toolkit("blank", keywords=("", "  ", "?")))
+    assert [each.toolkit for each in by_keyword(kits, message)] == names
+
+
+async def test_an_index_that_cannot_be_made_leaves_keywords(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+    one = made(embedder=FakeEmbedder())
+    one.toolkits = Broken((WEATHER, ALARM))
+    await one.indexed(f"{UNMADE} (MemoryError, see the log)")
+    selection = await one.chooser.choose("the forecast")
+    assert [each.toolkit for each in selection.activated] == ["weather"] and "MemoryError" in selection.doubt
+    assert "secret detail" in caplog.text and "secret" not in selection.doubt
+    one.toolkits = (WEATHER, MUSIC)
+    await one.indexed()
+    assert await one.found("hum a tune") == {"music": "embed"}
+    one.toolkits = Broken((WEATHER, ALARM))
+    await one.indexed(f"{UNMADE} (MemoryError, see the log)")
+    still = await one.chooser.choose(OPEN)
+    assert [each.toolkit for each in still.activated] == ["weather"] and "MemoryError" in still.doubt
+
+
+async def test_without_an_encoder_words_decide_and_say_so(made: Made) -> None:
+    one = await made().indexed(OFF)
+    assert await one.found("what is the weather in Rome") == {"weather": "keyword"}
+    assert (await one.chooser.choose("weather")).doubt == OFF and one.store.rows == {}
