@@ -21,11 +21,13 @@ from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.access import Access
 from handlers.chat import Chat
+from handlers.codes import WrongCodes
 from handlers.commands import COMMANDS, build_commands
 from handlers.commands.tier import WHY
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
 from handlers.languages import Say, languages
+from handlers.linking import Linking
 from handlers.needs import Needs
 from handlers.notices import Notices
 from handlers.presses import VALID_SECONDS, Presses
@@ -45,15 +47,7 @@ from routing.models.discovery import load_discovered
 from routing.ports import Clock
 from routing.router import Router
 from storage.database import open_database
-from storage.history import SqlHistory
-from storage.inbox import SqlInbox
-from storage.ledger import SqlLedger
-from storage.outbox import SqlOutbox
-from storage.people import SqlPeople
-from storage.preferences import SqlPreferences
-from storage.state import SqlChats, SqlState
-from storage.usage import SqlUsage
-from storage.vectors import SqlVectors
+from storage.stores import Stores, open_stores
 
 GRACE_SECONDS = 10.0
 LAST_SENDS_SECONDS = 1.0
@@ -69,8 +63,7 @@ class App:
     """What runs, for the two commands that run it."""
 
     accept: Accept
-    state: SqlState
-    chats: SqlChats
+    kept: Stores
     access: Access
     inbox: Inbox
     outbox: OutboxSender
@@ -78,7 +71,6 @@ class App:
     silences: Silences
     platforms: dict[str, Platform]
     clock: Clock
-    people: SqlPeople
     tooling: Tooling
     suggestions: Suggestions
 
@@ -92,7 +84,7 @@ class App:
         self.llm.load()
         await self.tooling.start()
         for reason in refused:
-            await Notices(self.people, self.outbox.post).tell_owners("⚠️ {reason}", reason=reason)
+            await Notices(self.kept.people, self.outbox.post).tell_owners("⚠️ {reason}", reason=reason)
 
     async def _connect(self, platforms: Sequence[Platform]) -> list[str]:
         """Start them all; why some can't work. Raises ConfigError when none can."""
@@ -120,12 +112,7 @@ class App:
 async def assembled(environment: Environment, workspace: Workspace, clock: Clock = time.time) -> AsyncIterator[App]:
     """Build everything; at the end of the block it is stopped and let go of."""
     settings = environment.settings
-    database = open_database(settings.database)
-    preferences = SqlPreferences(database)
-    people = SqlPeople(database, preferences, clock)
-    history, usage = SqlHistory(database, clock), SqlUsage(database)
-    state, chats = SqlState(database), SqlChats(database, clock)
-    inbox_store, outbox_store = SqlInbox(database, clock), SqlOutbox(database, clock)
+    kept = open_stores(open_database(settings.database), clock)
     platforms: dict[str, Platform] = {}
     running, failures, silences = RunningTurns(), Failures(), Silences()
 
@@ -135,24 +122,27 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     files = Files(platforms, llm, models, settings.transcription_model)
     owned = OwnersFiles(workspace)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
-    health = ProcessHealth(database, outbox_store, running, failures, platforms, clock)
+    health = ProcessHealth(kept.database, kept.outbox, running, failures, platforms, clock)
     about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
-    needed = ToolNeeds(workspace.files, sandbox, history, preferences, owned.skills, clock, about)
+    needed = ToolNeeds(workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about)
     embedder = embedder_of(environment, llm, models, clock)
-    tooling = build_tooling(environment, workspace, needed, embedder, SqlVectors(database))
-    caller = Caller(llm, failures, clock)
-    router = Router(models, caller, tooling.toolbox, tooling.chooser, preferences, history, files.picture, owned, clock)
-    chat = Chat(router, history, files.text, files.transcribe)
-    outbox = OutboxSender(outbox_store, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
-    notices = Notices(people, outbox.post)
-    access = Access(settings.bot_access, settings.owners, people, chats, state, clock)
+    tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors)
+    caller, toolbox, chooser = Caller(llm, failures, clock), tooling.toolbox, tooling.chooser
+    router = Router(models, caller, toolbox, chooser, kept.preferences, kept.history, files.picture, owned, clock)
+    chat = Chat(router, kept.history, files.text, files.transcribe)
+    outbox = OutboxSender(kept.outbox, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
+    notices = Notices(kept.people, outbox.post)
+    wrong = WrongCodes(clock)
+    linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock)
+    access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
     needs = Needs(
-        preferences=preferences,
-        history=history,
-        usage=usage,
-        people=people,
-        chats=chats,
+        preferences=kept.preferences,
+        history=kept.history,
+        usage=kept.usage,
+        people=kept.people,
+        chats=kept.chats,
         access=access,
+        linking=linking,
         notices=notices,
         router=router,
         llm=llm,
@@ -161,20 +151,21 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         health=health,
         stock=tooling,
         skills=owned.skills,
-        forget_files=lambda person_id: asyncio.to_thread(workspace.forget_files, person_id),
+        forget_files=workspace.forget_files,
         discovered=lambda: asyncio.to_thread(_offered, workspace),
         clock=clock,
     )
-    limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(outbox_store, clock)
-    edits, ledger = Edits(history, running, chat), SqlLedger(database, clock)
-    dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, edits, notices, ledger)
-    inbox = Inbox(inbox_store, chats, dispatcher, outbox, platforms, running, silences)
-    tips = Suggestions(COMMANDS, models, tooling.toolbox, owned.skills, people, preferences)
-    app = App(inbox.accept, state, chats, access, inbox, outbox, llm, silences, platforms, clock, people, tooling, tips)
+    limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(kept.outbox, clock)
+    dispatcher = Dispatcher(
+        access, limit, presses, build_commands(needs), chat, Edits(kept.history, running, chat), notices, kept.ledger
+    )
+    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences)
+    tips = Suggestions(COMMANDS, models, toolbox, owned.skills, kept.people, kept.preferences)
+    app = App(inbox.accept, kept, access, inbox, outbox, llm, silences, platforms, clock, tooling, tips)
     chores = [
         asyncio.create_task(keep_fresh(workspace, models, owned, tooling)),
         asyncio.create_task(models.learn_sizes()),
-        asyncio.create_task(_sweep(inbox_store, outbox_store, clock)),
+        asyncio.create_task(_sweep(kept, clock)),
     ]
     try:
         yield app
@@ -185,7 +176,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         await asyncio.gather(*chores, return_exceptions=True)
         await tooling.close()
         await local.close()
-        await database.close()
+        await kept.database.close()
 
 
 def _shown(settings: Settings) -> Mapping[str, str]:
@@ -200,12 +191,12 @@ def _offered(workspace: Workspace) -> frozenset[str]:
     return load_discovered(workspace.discovered_file) | frozenset(local)
 
 
-async def _sweep(inbox: SqlInbox, outbox: SqlOutbox, clock: Clock) -> None:
+async def _sweep(kept: Stores, clock: Clock) -> None:
     """Forget what no longer guards against anything."""
     while True:
         try:
-            await inbox.sweep(clock() - INBOX_KEPT_SECONDS)
-            await outbox.sweep(clock() - VALID_SECONDS)
+            await kept.inbox.sweep(clock() - INBOX_KEPT_SECONDS)
+            await kept.outbox.sweep(clock() - VALID_SECONDS)
         except StorageFault as fault:
             log.warning("%s", fault)
         await asyncio.sleep(SWEEP_SECONDS)

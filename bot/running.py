@@ -51,8 +51,8 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
     async with assembled(environment, workspace) as app:
         user_name = name or getuser()
         user = UserKey("console", user_name)
-        if await app.people.find(user) is None:
-            await app.people.admit(user, user_name, "owner", "terminal")
+        if await app.kept.people.find(user) is None:
+            await app.kept.people.admit(user, user_name, "owner", "terminal")
         platform = ConsolePlatform(
             user_name=user_name,
             accept=app.accept,
@@ -92,7 +92,10 @@ def _telegram(token: str, settings: Settings, app: App) -> Platform:
         webhook_listen=settings.telegram_webhook_listen,
         webhook_secret=secret.get_secret_value() if secret else secrets.token_urlsafe(32),
     )
-    return TelegramPlatform(options, accept=app.accept, state=app.state, chats=app.chats, menu=menu(), clock=app.clock)
+    kept = app.kept
+    return TelegramPlatform(
+        options, accept=app.accept, state=kept.state, chats=kept.chats, menu=menu(), clock=app.clock
+    )
 
 
 def _discord(token: str, settings: Settings, app: App) -> Platform:
@@ -109,12 +112,12 @@ def _discord(token: str, settings: Settings, app: App) -> Platform:
     return DiscordPlatform(
         options,
         accept=app.accept,
-        state=app.state,
-        chats=app.chats,
+        state=app.kept.state,
+        chats=app.kept.chats,
         specs=COMMANDS,
         suggestions=app.suggestions,
         unanswered=app.silences.wait,
-        tell=Notices(app.people, app.outbox.post).tell_owners,
+        tell=Notices(app.kept.people, app.outbox.post).tell_owners,
         clock=app.clock,
     )
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -138,6 +139,15 @@ class Workspace:
         # Python's own rmtree gives up on a tree that is nested deeply enough, and a command can make one.
         for step in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
             subprocess.run([*step, "--", str(folder)], check=False, capture_output=True, timeout=600)
+
+    def adopt_files(self, was: int, person_id: int) -> None:
+        """What one person's tools kept becomes another's: all of it, in a folder of its own if they have files."""
+        theirs, own = self.files / str(was), self.files / str(person_id)
+        if not theirs.is_dir():
+            return
+        if own.exists():
+            own /= next(name for n in count(1) if not os.path.lexists(own / (name := f"linked-{n}")))
+        theirs.rename(own)
 
     def stamps(self) -> Mapping[Path, float]:
         """When each file that people edit last changed."""

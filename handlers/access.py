@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
-import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from handlers.codes import CODE_SECONDS, WrongCodes, new_code, read_code, shown
+from handlers.linking import LINKED, Linking
+from handlers.parsing import parse_command
 from routing.errors import Refused
 from routing.ports import Clock
 from routing.stores import ChatStore, Pairing, PeopleStore, StateStore
@@ -17,24 +18,26 @@ from routing.types import ROLES, InboundMessage, Person, Role, UserKey
 
 AccessMode = Literal["pairing", "allowlist", "open"]
 
-CODE_SIGNS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-CODE_LENGTH = 8
-CODE_SECONDS = 600.0
 WAITING_LIMIT = 3
-WRONG_LIMIT = 5
-LOCKOUT_SECONDS = 3600.0
 HINT_SECONDS = 3600.0
 OWNER_CODE = "owner_code"
-_CODE = re.compile(rf"[{CODE_SIGNS}]{{4}}-?[{CODE_SIGNS}]{{4}}", re.IGNORECASE)
 _RANK: dict[Role, int] = {role: rank for rank, role in enumerate(reversed(ROLES))}
 
 
 @dataclass(frozen=True, slots=True)
+class Greeting:
+    """What somebody hears who came in just now, by this message."""
+
+    template: str
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class Admitted:
-    """Somebody who may go on. `arrived` says how they came in, when it was just now."""
+    """Somebody who may go on; with a greeting, they have been answered by it."""
 
     person: Person
-    arrived: Literal["", "owner"] = ""
+    greeting: Greeting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,41 +53,6 @@ def may(person: Person, role: Role) -> bool:
     return _RANK[person.role] >= _RANK[role]
 
 
-def new_code() -> str:
-    """Eight characters that nobody mistypes: 40 bits."""
-    return "".join(secrets.choice(CODE_SIGNS) for _ in range(CODE_LENGTH))
-
-
-def shown(code: str) -> str:
-    """`ABCDEFGH` → `ABCD-EFGH`."""
-    return f"{code[:4]}-{code[4:]}"
-
-
-def read_code(text: str) -> str | None:
-    """A code as a person types it; None when the text is something else."""
-    found = _CODE.fullmatch(text.strip())
-    return found.group().replace("-", "").upper() if found else None
-
-
-class WrongCodes:
-    """Five wrong codes lock somebody out for an hour."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._wrong: dict[UserKey, list[float]] = {}
-
-    def check(self, user: UserKey) -> None:
-        """Raises Refused while somebody is locked out."""
-        since = self._clock() - LOCKOUT_SECONDS
-        recent = [at for at in self._wrong.get(user, ()) if at > since]
-        if len(recent) >= WRONG_LIMIT:
-            raise Refused("Too many wrong codes. Try again in an hour.")
-
-    def count(self, user: UserKey) -> None:
-        """One more."""
-        self._wrong[user] = [*self._wrong.get(user, ())[-WRONG_LIMIT:], self._clock()]
-
-
 class Access:
     """Decides for each message who sent it and whether they may."""
 
@@ -95,6 +63,8 @@ class Access:
         people: PeopleStore,
         chats: ChatStore,
         state: StateStore,
+        linking: Linking,
+        wrong: WrongCodes,
         clock: Clock,
     ) -> None:
         self.mode = mode
@@ -104,7 +74,8 @@ class Access:
         self._state = state
         self._clock = clock
         self._hinted: dict[str, float] = {}
-        self.wrong = WrongCodes(clock)
+        self._linking = linking
+        self.wrong = wrong
 
     async def appoint(self) -> None:
         """Make the configured owners known, so that they hear of strangers before they have ever written."""
@@ -135,7 +106,7 @@ class Access:
         if typed is not None and owner_code is not None:
             return await self._try_owner_code(message, owner_code, typed)
         if person is None or (person.role == "guest" and self.mode != "open"):
-            return await self._stranger(message)  # a group opens itself to its guests, not a private chat
+            return await self._stranger(message, person)  # a group opens itself to its guests, not a private chat
         return self._known(person)
 
     def _known(self, person: Person) -> Admitted | Turned:
@@ -153,7 +124,10 @@ class Access:
             person = await self._people.admit(message.user, message.user_name, "guest", "allowed group")
         return self._known(person)
 
-    async def _stranger(self, message: InboundMessage) -> Admitted | Turned:
+    async def _stranger(self, message: InboundMessage, guest: Person | None) -> Admitted | Turned:
+        typed = parse_command(message.text, message.bot_name)
+        if typed is not None and typed.name == "access" and typed.arguments[:1] == ("link",) and typed.arguments[1:]:
+            return await self._link(message, typed.arguments[1], guest)
         if self.mode == "allowlist":
             return self._once(
                 f"stranger {message.user}",
@@ -172,6 +146,13 @@ class Access:
         )
         return Turned(sentence, waiting if waiting is request else None)
 
+    async def _link(self, message: InboundMessage, typed: str, guest: Person | None) -> Admitted | Turned:
+        try:
+            person = await self._linking.redeem(message, typed, guest)
+        except Refused as refusal:
+            return Turned(refusal)
+        return Admitted(person, Greeting(LINKED, {"accounts": await self._linking.names(person)}))
+
     async def _try_owner_code(self, message: InboundMessage, digest: str, typed: str) -> Admitted | Turned:
         try:
             self.wrong.check(message.user)
@@ -183,7 +164,8 @@ class Access:
             return Turned(Refused("This is not the owner's code. The bot printed it when it started."))
         await self._state.put(OWNER_CODE, None)
         person = await self._people.admit(message.user, message.user_name, "owner", "owner code")
-        return Admitted(person, arrived="owner")
+        words = "👑 You are the owner now. Write anything to begin; /help lists the commands."
+        return Admitted(person, Greeting(words, {}))
 
     def _once(self, key: str, refusal: Refused) -> Turned:
         """The same hint at most once an hour."""

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from rapidfuzz import process
 
-from handlers.access import Access, Admitted, may, shown
+from handlers.access import Access, Admitted, may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
+from handlers.codes import shown
 from handlers.edits import Edits
 from handlers.languages import Say
 from handlers.notices import Notices
@@ -118,7 +119,7 @@ class Dispatcher:
             return person
         ask = Ask(turn_id.get(), message, person, _speak(person, message), live, stop)
         try:
-            if not attempts and person.role != "owner" and not self._limit.take(message.user, message.sent_at):
+            if not attempts and person.role != "owner" and not self._limit.take(person.id, message.sent_at):
                 return NOTHING
             reply = await self._answer(ask, typed, attempts)
             return replace(reply, owner=person.id)
@@ -176,9 +177,9 @@ class Dispatcher:
     async def _admit(self, message: InboundMessage) -> Person | Reply | None:
         verdict = await self._access.decide(message)
         if isinstance(verdict, Admitted):
-            if verdict.arrived:
-                words = "👑 You are the owner now. Write anything to begin; /help lists the commands."
-                return Reply(_speak(verdict.person, message)(words))
+            if verdict.greeting is not None:
+                say = _speak(verdict.person, message)
+                return Reply(say(verdict.greeting.template, **verdict.greeting.values))
             return verdict.person
         if verdict.stranger is not None:
             await self._announce(verdict.stranger)

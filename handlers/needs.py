@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from handlers.access import Access
 from handlers.asking import CommandSpec
 from handlers.chat import Chat
+from handlers.linking import Linking
 from handlers.notices import Notices
 from handlers.running import RunningTurns
 from handlers.tools.needs import Stock
@@ -18,8 +19,8 @@ from routing.router import Router
 from routing.skills import Skills
 from routing.stores import ChatStore, PeopleStore, PreferenceStore
 
-ForgetFiles = Callable[[int], Awaitable[None]]
-"""Deletes the folder of a person, by their id."""
+ForgetFiles = Callable[[int], None]
+"""Deletes the folder of a person, by their id; may take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Needs:
     people: PeopleStore
     chats: ChatStore
     access: Access
+    linking: Linking
     notices: Notices
     router: Router
     llm: Llm

@@ -27,6 +27,11 @@ class Notices:
         )
         await self._post([OutboundMessage(ChatKey.of(user), words)])
 
+    async def tell(self, template: str, accounts: Sequence[UserKey], language: str, /, **values: object) -> None:
+        """The same sentence to each account of a person, in private."""
+        words = Say(language)(template, **values)
+        await self._post([OutboundMessage(ChatKey.of(user), words) for user in accounts])
+
     async def undeliverable(self, chat: ChatKey, reason: str) -> None:
         """A chat can't be reached; an owner who can't be is not told about themselves, without end."""
         whom = UserKey(chat.platform, chat.person or chat.chat_id)

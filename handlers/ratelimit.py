@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from routing.errors import ConfigError, Refused
-from routing.types import UserKey
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _LIMIT = re.compile(r"\s*(\d+)\s*/\s*(second|minute|hour|day)s?\s*")
@@ -48,14 +48,15 @@ class RateLimit:
     def __init__(self, windows: tuple[Window, ...]) -> None:
         self._windows = windows
         self._longest = max((window.seconds for window in windows), default=0.0)
-        self._seen: dict[UserKey, _Seen] = {}
+        self._seen: dict[Hashable, _Seen] = {}
 
-    def take(self, user: UserKey, now: float) -> bool:
-        """Count one message sent at `now`. True: go on. False: over the limit, and told already. Raises Refused to
-        tell. The time is the message's own: what waited while the bot was down did not come all at once."""
+    def take(self, who: Hashable, now: float) -> bool:
+        """Count one message sent at `now`, of a person or of an account that is nobody's yet. True: go on. False: over
+        the limit, and told already. Raises Refused to tell. The time is the message's own: what waited while the bot
+        was down did not come all at once."""
         if not self._windows:
             return True
-        seen = self._seen.setdefault(user, _Seen())
+        seen = self._seen.setdefault(who, _Seen())
         while seen.at and seen.at[0] <= now - self._longest:
             seen.at.popleft()
         wait = max(_wait(seen.at, window, now) for window in self._windows)

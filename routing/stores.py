@@ -67,6 +67,22 @@ class PeopleStore(Protocol):
         """(at, actor, action, detail), newest first."""
 
 
+class LinkStore(Protocol):
+    """Which accounts are one person's; the codes that join them, one a person."""
+
+    async def offer(self, person_id: int, code: str, expires_at: float) -> None: ...
+    async def find(self, code: str) -> Person | None:
+        """Whose code it is, while it is valid."""
+
+    async def join(self, code: str, user: UserKey, actor: str) -> None:
+        """The account becomes one of theirs, with all that was kept of its person; the code is used up. Audited."""
+
+    async def part(self, user: UserKey, actor: str) -> None:
+        """The account is a stranger's again; audited."""
+
+    async def accounts(self, person_id: int) -> tuple[UserKey, ...]: ...
+
+
 class ChatStore(Protocol):
     """What holds for a whole chat."""
 

@@ -70,8 +70,13 @@ class SqlPeople:
             _audit(connection, now, actor, "forget", f"person {person_id}")
 
         await self._database.write(step)
+        self.reread(person_id)
+
+    def reread(self, *people: int) -> None:
+        """Whose account is whose has changed; read that anew, and what these people have set."""
         self._known.clear()
-        self._preferences.forget(person_id)
+        for person_id in people:
+            self._preferences.forget(person_id)
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing | None:
         now = self._clock()

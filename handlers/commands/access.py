@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
-from handlers.access import Access, may, read_code, shown
+from handlers.access import Access, may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.codes import read_code, shown
+from handlers.linking import CODE_MINUTES, LINKED, Linking
 from handlers.needs import ForgetFiles, Needs
 from handlers.notices import Notices
-from handlers.running import RunningTurns
 from routing.errors import Refused
 from routing.stores import ChatStore, PeopleStore
 from routing.types import ROLES, Button, Role, UserKey
 
 SPEC = CommandSpec(
     "access",
-    "Who may use this bot: pair, allow, block, roles, groups; or be forgotten",
+    "Who may use this bot; link your accounts; be forgotten",
     (
         "/access",
         "/access pair ABCD-EFGH",
@@ -24,10 +26,13 @@ SPEC = CommandSpec(
         "/access role telegram:123 admin",
         "/access here on",
         "/access log",
+        "/access link",
+        "/access link ABCD-EFGH",
+        "/access unlink discord:123",
         "/access forget me",
         "/access forget telegram:123",
     ),
-    choices=(("pair", "allow", "block", "role", "here", "list", "log", "forget"),),
+    choices=(("pair", "allow", "block", "role", "here", "list", "log", "link", "unlink", "forget"),),
     personal=True,
 )
 LOG_LINES = 15
@@ -35,7 +40,7 @@ LOG_LINES = 15
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return AccessCommand(needs.access, needs.people, needs.chats, needs.notices, needs.running, needs.forget_files)
+    return AccessCommand(needs.access, needs.linking, needs.people, needs.chats, needs.notices, needs.forget_files)
 
 
 class AccessCommand:
@@ -44,25 +49,36 @@ class AccessCommand:
     def __init__(
         self,
         access: Access,
+        linking: Linking,
         people: PeopleStore,
         chats: ChatStore,
         notices: Notices,
-        running: RunningTurns,
         forget_files: ForgetFiles,
     ) -> None:
-        self._running = running
-        self._forget_files = forget_files
         self._access = access
+        self._linking = linking
         self._people = people
         self._chats = chats
         self._notices = notices
+        self._forget_files = forget_files
 
     async def __call__(self, ask: Ask) -> Reply:
         words = [ask.arguments[0].lower(), *ask.arguments[1:]] if ask.arguments else ["list"]
-        if words == ["forget", "me"] or words == ["forget", "me", "yes"]:
-            return await self._forget(ask, confirmed=len(words) == 3)
+        match words:
+            case ["forget", "me"] | ["forget", "me", "yes"]:
+                return await self._forget(ask, confirmed=len(words) == 3)
+            case ["link"] | ["link", _]:
+                return await self._link(ask, *words[1:])
+            case ["unlink"] | ["unlink", _]:
+                return await self._unlink(ask, *words[1:])
         if not may(ask.person, "admin"):
-            raise Refused("Only admins and owners decide who may come in. You can write /access forget me.")
+            raise Refused(
+                "Only admins and owners decide who may come in. You can write /access link or /access forget me."
+            )
+        return await self._govern(ask, words)
+
+    async def _govern(self, ask: Ask, words: list[str]) -> Reply:
+        """What admins and owners do."""
         match words:
             case ["list"]:
                 return await self._list(ask)
@@ -124,7 +140,7 @@ class AccessCommand:
             raise Refused("You can't change your own role. Nothing was changed.")
         await self._people.admit(user, known.name if known else "", role, str(ask.message.user))
         if known is not None and ROLES.index(role) > ROLES.index(known.role):
-            await self._running.end(user)  # what they have just lost must not go on
+            await self._linking.end_turns(known.id)  # what they have just lost must not go on
         return Reply(ask.say("✅ {user} has the role {role} now.", user=f"`{user}`", role=ask.say(role)))
 
     async def _here(self, ask: Ask, on: bool) -> Reply:
@@ -134,13 +150,32 @@ class AccessCommand:
         words = "✅ Everybody in this group may use me now, as guests." if on else "🚪 This group is closed again."
         return Reply(ask.say(words))
 
+    async def _link(self, ask: Ask, typed: str = "") -> Reply:
+        if not ask.message.private:
+            raise Refused("Write this to me in private. Nothing was changed.")
+        if not typed:
+            words = (
+                "🔗 On the other platform, write me in private: `/access link {code}`. The code is valid for {minutes} "
+                "minutes. Both accounts are one person then: role, tiers, models, settings, files and usage follow. "
+                "Give it to nobody else."
+            )
+            return Reply(ask.say(words, code=await self._linking.code(ask.person), minutes=CODE_MINUTES))
+        person = await self._linking.redeem(ask.message, typed, ask.person)
+        return Reply(ask.say(LINKED, accounts=await self._linking.names(person)))
+
+    async def _unlink(self, ask: Ask, account: str = "") -> Reply:
+        user = _account(account) if account else ask.message.user
+        await self._linking.unlink(ask.person, user, ask.message.user)
+        words = "✂️ {user} is no longer yours: it is a stranger's account now. What you have set stays with {accounts}."
+        return Reply(ask.say(words, user=f"`{user}`", accounts=await self._linking.names(ask.person)))
+
     async def _forget(self, ask: Ask, confirmed: bool) -> Reply:
         if not confirmed:
             words = "This deletes your settings, your conversations and your access for good."
             button = Button(ask.say("🗑 Delete it all"), "/access forget me yes")
             return Reply(ask.say(words), ((button,),))
-        await self._running.end(ask.message.user)
-        await self._forget_files(ask.person.id)
+        await self._linking.end_turns(ask.person.id)
+        await asyncio.to_thread(self._forget_files, ask.person.id)
         await self._people.forget(ask.person.id, str(ask.message.user))
         return Reply(ask.say("🗑 Done. I don't know you any more."))
 
@@ -151,8 +186,8 @@ class AccessCommand:
         known = await self._people.find(user)
         if known is None:
             raise Refused("I don't know {user}. Nothing was changed.", user=user)
-        await self._running.end(user)
-        await self._forget_files(known.id)
+        await self._linking.end_turns(known.id)
+        await asyncio.to_thread(self._forget_files, known.id)
         await self._people.forget(known.id, str(ask.message.user))
         return Reply(ask.say("🗑 {user} is forgotten.", user=f"`{user}`"))
 

@@ -17,11 +17,12 @@ from bot.adapters.telegram import content
 from handlers import chat, languages, tool_list, tool_offer
 from handlers.commands import COMMANDS, status, tier
 from handlers.languages import Say
+from handlers.linking import LINKED
 from routing.types import ROLES, ModelSource
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {"say", "Refused", "tell_owners", "_tell_owners"}
+SPEAKERS = {"say", "Refused", "Greeting", "tell", "tell_owners", "_tell_owners"}
 
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -44,6 +45,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),
+    "LINKED": (LINKED,),
+    "verdict.greeting.template": (),  # of Greeting
     "template": (),  # of tell_owners in Notices; in the chat: _FAILURES
     "message": (),  # the console's way to show a reply
 }

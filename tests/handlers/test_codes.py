@@ -2,7 +2,8 @@
 
 import pytest
 
-from handlers.access import CODE_SIGNS, WRONG_LIMIT, WrongCodes, may, new_code, read_code, shown
+from handlers.access import may
+from handlers.codes import CODE_SIGNS, WRONG_LIMIT, WrongCodes, new_code, read_code, shown
 from routing.errors import Refused
 from routing.types import ROLES, Person, Role, UserKey
 

@@ -1,0 +1,52 @@
+"""Codes that one person reads out and another types."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from routing.errors import Refused
+from routing.ports import Clock
+from routing.types import UserKey
+
+CODE_SIGNS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+CODE_LENGTH = 8
+CODE_SECONDS = 600.0
+WRONG_LIMIT = 5
+LOCKOUT_SECONDS = 3600.0
+_CODE = re.compile(rf"[{CODE_SIGNS}]{{4}}-?[{CODE_SIGNS}]{{4}}", re.IGNORECASE)
+
+
+def new_code() -> str:
+    """Eight characters that nobody mistypes: 40 bits."""
+    return "".join(secrets.choice(CODE_SIGNS) for _ in range(CODE_LENGTH))
+
+
+def shown(code: str) -> str:
+    """`ABCDEFGH` → `ABCD-EFGH`."""
+    return f"{code[:4]}-{code[4:]}"
+
+
+def read_code(text: str) -> str | None:
+    """A code as a person types it; None when the text is something else."""
+    found = _CODE.fullmatch(text.strip())
+    return found.group().replace("-", "").upper() if found else None
+
+
+class WrongCodes:
+    """Five wrong codes lock somebody out for an hour."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._wrong: dict[UserKey, list[float]] = {}
+
+    def check(self, user: UserKey) -> None:
+        """Raises Refused while somebody is locked out."""
+        since = self._clock() - LOCKOUT_SECONDS
+        recent = [at for at in self._wrong.get(user, ()) if at > since]
+        if len(recent) >= WRONG_LIMIT:
+            raise Refused("Too many wrong codes. Try again in an hour.")
+
+    def count(self, user: UserKey) -> None:
+        """One more."""
+        self._wrong[user] = [*self._wrong.get(user, ())[-WRONG_LIMIT:], self._clock()]

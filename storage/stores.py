@@ -1,0 +1,56 @@
+"""Every store over one database, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from routing.ports import Clock
+from storage.database import Database
+from storage.history import SqlHistory
+from storage.inbox import SqlInbox
+from storage.ledger import SqlLedger
+from storage.links import SqlLinks
+from storage.outbox import SqlOutbox
+from storage.people import SqlPeople
+from storage.preferences import SqlPreferences
+from storage.state import SqlChats, SqlState
+from storage.usage import SqlUsage
+from storage.vectors import SqlVectors
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What the bot keeps."""
+
+    database: Database
+    preferences: SqlPreferences
+    people: SqlPeople
+    links: SqlLinks
+    history: SqlHistory
+    usage: SqlUsage
+    state: SqlState
+    chats: SqlChats
+    inbox: SqlInbox
+    outbox: SqlOutbox
+    ledger: SqlLedger
+    vectors: SqlVectors
+
+
+def open_stores(database: Database, clock: Clock) -> Stores:
+    """All of them over a database of the newest revision."""
+    preferences = SqlPreferences(database)
+    people = SqlPeople(database, preferences, clock)
+    return Stores(
+        database=database,
+        preferences=preferences,
+        people=people,
+        links=SqlLinks(database, people, clock),
+        history=SqlHistory(database, clock),
+        usage=SqlUsage(database),
+        state=SqlState(database),
+        chats=SqlChats(database, clock),
+        inbox=SqlInbox(database, clock),
+        outbox=SqlOutbox(database, clock),
+        ledger=SqlLedger(database, clock),
+        vectors=SqlVectors(database),
+    )

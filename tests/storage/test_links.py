@@ -1,0 +1,92 @@
+"""One person's accounts: what is kept of two people becomes one's; on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, select
+
+from routing.stores import Pairing
+from routing.types import OutboundMessage, Override, PersonSettings, UserKey
+from storage.database import Database
+from storage.schema import metadata
+from storage.stores import Stores, open_stores
+from tests.storage.samples import ANN, BEN, OTHER, Hand, record
+
+FAR = UserKey("discord", "2")
+
+
+async def kept_of(database: Database, person_id: int) -> set[str]:
+    """The tables that hold something of a person."""
+    found = set()
+    for table in metadata.sorted_tables:
+        if "person_id" in table.c:
+            count = select(func.count()).select_from(table).where(table.c.person_id == person_id)
+            if await database.read(lambda c, count=count: c.execute(count).scalar_one()):  # type: ignore[misc]
+                found.add(table.name)
+    return found
+
+
+async def filled(stores: Stores, user: UserKey, name: str) -> int:
+    """Somebody of whom something is kept in every table that keeps anything of people."""
+    person = (await stores.people.admit(user, name, "user", "t")).id
+    here = await stores.history.current(OTHER)
+    await stores.ledger.finish([], [OutboundMessage(OTHER, name, owner=person)], record(here.id, person, name, "yes"))
+    await stores.preferences.set_override(person, "smart", Override(f"openai/{name}"))
+    await stores.preferences.set_settings(person, PersonSettings(instructions=name))
+    await stores.links.offer(person, name * 4, 2e9)
+    return person
+
+
+async def test_all_that_is_kept_becomes_the_other_persons(database: Database, clock: Hand) -> None:
+    stores = open_stores(database, clock)
+    ann, ben = await filled(stores, ANN, "an"), await filled(stores, FAR, "be")
+    await stores.preferences.set_override(ben, "deep", Override("openai/be"))
+    every = {table.name for table in metadata.sorted_tables if "person_id" in table.c}
+    assert await kept_of(database, ben) == every, "a new table with people belongs in this test"
+    await stores.links.join("an" * 4, FAR, "t")
+    assert await kept_of(database, ben) == set()
+    assert await kept_of(database, ann) == every - {"links"}
+    assert await stores.links.accounts(ann) == (FAR, ANN)
+    assert {entry.message.owner for entry in await stores.outbox.unsent()} == {ann}
+    assert (await stores.preferences.settings(ann)).instructions == "an"
+    models = (await stores.preferences.get(ann)).overrides
+    assert {tier: each.model for tier, each in models.items()} == {"smart": "openai/an", "deep": "openai/be"}
+    found = await stores.people.find(FAR)
+    assert found is not None and found.id == ann
+    assert (await stores.people.journal(1))[0][2:] == ("link", f"discord:2 with person {ann}, was person {ben}")
+
+
+async def test_what_only_one_has_set_is_kept(database: Database, clock: Hand) -> None:
+    stores = open_stores(database, clock)
+    ann = (await stores.people.admit(ANN, "an", "user", "t")).id
+    ben = (await stores.people.admit(FAR, "be", "user", "t")).id
+    await stores.preferences.set_tier(ben, "deep", True)
+    assert (await stores.preferences.get(ann)).tier is None
+    await stores.links.offer(ann, "CODE", 2e9)
+    await stores.links.join("CODE", FAR, "t")
+    assert (await stores.preferences.get(ann)).tier == "deep"
+
+
+async def test_a_stranger_who_waited_waits_no_more(database: Database, clock: Hand) -> None:
+    stores = open_stores(database, clock)
+    ann = (await stores.people.admit(ANN, "an", "user", "t")).id
+    await stores.people.ask(Pairing(FAR, "be", "PAIRING", clock.now + 600), 3)
+    await stores.links.offer(ann, "OLD", clock.now + 600)
+    await stores.links.offer(ann, "NEW", clock.now + 600)
+    assert await stores.links.find("OLD") is None
+    found = await stores.links.find("NEW")
+    assert found is not None and found.id == ann
+    await stores.links.join("NEW", FAR, "t")
+    assert await stores.people.waiting() == () and await stores.links.find("NEW") is None
+    await stores.links.part(FAR, "t")
+    assert await stores.people.find(FAR) is None and await stores.links.accounts(ann) == (ANN,)
+    await stores.links.offer(ann, "LATE", clock.now + 600)
+    clock.now += 601
+    assert await stores.links.find("LATE") is None
+
+
+async def test_forgetting_takes_the_code_along(database: Database, clock: Hand) -> None:
+    stores = open_stores(database, clock)
+    ben = (await stores.people.admit(BEN, "be", "user", "t")).id
+    await stores.links.offer(ben, "CODE", 2e9)
+    await stores.people.forget(ben, "t")
+    assert await kept_of(database, ben) == set() and await stores.links.find("CODE") is None

@@ -1,0 +1,160 @@
+"""One person on two platforms: who they are, and what they have set, follows them."""
+
+from __future__ import annotations
+
+import re
+
+from tests.servers.discord import DiscordServer, Message
+from tests.stories.doors import CODE, Hours
+from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.test_discord import up
+
+PEOPLE = "select platform, user_id, role from identities join people on people.id = person_id order by 1, 2"
+
+
+def only_telegram_has_owners(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = f"telegram:{OWNER}"
+
+
+async def code(on: Stage, user: str | None = None) -> str:
+    """A fresh code, made on Telegram."""
+    found = CODE.search((await ask(on, "/access link", user=user)).text)
+    assert found is not None
+    return found.group()
+
+
+async def written(dc: DiscordServer, text: str, user: str | None = None) -> Message:
+    """The reply to a message in private on Discord."""
+    said = dc.say(text, user=user)
+    return await dc.reply(said, after=said)
+
+
+async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    async with running(on) as app:
+        await up(dc, app)
+        await ask(on, "/tier deep force")
+        await ask(on, "/model smart openai/gpt-4.1")
+        assert "This bot is private" in (await written(dc, "hello", "ali")).text
+        told = await written(dc, f"/access link {await code(on)}", "ali")
+        assert told.text.startswith("🔗 You are one person on `discord:") and f"`telegram:{OWNER}`" in told.text
+        notice = await on.tg.reply(matching="is linked with this account now")
+        assert re.search(r"discord:\d+", notice.text)
+        assert (await written(dc, "/tier", "ali")).text.startswith("Tier: deep, Force: on")
+        assert "openai/gpt-4.1" in (await written(dc, "/model", "ali")).text
+        assert (await written(dc, "hi", "ali")).text == "You said: hi"
+        await written(dc, "/tier coding", "ali")
+        assert (await ask(on, "/tier")).text.startswith("Tier: coding, Force: off")
+        listed = (await ask(on, "/access")).text
+    assert listed.count("owner") == 1 and "waiting" not in listed
+    assert {row[0] for row in on.rows("select person_id from usage")} == {on.rows("select id from people")[0][0]}
+
+
+async def test_two_known_people_become_one_and_nothing_of_either_is_lost(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        await up(dc, app)
+        await ask(on, "/model smart openai/gpt-4.1", user="bob")
+        await ask(on, "/settings instructions Call me Bob", user="bob")
+        menu = await written(dc, "/tier", "bobby")
+        await written(dc, "/model smart openai/gpt-5", "bobby")
+        await written(dc, "/model deep openai/gpt-5", "bobby")
+        await written(dc, "what is this?", "bobby")
+        await ask(on, "and that?", user="bob")
+        discord_first = "select person_id from identities where user_id != '1001' order by platform"
+        was, mine = (str(row[0]) for row in on.rows(discord_first))
+        for person, name in ((was, "here.txt"), (mine, "there.txt")):
+            (on.workspace / "files" / person).mkdir(parents=True)
+            (on.workspace / "files" / person / name).write_text("kept")
+        await written(dc, f"/access link {await code(on, 'bob')}", "bobby")
+        dc.press(menu, "deep", user="bobby")
+        await dc.wait_for(lambda _: menu.text.startswith("Tier: deep"))
+        assert (await ask(on, "/tier", user="bob")).text.startswith("Tier: deep")
+        await written(dc, "who am I?", "bobby")
+        assert "Call me Bob" in str(on.ms.last.body)
+    own = on.workspace / "files" / mine
+    assert sorted(str(path.relative_to(own)) for path in own.rglob("*.txt")) == ["linked-1/here.txt", "there.txt"]
+    chosen = on.rows("select tier, model from overrides order by 1")
+    assert chosen == [("deep", "openai/gpt-5"), ("smart", "openai/gpt-4.1")]
+    assert on.rows("select count(*), count(distinct person_id) from usage") == [(3, 1)]
+    assert on.rows("select count(distinct person_id) from messages where person_id is not null") == [(1,)]
+
+
+async def test_a_code_never_hands_power_to_who_has_less(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        await ask(on, f"/access allow telegram:{on.tg.user('bob').id}")
+        lure = await code(on, "bob")
+        before = on.rows(PEOPLE)
+        told = (await written(dc, f"/access link {lure}")).text
+        assert "Your role here is owner, there it is user" in told
+        assert on.rows(PEOPLE) == before
+
+
+async def test_what_no_code_can_do(on: Stage, dc: DiscordServer) -> None:
+    clock = Hours()
+    only_telegram_has_owners(on)
+    bob, carol = on.tg.user("bob"), on.tg.user("carol")
+    async with running(on, clock) as app:
+        await up(dc, app)
+        for person in (bob, carol):
+            await ask(on, f"/access allow telegram:{person.id}")
+        own = await code(on, "bob")
+        assert "This code is your own" in (await ask(on, f"/access link {own}", user="bob")).text
+        assert "two accounts of one platform" in (await ask(on, f"/access link {own}", user="carol")).text
+        assert "in private" in (await ask(on, "/access link", group="Team")).text
+        newer = await code(on, "bob")
+        assert "is not valid" in (await written(dc, f"/access link {own}", "bobby")).text, "only the newest holds"
+        clock.ahead = 601.0
+        assert "is not valid" in (await written(dc, f"/access link {newer}", "bobby")).text
+        newest = await code(on, "bob")
+        await ask(on, f"/access block telegram:{bob.id}")
+        assert "is not valid" in (await written(dc, f"/access link {newest}", "bobby")).text
+        await ask(on, f"/access allow telegram:{bob.id}")
+        for _ in range(2):
+            await written(dc, "/access link AAAA-AAAA", "bobby")
+        assert "Too many wrong codes" in (await written(dc, f"/access link {newest}", "bobby")).text
+        clock.ahead += 3601.0
+        again = await code(on, "bob")
+        assert (await written(dc, f"/access link {again.lower()}", "bobby")).text.startswith("🔗")
+        assert "is not valid" in (await written(dc, f"/access link {again}", "eve")).text, "a code holds once"
+    assert len(on.rows(PEOPLE)) == 4
+
+
+async def test_an_account_can_be_parted_again(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    async with running(on) as app:
+        await up(dc, app)
+        assert "your only account" in (await ask(on, "/access unlink")).text
+        linked = await written(dc, f"/access link {await code(on)}", "ali")
+        account = re.search(r"discord:\d+", linked.text)
+        assert account is not None
+        assert "none of your accounts" in (await ask(on, "/access unlink discord:5")).text
+        assert f"{account.group()} is no longer yours" in (await ask(on, f"/access unlink {account.group()}")).text
+        assert "This bot is private" in (await written(dc, "hello again", "ali")).text
+        assert (await ask(on, "/whoami")).text.endswith("role owner.")
+    assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
+
+
+async def test_who_is_forgotten_is_forgotten_on_both(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    async with running(on) as app:
+        await up(dc, app)
+        await ask(on, f"/access allow telegram:{on.tg.user('bob').id}")
+        await written(dc, f"/access link {await code(on, 'bob')}", "bobby")
+        await ask(on, "/access forget me yes", user="bob")
+        assert "This bot is private" in (await written(dc, "hello?", "bobby")).text
+    assert len(on.rows(PEOPLE)) == 1
+
+
+async def test_two_accounts_have_one_rate_limit(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "3/minute"}
+    async with running(on) as app:
+        await up(dc, app)
+        given = await code(on, "bob")
+        await written(dc, f"/access link {given}", "bobby")  # counted as who they were
+        await ask(on, "one", user="bob")
+        assert (await written(dc, "two", "bobby")).text == "You said: two"
+        assert "a lot at once" in (await ask(on, "three", user="bob")).text
