@@ -76,7 +76,8 @@ class ProviderProfile:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Everything one call to a model needs."""
+    """Everything one call to a model needs. `max_output` is how many tokens it may write, its thinking in; None
+    leaves that to the provider."""
 
     tier: Tier
     model: str
@@ -85,6 +86,7 @@ class ModelRequest:
     reasoning: str | None
     temperature: float | None
     tools: tuple[ToolSpec, ...] = ()
+    max_output: int | None = None
     may_call: bool = True
     """False keeps the tools in the request, for the provider's cache, and forbids their use."""
 
@@ -116,6 +118,11 @@ class ThinkingDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class CallDelta:
+    """The model is writing a tool call; it comes whole with the end."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamEnd:
     """The end of a stream; `cut` means that it broke off before the provider said so. `calls` are whole: with any
     other finish than `tools` there are none."""
@@ -126,7 +133,7 @@ class StreamEnd:
     thinking: str = ""
 
 
-StreamEvent = TextDelta | ThinkingDelta | StreamEnd
+StreamEvent = TextDelta | ThinkingDelta | CallDelta | StreamEnd
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ _QUIET = {
     "DEFAULT_MAX_RETRIES": 0,  # what it takes for vectors where 0 was asked for
 }
 """Its token counter would load 60 to 110 MB at the first streamed call, to price an answer that has not come yet."""
-_LOCAL_LIMITS = {"max_tokens": 1024, "extra_body": {"repeat_penalty": 1.1}}
+_LOCAL_OUTPUT = 1024
+_LOCAL_EXTRA = {"extra_body": {"repeat_penalty": 1.1}}
 """A small model that has begun to repeat itself would fill its whole context."""
 _NO_KEY = "none"
 """An endpoint of one's own may need no key; without one LiteLLM would send that of the environment to it."""
@@ -76,7 +77,8 @@ class LiteLlm:
             model = request.model.partition("/")[2]
             address = await self._local.address(model)
             name, key = f"openai/{address.model_name}", address.api_key
-            where: dict[str, Any] = {"model": name, "api_base": address.base_url, "api_key": key, **_LOCAL_LIMITS}
+            where: dict[str, Any] = {"model": name, "api_base": address.base_url, "api_key": key, **_LOCAL_EXTRA}
+            request = replace(request, max_output=min(request.max_output or _LOCAL_OUTPUT, _LOCAL_OUTPUT))
             busy: AbstractContextManager[None] = self._local.in_use()
         else:
             where, busy = _where(request.model, request.profile), nullcontext()
@@ -146,19 +148,20 @@ async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, An
 def _target(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Target:
     """The wire format, as the library will choose it, and what its map says about a Claude."""
     kind, _, name = where["model"].partition("/")
+    most = litellm.model_cost.get(name, litellm.model_cost.get(request.model, {})).get("max_output_tokens")
     if kind == "anthropic" or (kind in _CLAUDES_CLOUDS and "claude" in name):
         adaptive = litellm.AnthropicConfig.is_adaptive_thinking_model(name, kind)
-        return Target("anthropic", adaptive, litellm.model_cost.get(name, {}).get("max_output_tokens"))
+        return Target("anthropic", adaptive, most)
     if kind in ("gemini", "vertex_ai"):
-        return Target("gemini")
+        return Target("gemini", most_output=most)
     if kind == "openai" and "_skip_responses_api_bridge" not in where:
         found, _ = litellm.main.responses_api_bridge_check(
             model=name, custom_llm_provider=kind, tools=_FUNCTION if request.tools else None,
             reasoning_effort=request.reasoning,
         )  # fmt: skip
         if found.get("mode") == "responses":
-            return Target("responses")
-    return Target("chat")
+            return Target("responses", most_output=most)
+    return Target("chat", most_output=most)
 
 
 def _where(model: str, profile: ProviderProfile) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
-from routing.calls import StreamEvent, TextDelta, ThinkingDelta
+from routing.calls import CallDelta, StreamEvent, TextDelta, ThinkingDelta
 from routing.door.reading import BrokenStream, Reader, drain, server_sent
 from routing.door.responses import ResponsesReader
 
@@ -42,6 +42,7 @@ class RawReader(Reader):
                     yield ThinkingDelta()
                 for piece in delta.get("tool_calls") or ():
                     self._assembly.add(piece)
+                    yield CallDelta()
                 self._ended(choice.get("finish_reason"))
 
     def _thought(self, delta: dict[str, Any]) -> bool:
@@ -77,6 +78,7 @@ class WrappedReader(Reader):
             self._thoughts.words(thought)
         for call in delta.tool_calls or ():
             self._assembly.add(call.model_dump())
+            yield CallDelta()
         if delta.content:
             yield TextDelta(delta.content)
         elif thought or blocks:

@@ -19,7 +19,7 @@ _THROUGH_OPENROUTER = "openrouter/anthropic/"
 @dataclass(frozen=True, slots=True)
 class Target:
     """What decides the shape of a request. `adaptive`: this Claude thinks as it likes and needs no thinking in its
-    history; `most_output` is how many tokens it may write, where that must be said."""
+    history; `most_output` is how many tokens the model can write at all, where that is known."""
 
     wire: Wire
     adaptive: bool = False
@@ -45,7 +45,17 @@ def parameters(request: ModelRequest, target: Target) -> dict[str, Any]:
     }
     if request.temperature is not None and not (claude and request.reasoning):
         given["temperature"] = request.temperature
+    if (most := _most_output(request, target)) is not None:
+        given["max_tokens"] = most
     return given | _reasoning(request, target) | _tools(request.tools, request.may_call)
+
+
+def _most_output(request: ModelRequest, target: Target) -> int | None:
+    """What is asked for, within what the model can. A Claude that thinks must be told something: the library would
+    leave 4096 tokens for the answer behind the thinking."""
+    if request.max_output is None:
+        return target.most_output if target.wire == "anthropic" and request.reasoning else None
+    return request.max_output if target.most_output is None else min(request.max_output, target.most_output)
 
 
 def _thoughtful(request: ModelRequest, target: Target) -> ModelRequest:
@@ -67,8 +77,6 @@ def _reasoning(request: ModelRequest, target: Target) -> dict[str, Any]:
     given["reasoning_effort"] = request.reasoning
     if target.wire == "responses":
         given["include"] = ["reasoning.encrypted_content"]
-    elif target.wire == "anthropic" and target.most_output is not None:
-        given["max_tokens"] = target.most_output  # else the library leaves 4096 for the answer behind the thinking
     elif request.profile.base_url and request.profile.api_type == "openai":
         given["allowed_openai_params"] = ["reasoning_effort"]  # for names that the library does not know
     return given

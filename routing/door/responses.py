@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from routing.calls import StreamEvent, TextDelta, ThinkingDelta
+from routing.calls import CallDelta, StreamEvent, TextDelta, ThinkingDelta
 from routing.door.reading import BrokenStream, Reader, drain, server_sent
 
 _TEXT = ("response.output_text.delta", "response.refusal.delta")
@@ -31,6 +31,8 @@ class ResponsesReader(Reader):
                 yield TextDelta(event["delta"])
             elif kind in _THOUGHT:
                 yield ThinkingDelta()
+            elif kind == "response.function_call_arguments.delta":
+                yield CallDelta()
             elif kind == "response.output_item.done":
                 self._take(event["item"])
             elif kind in _ENDS:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from routing.calls import StreamEvent, TextDelta, ThinkingDelta
+from routing.calls import CallDelta, StreamEvent, TextDelta, ThinkingDelta
 from routing.door.chunks import RawReader
 from routing.door.reading import BrokenStream, Reader
 from routing.door.responses import ResponsesReader
@@ -82,7 +82,8 @@ SHAPES: dict[str, tuple[list[list[Any]], list[tuple[str, str, str]]]] = {
 async def test_every_shape_of_a_call(shape: str, reason: str) -> None:
     deltas, expected = SHAPES[shape]
     reader, events = await raw(*[chunk(tool_calls=delta) for delta in deltas], chunk(reason))
-    assert (calls(reader), reader.finish, events) == (expected, "tools", [])
+    assert (calls(reader), reader.finish) == (expected, "tools")
+    assert events == [CallDelta() for delta in deltas for _ in delta], "each is a sign of life"
 
 
 async def test_missing_ids_are_made_up_and_never_the_same() -> None:
@@ -116,7 +117,7 @@ async def test_thinking_is_kept_for_its_provider_and_never_said() -> None:
         chunk(reasoning_details=[detail | {"signature": "s"}]), chunk(content="Looking."),
         chunk("tool_calls", tool_calls=[piece(0, *WEATHER)]),
     )  # fmt: skip
-    assert events == [ThinkingDelta()] * 6 + [TextDelta("Looking.")]
+    assert events == [ThinkingDelta()] * 6 + [TextDelta("Looking."), CallDelta()]
     assert json.loads(reader.thinking) == [
         {"type": "reasoning_content", "text": "let me see"},
         {"type": "reasoning.text", "index": 0, "text": "ab", "signature": "s"},
@@ -167,7 +168,7 @@ async def test_responses() -> None:
         {"type": "response.output_text.delta", "delta": "Looking."},
         {"type": "response.function_call_arguments.delta", "delta": '{"city"'}, CALL, ended(),
     )  # fmt: skip
-    assert events == [ThinkingDelta(), TextDelta("Looking.")]
+    assert events == [ThinkingDelta(), TextDelta("Looking."), CallDelta()]
     assert calls(reader) == [("call_7", "weather", '{"city": "Kyiv"}')] and reader.finish == "tools"
     assert json.loads(reader.thinking) == [
         {key: REASONING["item"][key] for key in ("type", "encrypted_content", "summary")}
