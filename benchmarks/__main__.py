@@ -1,7 +1,8 @@
 """Every figure, part by part; the exit code is 1 when a limit is not kept.
 
-First ours beside the floor; then ours alone: turns with tools, compaction, memory over many turns. These three run by
-themselves, too: `python -m benchmarks.turns`, `benchmarks.compaction`, `benchmarks.soak`.
+First ours beside the floor; then ours alone: turns with tools, compaction, suggestions while somebody types, Discord
+beside Telegram, memory over many turns. These run by themselves, too: `python -m benchmarks.turns`,
+`benchmarks.compaction`, `benchmarks.autocomplete`, `benchmarks.platforms`, `benchmarks.soak`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import compaction, soak, turns
+from benchmarks import autocomplete, compaction, platforms, soak, turns
 from benchmarks.contestants import CONTESTANTS
 from benchmarks.measure import TURNS_A_CHAT, WARM_UP, Figures, Size, measure
 from benchmarks.plot import plot
@@ -42,6 +43,8 @@ def _measured(options: argparse.Namespace) -> Iterator[Section]:
     yield beside_the_floor(size, 1 if quick else options.rounds, options.plot)
     yield turns.run(turns.QUICK if quick else turns.SAMPLES)
     yield compaction.run(compaction.SIZES, compaction.QUICK if quick else compaction.TIMES)
+    yield autocomplete.run(autocomplete.QUICK if quick else autocomplete.TIMES)
+    yield platforms.run(platforms.QUICK if quick else options.rounds)
     if options.soak:
         yield soak.run(soak.QUICK if quick else options.soak)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.contestants import CONTESTANTS, FLOOR, OURS
 from benchmarks.measure import Figures
-from benchmarks.section import VERDICTS, Section
+from benchmarks.section import VERDICTS, Section, spread
 
 Rounds = Mapping[str, Sequence[Figures]]
 """The figures of every round, by contestant."""
@@ -86,14 +86,7 @@ def table(rounds: Rounds) -> tuple[tuple[str, ...], ...]:
     """Medians with the spread over the rounds, a figure a line."""
     lines = [("", *(each.name for each in CONTESTANTS), "ours/floor", "limit", "")]
     for row in ROWS:
-        cells = [_cell(rounds[each.name], row) for each in CONTESTANTS]
+        cells = [spread([each[row.figure] for each in rounds[bot.name]], row.digits) for bot in CONTESTANTS]
         verdict, times = VERDICTS[row.holds(rounds)], ratio(rounds, row.figure)
         lines.append((row.figure, *cells, "" if math.isinf(times) else f"{times:.2f}×", row.limit(), verdict))
     return tuple(lines)
-
-
-def _cell(rounds: Sequence[Figures], row: Row) -> str:
-    values = [each[row.figure] for each in rounds]
-    shown = f"{statistics.median(values):.{row.digits}f}"
-    low, high = f"{min(values):.{row.digits}f}", f"{max(values):.{row.digits}f}"
-    return shown if low == high else f"{shown} ({low} to {high})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,12 @@ def grid(lines: Sequence[Sequence[str]]) -> str:
 def percentile(values: Sequence[float], share: float) -> float:
     """The value that `share` of the values do not exceed; 0.5 is close to the median."""
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def spread(values: Sequence[float], digits: int) -> str:
+    """The median and, in brackets, the least and the most where they differ."""
+    middle, low, high = (f"{value:.{digits}f}" for value in (statistics.median(values), min(values), max(values)))
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def load() -> str:

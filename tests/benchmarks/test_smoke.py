@@ -50,6 +50,7 @@ def test_each_limit_can_be_broken(figure: str, value: float) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_quick_run_prints_every_part(tmp_path: Path) -> None:
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.png"
     command = [sys.executable, "-m", "benchmarks", "--quick", "--json", str(figures), "--plot", str(picture)]
@@ -57,6 +58,6 @@ def test_a_quick_run_prints_every_part(tmp_path: Path) -> None:
     assert ended.returncode in (0, 1), ended.stderr
     assert all(row.figure in ended.stdout for row in ROWS)
     written = json.loads(figures.read_text())
-    assert list(written) == ["floor", "turns", "compaction", "soak"]
+    assert list(written) == ["floor", "turns", "compaction", "autocomplete", "platforms", "soak"]
     assert set(written["floor"]["rounds"]) == {FLOOR.name, FLOOR_STREAMING.name, OURS.name}
     assert picture.stat().st_size > 1000

@@ -1,0 +1,144 @@
+"""Our own bot on Telegram alone, and on Discord as well: how soon both hear of it, and what the second one weighs."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.contestants import OURS, Contestant, furnish
+from benchmarks.measure import GREETING, Figures, met
+from benchmarks.section import VERDICTS, Section, answered, load, parser, spread, tell
+from benchmarks.servers import PATIENCE_SECONDS, Servers, servers
+from tests.servers.discord import DiscordServer
+
+ROUNDS, QUICK = 3, 1
+ALONE, BOTH = "Telegram alone", "both"
+FIRST_CHAT = 60_000
+_POLLED, _READY, _MEMORY = "to first poll, s", "to Discord's READY, s", "RSS when ready, MB"
+_STARTS = ("very first start", "start")
+
+Rounds = Mapping[str, Sequence[Figures]]
+"""The figures of every round: of the bot on Telegram alone, and on both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A figure, and what it may be at most on both platforms: by itself, or `ratio` times that of Telegram alone."""
+
+    figure: str
+    most: float | None = None
+    ratio: float | None = None
+    digits: int = 2
+
+    def limit(self) -> str:
+        """In words."""
+        return f"≤ {self.most:g}" if self.most is not None else f"≤ {self.ratio:g}×"
+
+    def holds(self, rounds: Rounds) -> bool:
+        """Whether the limits are kept."""
+        value = statistics.median(each[self.figure] for each in rounds[BOTH])
+        return (self.most is None or value <= self.most) and (self.ratio is None or ratio(rounds, self) <= self.ratio)
+
+
+ROWS = (
+    *(Row(f"{start} {figure}", most=1.5) for start in _STARTS for figure in (_POLLED, _READY)),
+    Row(_MEMORY, ratio=1.2, digits=0),
+)
+"""The limits are the project's promises."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: the limits are kept; 1: one is not."""
+    options = parser("benchmarks.platforms", __doc__)
+    options.add_argument("--rounds", type=int, default=ROUNDS, help="times that each is measured (%(default)s)")
+    return answered(options, arguments, lambda given: run(QUICK if given.quick else given.rounds))
+
+
+def run(rounds: int) -> Section:
+    """Both in every round, one after the other, with the same servers."""
+    before = load()
+    with tempfile.TemporaryDirectory() as folder, servers() as loopback:
+        found = asyncio.run(_measure(loopback, Path(folder), rounds))
+    return report(found, before)
+
+
+async def _measure(servers: Servers, folder: Path, rounds: int) -> Rounds:
+    """Discord is served from here, while the bots are waited for in a thread."""
+    found: dict[str, list[Figures]] = {ALONE: [], BOTH: []}
+    chats, loop = itertools.count(FIRST_CHAT), asyncio.get_running_loop()
+    async with DiscordServer() as dc:
+        told = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+        bots = {ALONE: OURS, BOTH: replace(OURS, told=tuple(told.items()))}
+        for number, (name, bot) in itertools.product(range(rounds), bots.items()):
+            tell(f"platforms: {name}, round {number + 1} of {rounds}")
+            furnish(folder / "workspace", servers)
+            figures: Figures = {}
+            for start in _STARTS:
+                ready = asyncio.run_coroutine_threadsafe(_met(dc), loop) if bot.told else None
+                figures |= await asyncio.to_thread(_started, start, bot, servers, folder / "workspace", chats, ready)
+            found[name].append(figures)
+        if dc.violations:
+            raise RuntimeError(f"the Discord server was asked something illegal: {dc.violations}")
+    return found
+
+
+async def _met(dc: DiscordServer) -> float:
+    """When a session that is not there yet was told READY, in monotonic seconds; afterwards somebody was answered."""
+    known = len(dc.sessions)
+    await dc.wait_for(lambda _: len(dc.sessions) > known, PATIENCE_SECONDS)
+    ready = time.monotonic()
+    said = dc.say(GREETING)
+    await dc.reply(said, after=said, timeout=PATIENCE_SECONDS)
+    return ready
+
+
+def _started(
+    start: str, bot: Contestant, servers: Servers, workspace: Path, chats: Iterator[int], ready: Future[float] | None
+) -> Figures:
+    """One start, up to the answer to a message that waited; `ready` is what `_met` gives."""
+    with met(bot, servers, workspace, chats) as session:
+        figures = {f"{start} {_POLLED}": session.figures["start to first poll, s"]}
+        if ready is not None:
+            figures[f"{start} {_READY}"] = ready.result(2 * PATIENCE_SECONDS) - session.process.spawned
+        return figures | {_MEMORY: session.process.rss_mb()}
+
+
+def report(rounds: Rounds, conditions: str) -> Section:
+    """The table and its verdicts."""
+    lines: list[tuple[str, ...]] = [("our bot", ALONE, BOTH, "both/alone", "limit", "")]
+    for row in ROWS:
+        cells = (_cell(rounds[name], row) for name in (ALONE, BOTH))
+        times = ratio(rounds, row)
+        lines.append((row.figure, *cells, f"{times:.2f}×" if times else "", row.limit(), VERDICTS[row.holds(rounds)]))
+    notes = (
+        f"{len(rounds[BOTH])} interleaved rounds of two starts in a new workspace, with a message waiting on Telegram; "
+        f"medians, in brackets the spread; {conditions}. The loopback servers' own time, milliseconds, is not taken "
+        "off. Memory is that of the process and its children once a message on each platform is answered.",
+    )
+    kept = all(row.holds(rounds) for row in ROWS)
+    return Section("platforms", tuple(lines), notes, kept, {"rounds": rounds})
+
+
+def ratio(rounds: Rounds, row: Row) -> float:
+    """Both to Telegram alone: the median of the rounds' own ratios; 0 for what is on Discord only."""
+    pairs = zip(rounds[BOTH], rounds[ALONE], strict=True)
+    return statistics.median(
+        both[row.figure] / alone[row.figure] if row.figure in alone else 0 for both, alone in pairs
+    )
+
+
+def _cell(rounds: Sequence[Figures], row: Row) -> str:
+    values = [each[row.figure] for each in rounds if row.figure in each]
+    return spread(values, row.digits) if values else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""The same lines said to bots in the same state, one on each platform."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from prompt_toolkit.application import Application, create_app_session, get_app_session
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from bot.adapters.console import ConsolePlatform
+from bot.app import App
+from bot.running import chat
+from bot.settings import load
+from bot.workspace import Workspace
+from routing.ports import Clock
+from routing.tools.doubts import OFF
+from routing.types import OutboundMessage, Role, UserKey
+from storage.codec import OUTBOUND
+from storage.migrate import migrate
+from tests.bot.adapters.console.desk import until
+from tests.bot.adapters.console.seat import CTRL_D, Tty
+from tests.servers.discord import DiscordServer
+from tests.stories.harness import Stage, running, stage
+from tests.stories.kits import indexed
+from tests.stories.places import NAME, InTerminal, OnDiscord, OnTelegram, Place, Shown
+
+PATIENCE = 30.0
+"""Seconds in which a line must have been answered."""
+WIDE = Size(rows=24, columns=500)
+"""A terminal in which no line of ours is folded."""
+_SETTLED = (
+    "select (select count(*) from inbox where state = 'done') = ? "
+    "and not exists (select 1 from outbox where state in ('pending', 'attempting'))"
+)
+_REPLIES = "select id, state, payload from outbox where id > ? order by id"
+
+
+def _told(on: Stage, **more: str) -> None:
+    """What all the bots are told: everybody may come in, with the role that they were given. Without embeddings, which
+    are there sooner or later."""
+    on.env |= {"BOT_OWNERS": "", "BOT_ACCESS": "open", "EMBEDDINGS": "off", **more}
+    skill = on.workspace / "skills" / "code-review" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\ndescription: Reviews code.\nmodel_tier: coding\n---\nLook at it.", "utf-8")
+
+
+@asynccontextmanager
+async def telegram(folder: Path, clock: Clock, language: str) -> AsyncIterator[tuple[Stage, App, Place]]:
+    async with stage(folder) as on:
+        _told(on)
+        async with running(on, clock) as app:
+            yield on, app, OnTelegram(on.tg, language or "en")
+
+
+@asynccontextmanager
+async def discord(folder: Path, clock: Clock, language: str) -> AsyncIterator[tuple[Stage, App, OnDiscord]]:
+    async with stage(folder) as on, DiscordServer(clock=clock) as dc:
+        _told(on, TELEGRAM_BOT_TOKEN="", DISCORD_BOT_TOKEN=dc.token)
+        on.env |= {"DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
+        async with running(on, clock) as app:
+            await dc.ready()
+            await dc.wait_for(lambda _: dc.commands)
+            yield on, app, OnDiscord(dc, language or "en-US")
+        assert dc.violations == []
+
+
+@asynccontextmanager
+async def terminal(folder: Path, clock: Clock, language: str) -> AsyncIterator[tuple[Stage, App, Place]]:
+    """A prompt tells nothing of a language; whoever sits there sets theirs."""
+    async with stage(folder) as on:
+        _told(on, TELEGRAM_BOT_TOKEN="")
+        with screen() as (keys, shown):
+            async with running(on, clock) as app:
+                platform = _prompt(on, app)
+                app.platforms[platform.name] = platform
+                await platform.start()
+                talk = asyncio.create_task(platform.run())
+                try:
+                    yield on, app, InTerminal(keys, shown)
+                finally:
+                    await platform.stop_receiving()
+                    await talk
+
+
+@contextmanager
+def screen() -> Iterator[tuple[PipeInput, StringIO]]:
+    """A terminal: the keys that go in, and all that was ever written to it."""
+    shown = StringIO()
+    output = Vt100_Output(shown, lambda: WIDE, term="xterm")
+    with create_pipe_input() as keys, create_app_session(input=keys, output=output):
+        yield keys, shown
+
+
+def _prompt(on: Stage, app: App) -> ConsolePlatform:
+    return ConsolePlatform(
+        user_name=NAME,
+        accept=app.accept,
+        commands=(),
+        history_file=on.workspace / "console-history",
+        clock=app.clock,
+        stdin=Tty(),
+        stdout=Tty(),
+        stderr=Tty(),
+    )
+
+
+PLATFORMS = {"telegram": telegram, "discord": discord, "terminal": terminal}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The replies to one line as the outbox has them, and as they were shown."""
+
+    line: str
+    replies: tuple[OutboundMessage, ...]
+    shown: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What was said on one platform, and what came back."""
+
+    user: UserKey
+    answers: list[Answer]
+    typed: list[str]
+
+
+@asynccontextmanager
+async def chatting(folder: Path) -> AsyncIterator[Application[Any]]:
+    """`tierbot chat` itself, on a screen, up to its end; what prompt_toolkit runs for it. The process's own stdin and
+    stdout have to be terminals."""
+    async with stage(folder) as on:
+        _told(on, TELEGRAM_BOT_TOKEN="")
+        on.write_config()
+        environment = load(on.environment())
+        workspace = Workspace(environment)
+        workspace.prepare()
+        try:
+            await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
+            with screen() as (keys, shown):
+                talk = asyncio.create_task(chat(environment, workspace, NAME))
+                await until(lambda: "›" in shown.getvalue())
+                prompt = get_app_session().app
+                assert prompt is not None
+                yield prompt
+                keys.send_text(CTRL_D)
+                assert await talk == 0
+        finally:
+            workspace.release()
+
+
+async def held(platform: str, folder: Path, lines: Sequence[str], role: Role, language: str, now: float) -> Talk:
+    """The lines one after the other, each answered before the next, with a bot that was never talked to; the clock
+    stands still, so that nothing in the answers depends on how fast they came."""
+    async with PLATFORMS[platform](folder / platform, lambda: now, language) as (on, app, place):
+        await app.kept.people.admit(place.user, NAME, role, "story")
+        await app.llm.load()
+        await indexed(app, OFF)
+        answers: list[Answer] = []
+        last = 0
+        with closing(sqlite3.connect(on.database)) as database:
+            for said, line in enumerate(lines, 1):
+                place.say(line)
+                await _settled(database, said)
+                rows = database.execute(_REPLIES, (last,)).fetchall()
+                assert all(state == "sent" for _, state, _ in rows), (line, rows)
+                last = max([last, *(number for number, _, _ in rows)])
+                answers.append(Answer(line, tuple(OUTBOUND.load(payload) for *_, payload in rows), place.look()))
+        return Talk(place.user, answers, place.typed)
+
+
+async def _settled(database: sqlite3.Connection, lines: int) -> None:
+    """Once so many lines have been dealt with and every reply is out."""
+    async with asyncio.timeout(PATIENCE):
+        while database.execute(_SETTLED, (lines,)).fetchone() != (1,):  # noqa: ASYNC110  # a database has no bell
+            await asyncio.sleep(0.005)

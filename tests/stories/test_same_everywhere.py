@@ -1,0 +1,174 @@
+"""Telegram, Discord and the terminal have the same commands, and the same answers to them.
+
+No platform leaves a command out: all menus are made of COMMANDS, which fit into the hundred that Telegram and Discord
+take. Only /help leaves out what a person's role may not use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from handlers.access import may
+from handlers.asking import CommandSpec
+from handlers.commands import COMMANDS
+from handlers.languages import Say
+from routing.types import OutboundMessage, Person, Role
+from tests.bot.adapters.console.seat import Tty
+from tests.stories.doors import CODE
+from tests.stories.everywhere import PLATFORMS, Answer, Talk, chatting, discord, held, telegram
+from tests.stories.places import NAME, words
+
+NAMES = [spec.name for spec in COMMANDS]
+BEFORE = {
+    "status": ("!deep hello",),
+    "retry": ("hello",),
+    "compact": ("hello", "and then?", "/compact 1"),
+    "history": ("remember apples", "/new", "now bananas"),
+    "usage": ("hello",),
+}
+"""What is said before a command is tried, so that it has something to tell of."""
+AFTER = {
+    "tier": ("/tier turbo", "/tier smart forse", " /TIER  Coding Force ", "hello"),
+    "model": ("/model coding openai/gpt-5.22", "/model deep reasoning silly", "/model list nobody", "/model list"),
+    "skill": ("/skill code-revue", "/skill CODE-REVIEW", "/skills"),
+    "tools": ("/tools off wether", "/tools off", "/tools off web", "/tools"),
+    "settings": ("/settings language xx", "/settings streaming maybe", "/settings timezone Mars/Base", "hello"),
+    "access": ("/access role telegram:123 king", "/access allow bob", "/access forget me yes", "/whoami"),
+    "help": ("/help teir", "/help /Tier"),
+}
+"""What more there is to try."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Lines that one person says one after the other."""
+
+    lines: tuple[str, ...]
+    role: Role = "owner"
+
+
+def tried(spec: CommandSpec) -> Case:
+    """A command as its own usage has it, and wrongly."""
+    wrong = (f"/{spec.name} nonsense", f"/{spec.name} one two three four five six")
+    return Case((*BEFORE.get(spec.name, ()), *spec.usage, *wrong, *AFTER.get(spec.name, ())))
+
+
+ALL = tuple(f"/{name}" for name in NAMES)
+OTHERS = {
+    "no command": Case(("/teir smart", "/STATS", "/qqqqqqq", "/usr/bin/env fails", "/"), "user"),
+    "a guest": Case((*ALL, "/tier smart force", "/access role telegram:1 owner"), "guest"),
+    "a user": Case((*ALL, "/access block telegram:1"), "user"),
+    "an admin": Case((*ALL, "/access allow telegram:123", "/access role telegram:123 owner"), "admin"),
+    "German": Case(("/settings language de", *ALL, "/teir", "/tier turbo", "/help tier", "/model coding reset")),
+}
+CASES = {spec.name: tried(spec) for spec in COMMANDS} | OTHERS
+USAGE = {line for spec in COMMANDS for line in spec.usage}
+
+
+def test_what_is_tried_besides_belongs_to_commands() -> None:
+    assert {*BEFORE, *AFTER} <= set(NAMES) and not set(NAMES) & set(OTHERS)
+
+
+async def test_the_menu_of_telegram_has_every_command(tmp_path: Path) -> None:
+    async with telegram(tmp_path / "workspace", time.time, "") as (on, _, _place):
+        menus = [(language, scope) for language in ("", "de") for scope in ("all_group_chats", "all_private_chats")]
+        await on.tg.wait_for(lambda tg: len(tg.calls("setMyCommands")) >= len(menus))
+    calls = [call.params for call in on.tg.calls("setMyCommands")]
+    assert sorted((call.get("language_code", ""), call["scope"]["type"]) for call in calls) == menus
+    for call in calls:
+        say = Say(call.get("language_code", ""))
+        assert [(each["command"], each["description"]) for each in call["commands"]] == [
+            (spec.name, say(spec.summary)) for spec in COMMANDS
+        ]
+
+
+async def test_discord_has_every_command_registered(tmp_path: Path) -> None:
+    async with discord(tmp_path / "workspace", time.time, "") as (_, _app, place):
+        (call,) = place.dc.calls("PUT", "/applications/{application_id}/commands")
+    assert [each["name"] for each in call.body] == NAMES
+    for spec, each in zip(COMMANDS, call.body, strict=True):
+        assert (each["type"], each["contexts"], each["integration_types"]) == (1, [0, 1, 2], [0, 1])
+        assert (each["description"], each["description_localizations"]) == (
+            spec.summary,
+            {"de": Say("de")(spec.summary)},
+        )
+
+
+async def test_the_terminal_completes_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(sys, stream, Tty())
+    async with chatting(tmp_path / "workspace") as prompt:
+        completer = prompt.current_buffer.completer
+        offered = list(completer.get_completions(Document("/"), CompleteEvent()))
+    assert [(each.text, each.display_meta_text) for each in offered] == [
+        (f"/{spec.name}", spec.summary) for spec in COMMANDS
+    ]
+
+
+@pytest.mark.parametrize("role", ["owner", "guest"])
+async def test_help_names_what_a_person_may_use(tmp_path: Path, role: Role) -> None:
+    """On one platform: that it says the same on the others is one of the cases below."""
+    talk = await held("telegram", tmp_path, ["/help"], role, "", time.time())
+    (reply,) = talk.answers[0].replies
+    mine = [spec.name for spec in COMMANDS if may(Person(1, role, NAME), spec.role)]
+    assert re.findall(r"(?m)^/(\w+):", reply.text) == mine
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+async def test_an_answer_is_the_same_everywhere(tmp_path: Path, case: Case) -> None:
+    now = time.time()
+    talks = await asyncio.gather(*(held(name, tmp_path, case.lines, case.role, "", now) for name in PLATFORMS))
+    assert not USAGE & {line for talk in talks for line in talk.typed}, "Discord's client makes commands of these"
+    for answers in zip(*(talk.answers for talk in talks), strict=True):
+        told = [[common(reply, talk) for reply in answer.replies] for talk, answer in zip(talks, answers, strict=True)]
+        assert told[0], f"nothing is said to {answers[0].line}"
+        for platform, other in zip(PLATFORMS, told, strict=True):
+            assert other == told[0], f"{answers[0].line} on {platform}"
+        for platform, answer in zip(PLATFORMS, answers, strict=True):
+            assert unseen(platform, answer) == [], f"{answer.line} on {platform}"
+
+
+@pytest.mark.parametrize("platform", ["telegram", "discord"])
+async def test_a_client_that_speaks_german_is_answered_so(tmp_path: Path, platform: str) -> None:
+    talk = await held(platform, tmp_path, ["/settings"], "user", "de", time.time())
+    assert talk.answers[0].replies[0].text.startswith("Sprache: Deutsch")
+
+
+def common(reply: OutboundMessage, talk: Talk) -> tuple[object, ...]:
+    """A reply without what must differ: the person's account, the platform's name before its own line in /status, how
+    many megabytes a process and its file weigh, how many seconds a model took, codes drawn by lot."""
+    text = reply.text.replace(str(talk.user), "this account")
+    text = re.sub(rf"(?m)^{talk.user.platform}: ", "this platform: ", text)
+    text = re.sub(r"\d+(\.\d+)? MB\b", "so many MB", text)
+    text = re.sub(r"\d+\.\d s\b", "so many s", text)
+    text = CODE.sub("a code", text)
+    buttons = [[(button.label, button.command) for button in row] for row in reply.buttons]
+    return text, buttons, reply.document
+
+
+def unseen(platform: str, answer: Answer) -> list[str]:
+    """What of an answer the person does not see, or sees without its being said."""
+    texts = [words(reply.text) for reply in answer.replies]
+    files = [words(reply.document.text) for reply in answer.replies if reply.document]
+    buttons = [button for reply in answer.replies for row in reply.buttons for button in row]
+    if platform == "terminal":
+        commands = [words(" · ".join(dict.fromkeys(button.command for button in buttons)))]
+        return [" ".join(each) for each in [*texts, *files, *commands] if not stands_in(each, answer.shown.words)]
+    whole = [word for each in [*texts, *files] for word in each]
+    found = [] if answer.shown.words == whole else [f"{answer.shown.words} is not {whole}"]
+    labels = [button.label for button in buttons]
+    return found if answer.shown.labels == labels else [*found, f"{answer.shown.labels} is not {labels}"]
+
+
+def stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
+    return any(list(whole[at : at + len(part)]) == list(part) for at in range(len(whole) - len(part) + 1))
