@@ -160,7 +160,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         access, limit, presses, build_commands(needs), chat, Edits(kept.history, running, chat), notices, kept.ledger
     )
     inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences)
-    tips = Suggestions(COMMANDS, models, toolbox, owned.skills, kept.people, kept.preferences)
+    tips = Suggestions(COMMANDS, models, toolbox, owned.skills, access, kept.preferences)
     app = App(inbox.accept, kept, access, inbox, outbox, llm, silences, platforms, clock, tooling, tips)
     chores = [
         asyncio.create_task(keep_fresh(workspace, models, owned, tooling)),

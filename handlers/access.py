@@ -21,6 +21,8 @@ AccessMode = Literal["pairing", "allowlist", "open"]
 WAITING_LIMIT = 3
 HINT_SECONDS = 3600.0
 OWNER_CODE = "owner_code"
+NOBODY = 0
+"""No person's id."""
 _RANK: dict[Role, int] = {role: rank for rank, role in enumerate(reversed(ROLES))}
 
 
@@ -91,6 +93,11 @@ class Access:
         code = new_code()
         await self._state.put(OWNER_CODE, _digest(code))
         return shown(code)
+
+    async def find(self, user: UserKey) -> Person | None:
+        """Who somebody is, or would be with their first message; None for a stranger."""
+        person = await self._people.find(user)
+        return Person(NOBODY, "user", "") if person is None and self.mode == "open" else person
 
     async def decide(self, message: InboundMessage) -> Admitted | Turned:
         """Let somebody in, or say why not."""

@@ -6,6 +6,7 @@ import asyncio
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rapidfuzz import fuzz, process
 
@@ -16,7 +17,7 @@ from routing.errors import StorageFault
 from routing.models.choice import LOCAL_PROVIDER, Models
 from routing.ports import Toolbox
 from routing.skills import Skills
-from routing.stores import PeopleStore, PreferenceStore
+from routing.stores import PreferenceStore
 from routing.tools.candidates import DISCOVERY
 from routing.types import TIERS, Person, Preferences, UserKey
 
@@ -48,6 +49,13 @@ class _Known:
     on: tuple[str, ...]
 
 
+class People(Protocol):
+    """Who is who."""
+
+    async def find(self, user: UserKey) -> Person | None:
+        """Somebody who may write; None for a stranger."""
+
+
 class Suggestions:
     """Answers at once, from memory; strangers are told nothing."""
 
@@ -57,7 +65,7 @@ class Suggestions:
         models: Models,
         toolbox: Toolbox,
         skills: Callable[[], Skills],
-        people: PeopleStore,
+        people: People,
         preferences: PreferenceStore,
     ) -> None:
         self._specs = {spec.name: spec for spec in specs}

@@ -1,0 +1,162 @@
+"""What was used, as a picture: a bar a day, a colour a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Literal
+
+from routing.money.books import Day
+from routing.records import Spending
+
+if TYPE_CHECKING:
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont, ImageFont
+
+Measure = Literal["cost", "tokens"]
+
+WIDTH, LEFT, TOP, RIGHT, BOTTOM = 1200, 130, 50, 1165, 440
+"""Where the bars are, in pixels; the legend is below."""
+WIDEST = 110
+LEGEND, ROW = 74, 40
+PAPER, INK, FAINT, LINES = "#ffffff", "#222222", "#777777", "#dddddd"
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
+"""Those of Okabe and Ito (2008), which people who see fewer colours can tell apart."""
+OTHERS = "#999999"
+MOST_TICKS = 5
+MOST_NAME = 32
+_DATE_WIDTH, _MARK_WIDTH = 75, 45
+
+
+@dataclass(frozen=True, slots=True)
+class _Band:
+    """One model's share of every bar."""
+
+    name: str
+    colour: str
+    amounts: tuple[float, ...]
+
+
+def usage_chart(days: Sequence[Day], measure: Measure = "cost") -> bytes:
+    """A PNG of about 50 kB, made in about 50 ms: in US dollars, or in tokens (also where no price is known). `+3?` over
+    a bar is three calls of unknown price, which it lacks; `?` where there is no room for the number. It has no words
+    and needs no language. Takes at least one day; above 300 days, bars are too thin to be seen."""
+    # The library takes 20 ms and 12 MB, which nobody needs who never asks for a picture.
+    from PIL import Image, ImageDraw, ImageFont
+
+    if not any(each.cost for day in days for each in day.models):
+        measure = "tokens"
+    bands = _bands(days, measure)
+    step, ticks = _scale(max(map(sum, zip(*(band.amounts for band in bands), strict=True)), default=0.0))
+    rows = math.ceil(len(bands) / 2)
+    image = Image.new("RGB", (WIDTH, BOTTOM + LEGEND + ROW * rows), PAPER)
+    pen, font = ImageDraw.Draw(image), ImageFont.load_default(24)
+    _axis(pen, font, step, ticks, measure)
+    tops = _bars(pen, bands, len(days), step * ticks)
+    _dates(pen, font, days)
+    if measure == "cost":
+        _unknown(pen, font, days, tops)
+    _legend(pen, font, bands, measure)
+    file = BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def _bands(days: Sequence[Day], measure: Measure) -> list[_Band]:
+    """The models that took most, most first; all others together."""
+    names = {each.model for day in days for each in day.models}
+    rows = {name: tuple(_amount(day, name, measure) for day in days) for name in names}
+    order = sorted((name for name in rows if any(rows[name])), key=lambda name: (-sum(rows[name]), name))
+    shown = order if len(order) <= len(COLOURS) else order[: len(COLOURS) - 1]
+    bands = [_Band(name, colour, rows[name]) for name, colour in zip(shown, COLOURS, strict=False)]
+    if rest := order[len(shown) :]:
+        together = tuple(map(sum, zip(*(rows[name] for name in rest), strict=True)))
+        bands.append(_Band(f"+ {len(rest)}", OTHERS, together))
+    return bands
+
+
+def _amount(day: Day, model: str, measure: Measure) -> float:
+    found = (each for each in day.models if each.model == model)
+    return sum(float(each.cost) if measure == "cost" else _tokens(each) for each in found)
+
+
+def _tokens(spent: Spending) -> int:
+    return spent.input_tokens + spent.output_tokens
+
+
+def _scale(most: float) -> tuple[float, int]:
+    """A round step and how many of them hold the highest bar."""
+    if most <= 0:
+        return 1.0, 1
+    size = 10.0 ** math.floor(math.log10(most / MOST_TICKS))
+    step = next(each * size for each in (1, 2, 5, 10) if each * size * MOST_TICKS >= most)
+    return step, max(1, math.ceil(most / step - 1e-9))
+
+
+def _said(amount: float, measure: Measure, step: float = 0.01) -> str:
+    """`$0.004`, `$12.50`, `350`, `1.2k`, `3.4M`; dollars as exactly as a `step` needs."""
+    if measure == "cost":
+        return f"${amount:.{max(2, -math.floor(math.log10(step)))}f}"
+    for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if amount >= size:
+            return f"{amount / size:.3g}{sign}"
+    return f"{amount:.0f}"
+
+
+def _axis(pen: ImageDraw, font: FreeTypeFont | ImageFont, step: float, ticks: int, measure: Measure) -> None:
+    for tick in range(ticks + 1):
+        y = BOTTOM - (BOTTOM - TOP) * tick / ticks
+        pen.line((LEFT, y, RIGHT, y), fill=LINES if tick else INK, width=2)
+        pen.text((LEFT - 12, y), _said(step * tick, measure, step), INK, font, anchor="rm")
+
+
+def _middle(day: int, days: int) -> float:
+    return LEFT + (RIGHT - LEFT) * (day + 0.5) / days
+
+
+def _bars(pen: ImageDraw, bands: Sequence[_Band], days: int, most: float) -> list[float]:
+    """Where each day's bar ends."""
+    half = min(WIDEST / 2, max(0.5, (RIGHT - LEFT) / days * 0.36))
+    tops = [float(BOTTOM)] * days
+    for band in bands:
+        for day, amount in enumerate(band.amounts):
+            if amount:
+                x, foot = _middle(day, days), round(tops[day])
+                tops[day] -= (BOTTOM - TOP) * amount / most
+                top = round(tops[day])
+                pen.rectangle((x - half, top, x + half, max(top, foot - 1)), band.colour)
+    return tops
+
+
+def _dates(pen: ImageDraw, font: FreeTypeFont | ImageFont, days: Sequence[Day]) -> None:
+    """`11-22`, as often as there is room."""
+    every = math.ceil(len(days) * _DATE_WIDTH / (RIGHT - LEFT))
+    for number in range(len(days) - 1, -1, -every):
+        pen.text((_middle(number, len(days)), BOTTOM + 14), f"{days[number].date:%m-%d}", INK, font, anchor="mt")
+
+
+def _unknown(pen: ImageDraw, font: FreeTypeFont | ImageFont, days: Sequence[Day], tops: Sequence[float]) -> None:
+    room = (RIGHT - LEFT) / len(days) > _MARK_WIDTH
+    for number, day in enumerate(days):
+        calls = sum(each.unknown for each in day.models)
+        if calls:
+            mark = f"+{calls}?" if room else "?"
+            pen.text((_middle(number, len(days)), tops[number] - 6), mark, FAINT, font, anchor="mb")
+
+
+def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[_Band], measure: Measure) -> None:
+    column = (RIGHT - 40) // 2
+    step = min((10.0 ** math.floor(math.log10(sum(band.amounts))) for band in bands), default=1.0) / 10
+    for number, band in enumerate(bands):
+        x, y = 40 + column * (number % 2), BOTTOM + LEGEND + ROW * (number // 2)
+        pen.rectangle((x, y - 11, x + 22, y + 11), band.colour)
+        pen.text((x + 34, y), _short(band.name), INK, font, anchor="lm")
+        pen.text((x + column - 40, y), _said(sum(band.amounts), measure, step), FAINT, font, anchor="rm")
+
+
+def _short(name: str) -> str:
+    """The end of a name, where names differ, in signs that the font has."""
+    plain = name.encode("ascii", "replace").decode()
+    return plain if len(plain) <= MOST_NAME else f"...{plain[3 - MOST_NAME :]}"

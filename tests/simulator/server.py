@@ -1,0 +1,172 @@
+"""simcord, an independent simulator of Discord, at two addresses that a bot in this or another process can be told.
+
+simcord replaces the HTTP client and the gateway of a `discord.Client` in its own process. Here an idle client of the
+same account takes that place, so that its people can act, and the bot comes over HTTP and a websocket as it is.
+Permissions, limits, error codes and the shape of every payload are simcord's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace, TracebackType
+from typing import Any, Self, TypeVar
+
+import discord
+import simcord
+from aiohttp import web
+from simcord.backend.cdn import CDN_BASE
+from simcord.http.router import dispatch
+
+from tests.servers.discord.wire import read_body
+from tests.simulator.gateway import Gateway, Json
+
+BASE = "/api/v10"
+TOKEN = "simcord.knows.no-tokens"
+PATIENCE = 30.0
+"""Seconds until a wait has failed."""
+MESSAGE_CONTENT = 1 << 19
+"""The flag of an application that may read messages: GATEWAY_MESSAGE_CONTENT_LIMITED."""
+
+T = TypeVar("T")
+
+
+class Now:
+    """simcord's own clock stands still between its operations; the bot's does not."""
+
+    def __init__(self) -> None:
+        self.elapsed = 0.0
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=self.elapsed)
+
+    def advance(self, seconds: float) -> None:
+        self.elapsed += seconds
+
+
+class SimcordServer:
+    """`async with SimcordServer() as sim:` serves at `sim.root` and `sim.gateway`; `sim.env` is simcord's own world.
+
+    `approved`: the intents that the portal has granted, None for all. `gaps`: what simcord does not model and the bot
+    asked for; a story with gaps proves nothing.
+    """
+
+    def __init__(self, approved: discord.Intents | None = None) -> None:
+        self.env = simcord.Env(discord.Client(intents=discord.Intents.all()))
+        self.env.backend.clock = Now()  # type: ignore[assignment]  # of the same form
+        self.gaps: list[str] = []
+        self.refusals: list[tuple[str, int]] = []
+        """Calls that were answered with an error: "METHOD /path", and Discord's code."""
+        self._content = approved is None or approved.message_content
+        self._gateway = Gateway(self.env, approved)
+        self._changed = asyncio.Event()
+        self._runner: web.ServerRunner | None = None
+
+    @property
+    def root(self) -> str:
+        return f"http://{self._address}{BASE}"
+
+    @property
+    def gateway(self) -> str:
+        return f"ws://{self._address}/"
+
+    @property
+    def sessions(self) -> int:
+        """How often a bot has identified."""
+        return self._gateway.sessions
+
+    def clock(self) -> float:
+        """simcord's time in Unix seconds."""
+        return self.env.now().timestamp()
+
+    async def __aenter__(self) -> Self:
+        # simcord puts its answer to interactions into the context, from which a bot in this process would have it, too.
+        await asyncio.create_task(self.env.start())
+        self.env.backend.subscribers.append(lambda _, __: self._changed.set())
+        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0.05)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self._gateway.address = self.gateway
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._runner is not None
+        await self._runner.cleanup()
+        await asyncio.create_task(self.env.shutdown())
+        if error is None:
+            self.env.raise_errors()
+
+    async def wait_for(self, condition: Callable[[], T], seconds: float = PATIENCE) -> T:
+        """The condition's first true value; asked again after every event and call. AssertionError with the log."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not (found := condition()):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"not true within {seconds:g} s\n{self.env.transcript()}") from None
+        return found
+
+    def bodies(self, method: str, path: str) -> list[Json]:
+        """What the bot sent to this path, or to one that ends so."""
+        calls = (call for call in self.env.http_requests if call.method == method and call.path.endswith(path))
+        return [call.json or {} for call in calls]
+
+    @property
+    def _address(self) -> str:
+        assert self._runner is not None
+        host, port = self._runner.addresses[0][:2]
+        return f"{host}:{port}"
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return await self._gateway.serve(request)
+        if not request.path.startswith(BASE):
+            blob = self.env.backend.cdn.get(CDN_BASE + request.path)
+            return web.Response(status=404) if blob is None else web.Response(body=blob)
+        try:
+            return await self._call(request, request.path.removeprefix(BASE))
+        finally:
+            self._changed.set()
+
+    async def _call(self, request: web.BaseRequest, path: str) -> web.Response:
+        body, uploads = await read_body(request)
+        files = [
+            SimpleNamespace(filename=one.name, fp=io.BytesIO(one.data), description=None)
+            for _, one in sorted(uploads.items())
+        ]
+        call = f"{request.method} {path}"
+        try:
+            answer = dispatch(
+                self.env.backend,
+                request.method,
+                path,
+                json=body,
+                params=dict(request.query),
+                files=files,
+                message_content_access=self._content,
+            )
+        except (simcord.RouteNotImplemented, simcord.UnsupportedField) as gap:
+            self.gaps.append(str(gap))
+            return self._response(gap.to_json(), gap.status)
+        except simcord.BackendError as error:
+            self.refusals.append((call, error.code))
+            return self._response(error.to_json(), error.status)
+        except (KeyError, TypeError, ValueError) as error:
+            self.gaps.append(f"{call}: {error!r}")
+            return self._response({"message": str(error), "code": 0}, 500)
+        if path == "/oauth2/applications/@me":  # simcord says no flags, whatever was approved
+            answer["flags"] = MESSAGE_CONTENT if self._content else 0
+        return self._response(answer)
+
+    def _response(self, answer: Any, status: int = 200) -> web.Response:
+        """Exactly "application/json": in nothing else does the library see JSON."""
+        if answer is None:
+            return web.Response(status=204)
+        text = json.dumps(answer).replace(CDN_BASE, f"http://{self._address}")
+        return web.Response(status=status, body=text.encode(), content_type="application/json")

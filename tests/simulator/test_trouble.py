@@ -1,0 +1,119 @@
+"""What goes wrong on Discord, in a simulator that knows nothing of this project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import discord
+import pytest
+
+from tests.simulator.server import SimcordServer
+from tests.simulator.team import Team, told
+from tests.stories.harness import Stage, stage
+
+MISSING_ACCESS, MISSING_PERMISSIONS, UNKNOWN_MESSAGE = 50001, 50013, 10008
+
+
+async def test_an_answer_whose_beginning_was_deleted_comes_anew(team: Team, on: Stage) -> None:
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with team.bot(on):
+        said = await team.bob.send(team.general, f"{team.mention} count")
+        await gate.reached(60.0)
+        half = await team.reply(team.general, said)
+        team.sim.env.backend.delete_message(team.general.id, half.id)
+        gate.open()
+        whole = await team.reply(team.general, said, "one two three four")
+    assert whole.id != half.id and team.from_bot(team.general) == [whole]
+    assert {code for _, code in team.sim.refusals} == {UNKNOWN_MESSAGE}
+
+
+async def test_a_question_that_was_deleted_is_answered_all_the_same(team: Team, on: Stage) -> None:
+    gate = on.ms.reply("here I am", gate_after=0)
+    async with team.bot(on):
+        said = await team.bob.send(team.general, f"{team.mention} are you there?")
+        await gate.reached(60.0)
+        await team.bob.delete(said)
+        gate.open()
+        await team.reply(team.general, matching="here I am")
+    assert len(team.from_bot(team.general)) == 1 and team.sim.refusals == []
+    [sent] = team.sim.bodies("POST", "/messages")
+    assert sent["message_reference"]["fail_if_not_exists"] is False, "simcord itself does not look at that"
+
+
+@pytest.mark.parametrize("denied", ["send_messages", "view_channel"])
+async def test_a_channel_that_is_closed_to_the_bot_is_one_sentence_to_the_owner(
+    team: Team, on: Stage, denied: str
+) -> None:
+    gate = on.ms.reply("never to be read", gate_after=0)
+    async with team.bot(on):
+        await team.bob.send(team.general, f"{team.mention} hello?")
+        await gate.reached(60.0)
+        team.deny(team.general, denied)
+        gate.open()
+        told = await team.reply(team.alice.user.dm_channel)
+        assert "can't be delivered" in told.content and denied.replace("_", " ").title() in told.content
+        said = await team.bob.send_dm("and here?")
+        assert (await team.reply(team.bob.user.dm_channel, said)).content == "You said: and here?"
+    assert team.from_bot(team.general) == [] and len(team.from_bot(team.alice.user.dm_channel)) == 1
+    expected = MISSING_ACCESS if denied == "view_channel" else MISSING_PERMISSIONS
+    assert {code for _, code in team.sim.refusals} == {expected}
+
+
+async def test_where_the_bot_may_not_write_its_commands_are_answered(team: Team, on: Stage) -> None:
+    """An interaction's own token opens the channel."""
+    team.deny(team.general, "send_messages")
+    async with team.bot(on):
+        assert (await team.answer(await team.bob.slash(team.general, "tier", tier="deep"))).startswith("Tier: deep")
+    assert team.sim.refusals == []
+
+
+async def test_an_answer_without_the_right_to_react_is_an_answer(team: Team, on: Stage) -> None:
+    """A message that waits behind a turn is marked by a reaction, where that is allowed."""
+    stern = team.guild.create_text_channel("stern")
+    team.deny(stern, "add_reactions")
+    gate = on.ms.reply("first", gate_after=0)
+    async with team.bot(on):
+        await team.bob.send(stern, f"{team.mention} one")
+        await gate.reached(60.0)
+        await team.bob.send(stern, f"{team.mention} two")
+        await team.sim.wait_for(lambda: team.sim.refusals)
+        gate.open()
+        await team.reply(stern, matching="You said: two")
+    assert [m.content for m in team.from_bot(stern)] == ["first", "You said: two"]
+
+
+async def test_a_server_that_refuses_once_delays_an_answer_and_no_more(team: Team, on: Stage) -> None:
+    async with team.bot(on):
+        team.sim.env.inject_error("POST", "/channels/*/messages", status=503, times=1)
+        said = await team.bob.send_dm("hello")
+        assert (await team.reply(team.bob.user.dm_channel, said)).content == "You said: hello"
+    assert len(team.from_bot(team.bob.user.dm_channel)) == 1
+
+
+async def test_what_was_written_while_the_bot_was_away_is_answered(team: Team, on: Stage) -> None:
+    room = team.bob.user.dm_channel
+    async with team.bot(on):
+        await team.reply(room, await team.bob.send_dm("first"))
+    missed = await team.bob.send_dm("are you there?")
+    async with team.bot(on):
+        assert (await team.reply(room, missed)).content == "You said: are you there?"
+    assert [call.last_user_text for call in on.ms.calls] == ["first", "are you there?"]
+
+
+async def test_the_owner_learns_that_the_bot_was_removed(team: Team, on: Stage) -> None:
+    async with team.bot(on):
+        team.sim.env.backend.remove_guild(team.guild.id)
+        assert "removed from the Discord server Team" in (await team.reply(team.alice.user.dm_channel)).content
+
+
+async def test_without_the_intent_mentions_and_commands_still_work(tmp_path: Path) -> None:
+    granted = discord.Intents.all()
+    granted.message_content = False
+    async with SimcordServer(granted) as sim, stage(tmp_path / "workspace") as on:
+        team = Team(sim)
+        on.env |= told(sim, team) | {"BOT_ACCESS": "open"}
+        async with team.bot(on):
+            said = await team.bob.send(team.general, f"{team.mention} hi")
+            assert (await team.reply(team.general, said)).content == "You said: hi"
+            assert (await team.answer(await team.bob.slash(team.general, "tier"))).startswith("Tier: balanced")
+        assert sim.gaps == [] and sim.sessions == 1
