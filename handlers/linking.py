@@ -63,7 +63,7 @@ class Linking:
             await asyncio.to_thread(self._adopt_files, was.id, found.id)
         await self._links.join(code, user, str(user))
         words = "🔗 {user} is linked with this account now. If that was not you: /access unlink {user}"
-        await self._notices.tell(words, theirs, found.language, user=user)
+        await self._notices.tell_person(words, theirs, found.language, user=user)
         return found
 
     def _check(self, user: UserKey, was: Person | None, found: Person, accounts: tuple[UserKey, ...]) -> None:

@@ -27,7 +27,7 @@ class Notices:
         )
         await self._post([OutboundMessage(ChatKey.of(user), words)])
 
-    async def tell(self, template: str, accounts: Sequence[UserKey], language: str, /, **values: object) -> None:
+    async def tell_person(self, template: str, accounts: Sequence[UserKey], language: str, /, **values: object) -> None:
         """The same sentence to each account of a person, in private."""
         words = Say(language)(template, **values)
         await self._post([OutboundMessage(ChatKey.of(user), words) for user in accounts])

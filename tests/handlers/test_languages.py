@@ -22,7 +22,7 @@ from routing.types import ROLES, ModelSource
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {"say", "Refused", "Greeting", "tell", "tell_owners", "_tell_owners"}
+SPEAKERS = {"say", "Refused", "Greeting", "tell_person", "tell_owners", "_tell_owners"}
 
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {

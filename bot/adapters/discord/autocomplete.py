@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from bot.adapters.discord.tree import SUBCOMMAND, Json
 from handlers.suggestions import Suggestions, Typing
 from routing.types import UserKey
 
 MOST_VALUE = 100
 """Characters of a choice; a longer one can't be offered."""
+LOOKS = (0.0, 0.1, 0.3, 0.6)
+"""Seconds before each look. The first one at somebody, or at what the machine can run, may take longer than
+`Suggestions` waits; what it found is at hand soon after. Discord waits for three seconds."""
 
 
 async def suggested(data: Json, user: UserKey, suggestions: Suggestions) -> list[str]:
@@ -15,7 +20,11 @@ async def suggested(data: Json, user: UserKey, suggestions: Suggestions) -> list
     typing = focused(data)
     if typing is None:
         return []
-    return [word for word in await suggestions.offer(user, typing) if 0 < len(word) <= MOST_VALUE]
+    for seconds in LOOKS:
+        await asyncio.sleep(seconds)
+        if words := await suggestions.offer(user, typing):
+            return [word for word in words if 0 < len(word) <= MOST_VALUE]
+    return []
 
 
 def focused(data: Json) -> Typing | None:

@@ -37,6 +37,7 @@ class Callbacks:
                 await asked.response.defer(ephemeral=ephemeral, thinking=asked.type.name == "application_command")
         except discord.HTTPException as error:
             if error.code == UNKNOWN:
+                self._stage.forget(asked.id)
                 log.warning("Discord: interaction %d was acknowledged too late; the answer is a message", asked.id)
             elif error.code != ANSWERED:
                 log.warning("Discord: interaction %d could not be acknowledged (%s)", asked.id, reason(error))

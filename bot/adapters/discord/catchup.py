@@ -55,7 +55,9 @@ class CatchUp:
         self._limit = asyncio.Semaphore(_AT_ONCE)
 
     async def known(self) -> tuple[ChatKey, ...]:
-        return await self._chats.known(PLATFORM, self._clock() - KNOWN_SECONDS)
+        """Where somebody may have gone on. Who was only ever told something by name is in no channel yet."""
+        known = await self._chats.known(PLATFORM, self._clock() - KNOWN_SECONDS)
+        return tuple(chat for chat in known if not chat.person)
 
     async def mark(self) -> int:
         """The one an earlier process left; 0 without one."""

@@ -137,6 +137,10 @@ class Client(discord.Client):
 class ShardedClient(Client, discord.AutoShardedClient):
     """As many gateway connections as Discord recommends."""
 
+    async def launch_shard(self, gateway: yarl.URL, shard_id: int, *, initial: bool = False) -> None:
+        """At the address from the options; `gateway` is the one that came with the recommendation."""
+        await super().launch_shard(DiscordWebSocket.DEFAULT_GATEWAY, shard_id, initial=initial)
+
     def acknowledgements(self) -> tuple[float, ...]:
         return tuple(latency for _, latency in self.latencies)
 

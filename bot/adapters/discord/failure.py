@@ -32,6 +32,7 @@ class Refusal(Enum):
     REFERENCE = auto()
     ORIGIN = auto()
     CHANNEL = auto()
+    PERSON = auto()
     FILE = auto()
     OTHER = auto()
 
@@ -44,6 +45,8 @@ _CODES = {
     50083: Refusal.NOT_EDITABLE,  # an archived thread; a new message opens it again
     160002: Refusal.REFERENCE,
     UNKNOWN_WEBHOOK: Refusal.ORIGIN,
+    50007: Refusal.PERSON,
+    50278: Refusal.PERSON,
     10062: Refusal.ORIGIN,
     40094: Refusal.ORIGIN,  # no more follow-ups
     50027: Refusal.ORIGIN,
@@ -54,6 +57,7 @@ _REASONS = {
     10004: "the bot was removed from that server",
     50001: "the bot may not see that channel (permission View Channel), or was removed from the server",
     50007: "this person takes no direct messages from the bot",
+    50278: "this person shares no server with the bot",
     50013: "the bot may not write in that channel (permission Send Messages, in a thread Send Messages in Threads)",
     50083: "the thread is archived and locked",
     160005: "the thread is locked",

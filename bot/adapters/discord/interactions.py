@@ -142,7 +142,8 @@ class Interactions:
         component = asked.kind == COMPONENT
         text = _pressed(asked.data) if component else typed(asked.data)
         ephemeral = asked.hidden if component else self._for_one(asked, text)
-        origin = Origin(asked.id, asked.token, component, ephemeral or asked.visiting).pack()
+        hidden = ephemeral or asked.visiting
+        origin = Origin(asked.id, asked.token, int(asked.user.user_id), asked.language, component, hidden).pack()
         return InboundMessage(
             user=asked.user,
             chat=asked.chat,

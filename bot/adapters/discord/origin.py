@@ -9,24 +9,27 @@ EPOCH = 1420070400.0
 """Unix seconds of the first second of 2015, from which Discord's ids count milliseconds."""
 LIFE = 14.5 * 60
 """Seconds in which the token is used; Discord forgets it after 15 minutes."""
-_PACKED = re.compile(r"i:(\d{1,20}):(c?e?a?):(.+)", re.DOTALL)
+_PACKED = re.compile(r"i:(\d{1,20}):(c?e?a?):(\d{1,20}):([^:]*):(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """A slash command's interaction, or a pressed control's (`component`). `ephemeral`: only who acted sees the
-    answer. `apart`: the answer is a message of its own instead of a new text for the one that was pressed."""
+    answer; they are `user_id` and speak `language`, empty where that is unknown. `apart`: the answer is a message of
+    its own instead of a new text for the one that was pressed."""
 
     interaction_id: int
     token: str
-    component: bool
-    ephemeral: bool
+    user_id: int
+    language: str = ""
+    component: bool = False
+    ephemeral: bool = False
     apart: bool = False
 
     def pack(self) -> str:
         """What `unpack` reads."""
         flags = "c" * self.component + "e" * self.ephemeral + "a" * self.apart
-        return f"i:{self.interaction_id}:{flags}:{self.token}"
+        return f"i:{self.interaction_id}:{flags}:{self.user_id}:{self.language}:{self.token}"
 
     @staticmethod
     def unpack(text: str) -> Origin | None:
@@ -34,8 +37,8 @@ class Origin:
         found = _PACKED.fullmatch(text)
         if found is None:
             return None
-        number, flags, token = found.groups()
-        return Origin(int(number), token, "c" in flags, "e" in flags, "a" in flags)
+        number, flags, user, language, token = found.groups()
+        return Origin(int(number), token, int(user), language, "c" in flags, "e" in flags, "a" in flags)
 
     def alive(self, now: float) -> bool:
         """Whether the token still opens something; `now` is Unix seconds."""

@@ -7,53 +7,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import discord
 
-from bot.adapters.discord.buttons import components
 from bot.adapters.discord.failure import TROUBLES, Refusal, failure, may_have_arrived, reason, refusal
-from bot.adapters.discord.origin import Origin, created
-from bot.adapters.discord.stage import EPHEMERAL, Json, Stage, body
+from bot.adapters.discord.origin import Origin
+from bot.adapters.discord.parts import NONCE, Part, parts
+from bot.adapters.discord.stage import EPHEMERAL, PROTECTED, Json, Stage
+from bot.adapters.discord.target import Target
 from bot.platform import SendFailed, SendLater, SendRefused, Sent
-from bot.rendering.discord import MAX_TEXT, pieces
 from routing.types import Document, OutboundMessage
 
-RECOVERED = "(recovered)"
-MOST_PIECES = 5
-WHOLE_ANSWER = "answer.md"
-PROTECTED = 120.0  # seconds in which a nonce surely keeps Discord from showing a message twice
-_ROOM = 16  # characters of a message for the mark before it or the dots after it
 _DOUBTS = 256  # pieces remembered
 
 log = logging.getLogger(__name__)
 
 _Write = Callable[[Json, Sequence[Document]], Awaitable[Json]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One message."""
-
-    text: str
-    files: tuple[Document, ...] = ()
-    controls: tuple[Json, ...] = ()
-
-    def content(self, flags: int = 0) -> Json:
-        return body(self.text, self.controls, flags)
-
-
-@dataclass(slots=True)
-class _Target:
-    """Where a reply goes; what it belongs to may turn out to be gone on the way. `asked` is when, 0 if unknown."""
-
-    channel_id: str
-    parent_id: str
-    origin: Origin | None
-    edits: str
-    reply_to: str
-    asked: float
 
 
 class Outbound:
@@ -69,34 +40,38 @@ class Outbound:
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
     ) -> AsyncIterator[Sent]:
         """See Platform.send. Yields nothing when every piece had been sent."""
-        parts = _parts(message, outbox_id)
-        if not parts:
+        made = parts(message, outbox_id)
+        if not made:
             raise SendRefused("the reply holds nothing visible")
-        target = _target(message)
-        for index in range(first_piece, len(parts)):
+        target = Target.of(message)
+        for index in range(first_piece, len(made)):
             again = recovered and index == first_piece
-            sent = await self._deliver(target, parts[index], f"{outbox_id}-{index}", index == 0, again)
-            yield Sent(sent, index == len(parts) - 1)
+            sent = await self._deliver(target, made[index], index == 0, again)
+            last = index == len(made) - 1 or target.shut
+            yield Sent(sent, last)
+            if last:
+                return
 
-    async def _deliver(self, target: _Target, part: _Part, nonce: str, first: bool, again: bool) -> str:
+    async def _deliver(self, target: Target, part: Part, first: bool, again: bool) -> str:
         """The message's id."""
-        origin = target.origin
-        alive = origin is not None and origin.alive(self._stage.clock())
-        if origin and alive and (sent := await self._answer(origin, part, first, again)):
-            return sent
-        target.origin = None
+        if target.origin is not None:
+            if self._stage.opens(target.origin) and (sent := await self._answer(target.origin, part, first, again)):
+                return sent
+            target.leave_origin()
         if first and target.edits and (sent := await self._edit(target, part)):
             return sent
-        return await self._new(target, part, nonce, first, again)
+        if target.alone is not None:  # a press of a button there would not be found to come from where it belongs
+            part = replace(part, controls=())
+        return await self._new(target, part, first, again)
 
-    async def _answer(self, origin: Origin, part: _Part, first: bool, again: bool) -> str:
+    async def _answer(self, origin: Origin, part: Part, first: bool, again: bool) -> str:
         """The message's id, or empty when the interaction takes no answer any more."""
         rewriting = first and not origin.apart
         key = str(origin.interaction_id)
         if rewriting and (sent := await self._as_shown(key, part)):
             return sent
         if again and not rewriting:  # no nonce protects these
-            part = _marked(part)
+            part = part.marked()
         write = partial(self._stage.original if rewriting else self._stage.follow_up, origin)
         try:
             return await self._carried(write, part.content(0 if rewriting else EPHEMERAL * origin.ephemeral), part)
@@ -106,7 +81,7 @@ class Outbound:
                 return ""
             raise self._failed(error, repeatable=rewriting) from error
 
-    async def _edit(self, target: _Target, part: _Part) -> str:
+    async def _edit(self, target: Target, part: Part) -> str:
         """The message's id, or empty when it cannot be edited and a new one is due. A repetition does no harm."""
         if sent := await self._as_shown(target.edits, part):
             return sent
@@ -117,33 +92,39 @@ class Outbound:
                 return ""
             raise self._failed(error, repeatable=True) from error
 
-    async def _new(self, target: _Target, part: _Part, nonce: str, first: bool, again: bool) -> str:
+    async def _new(self, target: Target, part: Part, first: bool, again: bool) -> str:
         """A message of its own, without what it answers or in the parent channel where those are gone."""
         now = self._stage.clock()
-        if (again or nonce in self._doubts) and now - self._doubts.get(nonce, target.asked) >= PROTECTED:
-            part = _marked(part)
-        content = part.content() | {"nonce": nonce, "enforce_nonce": True}
+        if (again or part.nonce in self._doubts) and now - self._doubts.get(part.nonce, target.asked) >= PROTECTED:
+            part = part.marked()
+        content = part.content() | {"nonce": part.nonce, "enforce_nonce": True}
         if first and target.reply_to and self._stage.in_guild(target.channel_id):
             content["message_reference"] = {"message_id": target.reply_to, "fail_if_not_exists": False}
         while True:
             try:
-                sent = await self._carried(partial(self._stage.send, target.channel_id), content, part)
+                sent = await self._carried(partial(self._stage.send, target.room), content, part)
             except TROUBLES as error:
                 if _is(error, Refusal.REFERENCE) and content.pop("message_reference", None):
                     continue
-                if _is(error, Refusal.CHANNEL) and target.channel_id != target.parent_id:
-                    target.channel_id = target.parent_id
+                if _is(error, Refusal.CHANNEL) and target.leave_room():
                     continue
-                if may_have_arrived(error):
-                    self._doubt(nonce, now)
-                failed = self._failed(error, protected=True)
-                if isinstance(failed, SendLater) and nonce in self._doubts:
-                    failed.maybe_sent = True
-                raise failed from error
-            self._doubts.pop(nonce, None)
+                if _is(error, Refusal.PERSON) and (words := target.leave_person()):
+                    log.info("Somebody takes no direct messages; their channel says that an answer was for them")
+                    return await self._new(target, Part(words, f"shut-{part.nonce}"[:NONCE]), False, False)
+                raise self._unsent(error, part, now) from error
+            self._doubts.pop(part.nonce, None)
             return sent
 
-    async def _carried(self, write: _Write, content: Json, part: _Part) -> str:
+    def _unsent(self, error: BaseException, part: Part, now: float) -> SendFailed:
+        """What became of a message of its own; it may have arrived, then or in an earlier attempt."""
+        if may_have_arrived(error):
+            self._doubt(part.nonce, now)
+        failed = self._failed(error, protected=True)
+        if isinstance(failed, SendLater) and part.nonce in self._doubts:
+            failed.maybe_sent = True
+        return failed
+
+    async def _carried(self, write: _Write, content: Json, part: Part) -> str:
         """The message's id. Where a file is refused, the person learns that and why."""
         try:
             result = await write(content, part.files)
@@ -152,12 +133,11 @@ class Outbound:
                 raise
             log.warning("Discord refuses a file: %s", reason(error))
             note = "".join(f"\n⚠️ {file.name}: {error.text or error.status}" for file in part.files)
-            text = f"{part.text[: MAX_TEXT - len(note)]}{note}".strip()
-            result = await write(content | {"content": text}, ())
+            result = await write(content | {"content": part.noted(note)}, ())
         self._failures = 0
         return str(result["id"])
 
-    async def _as_shown(self, key: str, part: _Part) -> str:
+    async def _as_shown(self, key: str, part: Part) -> str:
         """The id of a preview that shows the part already; else empty, as soon as it may be edited."""
         shown = self._stage.shown.get(key)
         if shown is not None and shown.text == part.text and not part.files and not part.controls:
@@ -177,36 +157,6 @@ class Outbound:
         self._doubts.setdefault(nonce, since)
         if len(self._doubts) > _DOUBTS:
             del self._doubts[next(iter(self._doubts))]
-
-
-def _parts(message: OutboundMessage, outbox_id: int) -> list[_Part]:
-    """One message each; the last has files and controls."""
-    texts = pieces(message.text, MAX_TEXT - _ROOM)
-    files = () if message.document is None else (message.document,)
-    if len(texts) > MOST_PIECES:
-        texts, files = (f"{texts[0]}\n…",), (Document(WHOLE_ANSWER, message.text), *files)
-    parts = [_Part(text) for text in texts or ("",) * len(files)]
-    if parts:
-        parts[-1] = replace(parts[-1], files=files, controls=tuple(components(message.buttons, outbox_id)))
-    return parts
-
-
-def _target(message: OutboundMessage) -> _Target:
-    """Origins travel where ids of messages do."""
-    chat, pressed = message.chat, Origin.unpack(message.edits)
-    origin = pressed or Origin.unpack(message.reply_to)
-    reply_to = message.reply_to if message.reply_to.isdigit() else ""
-    asked = origin.interaction_id if origin else int(reply_to or 0)
-    reply_to = reply_to if reply_to != chat.thread_id else ""  # a thread stands below the message that it began with
-    edits = "" if pressed else message.edits
-    where = chat.thread_id or chat.chat_id
-    return _Target(where, chat.chat_id, origin, edits, reply_to, created(asked) if asked else 0.0)
-
-
-def _marked(part: _Part) -> _Part:
-    """A heading, a quote or a block begins a line."""
-    gap = " " if part.text[:1].isalnum() else "\n"
-    return replace(part, text=f"{RECOVERED}{gap}{part.text}".rstrip())
 
 
 def _is(error: BaseException, *kinds: Refusal) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
 
 import discord
 
 from bot.adapters.discord import files
+from bot.adapters.discord.alarm import Alarm, Tell
 from bot.adapters.discord.catchup import CatchUp
 from bot.adapters.discord.client import Json, make_client
 from bot.adapters.discord.connection import Connection
@@ -40,12 +40,6 @@ _GRACE = 1.0  # seconds that close() leaves to what is on its way
 _EYES = "👀"
 
 
-class Tell(Protocol):
-    """Says a sentence to the owners, in their language."""
-
-    async def __call__(self, template: str, /, **values: object) -> None: ...
-
-
 class DiscordPlatform:
     """See bot.platform.Platform, and `client.Listener` for what the gateway brings."""
 
@@ -73,7 +67,8 @@ class DiscordPlatform:
         self._stage = Stage(client, options.pace, clock)
         self._outbound = Outbound(self._stage)
         self._interactions = Interactions(self._stage, accept, specs, suggestions, unanswered)
-        trouble = Trouble(self.progress, options.pace)
+        self._alarm = Alarm(tell, state)
+        trouble = Trouble(self.progress, options.pace, self._alert)
         self._connection = Connection(client, options, self.progress, trouble, clock)
         places = Places(client)
         threads = Threads(client, places, options.thread_per_mention)
@@ -152,6 +147,9 @@ class DiscordPlatform:
     def removed(self, guild: str) -> None:
         log.warning("Discord: the bot was removed from the server %s", guild)
         self._stage.spawn(self._say_removed(guild))
+
+    def _alert(self, sentence: str) -> None:
+        self._stage.spawn(self._alarm.sound(sentence))
 
     async def _say_removed(self, guild: str) -> None:
         await self._tell_owners(REMOVED, server=guild)

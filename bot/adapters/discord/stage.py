@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,10 +25,13 @@ Json = dict[str, Any]
 MENTIONS: Json = {"parse": []}
 """`allowed_mentions` of everything that is sent: nobody."""
 EPHEMERAL = 1 << 6
+PROTECTED = 120.0
+"""Seconds in which a nonce surely keeps Discord from showing a message twice."""
 _NO_EMBEDS = 1 << 2
 _CONNECT = 10.0  # seconds
 _UPLOAD = 60.0  # seconds more for an answer to a file
 _SHOWN = 256  # half-streamed messages remembered; only those that never got their final text stay
+_FORGOTTEN = 256  # interactions remembered that Discord does not know
 _DEFERRING = 10.0  # seconds after an interaction in which its deferral may still be on its way
 _DEFER_TRIES, _DEFER_GAP = 12, 0.25
 
@@ -53,8 +57,13 @@ class Stage:
     clock: Clock
     answer: float = 20.0
     shown: dict[str, Shown] = field(default_factory=dict)
+    _began: float = field(init=False)
     _rooms: dict[str, str] = field(default_factory=dict)
+    _forgotten: deque[int] = field(default_factory=lambda: deque(maxlen=_FORGOTTEN))
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
 
     async def send(self, channel_id: str, content: Json, files: Sequence[Document] = ()) -> Json:
         """A new message; `@` and the id of a user is their private channel."""
@@ -75,6 +84,18 @@ class Stage:
     async def follow_up(self, origin: Origin, content: Json, files: Sequence[Document] = ()) -> Json:
         """A further message; as visible as the origin says."""
         return await self._deferred("POST", "/webhooks/{webhook_id}/{webhook_token}", origin, content, files)
+
+    def opens(self, origin: Origin) -> bool:
+        """Whether the interaction still takes an answer, as far as is known."""
+        return origin.alive(self.clock()) and origin.interaction_id not in self._forgotten
+
+    def forget(self, interaction_id: int) -> None:
+        """Discord does not know the interaction: nothing more is sent there."""
+        self._forgotten.append(interaction_id)
+
+    def inherits(self, asked: float) -> bool:
+        """Whether an earlier process may have begun to answer what was asked then, under a nonce that still holds."""
+        return asked < self._began and self.clock() - asked < PROTECTED
 
     async def type(self, channel_id: str) -> None:
         """Typing is shown for ten seconds, or until a message comes."""
@@ -146,7 +167,8 @@ class Stage:
             except discord.NotFound as error:
                 tries += 1
                 young = self.clock() - created(origin.interaction_id) < _DEFERRING
-                if error.code != UNKNOWN_WEBHOOK or not young or tries >= _DEFER_TRIES:
+                hopeless = not young or not self.opens(origin) or tries >= _DEFER_TRIES
+                if error.code != UNKNOWN_WEBHOOK or hopeless:
                     raise
             await asyncio.sleep(_DEFER_GAP)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import aiohttp
 import discord
@@ -25,11 +26,13 @@ NETWORK = (OSError, aiohttp.ClientError, TimeoutError)
 
 
 class Trouble:
-    """Logs each kind once, keeps it in `progress`; the waits grow until `over`."""
+    """Logs each kind once, keeps it in `progress`; the waits grow until `over`. `alarm` is given what the owners have
+    to mend, and nothing once that is done."""
 
-    def __init__(self, progress: Progress, pace: Pace) -> None:
+    def __init__(self, progress: Progress, pace: Pace, alarm: Callable[[str], None]) -> None:
         self._progress = progress
         self._pace = pace
+        self._alarm = alarm
         self._standing = ""
         self._streak = 0
 
@@ -39,6 +42,7 @@ class Trouble:
         if self._progress.trouble not in ("", self._standing):
             log.info("Discord works again")
         self._progress.trouble = self._standing
+        self._alarm(self._standing and f"Discord: {self._standing}")
 
     def blind(self, blind: bool) -> None:
         """Whether the message-content intent is missing."""
@@ -54,11 +58,12 @@ class Trouble:
 
     def with_connection(self, error: BaseException) -> float:
         """Seconds to wait after logging in failed, or the connection ended for good."""
-        if is_refusal(error):
-            self._tell(REVOKED)
-            return self._pace.revoked
-        if isinstance(error, discord.ConnectionClosed):
-            self._tell(SHARDS if error.code == _SHARDING else f"Discord closed the connection ({error.code})")
+        closed = error.code if isinstance(error, discord.ConnectionClosed) else None
+        if closed is not None or is_refusal(error):
+            ends = {_REFUSED: REVOKED, None: REVOKED, _SHARDING: SHARDS}
+            sentence = ends.get(closed, f"Discord closed the connection ({closed})")
+            self._tell(sentence)
+            self._alarm(sentence)
             return self._pace.revoked
         cause = _cause(error)
         if isinstance(cause, discord.RateLimited):

@@ -60,6 +60,7 @@ Waiting
     await dc.answered(interaction, timeout) -> Interaction           its first response has come
 
 Failures
+    dc.heartbeat_interval = 0.1                     seconds, for connections from now on
     dc.fault("POST /channels/*/messages", kind, times=1, retry_after=1.0, seconds=60.0, skip=0, when=None) -> Fault
                                                     kinds: see `Fault`; "*" is any call; .hits, .clear()
     dc.clear_faults()

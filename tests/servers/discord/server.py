@@ -64,6 +64,10 @@ class DiscordServer(Observing):
         """Seconds, told to every new connection."""
         return self._gateway.heartbeat_interval
 
+    @heartbeat_interval.setter
+    def heartbeat_interval(self, seconds: float) -> None:
+        self._gateway.heartbeat_interval = seconds
+
     async def __aenter__(self) -> Self:
         await self.come_back()
         return self

@@ -51,7 +51,7 @@ class Scene:
     async def defer(self, asked: Interaction, ephemeral: bool = False) -> Origin:
         """Answer as the receiving side does, and where the answer comes from."""
         component = asked.source is not None
-        origin = Origin(asked.id, asked.token, component, ephemeral)
+        origin = Origin(asked.id, asked.token, asked.user.id, asked.user.locale[:2], component, ephemeral)
         content = {"type": 6} if component else {"type": 5, "data": {"flags": EPHEMERAL * ephemeral}}
         path = "/interactions/{interaction_id}/{interaction_token}/callback"
         place = {"interaction_id": asked.id, "interaction_token": asked.token}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from bot.adapters.discord.autocomplete import MOST_VALUE, focused, suggested
 from handlers.suggestions import Typing
+from routing.types import Person, UserKey
 from tests.bot.adapters.discord.asking import asking
-from tests.handlers.suggesting import ALICE, suggestions
+from tests.handlers.suggesting import ALICE, Known, suggestions
 
 
 async def test_what_is_typed_is_completed() -> None:
@@ -61,6 +64,23 @@ async def test_what_discord_would_refuse_is_left_out() -> None:
     data = {"name": "model", "options": [{"name": "model", "type": 3, "value": "", "focused": True}]}
     found = await suggested(data, ALICE, suggestions(cards=cards))
     assert found == ["openai/short"] and max(map(len, cards)) > MOST_VALUE
+
+
+class Slow(Known):
+    """Its first look at somebody takes longer than anybody waits."""
+
+    looks = 0
+
+    async def find(self, user: UserKey) -> Person | None:
+        self.looks += 1
+        if self.looks == 1:
+            await asyncio.Event().wait()
+        return await super().find(user)
+
+
+async def test_the_first_keystroke_after_a_start_is_completed_too() -> None:
+    data = {"name": "tier", "options": [{"name": "tier", "type": 3, "value": "sm", "focused": True}]}
+    assert await suggested(data, ALICE, suggestions(Slow())) == ["smart"]
 
 
 async def test_without_an_option_there_is_nothing_to_complete() -> None:

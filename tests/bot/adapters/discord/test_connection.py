@@ -188,6 +188,14 @@ async def test_more_than_one_connection_when_asked_for() -> None:
             assert {session.shard for session in dc.sessions} == {(0, 2), (1, 2)}
 
 
+@pytest.mark.parametrize("sharded", [False, True])
+async def test_the_gateway_is_where_the_setting_says(sharded: bool) -> None:
+    """Discord recommends an address of its own together with the number of connections."""
+    async with DiscordServer() as dc, house(dc, sharded=sharded, gateway_url=f"{dc.gateway}own/") as home:
+        await home.heard(dc.say("hi"))
+        assert [session.connection.path for session in dc.sessions if session.connection] == ["/own/"]
+
+
 async def test_one_dead_connection_of_two_is_noticed() -> None:
     async with DiscordServer(heartbeat_interval=0.1) as dc:
         dc.shards = 2

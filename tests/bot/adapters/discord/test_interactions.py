@@ -36,7 +36,7 @@ async def test_a_command_is_a_message_and_deferred_at_once() -> None:
         asked = await dc.answered(dc.slash("tier", {"tier": "smart", "force": True}, where="general"))
         heard = await client.heard(asked)
         assert asked.deferred and asked.ephemeral and 0 <= (asked.acknowledged_after or -1) < 3
-        packed = Origin(asked.id, asked.token, component=False, ephemeral=True).pack()
+        packed = Origin(asked.id, asked.token, 1001, "en", ephemeral=True).pack()
         assert heard == InboundMessage(
             user=UserKey("discord", "1001"),
             chat=ChatKey("discord", str(dc.channel().id)),
@@ -110,7 +110,7 @@ async def test_a_button_or_a_choice_is_a_press_of_its_token(menu: bool, token: s
         heard = await client.heard(asked)
         assert (heard.kind, heard.text) == ("press", token)
         assert asked.response is not None and (asked.response.type, asked.response.data) == (6, {})
-        packed = Origin(asked.id, asked.token, component=True, ephemeral=False).pack()
+        packed = Origin(asked.id, asked.token, 1001, "en", component=True).pack()
         assert heard.press is not None and (heard.press.query, heard.press.message_id) == (packed, packed)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from bot.adapters.discord.origin import Origin
 from routing.types import Button, ChatKey
-from tests.bot.adapters.discord.scene import asked, said, scene, to
+from tests.bot.adapters.discord.scene import Scene, asked, said, scene, to
 from tests.servers.discord.faults import Kind
 
 FAILURES: tuple[Kind, ...] = ("drop", "drop_after", "refuse", "cloudflare")
@@ -175,7 +177,8 @@ async def test_a_command_grows_in_its_deferred_answer_without_typing() -> None:
         await dc.wait_for(lambda _: interaction.answers and interaction.answers[0].text == "one")
         live.show("one two")
         await dc.wait_for(lambda _: interaction.answers[0].text == "one two")
-        assert await live.close() == "" and here.kept == [] and dc.typing == []
+        assert interaction.message is not None and dc.typing == []
+        assert [await live.close()] == here.kept == [str(interaction.message.id)], "after the token's end it is edited"
         before = len(dc.requests)
         (sent,) = await here.send(to(dc.channel(), "one two", reply_to=origin.pack()))
         assert interaction.message is not None and sent.message_id == str(interaction.message.id)
@@ -321,11 +324,44 @@ async def test_the_real_pace_stays_below_the_real_limits() -> None:
         assert min(gaps) >= 1.19
 
 
+@pytest.mark.parametrize("pressed", [False, True])
+async def test_what_is_for_one_person_is_no_preview_for_all_when_it_is_late(pressed: bool) -> None:
+    async with scene() as here:
+        dc = here.dc
+        interaction = dc.slash("ask", where="general")
+        origin = replace(await here.defer(interaction, ephemeral=True), component=pressed)
+        live = here.live(asked(interaction, origin))
+        live.show("one")
+        dc.advance(901)
+        live.show("one two")
+        await live.working()
+        await dc.wait_for(lambda _: dc.typing)
+        assert await live.close() == (origin.beside().pack() if pressed else "")
+        assert dc.calls("POST", "/channels/{channel_id}/messages") == [] and here.kept == []
+
+
+async def test_a_message_that_an_earlier_process_began_is_found() -> None:
+    """It died before it could note which; the nonce still tells."""
+    async with scene() as here:
+        dc = here.dc
+        question = dc.say("hm?")
+        begun = here.live(said(question))
+        begun.show("one")
+        half = await dc.reply()
+        there = Scene(dc, here.client, here.stage.pace, here.stage.answer)  # as after a restart
+        live = there.live(said(question))
+        live.show("one two")
+        placeholder = await live.close()
+        await there.send(to(dc.dm(), "one two three", edits=placeholder))
+        assert dc.dm().from_bot() == [half] and half.text == "one two three"
+        await begun.close()
+
+
 def test_an_origin_survives_as_text() -> None:
-    for origin in (Origin(5, "a:b/c", False, True), Origin(1 << 63, "x", True, False, True)):
+    for origin in (Origin(5, "a:b/c", 1, ephemeral=True), Origin(1 << 63, "x", 7, "de", True, False, True)):
         assert Origin.unpack(origin.pack()) == origin
-    for text in ("", "1234567890", "i:5:", "i:5::", "t:7:0.0"):
+    for text in ("", "1234567890", "i:5:", "i:5::", "i:5:::en:x", "i:5::7:en:", "t:7:0.0"):
         assert Origin.unpack(text) is None
     at = 1420070400.0 + 1000
-    origin = Origin(1000_000 << 22, "x", False, False)
+    origin = Origin(1000_000 << 22, "x", 7)
     assert origin.alive(at + 869) and not origin.alive(at + 871)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.outbound import MOST_PIECES
+from bot.adapters.discord.parts import MOST_PIECES, NONCE
 from bot.platform import SendLater, SendRefused
 from routing.types import Button, ChatKey, Document, OutboundMessage, UserKey
 from tests.bot.adapters.discord.scene import scene, to
@@ -21,7 +21,7 @@ async def test_a_long_answer_arrives_in_pieces_and_in_order() -> None:
         replies = here.dc.dm().from_bot()
         assert [part.message_id for part in sent] == [str(reply.id) for reply in replies]
         assert [part.last for part in sent] == [False] * (len(sent) - 1) + [True]
-        assert [reply.nonce for reply in replies] == [f"7-{number}" for number in range(len(sent))]
+        assert [str(reply.nonce)[8:] for reply in replies] == [f"-7-{number}" for number in range(len(sent))]
         assert replies[0].text.startswith("```python\nprint") and replies[0].text.endswith("\n```")
         assert replies[1].text.startswith("```python\nprint") and "A sentence" in replies[-1].text
         assert [bool(reply.buttons) for reply in replies] == [False] * (len(sent) - 1) + [True]
@@ -127,7 +127,7 @@ async def test_a_preview_is_replaced() -> None:
         sent = await here.send(to(here.dc.dm(), text, edits=str(shown.id), buttons=BUTTONS))
         assert sent[0].message_id == str(shown.id) and shown.text.endswith("answer") and len(sent) == 2
         last = await here.dc.reply()
-        assert last.nonce == "7-1" and last.buttons and not shown.buttons
+        assert str(last.nonce).endswith("-7-1") and last.buttons and not shown.buttons
 
 
 @pytest.mark.parametrize("code", [10008, 50005, 50083, 30046])
@@ -248,3 +248,13 @@ async def test_who_never_wrote_is_written_to_in_private() -> None:
             await here.send(notice, number)
         assert [message.text for message in here.dc.dm(bea).from_bot()] == ["Somebody asks to come in."] * 2
         assert len(here.dc.calls("POST", "/users/@me/channels")) == 1
+
+
+async def test_what_an_earlier_database_numbered_alike_is_another_message() -> None:
+    """Restored from a backup, the outbox counts again from where it was."""
+    async with scene() as here:
+        one, other = here.dc.say("one"), here.dc.say("other")
+        for said, text in ((one, "same"), (other, "same"), (other, "same"), (other, "another")):
+            await here.send(to(here.dc.dm(), text, reply_to=str(said.id)), outbox_id=123_456_789_012)
+        assert [reply.text for reply in here.dc.dm().from_bot()] == ["same", "same", "another"]
+        assert {len(str(reply.nonce)) for reply in here.dc.dm().from_bot()} <= set(range(NONCE + 1))

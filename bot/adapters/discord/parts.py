@@ -1,0 +1,57 @@
+"""A reply as the messages that it becomes: text in pieces, a file and controls with the last one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from zlib import crc32
+
+from bot.adapters.discord.buttons import components
+from bot.adapters.discord.stage import Json, body
+from bot.rendering.discord import MAX_TEXT, pieces
+from routing.types import Document, OutboundMessage
+
+RECOVERED = "(recovered)"
+MOST_PIECES = 5
+WHOLE_ANSWER = "answer.md"
+NONCE = 25
+"""Characters."""
+_ROOM = 16  # characters of a message for the mark before it or the dots after it
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message. Discord shows only one with the same `nonce` in two minutes."""
+
+    text: str
+    nonce: str = ""
+    files: tuple[Document, ...] = ()
+    controls: tuple[Json, ...] = ()
+
+    def content(self, flags: int = 0) -> Json:
+        return body(self.text, self.controls, flags)
+
+    def marked(self) -> Part:
+        """As perhaps a repetition. A heading, a quote or a block begins a line."""
+        gap = " " if self.text[:1].isalnum() else "\n"
+        return replace(self, text=f"{RECOVERED}{gap}{self.text}".rstrip())
+
+    def noted(self, note: str) -> str:
+        """The text with a note below it."""
+        return f"{self.text[: MAX_TEXT - len(note)]}{note}".strip()
+
+
+def parts(message: OutboundMessage, outbox_id: int) -> list[Part]:
+    """One message each; none for a reply that holds nothing visible."""
+    texts = pieces(message.text, MAX_TEXT - _ROOM)
+    files = () if message.document is None else (message.document,)
+    if len(texts) > MOST_PIECES:
+        texts, files = (f"{texts[0]}\n…",), (Document(WHOLE_ANSWER, message.text), *files)
+    made = [Part(text, nonce(message, outbox_id, n, text)) for n, text in enumerate(texts or ("",) * len(files))]
+    if made:
+        made[-1] = replace(made[-1], files=files, controls=tuple(components(message.buttons, outbox_id)))
+    return made
+
+
+def nonce(message: OutboundMessage, outbox_id: int, number: int, text: str) -> str:
+    """The same after a restart, and another one for what an earlier database numbered alike."""
+    return f"{crc32(f'{message.reply_to} {message.edits} {text}'.encode()):08x}-{outbox_id}-{number}"[:NONCE]

@@ -1,0 +1,171 @@
+"""Discord forgets an interaction, wants patience, or takes no message: the answer reaches whom it is for, once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from bot.adapters.discord.target import TOO_LATE_FOR_ONE
+from handlers.languages import Say
+from tests.servers.discord import DiscordServer, Fault, Interaction, User
+from tests.servers.model import Gate
+from tests.stories.discording import CALLBACK, SEND, SENDING, mention, settled, shown, texts, up
+from tests.stories.harness import Stage, running
+
+TOO_LATE = 901.0
+
+
+@pytest.fixture(autouse=True)
+def everybody(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+
+
+async def retried(on: Stage, dc: DiscordServer, answer: str, after: int = 0) -> tuple[Interaction, Gate]:
+    """A question in the channel is asked again with /retry; after so many pieces the answer waits."""
+    on.ms.reply("One answer.")
+    await mention(dc, "hm?")
+    gate = on.ms.reply(answer, chunks=4, gate_after=after)
+    asked = dc.slash("retry", where="general")
+    await gate.reached(60.0)
+    return asked, gate
+
+
+async def test_an_answer_after_the_tokens_end_is_a_message_in_the_channel(on: Stage, dc: DiscordServer) -> None:
+    async with running(on, dc.now) as app:
+        await up(dc, app)
+        asked, gate = await retried(on, dc, "Another answer.")
+        await dc.answered(asked)
+        dc.advance(TOO_LATE)
+        gate.open()
+        await dc.wait_for(lambda _: texts(dc.channel()) == ["One answer.", "Another answer."])
+    assert shown(asked) == [] and asked.message is not None and asked.message.loading, "Discord ends that by itself"
+    assert dc.refusals == [], "a token that is too old is not even tried"
+
+
+async def test_an_answer_that_had_begun_goes_on_in_its_message(on: Stage, dc: DiscordServer) -> None:
+    async with running(on, dc.now) as app:
+        await up(dc, app)
+        asked, gate = await retried(on, dc, "Another answer, and a long one.", after=2)
+        await dc.wait_for(lambda _: shown(asked))
+        dc.advance(TOO_LATE)
+        gate.open()
+        await dc.wait_for(lambda _: shown(asked) == ["Another answer, and a long one."])
+    assert texts(dc.channel()) == ["One answer.", "Another answer, and a long one."]
+
+
+async def late(on: Stage, dc: DiscordServer, who: User) -> tuple[Interaction, Fault]:
+    """A command whose answer is for one person, and cannot be given for a quarter of an hour."""
+    away = dc.fault("PATCH /webhooks/**", "server_error", status=503, times=None)
+    asked = dc.slash("tier", where="general", user=who)
+    await dc.wait_for(lambda _: away.hits)
+    dc.advance(TOO_LATE)
+    return asked, away
+
+
+async def test_what_is_for_one_person_goes_to_them_when_it_is_late(on: Stage, dc: DiscordServer) -> None:
+    bea = dc.user("bea")
+    async with running(on, dc.now) as app:
+        await up(dc, app)
+        asked, away = await late(on, dc, bea)
+    away.clear()
+    async with running(on, dc.now) as app:  # for whom it is has survived
+        await up(dc, app)
+        answer = await dc.reply(bea)
+        await settled(on)
+    assert answer.text.startswith("Tier: balanced") and not answer.buttons, "they are pressed where they belong"
+    assert shown(asked) == texts(dc.channel()) == [] and len(texts(dc.dm(bea))) == 1
+
+
+async def test_who_takes_no_direct_messages_is_told_to_ask_again(on: Stage, dc: DiscordServer) -> None:
+    bea = dc.user("bea", locale="de")
+    dc.close_dms(bea)
+    async with running(on, dc.now) as app:
+        await up(dc, app)
+        asked, away = await late(on, dc, bea)
+        away.clear()
+        said = await dc.reply("general")
+        await settled(on)
+    assert said.text == f"{bea.mention} {Say('de')(TOO_LATE_FOR_ONE)}" and not said.pings
+    assert shown(asked) == texts(dc.dm(bea)) == [] and len(texts(dc.channel())) == 1
+    assert on.rows("SELECT state FROM outbox") == [("sent",)], "that is no failure for the owner"
+
+
+@pytest.mark.parametrize("command", ["retry", "tier"])
+async def test_an_interaction_that_discord_does_not_know_is_answered_all_the_same(
+    on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture, command: str
+) -> None:
+    """The deferral came too late: what is for all goes to the channel, what is for one to them."""
+    on.ms.reply("One answer.")
+    on.ms.reply("Another answer.")
+    async with running(on) as app:
+        await up(dc, app)
+        await mention(dc, "hm?")
+        dc.fault(CALLBACK, "refuse", status=404, code=10062, text="Unknown interaction")
+        asked = dc.slash(command, where="general")
+        answer = await dc.reply("general" if command == "retry" else None)
+        await settled(on)
+    assert answer.text.startswith("Another answer." if command == "retry" else "Tier: balanced")
+    assert asked.answers == [] and len(texts(dc.channel())) + len(texts(dc.dm())) == 2
+    assert caplog.text.count("acknowledged too late") == 1
+    assert len(dc.calls("PATCH", "/webhooks/{webhook_id}/{webhook_token}/messages/@original")) <= 1
+
+
+@pytest.mark.parametrize("kind", ["rate_limit", "rate_limit_global"])
+async def test_too_many_requests_cost_one_call_each_and_keep_the_order(on: Stage, dc: DiscordServer, kind: str) -> None:
+    """A long answer and what was asked behind it: each refused call is made once more when its time has come."""
+    pieces = [f"part {number} " + "and so on " * 150 for number in range(3)]
+    on.ms.reply("\n\n".join(pieces))
+    on.ms.reply("The second answer.")
+    async with running(on) as app:
+        await up(dc, app)
+        fault = dc.fault(SEND, kind, times=3, retry_after=0.3)  # type: ignore[arg-type]
+        dc.say("first", channel="general", mention=True)
+        dc.say("second", channel="general", mention=True)
+        await dc.wait_for(lambda _: texts(dc.channel())[-1:] == ["The second answer."])
+        await settled(on)
+    assert [text[:6] for text in texts(dc.channel())] == ["part 0", "part 1", "part 2", "The se"]
+    calls = dc.calls("POST", SENDING)
+    assert fault.hits == 3 and len(calls) == 3 + 4
+    waits = [after.at - before.at for before, after in pairwise(calls) if before.refused]
+    assert min(waits) >= 0.29
+
+
+async def test_a_growing_answer_sits_out_too_many_requests(on: Stage, dc: DiscordServer) -> None:
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("count", channel="general", mention=True)
+        await gate.reached(60.0)
+        half = await dc.reply(said, after=said)
+        fault = dc.fault("PATCH /channels/*/messages/*", "rate_limit", times=2, retry_after=0.3)
+        gate.open()
+        await dc.wait_for(lambda _: half.text == "one two three four")
+        await settled(on)
+    assert fault.hits == 2 and texts(said.channel) == ["one two three four"]
+    assert len(dc.calls("PATCH")) <= 4, "the final text, perhaps a preview, and the two that were refused"
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_press_of_retry_begins_a_turn_though_the_bot_was_started_anew(
+    on: Stage, dc: DiscordServer, again: bool
+) -> None:
+    on.ms.fail(400, None, "no such thing")
+    async with running(on) as app:
+        await up(dc, app)
+        failed = await mention(dc, "hm?")
+        assert failed.buttons[0]["label"] == "🔁 Retry"
+    gate = on.ms.reply("Now it works.", chunks=4, gate_after=2)
+    async with running(on) as app:
+        await up(dc, app)
+        pressed = await dc.answered(dc.press(failed, "🔁 Retry"))
+        await gate.reached(60.0)
+        if again:
+            dc.redeliver(pressed)
+            dc.press(failed, "🔁 Retry")
+        gate.open()
+        await dc.reply("general", matching="Now it works.")
+        await settled(on)
+    assert pressed.response is not None and pressed.response.type == 6
+    assert texts(dc.channel()).count("Now it works.") == 1 and len(on.ms.calls) == 2
+    assert failed.text == texts(dc.channel())[0], "the message with the button stays as it is"

@@ -1,0 +1,143 @@
+"""A gateway that fails loses and doubles nothing; what only the owner can mend is told to them, wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.adapters.discord.trouble import BLIND, REVOKED
+from tests.servers.discord import DiscordServer
+from tests.servers.discord.intents import GUILDS
+from tests.stories.discording import hurried, mention, settled, texts, told, up
+from tests.stories.harness import Stage, ask, running
+
+__all__ = ["hurried"]
+REFUSED = "can't be delivered: the bot may not write in that channel (permission Send Messages"
+HISTORY = "/channels/{channel_id}/messages"
+Fail = Callable[[DiscordServer], None]
+
+
+@pytest.fixture(autouse=True)
+def everybody(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+
+
+@pytest.mark.parametrize(
+    ("fail", "resumes"),
+    [
+        (lambda dc: dc.gateway_silent(), True),  # dead, though it looks open
+        (lambda dc: dc.ask_reconnect(), True),
+        (lambda dc: dc.invalidate(resumable=True), True),
+        (lambda dc: dc.invalidate(), False),
+    ],
+    ids=["silent", "reconnect", "invalid, resumable", "invalid"],
+)
+@pytest.mark.usefixtures("hurried")
+async def test_what_is_said_while_the_connection_is_gone_is_answered_once(
+    on: Stage, dc: DiscordServer, fail: Fail, resumes: bool
+) -> None:
+    """By RESUME, or by looking into the chats after a new IDENTIFY, in private, in a channel and in a thread."""
+    dc.heartbeat_interval = 0.1
+    async with running(on) as app:
+        await up(dc, app)
+        await dc.reply(dc.say("private 1"))
+        await mention(dc, "channel 1")
+        thread = dc.thread("aside")
+        await dc.reply(dc.say("thread 1", thread=thread, mention=True))
+        fail(dc)
+        for number in (2, 3):
+            dc.say(f"private {number}")
+            dc.say(f"channel {number}", channel="general", mention=True)
+            dc.say(f"thread {number}", thread=thread)
+        rooms = {"private": dc.dm(), "channel": dc.channel(), "thread": thread}
+        await dc.wait_for(lambda _: all(f"You said: {name} 3" in texts(room) for name, room in rooms.items()), 60)
+        await dc.wait_for(lambda _: dc.sessions[0].resumes if resumes else len(dc.sessions) > 1)
+        await settled(on)
+    for name, room in rooms.items():
+        assert texts(room) == [f"You said: {name} {number}" for number in (1, 2, 3)], dc.transcript()
+    assert len(on.ms.calls) == 9 and (len(dc.sessions) == 1) == resumes
+    assert bool(dc.calls("GET", HISTORY)) == (not resumes)
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_a_token_that_is_revoked_is_told_once_and_telegram_goes_on(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        await dc.reply(dc.say("before"))
+        dc.revoke()
+        await on.tg.reply(matching=f"⚠️ {REVOKED}")
+        assert (await ask(on, "still there?")).text == "You said: still there?"
+        dc.restore()
+        missed = dc.say("meanwhile")
+        await dc.reply(missed, matching="You said: meanwhile")
+        await settled(on)
+    assert [text for text in texts(dc.dm()) if text.startswith("You")] == ["You said: before", "You said: meanwhile"]
+    assert len([m for m in on.tg.private().from_bot() if REVOKED in m.text]) == 1
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_an_intent_that_is_refused_is_told_once_and_done_without(
+    on: Stage, dc: DiscordServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        dc.grant()
+        dc.invalidate()  # the next IDENTIFY is closed with 4014
+        await told(on, dc, f"⚠️ Discord: {BLIND}")
+        assert (await mention(dc, "and now?")).text == "You said: and now?"
+        assert (await ask(on, "there?")).text == "You said: there?"
+    async with running(on) as app:
+        await up(dc, app)
+        assert (await mention(dc, "again?")).text == "You said: again?"
+        await settled(on)
+        await told(on, dc, BLIND)
+    async with running(on) as app:
+        await up(dc, app)
+        await dc.reply(dc.say("and in private?"), matching="and in private?")
+    assert "cannot be looked for" not in caplog.text, "whom the owner's notice went to is no channel to look into"
+
+
+async def test_a_channel_where_the_bot_may_not_write_is_one_sentence_to_the_owner(on: Stage, dc: DiscordServer) -> None:
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    async with running(on) as app:
+        await up(dc, app)
+        dc.forbid("general", "send_messages")
+        said = dc.say("hm?", channel="general", mention=True, user="bob")
+        await gate.reached(60.0)
+        await dc.wait_for(lambda _: dc.refusals)
+        gate.open()
+        await told(on, dc, f"📭 A reply to discord:{said.channel.id} {REFUSED}")
+        assert (await dc.reply(dc.say("in private"), matching="in private")).text == "You said: in private"
+        assert (await ask(on, "there?")).text == "You said: there?"
+        await settled(on)
+    assert texts(dc.channel()) == [] and len([each for each in dc.refusals if each.method == "POST"]) <= 3
+
+
+async def test_a_channel_that_the_bot_may_not_see_any_more(on: Stage, dc: DiscordServer) -> None:
+    gate = on.ms.gate("never seen")
+    async with running(on) as app:
+        await up(dc, app)
+        dc.say("hm?", channel="general", mention=True, user="bob")
+        await gate.reached(60.0)
+        dc.forbid("general", "view_channel")
+        gate.open()
+        await told(on, dc, "can't be delivered: the bot may not see that channel (permission View Channel)")
+        await settled(on)
+    assert len(on.ms.calls) == 1
+
+
+async def test_a_removal_from_a_server_is_told_once_and_an_outage_of_it_is_not(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        guild = dc.guild()
+        dc.events.dispatch("GUILD_DELETE", {"id": str(guild.id), "unavailable": True}, guild, GUILDS)
+        other = dc.guild("Other")
+        assert (await mention(dc, "hm?")).text == "You said: hm?"
+        dc.kick(guild)
+        await told(on, dc, "🚪 I was removed from the Discord server Team.")
+        said = dc.say("and here?", channel="general", guild=other, mention=True)
+        assert (await dc.reply(said, after=said)).text == "You said: and here?"
+        assert (await ask(on, "there?")).text == "You said: there?"
+        await settled(on)
+    assert "Other" not in "".join(texts(dc.dm()))
