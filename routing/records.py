@@ -10,7 +10,7 @@ from typing import Protocol
 from routing.calls import ChatMessage, Speaker, ToolCall
 from routing.outcome import CallRecord
 from routing.stores import OutboxEntry
-from routing.types import Attachment, ChatKey, OutboundMessage, Tier
+from routing.types import Attachment, ChatKey, OutboundMessage, Tier, TierSource
 
 SOMEBODY_ELSES = "[what this tool gave to another person stays theirs]"
 
@@ -124,10 +124,27 @@ class HistoryStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class TurnFacts:
+    """How a turn went. `model` answered (empty: none did), those that `failed` did so before it; `fallback`: it was not
+    the first that should have; `escalated`: the turn went up a tier. Seconds are of the whole turn; those to the first
+    token are None when none came. What it cost, the calls say."""
+
+    tier: Tier
+    source: TierSource
+    model: str
+    seconds: float
+    first_token_seconds: float | None = None
+    failed: tuple[str, ...] = ()
+    fallback: bool = False
+    timed_out: bool = False
+    escalated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRecord:
     """What a turn leaves behind: the question, everything said after it (nothing, when no model answered), every call
-    to a model. `source` is the platform's id of the question; messages from id `replaces_from` on are superseded (a
-    retry)."""
+    to a model, how it went. `source` is the platform's id of the question; messages from id `replaces_from` on are
+    superseded (a retry)."""
 
     turn_id: str
     conversation_id: int
@@ -138,6 +155,7 @@ class TurnRecord:
     calls: tuple[CallRecord, ...] = ()
     source: str = ""
     replaces_from: int | None = None
+    facts: TurnFacts | None = None
 
 
 class Ledger(Protocol):

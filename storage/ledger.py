@@ -17,6 +17,7 @@ from storage.codec import CALLS, PICTURES, nano
 from storage.database import Database
 from storage.outbox import queue
 from storage.schema import inbox, messages, summaries, usage
+from storage.turns import keep
 
 _DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="")
 """What is answered stays known by its number; its text is not kept twice."""
@@ -64,6 +65,8 @@ def _remember(connection: Connection, record: TurnRecord, now: float) -> None:
         connection.execute(_SAY, [said | _NOTHING_MORE | row for row in (asked, *map(_said, record.said))])
     if record.calls:
         connection.execute(_SPEND, [_spent(record, call, now) for call in record.calls])
+    if record.facts is not None:
+        keep(connection, record, record.facts, now)
 
 
 def _supersede(connection: Connection, conversation_id: int, first: int) -> None:

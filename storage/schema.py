@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0005"
+REVISION = "0006"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -197,6 +197,41 @@ usage = Table(
     Column("seconds", Float, nullable=False),
     Column("at", Float, nullable=False),
     Index("ix_usage_person_id_at", "person_id", "at"),
+    Index("ix_usage_conversation_id_at", "conversation_id", "at"),
+    Index("ix_usage_at", "at"),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    _id(),
+    Column("turn_id", String(16), nullable=False),
+    _person(),
+    Column("tier", String(16), nullable=False),
+    Column("source", String(16), nullable=False),
+    Column("model", String(200), nullable=False),
+    Column("failed", Text, nullable=False),
+    Column("fallback", Boolean, nullable=False),
+    Column("timed_out", Boolean, nullable=False),
+    Column("escalated", Boolean, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("first_token_seconds", Float),
+    Column("cost_nano", BigInteger, nullable=False),
+    Column("unknown", Integer, nullable=False),
+    Column("rating", Integer),
+    Column("at", Float, nullable=False),
+    Index("ix_turns_person_id_turn_id", "person_id", "turn_id"),
+    Index("ix_turns_at", "at"),
+)
+
+budgets = Table(
+    "budgets",
+    metadata,
+    _id(),
+    _person(),
+    Column("daily_nano", BigInteger),
+    Column("monthly_nano", BigInteger),
+    Index("ix_budgets_person_id", "person_id"),
 )
 
 pairings = Table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from routing.ports import Clock
+from storage.budgets import SqlBudgets
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
@@ -13,7 +14,9 @@ from storage.links import SqlLinks
 from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
+from storage.spending import SqlSpending
 from storage.state import SqlChats, SqlState
+from storage.turns import SqlTurns
 from storage.usage import SqlUsage
 from storage.vectors import SqlVectors
 
@@ -28,6 +31,9 @@ class Stores:
     links: SqlLinks
     history: SqlHistory
     usage: SqlUsage
+    spending: SqlSpending
+    budgets: SqlBudgets
+    turns: SqlTurns
     state: SqlState
     chats: SqlChats
     inbox: SqlInbox
@@ -47,6 +53,9 @@ def open_stores(database: Database, clock: Clock) -> Stores:
         links=SqlLinks(database, people, clock),
         history=SqlHistory(database, clock),
         usage=SqlUsage(database),
+        spending=SqlSpending(database),
+        budgets=SqlBudgets(database, clock),
+        turns=SqlTurns(database),
         state=SqlState(database),
         chats=SqlChats(database, clock),
         inbox=SqlInbox(database, clock),

@@ -42,6 +42,7 @@ DOORS = {
     "prompt_toolkit": r"bot/adapters/console/.*",
     "rich": r"bot/adapters/console/.*",
     "aiohttp": r"bot/adapters/(telegram/webhook|discord/.*)\.py",
+    "PIL": r"handlers/charts\.py",
     "pint": r"handlers/tools/arithmetic/units\.py",
     "charset_normalizer": r"handlers/tools/decoding\.py",
     "jsonschema": r"handlers/tools/(arguments|schemas|mcp/schemas)\.py",
@@ -78,6 +79,7 @@ LATE = (
     "prompt_toolkit",
     "pint",
     "jsonschema",
+    "PIL",
     "yaml",
 )
 """Seconds and megabytes that nobody should wait for before the bot answers."""

@@ -41,7 +41,7 @@ def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) 
 
 class PriceMap:
     """`routing.money.prices.PriceList`: `cost` is asked what single tokens would cost, so a price never differs from
-    what is charged. About 0.3 ms for a model's first time. `profile` says how a provider is reached."""
+    what is charged. A model's first time takes some milliseconds. `profile` says how a provider is reached."""
 
     def __init__(self, litellm: ModuleType, profile: Callable[[str], ProviderProfile]) -> None:
         self._litellm = litellm

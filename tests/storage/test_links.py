@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from sqlalchemy import func, select
 
+from routing.money.limits import PersonLimits
+from routing.records import TurnFacts
 from routing.stores import Pairing
 from routing.types import OutboundMessage, Override, PersonSettings, UserKey
 from storage.database import Database
@@ -29,7 +33,10 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     """Somebody of whom something is kept in every table that keeps anything of people."""
     person = (await stores.people.admit(user, name, "user", "t")).id
     here = await stores.history.current(OTHER)
-    await stores.ledger.finish([], [OutboundMessage(OTHER, name, owner=person)], record(here.id, person, name, "yes"))
+    facts = TurnFacts("smart", "default", "openai/m", 1.0)
+    turn = record(here.id, person, name, "yes", facts=facts)
+    await stores.ledger.finish([], [OutboundMessage(OTHER, name, owner=person)], turn)
+    await stores.budgets.set(person, PersonLimits(daily=Decimal(person)), "t")
     await stores.preferences.set_override(person, "smart", Override(f"openai/{name}"))
     await stores.preferences.set_settings(person, PersonSettings(instructions=name))
     await stores.links.offer(person, name * 4, 2e9)
@@ -50,6 +57,7 @@ async def test_all_that_is_kept_becomes_the_other_persons(database: Database, cl
     assert (await stores.preferences.settings(ann)).instructions == "an"
     models = (await stores.preferences.get(ann)).overrides
     assert {tier: each.model for tier, each in models.items()} == {"smart": "openai/an", "deep": "openai/be"}
+    assert await stores.budgets.everyone() == {ann: PersonLimits(daily=Decimal(ben))}, "what was set last"
     found = await stores.people.find(FAR)
     assert found is not None and found.id == ann
     assert (await stores.people.journal(1))[0][2:] == ("link", f"discord:2 with person {ann}, was person {ben}")
@@ -84,9 +92,9 @@ async def test_a_stranger_who_waited_waits_no_more(database: Database, clock: Ha
     assert await stores.links.find("LATE") is None
 
 
-async def test_forgetting_takes_the_code_along(database: Database, clock: Hand) -> None:
+async def test_forgetting_takes_everything_along(database: Database, clock: Hand) -> None:
     stores = open_stores(database, clock)
-    ben = (await stores.people.admit(BEN, "be", "user", "t")).id
-    await stores.links.offer(ben, "CODE", 2e9)
+    ben = await filled(stores, BEN, "be")
+    assert await stores.links.find("be" * 4) is not None
     await stores.people.forget(ben, "t")
-    assert await kept_of(database, ben) == set() and await stores.links.find("CODE") is None
+    assert await kept_of(database, ben) == set() and await stores.links.find("be" * 4) is None

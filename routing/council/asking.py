@@ -1,0 +1,86 @@
+"""The calls of a council: each within its seconds, all of them in the books, several at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Protocol
+
+from routing.calls import ChatMessage
+from routing.council.seats import Seat
+from routing.council.verdict import Answer, Failure
+from routing.errors import ModelError
+from routing.outcome import CallRecord
+from routing.ports import Clock
+from routing.text import storable
+
+LEAST_SECONDS = 2.0
+"""No call is made for less."""
+
+
+class Ask(Protocol):
+    """One call to a model, without tools. What is no longer wanted is cancelled; a Stop that it listens to must be its
+    own, for a Stop has one listener."""
+
+    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> Answer:
+        """Raises ModelError; TimeoutError when `seconds` were too few."""
+
+
+class Asking:
+    """Asks, and keeps the books: `calls` are those that were answered, and without a count those that were ended."""
+
+    def __init__(self, ask: Ask, clock: Clock) -> None:
+        self.calls: list[CallRecord] = []
+        self._ask = ask
+        self._clock = clock
+
+    async def words(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str | Failure:
+        """What a model says, or why it says nothing."""
+        if seconds < LEAST_SECONDS:
+            return Failure("late")
+        began = self._clock()
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self._ask(seat, messages, seconds)
+        except TimeoutError:
+            self._note_ended(seat, began)
+            return Failure("late")
+        except ModelError as error:
+            if self._clock() - began < seconds:
+                return Failure("failed", error.reason)
+            self._note_ended(seat, began)
+            return Failure("late", error.reason)
+        except asyncio.CancelledError:
+            self._note_ended(seat, began)
+            raise
+        self.calls.append(CallRecord(seat.tier, seat.model, answer.usage, answer.seconds))
+        return storable(answer.text).strip() or Failure("empty")
+
+    def _note_ended(self, seat: Seat, began: float) -> None:
+        self.calls.append(CallRecord(seat.tier, seat.model, None, self._clock() - began))
+
+
+async def side_by_side(
+    work: Mapping[str, Coroutine[None, None, None]],
+    tell: Callable[[tuple[str, ...]], None],
+    enough: Callable[[Sequence[str]], bool] = lambda waiting: False,
+) -> tuple[str, ...]:
+    """Run all named work at the same time. `tell` hears who is still waited for; once that is `enough`, the rest is
+    cancelled and its names are returned."""
+    names = {asyncio.create_task(each): name for name, each in work.items()}
+    waiting = set(names)
+    try:
+        tell(tuple(names.values()))
+        while waiting:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            left = tuple(name for task, name in names.items() if task in waiting)
+            tell(left)
+            if left and enough(left):
+                return left
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*names, return_exceptions=True)
+    return ()

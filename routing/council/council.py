@@ -1,0 +1,176 @@
+"""The run of a council: answers side by side, a vote, a synthesis; within its time, and ended by /stop at any point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from random import Random
+
+from routing.council.asking import Ask, Asking, side_by_side
+from routing.council.ballots import Tally, count, read_ballot, unassailable
+from routing.council.prompts import for_chairman, for_member, for_voter, split_dissent, unknown_mark
+from routing.council.seats import Seat, strongest
+from routing.council.verdict import Failure, Form, Member, Progress, Stage, Verdict
+from routing.ports import Clock
+from routing.stop import Stop
+
+ANSWER_SECONDS = 60.0
+"""For each member's answer."""
+SYNTHESIS_AT = 150.0
+"""Seconds after the begin at which the votes that are still out are given up and the chairman begins."""
+ALL_SECONDS = 180.0
+LEAST_FOR_VOTE = 3
+"""Of two, each could only rank the other one, which says nothing."""
+LABELS = "ABCDEFGH"
+
+
+class Council:
+    """Asks the members, lets them rank each other, has the chairman write. It always comes to a verdict."""
+
+    def __init__(self, ask: Ask, clock: Clock, random: Random) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._random = random
+
+    async def run(self, question: str, seats: Sequence[Seat], stop: Stop, show: Callable[[Progress], None]) -> Verdict:
+        """What two or more different models, the strongest first, make of a question. `show` returns at once."""
+        sitting = _Sitting(question, seats, self._ask, self._clock, self._random, show)
+        finished = await stop.guard(sitting.run())
+        return sitting.verdict(stopped=not finished)
+
+
+class _Sitting:
+    """One question, and what there is of its verdict so far."""
+
+    def __init__(
+        self,
+        question: str,
+        seats: Sequence[Seat],
+        ask: Ask,
+        clock: Clock,
+        random: Random,
+        show: Callable[[Progress], None],
+    ) -> None:
+        self._question, self._seats = question, seats
+        self._asking = Asking(ask, clock)
+        self._clock, self._random, self._show = clock, random, show
+        self._began = clock()
+        self._members = {seat.model: Member(seat, failure=Failure("stopped")) for seat in seats}
+        self._voters = len(seats) if len(seats) >= LEAST_FOR_VOTE else 0
+        self._mark = ""
+        self._tally = Tally()
+        self._early = False
+        self._chairman = self._answer = self._dissent = ""
+        self._trouble: Failure | None = None
+
+    async def run(self) -> None:
+        answers = {seat.model: self._hear(seat) for seat in self._seats}
+        await side_by_side(answers, partial(self._tell, "answers"))
+        answered = self._answered()
+        if len(answered) < LEAST_FOR_VOTE:
+            self._voters = 0
+        if len(answered) > 1:
+            self._label(answered)
+            if self._voters:
+                await self._vote()
+            await self._conclude()
+
+    def verdict(self, stopped: bool) -> Verdict:
+        """What there is; for several answers without a synthesis the best of them."""
+        answered = self._answered()
+        writer, answer, form = self._chairman, self._answer, _form(len(answered), bool(self._answer))
+        if answered and form != "synthesis":
+            best = self._tally.places[0] if self._tally.places else ()
+            member = next((each for each in answered if each.label in best), answered[0])
+            writer, answer = member.model, member.answer
+        return Verdict(
+            form=form,
+            answer=answer,
+            writer=writer,
+            members=tuple(self._members.values()),
+            seconds=self._clock() - self._began,
+            dissent=self._dissent,
+            tally=self._tally,
+            early=self._early,
+            stopped=stopped,
+            chairman=self._chairman,
+            trouble=self._trouble,
+            calls=tuple(self._asking.calls),
+        )
+
+    async def _hear(self, seat: Seat) -> None:
+        got = await self._asking.words(seat, for_member(self._question), ANSWER_SECONDS)
+        given = Member(seat, failure=got) if isinstance(got, Failure) else Member(seat, answer=got)
+        self._members[seat.model] = given
+
+    def _label(self, answered: Sequence[Member]) -> None:
+        """Labels that tell nothing of the seats, and a mark that was made after all answers were."""
+        order = list(answered)
+        self._random.shuffle(order)
+        for label, member in zip(LABELS, order, strict=False):
+            self._members[member.model] = replace(member, label=label)
+        texts = (self._question, *(member.answer for member in answered))
+        self._mark = unknown_mark(lambda: f"{self._random.getrandbits(64):016x}", texts)
+
+    async def _vote(self) -> None:
+        voters = [replace(member, voting="stopped") for member in self._answered()]
+        self._members |= {voter.model: voter for voter in voters}
+        ballots = {voter.model: self._rank(voter) for voter in voters}
+        waiting = await side_by_side(ballots, partial(self._tell, "ranking"), self._decided)
+        self._early = bool(waiting)
+        self._members |= {model: replace(self._members[model], voting="unneeded") for model in waiting}
+
+    async def _rank(self, voter: Member) -> None:
+        others = [(each.label, each.answer) for each in self._answered() if each.label != voter.label]
+        self._random.shuffle(others)
+        messages = for_voter(self._question, dict(others), self._mark)
+        got = await self._asking.words(voter.seat, messages, SYNTHESIS_AT - self._elapsed())
+        if isinstance(got, Failure):
+            voted = replace(voter, voting="abstained" if got.cause == "empty" else got.cause)
+        else:
+            ranking = read_ballot(got, voter.label, self._answers())
+            voted = replace(voter, voting="counted" if ranking else "abstained", ranking=ranking)
+        self._members[voter.model] = voted
+        self._tally = count(self._answers(), self._votes())
+
+    def _decided(self, waiting: Sequence[str]) -> bool:
+        """Whether the ballots that are still out can't change who leads."""
+        left = [self._members[model].label for model in waiting]
+        return unassailable(self._answers(), self._votes(), left) is not None
+
+    async def _conclude(self) -> None:
+        """The strongest of those who answered writes: a member that just failed would fail again."""
+        chair = strongest([member.seat for member in self._answered()])
+        self._chairman, self._trouble = chair.model, Failure("stopped")
+        self._tell("synthesis", (chair.model,))
+        messages = for_chairman(self._question, self._answers(), self._tally.scores, self._mark)
+        got = await self._asking.words(chair, messages, ALL_SECONDS - self._elapsed())
+        if isinstance(got, Failure):
+            self._trouble = got
+            return
+        self._answer, self._dissent = split_dissent(got, self._mark)
+        self._trouble = None if self._answer else Failure("empty")
+
+    def _tell(self, stage: Stage, waiting: tuple[str, ...]) -> None:
+        answered = tuple(member.model for member in self._answered())
+        voted = tuple(each.model for each in self._members.values() if each.voting in ("counted", "abstained"))
+        self._show(Progress(stage, len(self._seats), answered, self._voters, voted, waiting))
+
+    def _elapsed(self) -> float:
+        return self._clock() - self._began
+
+    def _answered(self) -> list[Member]:
+        return [member for member in self._members.values() if member.answer]
+
+    def _answers(self) -> dict[str, str]:
+        return {each.label: each.answer for each in sorted(self._answered(), key=lambda each: each.label)}
+
+    def _votes(self) -> dict[str, tuple[str, ...]]:
+        return {each.label: each.ranking for each in self._members.values() if each.ranking}
+
+
+def _form(answers: int, concluded: bool) -> Form:
+    if concluded:
+        return "synthesis"
+    return "member" if answers > 1 else "single" if answers else "none"

@@ -1,0 +1,135 @@
+"""What was spent, for limits and for people to see; and what keeps it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, Protocol
+
+from routing.money.limits import PersonLimits
+from routing.money.periods import Stretch
+from routing.records import Spending
+from routing.types import Tier
+
+UNCOUNTED_TOKENS = 3_000
+"""A call that the provider did not count is taken for so many tokens where unknown prices are reckoned with: a question
+in a conversation, with the bot's own instructions."""
+
+Rating = Literal[-1, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """Whose spending, and when: one person's, one chat's with all its topics, or all there is."""
+
+    stretch: Stretch
+    person_id: int | None = None
+    chat: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """US dollars of the calls whose price is known; how many there are of the others, and their tokens."""
+
+    dollars: Decimal
+    unknown: int = 0
+    unknown_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PersonSpending:
+    """What one person used, by all models."""
+
+    person_id: int
+    name: str
+    spent: Spending
+
+
+@dataclass(frozen=True, slots=True)
+class TierSpending:
+    """What one tier took, by all models; seconds of single calls."""
+
+    tier: Tier
+    spent: Spending
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What was used on one day, a row a model, by name."""
+
+    date: datetime.date
+    models: tuple[Spending, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReport:
+    """How the turns of a tier (with `model`: those that it answered) went; seconds are of whole turns, `first` of the
+    first token (None: never measured). Dollars are of the calls whose price is known, `unknown` counts the others."""
+
+    tier: Tier
+    model: str
+    turns: int
+    fallbacks: int
+    timeouts: int
+    escalations: int
+    unanswered: int
+    p50: float
+    p95: float
+    first: float | None
+    dollars: Decimal
+    unknown: int
+    liked: int
+    disliked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """How many of the newest turns went another way than planned."""
+
+    turns: int
+    fallbacks: int
+    timeouts: int
+    escalations: int
+
+
+class SpendingStore(Protocol):
+    """What was spent, added up."""
+
+    async def sums(self, payers: Sequence[Payer]) -> tuple[Spent, ...]:
+        """One for each, in their order."""
+
+    async def by_person(self, since: float = 0.0) -> tuple[PersonSpending, ...]:
+        """Everyone who used something, the dearest first."""
+
+    async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
+        """In the order of the tiers, those that were used."""
+
+    async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
+        """Every day asked for, also those without any use."""
+
+
+class BudgetStore(Protocol):
+    """What the owner set for single people."""
+
+    async def everyone(self) -> Mapping[int, PersonLimits]:
+        """By person; those for whom nothing was set are left out."""
+
+    async def set(self, person_id: int, limits: PersonLimits, actor: str) -> None:
+        """Both limits anew; audited. Empty ones take them away."""
+
+
+class TurnStore(Protocol):
+    """How turns went, from the facts that the ledger keeps."""
+
+    async def rate(self, turn_id: str, person_id: int, rating: Rating | None) -> bool:
+        """What the person whose turn it was thinks of the answer; None takes it back. False: there is no such turn."""
+
+    async def by_tier(self, since: float = 0.0, by_model: bool = False) -> tuple[TurnReport, ...]:
+        """In the order of the tiers; then most turns first."""
+
+    async def newest(self, limit: int) -> Trouble:
+        """Of the newest turns, whosever."""

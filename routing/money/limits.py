@@ -1,0 +1,118 @@
+"""How much may be spent, from `runtime-config.json` and from the owner's word on one person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Literal, get_args
+from zoneinfo import ZoneInfo
+
+from routing.jsonfile import JsonObject
+from routing.money.periods import Period
+from routing.money.prices import Price
+
+Scope = Literal["person", "chat", "all"]
+AtLimit = Literal["refuse", "cheapest", "warn"]
+AT_LIMIT: tuple[AtLimit, ...] = get_args(AtLimit)
+MOST_DOLLARS = 1_000_000
+"""More is a slip of the pen, and would come near the end of nano-dollars in 64 bits."""
+
+_CEILINGS: dict[str, tuple[Scope, Period]] = {
+    "perUserDailyUsd": ("person", "day"),
+    "perUserMonthlyUsd": ("person", "month"),
+    "perChatDailyUsd": ("chat", "day"),
+    "perChatMonthlyUsd": ("chat", "month"),
+    "totalDailyUsd": ("all", "day"),
+    "totalMonthlyUsd": ("all", "month"),
+}
+KEYS = frozenset({*_CEILINGS, "atLimit", "assumeUnknownUsdPerMillion", "timeZone"})
+"""What the section `budget` may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """US dollars that a person, a chat with all its topics, or all together may spend in a day or a month; `own`: the
+    owner set it for this person."""
+
+    scope: Scope
+    period: Period
+    dollars: Decimal
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PersonLimits:
+    """What the owner set for one person, in US dollars; None: what holds for everyone."""
+
+    daily: Decimal | None = None
+    monthly: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLimits:
+    """What holds for everyone. Days and months are those of `zone`, the owner's: by their own zone people could open
+    their limits early.
+
+    Calls of unknown price are counted apart. They take nothing of a limit and need one that is not used up; with
+    `unknown`, US dollars a million tokens, they are reckoned at that rate.
+    """
+
+    dollars: Mapping[tuple[Scope, Period], Decimal] = field(default_factory=lambda: MappingProxyType({}))
+    at_limit: AtLimit = "refuse"
+    unknown: Decimal | None = None
+    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+
+    @property
+    def assumed(self) -> Price | None:
+        """The price to reckon with where nobody knows one."""
+        return None if self.unknown is None else Price.flat(self.unknown)
+
+    def ceilings(self, person: PersonLimits) -> tuple[Ceiling, ...]:
+        """All that hold for this person, in any chat."""
+        own: dict[tuple[Scope, Period], Decimal | None] = {
+            ("person", "day"): person.daily,
+            ("person", "month"): person.monthly,
+        }
+        found = []
+        for key in _CEILINGS.values():
+            mine, usual = own.get(key), self.dollars.get(key)
+            if mine is not None:
+                found.append(Ceiling(*key, mine, own=True))
+            elif usual is not None:
+                found.append(Ceiling(*key, usual))
+        return tuple(found)
+
+
+def read_budget(section: JsonObject) -> BudgetLimits:
+    """`budget`: six limits in US dollars, atLimit, assumeUnknownUsdPerMillion, timeZone. Raises ConfigError."""
+    found = {where: _dollars(section, key) for key, where in _CEILINGS.items()}
+    at_limit = next((each for each in AT_LIMIT if each == section.values.get("atLimit", "refuse")), None)
+    if at_limit is None:
+        raise section.file.fault((*section.path, "atLimit"), f"must be one of {', '.join(AT_LIMIT)}")
+    return BudgetLimits(
+        dollars=MappingProxyType({where: dollars for where, dollars in found.items() if dollars is not None}),
+        at_limit=at_limit,
+        unknown=_dollars(section, "assumeUnknownUsdPerMillion"),
+        zone=_zone(section),
+    )
+
+
+def _dollars(section: JsonObject, key: str) -> Decimal | None:
+    value = section.values.get(key)
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST_DOLLARS:
+        return Decimal(str(value))
+    raise section.file.fault(
+        (*section.path, key), f"must be a number above 0, at most {MOST_DOLLARS:,}, or null for none"
+    )
+
+
+def _zone(section: JsonObject) -> ZoneInfo:
+    name = section.text("timeZone", "UTC")
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # unknown; a path; a folder
+        raise section.file.fault((*section.path, "timeZone"), "must be a time zone such as Europe/Berlin") from None

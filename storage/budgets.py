@@ -1,0 +1,49 @@
+"""What the owner lets single people spend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, delete, insert, select
+
+from routing.money.limits import PersonLimits
+from routing.ports import Clock
+from storage.codec import dollars, nano
+from storage.database import Database
+from storage.schema import audit, budgets
+
+
+class SqlBudgets:
+    """`routing.money.books.BudgetStore`. When two accounts became one person's, what was set last counts."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def everyone(self) -> Mapping[int, PersonLimits]:
+        rows = await self._database.read(lambda c: c.execute(select(budgets).order_by(budgets.c.id)).all())
+        return {
+            row.person_id: PersonLimits(
+                None if row.daily_nano is None else dollars(row.daily_nano),
+                None if row.monthly_nano is None else dollars(row.monthly_nano),
+            )
+            for row in rows
+        }
+
+    async def set(self, person_id: int, limits: PersonLimits, actor: str) -> None:
+        now = self._clock()
+        row = {"person_id": person_id, "daily_nano": nano(limits.daily), "monthly_nano": nano(limits.monthly)}
+        detail = f"person {person_id}: {_said(limits)}"
+
+        def step(connection: Connection) -> None:
+            connection.execute(delete(budgets).where(budgets.c.person_id == person_id))
+            if limits != PersonLimits():
+                connection.execute(insert(budgets), row)
+            connection.execute(insert(audit), {"at": now, "actor": actor, "action": "budget", "detail": detail})
+
+        await self._database.write(step)
+
+
+def _said(limits: PersonLimits) -> str:
+    parts = (("a day", limits.daily), ("a month", limits.monthly))
+    return ", ".join(f"${value} {per}" for per, value in parts if value is not None) or "as everyone"

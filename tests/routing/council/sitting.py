@@ -1,0 +1,154 @@
+"""Members of a council that do as they are told, and a loop in which an hour takes no time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import selectors
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from random import Random
+from typing import Any, TypeVar
+
+from routing.calls import ChatMessage, Usage
+from routing.council.council import Council
+from routing.council.prompts import ANSWERING, CHAIRING, RANKING
+from routing.council.seats import Seat
+from routing.council.verdict import Answer, Progress, Stage, Verdict
+from routing.errors import ModelError
+from routing.stop import Stop
+
+T = TypeVar("T")
+SUN, MOON, STAR = "openai/sun", "anthropic/moon", "gemini/star"
+SEATS = (Seat(SUN, "openai", "deep"), Seat(MOON, "anthropic", "deep"), Seat(STAR, "gemini", "coding"))
+NEVER = 1e9
+BEGAN = 1_700_000_000.0
+BLOCK = re.compile(
+    r'<answer-(?P<mark>[0-9a-f]{16}) label="(?P<label>[A-Z])">\n(?P<text>.*?)\n</answer-(?P=mark)>', re.S
+)
+
+
+class _Skipping(selectors.SelectSelector):
+    """Does not wait for the next timer: it is that late already."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if not ready and timeout is None:
+            raise RuntimeError("everybody waits for ever")
+        self.now += 0.0 if ready else timeout or 0.0
+        return ready
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """Goes from timer to timer without waiting."""
+
+    def __init__(self) -> None:
+        self._skipping = _Skipping()
+        super().__init__(self._skipping)
+
+    def time(self) -> float:
+        return self._skipping.now
+
+
+def in_no_time(story: Coroutine[Any, Any, T]) -> T:
+    """Run a story whose seconds are only counted."""
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        return runner.run(story)
+
+
+def elapsed() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def stage_of(messages: Sequence[ChatMessage]) -> Stage:
+    system = messages[0].text
+    if system == ANSWERING:
+        return "answers"
+    assert system[:40] in (RANKING[:40], CHAIRING[:40])
+    return "ranking" if system[:40] == RANKING[:40] else "synthesis"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as it was made."""
+
+    model: str
+    stage: Stage
+    text: str
+    system: str
+    seconds: float
+    at: float
+
+
+@dataclass(slots=True)
+class Members:
+    """`routing.council.asking.Ask`. What is not told is: answers "<model> says yes", a ballot for the others in the
+    order of their names, and "All agree." from the chair, each after one second. A ballot is told as models in order,
+    or as the text of the reply. Costs are told by model; the others cost a tenth of a cent."""
+
+    answers: Mapping[str, str | ModelError] = field(default_factory=dict)
+    ballots: Mapping[str, Sequence[str] | str | ModelError] = field(default_factory=dict)
+    synthesis: str | ModelError | Callable[[Call], str] = "All agree."
+    after: Mapping[tuple[str, Stage], float] = field(default_factory=dict)
+    costs: Mapping[str, Decimal | None] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    cancelled: list[tuple[str, Stage]] = field(default_factory=list)
+
+    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> Answer:
+        stage = stage_of(messages)
+        self.calls.append(Call(seat.model, stage, messages[1].text, messages[0].text, seconds, elapsed()))
+        said = self._said(self.calls[-1])
+        took = self.after.get((seat.model, stage), 1.0)
+        try:
+            await asyncio.sleep(took)
+        except asyncio.CancelledError:
+            self.cancelled.append((seat.model, stage))
+            raise
+        if isinstance(said, ModelError):
+            raise said
+        return Answer(said, Usage(10, 20, cost=self.costs.get(seat.model, Decimal("0.001"))), took)
+
+    def made(self, stage: Stage) -> list[Call]:
+        return [call for call in self.calls if call.stage == stage]
+
+    def answer(self, model: str) -> str | ModelError:
+        return self.answers.get(model, f"{model} says yes")
+
+    def _said(self, call: Call) -> str | ModelError:
+        if call.stage == "answers":
+            return self.answer(call.model)
+        if call.stage == "synthesis":
+            return self.synthesis(call) if callable(self.synthesis) else self.synthesis
+        told = self.ballots.get(call.model, sorted({SUN, MOON, STAR} - {call.model}))
+        if isinstance(told, str | ModelError):
+            return told
+        labels = {block["text"].partition("\n")[0]: block["label"] for block in BLOCK.finditer(call.text)}
+        return json.dumps({"ranking": [labels[str(self.answer(model)).partition("\n")[0]] for model in told]})
+
+
+@dataclass(slots=True)
+class Sitting:
+    """A council at work, and what was seen of it."""
+
+    members: Members
+    stop: Stop = field(default_factory=Stop)
+    shown: list[Progress] = field(default_factory=list)
+    seed: int = 1
+    on_progress: Callable[[Progress], None] = lambda progress: None
+
+    async def run(self, seats: Sequence[Seat] = SEATS, question: str = "Is it so?") -> Verdict:
+        council = Council(self.members, lambda: BEGAN + elapsed(), Random(self.seed))
+        return await council.run(question, seats, self.stop, self._see)
+
+    def _see(self, progress: Progress) -> None:
+        self.shown.append(progress)
+        self.on_progress(progress)
+
+
+def held(members: Members, seats: Sequence[Seat] = SEATS, seed: int = 1) -> Verdict:
+    """The verdict of a council that nobody disturbs."""
+    return in_no_time(Sitting(members, seed=seed).run(seats))

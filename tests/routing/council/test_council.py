@@ -1,0 +1,234 @@
+"""A council from the question to the verdict: who answers, how they rank, who writes, what it cost."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from routing.council.council import ANSWER_SECONDS
+from routing.council.seats import Seat
+from routing.council.verdict import Failure, Progress, Voting
+from routing.errors import KeyRejected, Unreachable
+from tests.routing.council.sitting import BLOCK, MOON, SEATS, STAR, SUN, Call, Members, Sitting, held, in_no_time
+
+BROKEN = Unreachable(STAR, "connection refused")
+
+
+def test_three_answer_three_rank_and_the_strongest_writes() -> None:
+    members = Members(ballots={SUN: [MOON, STAR], MOON: [STAR, SUN], STAR: [SUN, MOON]})
+    verdict = held(members)
+    assert (verdict.form, verdict.answer, verdict.writer, verdict.chairman) == ("synthesis", "All agree.", SUN, SUN)
+    assert [member.model for member in verdict.answered] == [SUN, MOON, STAR]
+    assert sorted(member.label for member in verdict.members) == ["A", "B", "C"]
+    assert [member.voting for member in verdict.members] == ["counted"] * 3
+    assert set(verdict.tally.scores.values()) == {Fraction(1, 2)} and verdict.leader is None
+    assert verdict.tally.ties == (("A", "B", "C"),)
+    assert (verdict.early, verdict.stopped, verdict.trouble, verdict.late) == (False, False, None, ())
+    assert [call.stage for call in members.calls] == ["answers"] * 3 + ["ranking"] * 3 + ["synthesis"]
+    assert {call.seconds for call in members.made("answers")} == {ANSWER_SECONDS}
+
+
+def test_a_voter_sees_the_others_answers_only_and_the_chair_all() -> None:
+    members = Members()
+    verdict = held(members)
+    own = {member.model: member.label for member in verdict.members}
+    for call in members.made("ranking"):
+        assert {block["label"] for block in BLOCK.finditer(call.text)} == {"A", "B", "C"} - {own[call.model]}
+        assert f"{call.model} says" not in call.text
+    chair = members.made("synthesis")[0]
+    assert {block["text"]: block["label"] for block in BLOCK.finditer(chair.text)} == {
+        f"{model} says yes": label for model, label in own.items()
+    }
+
+
+def test_labels_tell_nothing_of_the_seats() -> None:
+    found = {tuple(member.label for member in held(Members(), seed=seed).members) for seed in range(40)}
+    assert len(found) == 6
+    orders = set()
+    for seed in range(40):
+        members = Members()
+        held(members, seed=seed)
+        orders.add(tuple(block["text"] for block in BLOCK.finditer(members.made("ranking")[0].text)))
+    assert len(orders) == 2
+
+
+def test_every_council_has_another_mark() -> None:
+    marks = set()
+    for seed in range(10):
+        members = Members()
+        held(members, seed=seed)
+        marks |= {block["mark"] for call in members.calls for block in BLOCK.finditer(call.text)}
+    assert len(marks) == 10
+
+
+def test_the_ranking_gets_to_the_chair_and_into_the_verdict() -> None:
+    members = Members(ballots={SUN: [STAR, MOON], MOON: [SUN, STAR], STAR: [SUN, MOON]})
+    verdict = held(members)
+    label = {member.model: member.label for member in verdict.members}
+    assert dict(verdict.tally.scores) == {label[SUN]: 1, label[STAR]: Fraction(1, 2), label[MOON]: 0}
+    assert verdict.leader and verdict.leader.model == SUN
+    assert f"{label[STAR]} 0.50" in members.made("synthesis")[0].text
+    assert verdict.members[0].ranking == (label[STAR], label[MOON])
+
+
+def test_a_certain_leader_ends_the_vote_early() -> None:
+    members = Members(
+        ballots={SUN: [STAR, MOON], MOON: [STAR, SUN]}, after={(STAR, "ranking"): 80.0}, costs={SUN: Decimal("0.5")}
+    )
+    verdict = held(members)
+    assert verdict.early and verdict.leader and verdict.leader.model == STAR
+    assert [member.voting for member in verdict.members] == ["counted", "counted", "unneeded"]
+    assert members.cancelled == [(STAR, "ranking")] and verdict.seconds == 3.0
+    assert verdict.unknown == 1, "what a cancelled call cost is not known"
+
+
+def test_an_open_vote_waits_for_the_last_ballot() -> None:
+    members = Members(ballots={SUN: [MOON, STAR], MOON: [SUN, STAR]}, after={(STAR, "ranking"): 80.0})
+    verdict = held(members)
+    assert not verdict.early and verdict.members[2].voting == "counted" and verdict.seconds == 82.0
+    assert members.cancelled == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "voting", "kept"),
+    [
+        ('{"ranking": []}', "abstained", 0),
+        ("I'm sorry, I can't do that.", "abstained", 0),
+        ('{"ranking": ["X", "Y"]}', "abstained", 0),
+        ("garbage [[[{", "abstained", 0),
+        ("[" * 1_000_000, "abstained", 0),
+        ("", "abstained", 0),
+        ('{"ranking": ["A", "A", "B", "C", "Z", "B"]}', "counted", 2),
+        (Unreachable(STAR, "gone"), "failed", 0),
+    ],
+)
+def test_a_strange_ballot_harms_nobody(reply: str | Unreachable, voting: Voting, kept: int) -> None:
+    verdict = held(Members(ballots={SUN: [MOON, STAR], MOON: [SUN, STAR], STAR: reply}))
+    star = verdict.members[2]
+    assert (star.voting, len(star.ranking)) == (voting, kept) and star.label not in star.ranking
+    assert verdict.form == "synthesis"
+    if not kept:
+        assert sorted(verdict.tally.scores.values()) == [0, 1, 1] and len(verdict.tally.ties) == 1
+
+
+def test_nobody_ranks_and_the_chair_still_writes() -> None:
+    members = Members(ballots=dict.fromkeys((SUN, MOON, STAR), "no"))
+    verdict = held(members)
+    assert (verdict.form, verdict.leader, dict(verdict.tally.scores)) == ("synthesis", None, {})
+    assert "is best" not in members.made("synthesis")[0].text
+
+
+def test_two_of_three_answer_without_a_vote() -> None:
+    members = Members(answers={STAR: BROKEN})
+    verdict = held(members)
+    assert verdict.form == "synthesis" and len(verdict.answered) == 2 and members.made("ranking") == []
+    assert verdict.members[2].failure == Failure("failed", "connection refused")
+    assert [member.voting for member in verdict.members] == ["none"] * 3
+    assert (len(verdict.calls), verdict.cost, verdict.unknown) == (3, Decimal("0.003"), 0)
+
+
+def test_one_survivor_is_shown_as_it_is() -> None:
+    members = Members(answers={STAR: BROKEN, SUN: KeyRejected(SUN, "no key"), MOON: " Just this. "})
+    verdict = held(members)
+    assert (verdict.form, verdict.answer, verdict.writer) == ("single", "Just this.", MOON)
+    assert (verdict.chairman, len(members.calls), len(verdict.calls)) == ("", 3, 1)
+
+
+def test_nobody_answers() -> None:
+    verdict = held(Members(answers={SUN: BROKEN, MOON: BROKEN, STAR: " \n"}))
+    assert (verdict.form, verdict.answer, verdict.writer, verdict.answered) == ("none", "", "", ())
+    assert [member.failure and member.failure.cause for member in verdict.members] == ["failed", "failed", "empty"]
+
+
+def test_a_council_of_two_members() -> None:
+    members = Members()
+    verdict = held(members, SEATS[1:])
+    assert (verdict.form, verdict.chairman, len(members.calls)) == ("synthesis", MOON, 3)
+
+
+def test_the_chair_is_the_strongest_of_those_who_answered() -> None:
+    assert held(Members(answers={SUN: BROKEN})).chairman == MOON
+    seats = (Seat(STAR, "gemini", "balanced"), Seat(MOON, "anthropic", "smart"), Seat(SUN, "openai", "balanced"))
+    assert held(Members(), seats).chairman == MOON
+
+
+@pytest.mark.parametrize(
+    ("synthesis", "trouble"),
+    [
+        (Unreachable(SUN, "gone"), Failure("failed", "gone")),
+        ("  ", Failure("empty")),
+        (lambda call: f"dissent-{mark(call)}", Failure("empty")),
+    ],
+)
+def test_without_a_synthesis_the_best_answer_stands(synthesis: object, trouble: Failure) -> None:
+    ballots = {SUN: [STAR, MOON], MOON: [STAR, SUN], STAR: [MOON, SUN]}
+    verdict = held(Members(ballots=ballots, synthesis=synthesis))  # type: ignore[arg-type]
+    assert (verdict.form, verdict.answer, verdict.writer) == ("member", f"{STAR} says yes", STAR)
+    assert (verdict.trouble, verdict.chairman) == (trouble, SUN)
+    unranked = held(Members(answers={SUN: BROKEN}, synthesis=synthesis))  # type: ignore[arg-type]
+    assert (unranked.form, unranked.writer) == ("member", MOON), "the strongest, where nobody ranked"
+
+
+def mark(call: Call) -> str:
+    return next(BLOCK.finditer(call.text))["mark"]
+
+
+def test_dissent_is_kept_apart_from_the_answer() -> None:
+    verdict = held(Members(synthesis=lambda call: f"It is so.\n\ndissent-{mark(call)}\nB holds that it is not."))
+    assert (verdict.answer, verdict.dissent) == ("It is so.", "B holds that it is not.")
+
+
+def test_what_no_store_takes_is_mended() -> None:
+    verdict = held(Members(answers={MOON: "yes\na\0b\ud800"}, synthesis="c\0d"))
+    assert (verdict.members[1].answer, verdict.answer) == ("yes\nab\ufffd", "cd")
+
+
+def test_the_cost_of_every_call_is_counted_and_an_unknown_one_is_not_free() -> None:
+    everybody = held(Members(costs={SUN: Decimal("0.01"), MOON: Decimal("0.002")}))
+    assert (len(everybody.calls), everybody.unknown) == (7, 0)
+    assert everybody.cost == 3 * Decimal("0.01") + 2 * Decimal("0.002") + 2 * Decimal("0.001")
+    unknown = held(Members(costs={SUN: None}))
+    assert (unknown.cost, unknown.unknown) == (4 * Decimal("0.001"), 3)
+    assert {(call.model, call.tier) for call in unknown.calls} == {(SUN, "deep"), (MOON, "deep"), (STAR, "coding")}
+
+
+def test_progress_is_told_with_names() -> None:
+    members = Members(after={(SUN, "answers"): 2.0, (MOON, "answers"): 3.0, (STAR, "ranking"): 5.0})
+    sitting = Sitting(members)
+    in_no_time(sitting.run())
+    everybody, none = (SUN, MOON, STAR), ()
+    assert sitting.shown == [
+        Progress("answers", 3, none, 3, none, everybody),
+        Progress("answers", 3, (STAR,), 3, none, (SUN, MOON)),
+        Progress("answers", 3, (SUN, STAR), 3, none, (MOON,)),
+        Progress("answers", 3, everybody, 3, none, none),
+        Progress("ranking", 3, everybody, 3, none, everybody),
+        Progress("ranking", 3, everybody, 3, (SUN, MOON), (STAR,)),
+        Progress("ranking", 3, everybody, 3, everybody, none),
+        Progress("synthesis", 3, everybody, 3, everybody, (SUN,)),
+    ]
+    two = Sitting(Members(answers={STAR: BROKEN}))
+    in_no_time(two.run())
+    assert two.shown[-1] == Progress("synthesis", 3, (SUN, MOON), 0, none, (SUN,))
+
+
+def test_a_fault_of_ours_is_not_hidden_and_leaves_no_call_behind() -> None:
+    def synthesis(call: Call) -> str:
+        raise ZeroDivisionError
+
+    members = Members(synthesis=synthesis)
+    with pytest.raises(ZeroDivisionError):
+        held(members)
+
+    class Faulty(Members):
+        def _said(self, call: Call) -> str:
+            if call.model == MOON:
+                raise ZeroDivisionError
+            return "fine"
+
+    faulty = Faulty()
+    with pytest.raises(ZeroDivisionError):
+        held(faulty)
+    assert sorted(faulty.cancelled) == [(STAR, "answers"), (SUN, "answers")]

@@ -1,0 +1,93 @@
+"""/stop ends a council at any point, with what there is, and leaves no call behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from routing.council.verdict import Failure, Progress, Verdict
+from tests.routing.council.sitting import MOON, NEVER, STAR, SUN, Members, Sitting, in_no_time
+
+When = Callable[[Progress], bool]
+
+
+def stopped(members: Members, when: When) -> Verdict:
+    """The verdict of a council that is stopped half a second after it shows this."""
+
+    async def story() -> Verdict:
+        sitting = Sitting(members)
+
+        def watch(shown: Progress) -> None:
+            if when(shown):
+                asyncio.get_running_loop().call_later(0.5, sitting.stop.request)
+
+        sitting.on_progress = watch
+        verdict = await sitting.run()
+        assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return verdict
+
+    return in_no_time(story())
+
+
+def test_before_the_first_answer() -> None:
+    members = Members()
+    verdict = stopped(members, lambda shown: shown.stage == "answers" and not shown.answered)
+    assert (verdict.stopped, verdict.form, verdict.answer) == (True, "none", "")
+    assert {member.failure for member in verdict.members} == {Failure("stopped")}
+    assert len(members.cancelled) == 3 and (verdict.unknown, verdict.seconds) == (3, 0.5)
+
+
+def test_after_one_answer() -> None:
+    members = Members(after={(SUN, "answers"): 30.0, (STAR, "answers"): 30.0})
+    verdict = stopped(members, lambda shown: len(shown.answered) == 1)
+    assert (verdict.stopped, verdict.form, verdict.writer) == (True, "single", MOON)
+    assert sorted(members.cancelled) == [(STAR, "answers"), (SUN, "answers")] and verdict.unknown == 2
+
+
+def test_after_two_answers_the_strongest_stands() -> None:
+    members = Members(after={(SUN, "answers"): 30.0})
+    verdict = stopped(members, lambda shown: len(shown.answered) == 2)
+    assert (verdict.stopped, verdict.form, verdict.writer, verdict.chairman) == (True, "member", MOON, "")
+
+
+def test_in_the_vote_the_best_so_far_stands() -> None:
+    members = Members(
+        ballots={MOON: [STAR, SUN]}, after={(SUN, "ranking"): NEVER, (STAR, "ranking"): NEVER, (MOON, "ranking"): 4.0}
+    )
+    verdict = stopped(members, lambda shown: shown.voted == (MOON,))
+    assert (verdict.stopped, verdict.form, verdict.writer, verdict.early) == (True, "member", STAR, False)
+    assert [member.voting for member in verdict.members] == ["stopped", "counted", "stopped"]
+    assert verdict.seconds == 5.5 and len(members.cancelled) == 2
+
+
+def test_in_the_synthesis() -> None:
+    members = Members(ballots={SUN: [MOON, STAR], STAR: [MOON, SUN], MOON: [SUN, STAR]})
+    verdict = stopped(members, lambda shown: shown.stage == "synthesis")
+    assert (verdict.stopped, verdict.form, verdict.writer) == (True, "member", MOON)
+    assert (verdict.chairman, verdict.trouble) == (SUN, Failure("stopped"))
+    assert members.cancelled[-1] == (SUN, "synthesis")
+
+
+def test_before_it_began() -> None:
+    async def story() -> tuple[Verdict, int]:
+        sitting = Sitting(Members())
+        sitting.stop.request()
+        return await sitting.run(), len(sitting.members.calls)
+
+    verdict, calls = in_no_time(story())
+    assert (verdict.stopped, verdict.form, calls, verdict.calls) == (True, "none", 0, ())
+
+
+def test_the_programs_own_end_is_no_stop_and_leaves_no_call_behind() -> None:
+    async def story() -> Members:
+        members = Members(after={(model, "answers"): NEVER for model in (SUN, MOON, STAR)})
+        work = asyncio.create_task(Sitting(members).run())
+        asyncio.get_running_loop().call_later(5.0, work.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        return members
+
+    assert len(in_no_time(story()).cancelled) == 3

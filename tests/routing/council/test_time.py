@@ -1,0 +1,110 @@
+"""A council keeps its time whatever its members do, and says who was late."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from routing.calls import ChatMessage
+from routing.council.asking import LEAST_SECONDS
+from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, SYNTHESIS_AT
+from routing.council.seats import Seat
+from routing.council.verdict import Answer, Failure, Stage
+from routing.errors import ModelError, Unreachable
+from tests.routing.council.sitting import MOON, NEVER, STAR, SUN, Members, held
+
+
+class Translating(Members):
+    """One member's cancelled call becomes another error, as libraries have it, and takes its time for that."""
+
+    said: Exception = TimeoutError()
+    lingers: float = 0.0
+
+    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> Answer:
+        try:
+            return await super().__call__(seat, messages, seconds)
+        except asyncio.CancelledError:
+            await asyncio.sleep(self.lingers)
+            raise self.said from None
+
+
+def test_two_of_three_answer_and_the_third_is_late() -> None:
+    members = Members(after={(STAR, "answers"): NEVER})
+    verdict = held(members)
+    assert (verdict.form, len(verdict.answered), len(verdict.members)) == ("synthesis", 2, 3)
+    assert [member.model for member in verdict.late] == [STAR]
+    assert members.cancelled == [(STAR, "answers")] and members.made("synthesis")[0].at == ANSWER_SECONDS
+    assert verdict.unknown == 1, "a late call may have cost something"
+
+
+def test_an_answer_in_the_last_second_counts() -> None:
+    verdict = held(Members(after={(STAR, "answers"): ANSWER_SECONDS - 0.01}))
+    assert len(verdict.answered) == 3 and verdict.late == ()
+
+
+def test_one_of_three_is_not_late() -> None:
+    verdict = held(Members(after={(STAR, "answers"): NEVER, (SUN, "answers"): NEVER}))
+    assert (verdict.form, verdict.writer, verdict.seconds) == ("single", MOON, ANSWER_SECONDS)
+    assert [member.model for member in verdict.late] == [SUN, STAR]
+
+
+def test_all_of_three_are_late() -> None:
+    verdict = held(Members(after={(model, "answers"): NEVER for model in (SUN, MOON, STAR)}))
+    assert (verdict.form, len(verdict.late), verdict.seconds, verdict.unknown) == ("none", 3, ANSWER_SECONDS, 3)
+
+
+def test_at_150_seconds_the_chair_begins_with_the_votes_that_are_there() -> None:
+    members = Members(
+        ballots={SUN: [MOON, STAR]},
+        after={(MOON, "answers"): 55.0, (MOON, "ranking"): NEVER, (STAR, "ranking"): NEVER},
+    )
+    verdict = held(members)
+    assert members.made("synthesis")[0].at == SYNTHESIS_AT
+    assert {call.seconds for call in members.made("ranking")} == {SYNTHESIS_AT - 55.0}
+    assert members.made("synthesis")[0].seconds == ALL_SECONDS - SYNTHESIS_AT
+    assert [member.voting for member in verdict.members] == ["counted", "late", "late"]
+    assert verdict.leader and verdict.leader.model == MOON and verdict.late == () and not verdict.early
+    assert sorted(members.cancelled) == [(MOON, "ranking"), (STAR, "ranking")]
+
+
+def test_no_answer_no_vote_and_no_synthesis_and_it_ends_at_180_seconds() -> None:
+    after: dict[tuple[str, Stage], float] = {(model, "ranking"): NEVER for model in (SUN, MOON, STAR)}
+    members = Members(after={**after, (STAR, "answers"): 59.0, (SUN, "synthesis"): NEVER})
+    verdict = held(members)
+    assert verdict.seconds == ALL_SECONDS and members.made("synthesis")[0].at == SYNTHESIS_AT
+    assert (verdict.form, verdict.writer, verdict.trouble) == ("member", SUN, Failure("late"))
+    assert (verdict.unknown, len(verdict.calls)) == (4, 7)
+
+
+def test_the_chair_has_all_that_is_left() -> None:
+    members = Members(after={(SUN, "synthesis"): 176.0})
+    verdict = held(members)
+    assert members.made("synthesis")[0].seconds == ALL_SECONDS - 2.0 and verdict.seconds == 178.0
+    assert verdict.form == "synthesis"
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), Unreachable(STAR, "connection closed")])
+def test_an_ended_call_that_comes_back_as_another_error_is_late(error: Exception) -> None:
+    class Said(Translating):
+        said = error
+
+    verdict = held(Said(after={(STAR, "answers"): NEVER}))
+    assert verdict.members[2].failure and verdict.members[2].failure.cause == "late"
+    assert verdict.unknown == 1
+
+
+def test_no_call_is_made_for_the_last_moment() -> None:
+    class Stubborn(Translating):
+        lingers = ALL_SECONDS - ANSWER_SECONDS - LEAST_SECONDS + 0.1
+
+    members = Stubborn(after={(STAR, "answers"): NEVER})
+    verdict = held(members)
+    assert members.made("synthesis") == [] and verdict.trouble == Failure("late")
+    assert (verdict.form, verdict.writer, len(verdict.answered)) == ("member", SUN, 2)
+
+
+def test_a_fault_before_time_is_up_is_no_lateness_and_no_call_for_the_books() -> None:
+    verdict = held(Members(answers={STAR: ModelError(STAR, "odd")}, after={(STAR, "answers"): ANSWER_SECONDS - 0.01}))
+    assert verdict.members[2].failure == Failure("failed", "odd")
+    assert (verdict.unknown, len(verdict.calls)) == (0, 3)

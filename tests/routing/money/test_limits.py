@@ -1,0 +1,76 @@
+"""The section `budget` of runtime-config.json: what it may hold, what is said when it holds something else."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from routing import jsonfile
+from routing.errors import ConfigError
+from routing.jsonfile import JsonObject
+from routing.money.limits import KEYS, BudgetLimits, Ceiling, PersonLimits, read_budget
+
+EVERY = {
+    "perUserDailyUsd": 0.1, "perUserMonthlyUsd": 2, "perChatDailyUsd": 3.0, "perChatMonthlyUsd": 4,
+    "totalDailyUsd": 5, "totalMonthlyUsd": 6, "atLimit": "cheapest", "assumeUnknownUsdPerMillion": 2.5,
+    "timeZone": "Europe/Berlin",
+}  # fmt: skip
+EVERY_LIMIT = [key for key in EVERY if key.endswith("Usd")]
+
+
+def read(budget: object) -> BudgetLimits:
+    file = jsonfile.parse(json.dumps({"budget": budget}, indent=1), "runtime-config.json")
+    return read_budget(file.root().child("budget") or JsonObject(file, ("budget",), {}))
+
+
+def test_nothing_is_limited_by_default() -> None:
+    limits = read({})
+    assert (dict(limits.dollars), limits.at_limit, limits.assumed, limits.zone.key) == ({}, "refuse", None, "UTC")
+    assert limits.ceilings(PersonLimits()) == () and limits == BudgetLimits() == read(dict.fromkeys(EVERY_LIMIT))
+
+
+def test_every_key_is_read() -> None:
+    assert set(EVERY) == KEYS
+    limits = read(EVERY)
+    assert [(each.scope, each.period, each.dollars) for each in limits.ceilings(PersonLimits())] == [
+        ("person", "day", Decimal("0.1")), ("person", "month", 2), ("chat", "day", 3), ("chat", "month", 4),
+        ("all", "day", 5), ("all", "month", 6),
+    ]  # fmt: skip
+    assert limits.at_limit == "cheapest" and limits.zone.key == "Europe/Berlin"
+    assert limits.assumed is not None and limits.assumed.cost(1_000_000, 0) == Decimal("2.5")
+
+
+def test_the_owners_word_on_a_person_takes_the_place_of_what_holds_for_all() -> None:
+    limits = read({"perUserDailyUsd": 1, "totalDailyUsd": 9})
+    assert limits.ceilings(PersonLimits(daily=Decimal(5))) == (
+        Ceiling("person", "day", Decimal(5), own=True), Ceiling("all", "day", Decimal(9)),
+    )  # fmt: skip
+    assert limits.ceilings(PersonLimits(monthly=Decimal(0)))[:2] == (
+        Ceiling("person", "day", Decimal(1)), Ceiling("person", "month", Decimal(0), own=True),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("key", [*EVERY_LIMIT, "assumeUnknownUsdPerMillion"])
+@pytest.mark.parametrize("value", ["1", True, 0, -1, [1], {}, 1e7])
+def test_what_is_no_sum_of_money_is_refused_with_its_line(key: str, value: object) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read({"atLimit": "warn", key: value})
+    assert str(caught.value).startswith(f"runtime-config.json line 4: budget.{key} must be a number above 0")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"atLimit": "Refuse"}, "line 3: budget.atLimit must be one of refuse, cheapest, warn"),
+        ({"atLimit": None}, "line 3: budget.atLimit must be one of refuse, cheapest, warn"),
+        ({"timeZone": "Berlin"}, "line 3: budget.timeZone must be a time zone"),
+        ({"timeZone": "../etc/passwd"}, "line 3: budget.timeZone must be a time zone"),
+        ({"timeZone": "Europe"}, "line 3: budget.timeZone must be a time zone"),
+        ({"timeZone": 1}, "line 3: budget.timeZone must be a text"),
+    ],
+)
+def test_other_wrong_values(body: object, said: str) -> None:
+    with pytest.raises(ConfigError, match=said.replace(".", r"\.")):
+        read(body)

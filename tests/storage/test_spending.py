@@ -1,0 +1,229 @@
+"""What was spent and how turns went, added up; what the owner set; on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from routing.calls import Usage
+from routing.money.books import UNCOUNTED_TOKENS, Payer, Rating, Spent
+from routing.money.budget import Budget
+from routing.money.limits import BudgetLimits, PersonLimits
+from routing.money.periods import Stretch, current, days
+from routing.money.reservation import Reached, Reservation
+from routing.outcome import CallRecord
+from routing.records import TurnFacts, TurnRecord
+from routing.types import ChatKey, Tier
+from storage.database import Database
+from storage.stores import Stores, open_stores
+from tests.storage.samples import ANN, BEN, HOME, OTHER, TOPIC, Hand, record
+
+CENT = Decimal("0.01")
+UTC = ZoneInfo("UTC")
+HOUR, DAY = 3600.0, 86_400.0
+
+
+def paid(cost: Decimal | None, into: int = 100, out: int = 20) -> Usage:
+    return Usage(into, out, 10, 5, cost)
+
+
+@pytest.fixture
+def stores(database: Database, clock: Hand) -> Stores:
+    return open_stores(database, clock)
+
+
+@pytest.fixture
+async def ann(stores: Stores) -> int:
+    return (await stores.people.admit(ANN, "Ann", "owner", "t")).id
+
+
+@pytest.fixture
+async def ben(stores: Stores) -> int:
+    return (await stores.people.admit(BEN, "Ben", "user", "t")).id
+
+
+async def spend(stores: Stores, person: int, chat: ChatKey, usage: Usage | None, **more: object) -> None:
+    here = await stores.history.current(chat)
+    await stores.ledger.finish([], [], record(here.id, person, "q", "a", usage=usage, **more))
+
+
+async def test_sums_of_a_person_a_chat_with_its_topics_and_all(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+    now = clock.now
+    clock.now = now - HOUR
+    await spend(stores, ann, HOME, paid(CENT))
+    clock.now = now
+    await spend(stores, ann, HOME, paid(CENT))
+    await spend(stores, ann, OTHER, paid(2 * CENT))
+    await spend(stores, ben, TOPIC, paid(None, 300, 30))
+    await spend(stores, ben, TOPIC, None)
+    when = Stretch(current("day", now, UTC).date, now, now + DAY)
+    places = [("telegram", "1"), ("telegram", "9"), ("discord", "9")]
+    payers = [Payer(when, person_id=ann), Payer(when, person_id=ben), *(Payer(when, chat=each) for each in places)]
+    before = Stretch(when.date, 0.0, now)
+    unknown = 330 + UNCOUNTED_TOKENS
+    assert await stores.spending.sums([*payers, Payer(when), Payer(before)]) == (
+        Spent(3 * CENT), Spent(Decimal(0), 2, unknown),
+        Spent(CENT), Spent(2 * CENT, 2, unknown), Spent(Decimal(0)),
+        Spent(3 * CENT, 2, unknown), Spent(CENT),
+    )  # fmt: skip
+    assert await stores.spending.sums([]) == ()
+
+
+async def test_money_is_exact_to_the_nano_dollar(stores: Stores, ann: int) -> None:
+    for _ in range(10):
+        await spend(stores, ann, HOME, paid(Decimal("0.100000001")))
+    (found,) = await stores.spending.sums([Payer(Stretch(current("day", 0, UTC).date, 0.0, 2e9))])
+    assert found.dollars == Decimal("1.00000001")
+
+
+async def test_the_owner_sees_everyone_the_dearest_first(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+    await spend(stores, ann, HOME, paid(5 * CENT))
+    await spend(stores, ben, HOME, paid(CENT), model="x/y")
+    await spend(stores, ben, HOME, paid(CENT))
+    await spend(stores, ben, HOME, paid(None))
+    found = await stores.spending.by_person()
+    assert [(each.person_id, each.name) for each in found] == [(ann, "Ann"), (ben, "Ben")]
+    spent = found[1].spent
+    assert (spent.calls, spent.input_tokens, spent.output_tokens, spent.cached_tokens) == (3, 300, 60, 30)
+    assert (spent.cost, spent.unknown) == (2 * CENT, 1)
+    assert await stores.spending.by_person(clock.now + 1) == ()
+
+
+async def test_tiers_in_their_order_with_the_seconds_of_their_calls(stores: Stores, ann: int, ben: int) -> None:
+    for second in range(1, 21):
+        await spend(stores, ann, HOME, paid(CENT), tier="smart", seconds=float(second))
+    await spend(stores, ben, HOME, None, tier="balanced", seconds=3.0)
+    balanced, smart = await stores.spending.by_tier()
+    assert (balanced.tier, balanced.p50, balanced.p95, balanced.spent.unknown) == ("balanced", 3.0, 3.0, 1)
+    assert (smart.tier, smart.p50, smart.p95) == ("smart", 10.0, 19.0)
+    assert (smart.spent.calls, smart.spent.cost, smart.spent.output_tokens) == (20, 20 * CENT, 400)
+    assert [each.tier for each in await stores.spending.by_tier(person_id=ben)] == ["balanced"]
+    assert await stores.spending.by_tier(since=2e9) == ()
+
+
+async def test_days_of_a_zone_a_row_a_model(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    clock.now = 1_774_738_800.0 + 12 * HOUR  # 2026-03-29 in Berlin, a day of 23 hours
+    asked = days(clock.now, 3, zone)
+    for at in (asked[0].start - 1, asked[0].start, asked[1].end - 1, asked[2].start, asked[2].end - 1):
+        clock.now = at
+        await spend(stores, ann, HOME, paid(CENT))
+    await spend(stores, ann, HOME, paid(None), model="x/y")
+    await spend(stores, ben, HOME, paid(CENT))
+    found = await stores.spending.by_day(asked, ann)
+    assert [str(day.date) for day in found] == ["2026-03-27", "2026-03-28", "2026-03-29"]
+    assert [[(each.model, each.calls, each.cost, each.unknown) for each in day.models] for day in found] == [
+        [("openai/m", 1, CENT, 0)], [("openai/m", 1, CENT, 0)], [("openai/m", 2, 2 * CENT, 0), ("x/y", 1, 0, 1)],
+    ]  # fmt: skip
+    assert (await stores.spending.by_day(asked))[2].models[0].calls == 3
+    assert [day.models for day in await stores.spending.by_day(days(0.0, 2, zone))] == [(), ()]
+    assert await stores.spending.by_day(()) == ()
+
+
+async def test_what_the_owner_set_is_kept_changed_and_taken_away(stores: Stores, ann: int, ben: int) -> None:
+    budgets = stores.budgets
+    await budgets.set(ann, PersonLimits(Decimal("2.50")), "telegram:1")
+    await budgets.set(ben, PersonLimits(monthly=Decimal(0)), "telegram:1")
+    await budgets.set(ann, PersonLimits(Decimal("0.000000001"), Decimal(40)), "telegram:1")
+    assert await budgets.everyone() == {
+        ann: PersonLimits(Decimal("0.000000001"), Decimal(40)), ben: PersonLimits(None, Decimal(0)),
+    }  # fmt: skip
+    await budgets.set(ann, PersonLimits(), "telegram:1")
+    assert list(await budgets.everyone()) == [ben]
+    assert [row[1:] for row in await stores.people.journal(4)] == [
+        ("telegram:1", "budget", f"person {ann}: as everyone"),
+        ("telegram:1", "budget", f"person {ann}: $1E-9 a day, $40 a month"),
+        ("telegram:1", "budget", f"person {ben}: $0 a month"),
+        ("telegram:1", "budget", f"person {ann}: $2.50 a day"),
+    ]
+
+
+async def turn(stores: Stores, person: int, turn_id: str, facts: TurnFacts, *costs: Decimal | None) -> None:
+    here = await stores.history.current(HOME)
+    calls = tuple(CallRecord(facts.tier, "a/x", paid(cost), 1.0) for cost in costs)
+    await stores.ledger.finish([], [], TurnRecord(turn_id, here.id, person, "q", calls=calls, facts=facts))
+
+
+def went(tier: Tier, seconds: float, model: str = "a/x", **more: object) -> TurnFacts:
+    return TurnFacts(tier, "default", model, seconds, **more)  # type: ignore[arg-type]
+
+
+async def test_turns_are_told_by_tier_and_by_model(stores: Stores, clock: Hand, ann: int, ben: int) -> None:
+    await turn(stores, ann, "old", went("smart", 99.0), CENT)
+    clock.now += DAY
+    for second in range(1, 20):
+        await turn(stores, ann, f"t{second}", went("smart", float(second), first_token_seconds=1.0), CENT, CENT)
+    more = {"failed": ("a/x", "b/y"), "fallback": True, "timed_out": True, "escalated": True}
+    await turn(stores, ben, "f", went("smart", 0.5, "c/z", first_token_seconds=2.0, **more), CENT, None)
+    await turn(stores, ben, "none", went("balanced", 4.0, "", timed_out=True))
+    ratings: list[tuple[str, int, Rating | None]] = [("t1", ann, 1), ("t2", ann, 1), ("t2", ann, -1), ("f", ben, -1)]
+    for turn_id, person, rating in [*ratings, ("t3", ann, 1), ("t3", ann, None)]:
+        assert await stores.turns.rate(turn_id, person, rating)
+    balanced, smart = await stores.turns.by_tier(clock.now)
+    assert (balanced.tier, balanced.turns, balanced.unanswered, balanced.timeouts) == ("balanced", 1, 1, 1)
+    assert balanced.first is None and (balanced.dollars, balanced.unknown) == (Decimal(0), 0)
+    assert (smart.tier, smart.model, smart.turns, smart.unanswered, smart.p50, smart.p95) == (
+        "smart", "", 20, 0, 9.0, 18.0,
+    )  # fmt: skip
+    assert (smart.fallbacks, smart.timeouts, smart.escalations, smart.liked, smart.disliked) == (1, 1, 1, 1, 2)
+    assert smart.first == pytest.approx(1.05) and (smart.dollars, smart.unknown) == (39 * CENT, 1)
+    models = await stores.turns.by_tier(clock.now, by_model=True)
+    assert [(each.tier, each.model, each.turns, each.disliked, each.p50) for each in models] == [
+        ("balanced", "", 1, 0, 4.0), ("smart", "a/x", 19, 1, 10.0), ("smart", "c/z", 1, 1, 0.5),
+    ]  # fmt: skip
+    assert (await stores.turns.by_tier())[1].turns == 21 and await stores.turns.by_tier(clock.now + 1) == ()
+
+
+async def test_only_whose_turn_it_was_may_rate_it(stores: Stores, ann: int, ben: int) -> None:
+    await turn(stores, ann, "t", went("smart", 1.0))
+    assert not await stores.turns.rate("t", ben, -1) and not await stores.turns.rate("u", ann, -1)
+    assert (await stores.turns.by_tier())[0].disliked == 0
+
+
+async def test_the_newest_turns_tell_of_trouble(stores: Stores, ann: int) -> None:
+    assert (await stores.turns.newest(50)).turns == 0
+    for number in range(6):
+        facts = went("smart", 1.0, fallback=number < 5, timed_out=number == 5, escalated=number in (0, 4))
+        await turn(stores, ann, f"t{number}", facts)
+    found = await stores.turns.newest(4)
+    assert (found.turns, found.fallbacks, found.timeouts, found.escalations) == (4, 3, 1, 1)
+
+
+async def test_a_turn_of_somebody_who_was_forgotten_meanwhile_leaves_nothing(stores: Stores, ann: int) -> None:
+    await stores.people.forget(ann, "t")
+    await turn(stores, ann, "t", went("smart", 1.0), CENT)
+    assert await stores.turns.by_tier() == () and await stores.spending.by_person() == ()
+
+
+async def test_a_budget_over_the_books_holds_before_and_after_a_restart(
+    stores: Stores, clock: Hand, ann: int, ben: int
+) -> None:
+    limits = BudgetLimits({("person", "day"): Decimal("0.05"), ("chat", "month"): Decimal("0.06")})
+
+    def opened() -> Budget:
+        return Budget(lambda: limits, stores.spending, stores.budgets, clock)
+
+    budget = opened()
+    for _ in range(4):
+        with await held(budget, ann) as reservation:
+            reservation.settle(paid(CENT))
+            await spend(stores, ann, HOME, paid(CENT))
+    await held(budget, ann)
+    assert isinstance(await budget.reserve(ann, HOME, CENT), Reached)
+    again = opened()
+    await held(again, ann)
+    found = await again.reserve(ann, HOME, CENT)
+    assert isinstance(found, Reached) and found.standing.spent == 4 * CENT
+    await held(again, ben)
+    found = await again.reserve(ben, HOME, CENT)
+    assert isinstance(found, Reached) and found.standing.ceiling.scope == "chat"
+    await again.set_limits(ann, PersonLimits(daily=Decimal(1)), "t")
+    assert isinstance(await again.reserve(ann, OTHER, CENT), Reservation)
+
+
+async def held(budget: Budget, person: int) -> Reservation:
+    found = await budget.reserve(person, HOME, CENT)
+    assert isinstance(found, Reservation)
+    return found
