@@ -20,9 +20,9 @@ from routing.calls import (
     ToolCall,
     Usage,
 )
-from routing.cooldown import Cooldowns
 from routing.diagnostics import Failures
 from routing.errors import EmptyAnswer, ModelError, RateLimited, Unreachable
+from routing.failover.cooldown import Cooldowns
 from routing.ports import Clock, LiveReply, Llm
 from routing.stop import Stop
 from routing.text import Pieces, storable

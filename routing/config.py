@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from routing.bounds import MOST_RESULT_CHARS, Compaction, TurnBounds, read_compaction, read_turn
 from routing.calls import ApiType, ProviderProfile
+from routing.contracts import CONTRACT_KEYS, TierContract, read_contracts
 from routing.jsonfile import JsonFile, JsonObject
 from routing.models.sizes import Size
 from routing.tools.presentation import Presentation, read_presentations
@@ -23,12 +24,6 @@ DEFAULT_SLOTS: dict[Slot, tuple[str, str | None]] = {
     "coding": ("openai/gpt-5.2", "medium"),
     "deep": ("openai/gpt-5.2", "xhigh"),
     "routing": ("openai/gpt-5.2-codex", "none"),
-}
-DEFAULT_FALLBACKS: dict[Tier, tuple[str, ...]] = {
-    "balanced": ("anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash"),
-    "smart": ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"),
-    "coding": ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"),
-    "deep": ("anthropic/claude-opus-4-5",),
 }
 ALWAYS_ALLOWED = ("openai", "anthropic", "local")
 DEFAULT_TIMEOUT_SECONDS = 300.0
@@ -54,7 +49,7 @@ class RouterConfig:
 
     profiles: Mapping[str, ProviderProfile]
     reasoning: Mapping[Slot, str | None]
-    pools: Mapping[Tier, tuple[str, ...]]
+    contracts: Mapping[Tier, TierContract]
     temperature: float
     dynamic_tier: bool
     turn: TurnBounds
@@ -63,6 +58,11 @@ class RouterConfig:
     presentations: Mapping[Size, Presentation]
     allowed: frozenset[str]
     unknown_keys: tuple[str, ...]
+
+    @property
+    def pools(self) -> Mapping[Tier, tuple[str, ...]]:
+        """The models of each tier, in the order in which they are asked."""
+        return {tier: contract.pool for tier, contract in self.contracts.items()}
 
     def profile(self, provider: str) -> ProviderProfile:
         """How to reach a provider; one that nobody configured has no key."""
@@ -91,7 +91,7 @@ def read_config(
     return RouterConfig(
         profiles=profiles,
         reasoning={slot: slots[slot][1] for slot in SLOTS},
-        pools={tier: pools.get(tier) or _pool(root, tier, slots[tier][0]) for tier in TIERS},
+        contracts=read_contracts(root, {tier: slots[tier][0] for tier in TIERS}, pools),
         temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _HOTTEST),
         dynamic_tier=router.flag("dynamicTierEnabled", True),
         turn=read_turn(turn),
@@ -115,25 +115,6 @@ def _slot(router: JsonObject, slot: Slot) -> tuple[str, str | None]:
         raise router.file.fault((*router.path, f"{slot}Model"), "must look like provider/model")
     level = router.text(f"{slot}ModelReasoning", reasoning if named == model and reasoning else "default")
     return named, None if level == "default" else level
-
-
-def _pool(root: JsonObject, tier: Tier, model: str) -> tuple[str, ...]:
-    tiers = root.child("tiers") or JsonObject(root.file, ("tiers",), {})
-    own = tiers.child(tier)
-    if own is None or "pool" not in own.values:
-        return (model, *(fallback for fallback in DEFAULT_FALLBACKS[tier] if fallback != model))
-    pool = own.values["pool"]
-    path = (*own.path, "pool")
-    if not isinstance(pool, list):
-        raise root.file.fault(path, 'must be a list of models, such as ["openai/gpt-5.1"]')
-    if not pool:
-        raise root.file.fault(path, "must name at least one model")
-    members: list[str] = []
-    for index, item in enumerate(pool):
-        if not isinstance(item, str) or "/" not in item or item.strip() in members:
-            raise root.file.fault((*path, index), "must be a provider/model that is not in the pool already")
-        members.append(item.strip())
-    return tuple(members)
 
 
 def _profiles(root: JsonObject, keys: Mapping[str, str]) -> dict[str, ProviderProfile]:
@@ -187,4 +168,8 @@ def _unknown(root: JsonObject) -> list[str]:
     for section, known in _KNOWN.items():
         inside = root.child(section)
         strange += [f"{section}.{key}" for key in (inside.values if inside else ()) if key not in known]
+    tiers = root.child("tiers")
+    for tier in TIERS:
+        inside = tiers.child(tier) if tiers else None
+        strange += [f"tiers.{tier}.{key}" for key in (inside.values if inside else ()) if key not in CONTRACT_KEYS]
     return strange

@@ -73,6 +73,12 @@ def test_the_environments_pool_wins_over_the_files() -> None:
     assert read_config(file, {}, {"deep": ("c/3",)}).pools["deep"] == ("c/3",)
 
 
+def test_the_contracts_are_read_with_the_tiers_own_models() -> None:
+    config = read({"modelRouter": {"smartModel": "acme/big"}, "tiers": {"smart": {"attempts": 1}}})
+    assert (config.contracts["smart"].attempts, config.contracts["smart"].pool[0]) == (1, "acme/big")
+    assert dict(config.pools) == {tier: contract.pool for tier, contract in config.contracts.items()}
+
+
 def test_a_pool_is_read_from_text() -> None:
     assert parse_pool(" a/1 ,, b/2 ,") == ("a/1", "b/2")
     assert parse_pool("") == ()
@@ -88,6 +94,8 @@ def test_a_pool_is_read_from_text() -> None:
         ({"tiers": {"deep": {"pool": []}}}, "at least one model"),
         ({"tiers": {"deep": {"pool": ["a/1", "a/1"]}}}, "not in the pool already"),
         ({"tiers": {"deep": {"pool": ["nonsense"]}}}, "provider/model"),
+        ({"tiers": {"dep": {"pool": ["a/1"]}}}, "is not a tier"),
+        ({"tiers": {"smart": {"deadlineSeconds": 90}}}, "must end before the deadline"),
         ({"llm": {"providers": {"x": {"apiType": "soap"}}}}, "must be one of openai, anthropic, gemini"),
         ({"llm": {"providers": {"x": {"apiKey": 7}}}}, "must be a text or null"),
         ({"llm": {"providers": {"x": {"requestTimeoutSeconds": -1}}}}, "must be a number from 0"),
@@ -110,5 +118,6 @@ def test_a_key_never_stands_in_a_complaint_or_a_representation() -> None:
 
 
 def test_unknown_keys_are_named() -> None:
-    config = read({"modelRouter": {"smartModle": "a/b"}, "extra": 1, "tools": {"maxResultChars": 5}})
-    assert set(config.unknown_keys) == {"extra", "modelRouter.smartModle"}
+    tiers = {"deep": {"attempts": 1, "deadline": 3}, "smart": None}
+    config = read({"modelRouter": {"smartModle": "a/b"}, "extra": 1, "tools": {"maxResultChars": 5}, "tiers": tiers})
+    assert set(config.unknown_keys) == {"extra", "modelRouter.smartModle", "tiers.deep.deadline"}

@@ -45,7 +45,7 @@ class FakeBriefing:
 
     async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
         messages = (ChatMessage("user", "question"), *said)
-        request = ModelRequest("balanced", "openai/m", messages, PROFILE, None, None, (), may_call)
+        request = ModelRequest("balanced", "openai/m", messages, PROFILE, None, None, may_call=may_call)
         return Brief(DECISION, CHOICE, request, ToolScope(PERSON, 7, DECISION), PromptFit(1, 2, 0), 1000)
 
     async def shorten(self, window: int) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handlers.commands import COMMANDS
 from tests.simulator.team import Team
 from tests.stories.harness import Stage

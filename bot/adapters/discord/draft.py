@@ -9,13 +9,12 @@ from hashlib import blake2s
 from bot.adapters.discord.failure import may_have_arrived
 from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.stage import Json, Stage, body
+from bot.adapters.pacing import FAREWELL
 from bot.platform import KeepPlaceholder
 from bot.rendering.discord import preview
 from routing.types import InboundMessage
 
 log = logging.getLogger(__name__)
-FAREWELL = 5.0
-"""Seconds for the last call before the final text: nothing may arrive after that."""
 
 
 class Draft:

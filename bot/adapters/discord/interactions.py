@@ -106,7 +106,7 @@ class Interactions:
         if message is not None:
             await self._keep(asked, message, payload)
         elif asked.kind == AUTOCOMPLETE:
-            self._stage.spawn(self._suggest(asked, payload))
+            self._stage.background.spawn(self._suggest(asked, payload))
 
     async def close(self) -> None:
         """Listen for silences no more; acknowledgements on their way are the stage's."""
@@ -116,7 +116,7 @@ class Interactions:
 
     async def _keep(self, asked: Incoming, message: InboundMessage, payload: Json) -> None:
         attend = self._announce if asked.kind == COMMAND else self._follow
-        self._stage.spawn(attend(message, payload))
+        self._stage.background.spawn(attend(message, payload))
         await patiently(self._accept, [message])
 
     async def _follow(self, message: InboundMessage, payload: Json) -> None:

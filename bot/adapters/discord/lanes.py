@@ -7,6 +7,8 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from bot.adapters.background import Background
+
 log = logging.getLogger(__name__)
 Work = Callable[[], Awaitable[None]]
 
@@ -19,7 +21,7 @@ class Lanes:
         self._gate = gate
         self._on_idle = on_idle
         self._lanes: dict[int, deque[Work]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background("Discord")
 
     @property
     def idle(self) -> bool:
@@ -34,18 +36,12 @@ class Lanes:
         lane = self._lanes.get(channel_id)
         if lane is None:
             lane = self._lanes[channel_id] = deque()
-            task = asyncio.create_task(self._run(channel_id, lane), name=f"discord channel {channel_id}")
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._background.spawn(self._run(channel_id, lane))
         (lane.appendleft if ahead else lane.append)(work)
 
     async def close(self, grace: float) -> None:
         """Give what is under way `grace` seconds, then end it."""
-        if self._tasks:
-            _, late = await asyncio.wait(set(self._tasks), timeout=grace)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        await self._background.close(grace)
 
     async def _run(self, channel_id: int, lane: deque[Work]) -> None:
         while lane:

@@ -92,7 +92,7 @@ class DiscordPlatform:
         await self._connection.stop()
         await self._interactions.close()
         await self._receiver.stop(_GRACE)
-        await self._stage.close(_GRACE)
+        await self._stage.background.close(_GRACE)
         await self._client.leave()
 
     def send(self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool) -> AsyncIterator[Sent]:
@@ -124,7 +124,7 @@ class DiscordPlatform:
             self._settled = True
             user = self._client.user
             log.info("Discord: %s, by the gateway", user.name if user is not None else "?")
-            self._stage.spawn(self._register())
+            self._stage.background.spawn(self._register())
 
     def resumed(self) -> None:
         self._connection.alive()
@@ -142,14 +142,14 @@ class DiscordPlatform:
     def interaction(self, payload: Json) -> None:
         if not self._stopping:
             self.progress.last_contact = self.progress.last_update = self._clock()
-            self._stage.spawn(self._interactions.take(payload))
+            self._stage.background.spawn(self._interactions.take(payload))
 
     def removed(self, guild: str) -> None:
         log.warning("Discord: the bot was removed from the server %s", guild)
-        self._stage.spawn(self._say_removed(guild))
+        self._stage.background.spawn(self._say_removed(guild))
 
     def _alert(self, sentence: str) -> None:
-        self._stage.spawn(self._alarm.sound(sentence))
+        self._stage.background.spawn(self._alarm.sound(sentence))
 
     async def _say_removed(self, guild: str) -> None:
         await self._tell_owners(REMOVED, server=guild)

@@ -15,6 +15,7 @@ import aiohttp
 import discord
 from discord.http import Route
 
+from bot.adapters.background import Background
 from bot.adapters.discord.failure import TROUBLES, UNKNOWN_WEBHOOK, Offline
 from bot.adapters.discord.options import Pace
 from bot.adapters.discord.origin import Origin, created
@@ -60,7 +61,7 @@ class Stage:
     _began: float = field(init=False)
     _rooms: dict[str, str] = field(default_factory=dict)
     _forgotten: deque[int] = field(default_factory=lambda: deque(maxlen=_FORGOTTEN))
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    background: Background = field(default_factory=lambda: Background("Discord"))
 
     def __post_init__(self) -> None:
         self._began = self.clock()
@@ -123,32 +124,12 @@ class Stage:
         """Whether it is a channel of a server, as far as the client knows."""
         return getattr(self.client.get_channel(int(channel_id)), "guild", None) is not None
 
-    def spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Run in the background until it ends or the platform closes."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
     async def courtesy(self, work: Coroutine[None, None, Any]) -> None:
         """A call that nobody misses if it fails."""
         try:
             await work
         except TROUBLES as error:
             log.debug("a call failed: %s", type(error).__name__)
-
-    async def close(self, grace: float) -> None:
-        """Give the background `grace` seconds to end, then end it."""
-        if self._tasks:
-            _, late = await asyncio.wait(set(self._tasks), timeout=grace)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("Discord: work in the background failed", exc_info=error)
 
     async def _room(self, user_id: str) -> str:
         """The private channel with somebody, which is made where there is none."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
+from bot.adapters.pacing import NEVER, PacedLive
 from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.failure import Refusal, refusal
 from bot.adapters.telegram.stage import Stage, address, body
@@ -17,50 +17,24 @@ from routing.types import InboundMessage
 
 log = logging.getLogger(__name__)
 MAX_NOTICE = 200  # characters that answerCallbackQuery shows
-_FAREWELL = 5.0  # seconds that close() waits for a preview on its way: it must not arrive after the final text
 _NO_PREVIEW = {"is_disabled": True}
-_NEVER = math.inf
 _FINAL = (Refusal.OTHER, Refusal.THREAD)
 
 
-class TelegramLive:
-    """One turn's live reply. Timers start short tasks, so that a quick answer costs neither request nor task."""
+class TelegramLive(PacedLive):
+    """One turn's live reply."""
 
     def __init__(
         self, stage: Stage, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
     ) -> None:
+        super().__init__(stage.pace, stage.background.spawn, streaming)
         self._stage = stage
         self._message = message
         self._placeholder = placeholder
-        self._streaming = streaming
         self._keep = keep
-        self._text = ""
-        self._fresh = False
         self._last: Piece | None = None
-        self._typing_at = _NEVER
-        self._preview_at = -_NEVER
-        self._refresh_at = _NEVER
-        self._timer: asyncio.TimerHandle | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._previewing = False
+        self._refresh_at = NEVER
         self._acknowledged = message.press is None
-        self._closed = False
-
-    async def working(self) -> None:
-        """Typing from 0.4 s on, every 4 s."""
-        if self._typing_at == _NEVER and not self._closed:
-            self._typing_at = asyncio.get_running_loop().time() + self._stage.pace.typing_after
-            self._schedule()
-
-    def show(self, text: str) -> None:
-        if self._closed or not self._streaming:
-            return
-        self._text = text
-        if not self._fresh:
-            self._fresh = True
-            if self._preview_at == -_NEVER:
-                self._preview_at = asyncio.get_running_loop().time() + self._stage.pace.preview_after
-            self._schedule()
 
     async def acknowledge(self, text: str = "") -> None:
         press = self._message.press
@@ -70,60 +44,21 @@ class TelegramLive:
         data: Json = {"callback_query_id": press.query}
         if text:
             data["text"] = _cut(text)
-        self._stage.spawn(self._stage.courtesy(self._message.chat.chat_id, "answerCallbackQuery", data))
+        self._spawn(self._stage.courtesy(self._message.chat.chat_id, "answerCallbackQuery", data))
 
     async def close(self) -> str:
-        self._closed = True
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._task is not None and self._previewing:
-            await asyncio.wait({self._task}, timeout=_FAREWELL)
-            if self._task is not None:
-                self._task.cancel()
+        await self._end()
         if not self._acknowledged:
             await self.acknowledge()
         return self._placeholder
 
-    def _schedule(self) -> None:
-        """Set the timer to whatever is due first; a running step does so at its end."""
-        if self._closed or self._task is not None:
-            return
-        due = min(self._typing_at, self._preview_at if self._fresh else self._refresh_at)
-        if self._timer is not None:
-            if self._timer.when() <= due:
-                return
-            self._timer.cancel()
-            self._timer = None
-        if due < _NEVER:
-            self._timer = asyncio.get_running_loop().call_at(due, self._wake)
-
-    def _wake(self) -> None:
-        self._timer = None
-        self._task = self._stage.spawn(self._step())
-
-    async def _step(self) -> None:
-        now = asyncio.get_running_loop().time()
-        try:
-            if (self._preview_at if self._fresh else self._refresh_at) <= now:
-                self._previewing = True
-                await self._preview(now)
-            elif self._typing_at <= now:
-                await self._type(now)
-        except TelegramError as error:
-            self._disappointed(error)
-        except Exception:
-            # Whatever it is, rendering included: the final text will say it, a preview is never worth a failed turn.
-            log.debug("preview failed", exc_info=True)
-            self._streaming = False
-        finally:
-            self._previewing = False
-            self._task = None
-            self._schedule()
-
-    async def _type(self, now: float) -> None:
-        self._typing_at = now + self._stage.pace.typing_every
+    async def _type(self) -> None:
         if self._stage.flood.spare(self._message.chat.chat_id, counts=False):
             await self._stage.api.call("sendChatAction", self._where() | {"action": "typing"})
+
+    def _due(self) -> float:
+        """A draft that nothing is added to is shown again before it fades."""
+        return self._preview_at if self._fresh else self._refresh_at
 
     async def _preview(self, now: float) -> None:
         pace = self._stage.pace
@@ -147,10 +82,7 @@ class TelegramLive:
                 return
             self._last = piece
         finally:
-            # Counted from the answer: the next request cannot reach the server sooner than that after this one.
-            after = asyncio.get_running_loop().time()
-            self._preview_at = after + gap
-            self._typing_at = max(self._typing_at, after + pace.typing_every)
+            self._shown(gap)
 
     async def _draft(self, piece: Piece) -> bool:
         """Whether it was taken; after a refusal the text is to be shown in another way."""
@@ -162,7 +94,7 @@ class TelegramLive:
                 raise
             log.info("Telegram refuses drafts (%s); answers are streamed by edits", error)
             self._stage.drafts = False
-            self._refresh_at, self._fresh = _NEVER, True
+            self._refresh_at, self._fresh = NEVER, True
             return False
         self._refresh_at = asyncio.get_running_loop().time() + self._stage.pace.draft_refresh
         return True
@@ -183,16 +115,19 @@ class TelegramLive:
         self._stage.keep_shown(chat_id, self._placeholder, piece)
         await self._keep(self._placeholder)
 
-    def _disappointed(self, error: TelegramError) -> None:
+    def _disappointed(self, error: Exception) -> bool:
         """A refused call is not repeated; after anything else the next one may do."""
+        if not isinstance(error, TelegramError):
+            return False
         log.debug("live reply: %s", error)
         self._stage.note(self._message.chat.chat_id, error)
         if isinstance(error, BadRequest) and refusal(error) is Refusal.NOT_EDITABLE:
             self._placeholder, self._streaming = "", False
         elif isinstance(error, Forbidden) or (isinstance(error, BadRequest) and refusal(error) in _FINAL):
-            self._streaming, self._typing_at = False, _NEVER
+            self._streaming, self._typing_at = False, NEVER
         if not self._streaming:
-            self._fresh, self._refresh_at = False, _NEVER
+            self._fresh, self._refresh_at = False, NEVER
+        return True
 
     def _where(self) -> Json:
         return address(self._message.chat.chat_id, self._message.chat.thread_id)

@@ -94,7 +94,7 @@ class TelegramPlatform:
 
     async def close(self) -> None:
         await self.stop_receiving()
-        await self._stage.close(_GRACE)
+        await self._stage.background.close(_GRACE)
         await self._api.hang_up()
 
     def send(self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool) -> AsyncIterator[Sent]:
@@ -144,7 +144,7 @@ class TelegramPlatform:
         log.info("Telegram: @%s, %s", self.me.username, "by webhook" if self._options.webhook_url else "polling")
         if not first.done():
             first.set_result(None)
-        self._stage.spawn(self._settle(user.id))
+        self._stage.background.spawn(self._settle(user.id))
 
     async def _settle(self, bot_id: int) -> None:
         """What can wait: importing the Markdown converter (0.1 s), lest the first answer waits for it, and the menu."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
 from telegram.error import TelegramError
 
+from bot.adapters.background import Background
 from bot.adapters.telegram.api import Api, Json, TooMany
 from bot.adapters.telegram.flood import Flood
 from bot.adapters.telegram.options import Pace
@@ -27,27 +26,7 @@ class Stage:
     pace: Pace
     drafts: bool = True
     shown: dict[tuple[str, str], Piece] = field(default_factory=dict)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-
-    def spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Run in the background until it ends or the platform closes."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("Telegram: work in the background failed", exc_info=error)
-
-    async def close(self, grace: float) -> None:
-        """Give the background `grace` seconds to end, then end it."""
-        if self._tasks:
-            _, late = await asyncio.wait(set(self._tasks), timeout=grace)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+    background: Background = field(default_factory=lambda: Background("Telegram"))
 
     def note(self, chat_id: str, error: TelegramError) -> None:
         """Let everybody in the chat wait after a 429."""

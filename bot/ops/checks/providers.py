@@ -9,7 +9,8 @@ from dataclasses import replace
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.ops.web import client
 from routing.calls import ProviderProfile
-from routing.config import DEFAULT_FALLBACKS, RouterConfig
+from routing.config import RouterConfig
+from routing.contracts import DEFAULT_FALLBACKS
 from routing.errors import ConfigError
 from routing.local.weights import available, engine_installed
 from routing.models.choice import LOCAL_PROVIDER, Models, provider_of

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
-from routing.config import DEFAULT_FALLBACKS, DEFAULT_SLOTS
+from routing.config import DEFAULT_SLOTS
+from routing.contracts import DEFAULT_FALLBACKS
 from routing.council.seats import Missing, Seat, members, strongest
 from routing.models.catalog import BUNDLED, Catalog
 from routing.types import TIERS, Tier

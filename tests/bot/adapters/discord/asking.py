@@ -54,7 +54,7 @@ class Asked(discord.Client):
         self._connection.parsers["INTERACTION_CREATE"] = self._hand_over
 
     def _hand_over(self, payload: Any) -> None:
-        self.stage.spawn(self.interactions.take(payload))
+        self.stage.background.spawn(self.interactions.take(payload))
 
     async def _accept(self, messages: Sequence[InboundMessage]) -> None:
         if self.failures:
@@ -72,7 +72,7 @@ class Asked(discord.Client):
     async def end(self) -> None:
         """Until nothing is under way any more."""
         await self.interactions.close()
-        await self.stage.close(1.0)
+        await self.stage.background.close(1.0)
 
     def _of(self, asked: Interaction) -> list[InboundMessage]:
         return [message for message in self.accepted if message.update_id == str(asked.id)]

@@ -115,7 +115,7 @@ async def scene(answer: float = 20.0, pace: dict[str, float] | None = None, **op
                 await client.http.bulk_upsert_global_commands(dc.application_id, [ASK])
                 made = Scene(dc, client, replace(QUICK, **(pace or {})), answer)
                 yield made
-                await made.stage.close(1)
+                await made.stage.background.close(1)
             await running
         assert dc.violations == []
         assert not any(message.pings for channel in dc.channels.values() for message in channel.from_bot())

@@ -1,0 +1,96 @@
+"""The table of failures: what follows when a model did not answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from routing.errors import ContextOverflow, EmptyAnswer, ModelError, PolicyRefused, RateLimited, Unreachable
+
+LEAST_SECONDS = 2.0
+"""No try is started with less time than this left of the turn."""
+LONGEST_WAIT_SECONDS = 3.0
+"""A Retry-After up to this is waited for, where nobody else can be asked."""
+PAUSE_SECONDS = (0.5, 1.0)
+"""Before the only candidate is tried once more."""
+
+Why = Literal[
+    "shown",
+    "policy",
+    "attempts",
+    "deadline",
+    "other model",
+    "larger window",
+    "shorten",
+    "allowance",
+    "empty",
+    "asked to wait",
+    "passing",
+    "nobody left",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Where a turn stands when a try has failed. `candidates` there are, `asked` of them were, this one included;
+    `repeats` of this one were made before. `tries` of `attempts` are used up. `shown`: the person has seen a part of
+    the answer. `shortened`: the prompt was cut after an overflow; `larger`: who was not asked has a larger window."""
+
+    candidates: int
+    asked: int
+    tries: int
+    attempts: int
+    seconds_left: float
+    repeats: int = 0
+    shown: bool = False
+    shortened: bool = False
+    larger: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Ask the `next` candidate (`larger window`: the next that has one), the same one `again` (`shorten`: a shorter
+    prompt, `allowance`: more output tokens) after so many seconds, or `stop`."""
+
+    do: Literal["next", "again", "stop"]
+    why: Why
+    seconds: float = 0.0
+
+
+def after(failure: ModelError | Literal["length"], at: Situation, chance: float = 0.5) -> Step:
+    """What follows a failure, or an answer that was cut by its length with no text at all. `chance`, from 0 to 1,
+    places a pause within PAUSE_SECONDS, so that those who failed together do not come back together."""
+    if at.shown:
+        return Step("stop", "shown")
+    step = _step(failure, at, PAUSE_SECONDS[0] + chance * (PAUSE_SECONDS[1] - PAUSE_SECONDS[0]))
+    if step.do == "stop":
+        return step
+    if at.tries >= at.attempts:
+        return Step("stop", "attempts")
+    if at.seconds_left - step.seconds < LEAST_SECONDS:
+        return Step("stop", "deadline")
+    return step
+
+
+def _step(failure: ModelError | Literal["length"], at: Situation, pause: float) -> Step:
+    match failure:
+        case PolicyRefused():
+            return Step("stop", "policy")
+        case "length" | EmptyAnswer():
+            why: Why = "allowance" if failure == "length" else "empty"
+            return Step("again", why) if at.repeats == 0 else _next(at)
+        case ContextOverflow() if not at.shortened:
+            return Step("again", "shorten")
+        case ContextOverflow():
+            return Step("next", "larger window") if at.larger else Step("stop", "nobody left")
+        case RateLimited(retry_after=wait) if at.asked >= at.candidates:
+            bearable = wait is not None and wait <= LONGEST_WAIT_SECONDS
+            return Step("again", "asked to wait", wait or 0.0) if bearable else Step("stop", "nobody left")
+        case Unreachable(retry_after=wait) if at.candidates == 1 and at.repeats == 0:
+            seconds = max(wait or 0.0, pause)
+            return Step("again", "passing", seconds) if seconds <= LONGEST_WAIT_SECONDS else Step("stop", "nobody left")
+    return _next(at)
+
+
+def _next(at: Situation) -> Step:
+    return Step("next", "other model") if at.asked < at.candidates else Step("stop", "nobody left")
