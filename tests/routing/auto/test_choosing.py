@@ -137,6 +137,21 @@ def test_where_the_conversation_is(text: str, previous: Sequence[Tier], had_code
     assert choose(text, previous=previous, had_code=had_code).tier == tier
 
 
+@pytest.mark.parametrize(
+    ("text", "signal"),
+    [
+        ("thanks, that helped a lot", "small talk"),
+        ("In one sentence: what is inflation?", "brief"),
+        ("Translate 'good luck' into Italian", "words"),
+        ("go on", "follow-up"),
+        ("Why did my landlord keep the deposit? Can I sue?", "law"),
+        ("name a colour", "everyday"),
+    ],
+)
+def test_why(text: str, signal: str) -> None:
+    assert signal in choose(text, previous=["deep"]).signals
+
+
 def test_a_picture_brings_a_matter_of_its_own() -> None:
     assert choose("this?", previous=["deep"]).tier == "deep"
     assert choose("this?", previous=["deep"], pictures=1).tier == "balanced"

@@ -1,0 +1,115 @@
+"""What shows code and mathematics in any language: their own signs.
+
+A sign is looked for only where one of its characters is: most messages have none, and are read in microseconds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+CERTAIN, FILE, LIKELY = 2.0, 1.4, 0.7
+
+_SAID_BY_MACHINES = (
+    *(
+        "```",
+        "Traceback (most recent",
+        "Exception in thread",
+        "console.log",
+        "System.out",
+        "undefined is not",
+        "#include",
+    ),
+    *("cannot borrow `", "ERR!", "ENOENT", "ECONNREFUSED", "EADDRINUSE", "SIGSEGV", "#!/bin", "#!/usr", "INSERT INTO "),
+    *("CREATE TABLE ", "panic: ", "public static", "public class", "fatal: ", "std::", "</div>", "</p>", "</script>"),
+    *("<html", "=> {", "&mut ", "println!", "else {", "} else", "def __init__", "@Override"),
+)
+"""Any of these is code, or comes of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A pattern that is worth a look only where one of `gates` stands; none: always."""
+
+    gates: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def is_in(self, raw: str) -> bool:
+        return any(gate in raw for gate in self.gates) and self.pattern.search(raw) is not None
+
+
+def _sign(gates: str, pattern: str) -> Sign:
+    """ASCII: a name in Latin letters ends where another script goes on."""
+    return Sign(tuple(gates.split()), re.compile(pattern, re.MULTILINE | re.ASCII))
+
+
+_CERTAIN_CODE = (
+    _sign("Error Exception", r"[A-Za-z]{2}(?:Error|Exception)\b"),
+    _sign("error: error[", r"\berror(?:: |\[E\d)"),
+    _sign("File", r'File "[^"\n]{1,120}", line \d'),
+    _sign("(", r"^[ \t]{1,12}at [\w.$<>]{1,80}\(|^[ \t]{0,12}(?:def|func|fn|class) \w{1,40}\("),
+    _sign("(", r"\bfunction(?: \w{1,40})?\(|\bprint[fl]?n?\("),
+    _sign("self.", r"\bself\.\w"),
+    _sign("=", r"\b(?:const|let|var) \w{1,40} ?="),
+    _sign("def", r"\bdef \w{1,40}\("),
+    _sign("SELECT", r"SELECT\b.{1,100}?\bFROM\b"),
+    _sign("import", r"^[ \t]{0,12}(?:from [\w.]{1,60} )?import [\w.{}, *]{1,80}(?: from ['\"].*)?;?$"),
+    _sign("return", r"return [^\n;]{1,60};"),
+    _sign(
+        "sudo npm pip apt brew cargo kubectl docker systemctl",
+        r"(?:sudo|npm|pip3?|apt-get|apt|brew|cargo|kubectl|docker|systemctl) (?:install|run|compose|exec|build|logs|ps"
+        r"|apply|get|test|init|start|restart|status|pull)\b",
+    ),
+    _sign(
+        "git",
+        r"\bgit (?:commit|push|pull|merge|rebase|reset|clone|stash|checkout|add|diff|branch|cherry-pick|blame)\b",
+    ),
+)
+_FILE = _sign(
+    ".",
+    r"[\w-]\.(?:py|js|mjs|ts|tsx|jsx|rs|go|java|kt|c|cc|cpp|h|hpp|cs|rb|php|sh|bash|sql|ya?ml|toml|json|html|css|scss"
+    r"|ipynb|lua|swift|gradle|lock|ini|env|vue|svelte|tf|proto|xml|csv|log)\b",
+)
+_LIKELY_CODE = (
+    Sign(("",), re.compile(r"\b[a-z]{3,20}[A-Z][a-zA-Z]", re.ASCII)),
+    _sign("_", r"[a-z]_[a-z]"),
+    _sign("`", r"`[^`\n]{1,100}`"),
+    _sign("-", r"(?<![\w)-])--[a-z][\w-]|(?<![\w-])-[a-zA-Z] [\w./']"),
+    _sign("( [", r"\w\((?:[\w,.\"'=]|\[|\]){0,40}\)|\w\[\w{1,20}\]"),
+    _sign("&& || :: -> ++ ; ==", r"&&|\|\||::|->|\+\+|;[ \t]*$|=="),
+    _sign("/ \\", r"(?<![\w/])[~.]{0,2}/[\w.-]{1,40}/[\w.-]|\b[A-Z]:\\"),
+    _sign("500 404 403 401 400 502 503 504", r"\b[45]0\d error|error [45]0\d\b|\bHTTP [45]0\d\b"),
+)
+_FORMULA = (
+    _sign(" ".join("∫∑∏√∞∈∉∀∃∂∇⊂⊆∪∩≡≅ℝℕℤℚℂ⇒⇔∧∨¬⊢⊗⊕"), r"[∫∑∏√∞∈∉∀∃∂∇⊂⊆∪∩≡≅ℝℕℤℚℂ⇒⇔∧∨¬⊢⊗⊕]"),
+    _sign("\\", r"\\(?:frac|int|sum|prod|sqrt|lim|alpha|beta|mathbb|infty|leq|geq|in|to|begin)\b"),
+    _sign("^ ² ³ ⁴ ⁿ", r"[a-zA-Z)\]] ?\^ ?[\w({-]|[a-zA-Z)][²³⁴ⁿ]"),
+    _sign("( dx dy dt _", r"\b[a-zA-Zξ]'?\([\w, ]{1,8}\) ?[=<>≤≥≠]|\bd[xyt]\b|\b[a-z]_\{?[n\dik]\b"),
+    _sign("(", r"\b(?:sqrt|sin|cos|tan|log|ln|exp) ?\("),
+    _sign("=", r"\d?[xyz] ?[+*/·−-] ?\d{0,4}[a-z\d][^=\n]{0,30}=|\by'{1,3} ?[+=-]"),
+    _sign("[[ mod ≤ ≥ ≠ ≈ ±", r"\[\[[-\d., ]{1,40}\],|\bmod \d|[≤≥≠≈±]"),
+)
+_HARDNESS = _sign("NP", r"\bP\b.{1,20}\bNP\b|\b(?:co)?NP[- ](?:hard|complete)")
+_ARITHMETIC = re.compile(r"[\d\s+\-−*/×·÷:().,=^%?？xX]+")
+
+
+def code(raw: str) -> float:
+    """2 and more is code; what only looks a little like it gets less."""
+    found = 0.0
+    if any(map(raw.__contains__, _SAID_BY_MACHINES)) or any(sign.is_in(raw) for sign in _CERTAIN_CODE):
+        found = CERTAIN
+    return found + FILE * _FILE.is_in(raw) + LIKELY * sum(sign.is_in(raw) for sign in _LIKELY_CODE)
+
+
+def formulas(raw: str) -> int:
+    """How many kinds of mathematical writing there are."""
+    return sum(sign.is_in(raw) for sign in _FORMULA)
+
+
+def is_hardness(raw: str) -> bool:
+    """Whether P and NP are spoken of."""
+    return _HARDNESS.is_in(raw)
+
+
+def is_arithmetic(raw: str) -> bool:
+    """Nothing but numbers and what is done with them."""
+    return _ARITHMETIC.fullmatch(raw) is not None

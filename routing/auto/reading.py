@@ -1,0 +1,112 @@
+"""A message as the classifier reads it: bounded, in one form, its words apart from scripts without spaces."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+HEAD, TAIL = 800, 250
+"""Characters that are read from the beginning and the end of a message: people say what they want there."""
+CHARACTERS_A_WORD = 6.0
+"""What stands for a word in the part of a long message that is not read."""
+HAN_A_WORD, THAI_A_WORD = 1.7, 4.5
+"""Characters that say as much as one English word."""
+LONGEST_QUOTE = 300
+FIRST_WORDS, LAST_WORDS = 120, 40
+"""Of what is read; a text of single letters would have more."""
+
+_HAN = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
+_THAI = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_INDIC = r"\u0900-\u0dff"
+_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0655\u0670\u093c\ufe00-\ufe0f]+")
+_LIGATURES = re.compile("[\ufdfa\ufdfb]")
+"""One character each that stands for a whole sentence."""
+_DANDA = re.compile("[\u0964\u0965]")
+_LETTERS = (("ı", "i"), ("ł", "l"), ("ø", "o"), ("đ", "d"), ("æ", "ae"), ("œ", "oe"), ("’", "'"))
+_UNSPACED = re.compile(f"[{_HAN}{_THAI}]+")
+_WORD = re.compile(rf"c\+\+|[cf]#|[a-z0-9]+|[\uac00-\ud7a3]+|(?:(?![a-z0-9\uac00-\ud7a3])[^\W_]|[{_INDIC}])+")
+_QUOTES = tuple(
+    rf"{opened}[^{closed}\n]{{1,{LONGEST_QUOTE}}}{closed}"
+    for opened, closed in (('"', '"'), ("“", "”"), ("„", "[“”]"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"))
+)
+_QUOTED = re.compile("|".join((*_QUOTES, rf"(?<!\w)'[^'\n]{{1,{LONGEST_QUOTE}}}'(?!\w)")).replace("[^[“”]", "[^“”"))
+_OPENED = "\"'“„«「『‘"
+_QUESTION = re.compile("[?？؟;]+(?=\\s|$|[^\\w&])|？")
+_TOLD = re.compile("[.!;:,。！；：，、؛،।]")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`raw` is what is read as it stands; `text` the same in normal form without quotations, `words` its words but for
+    scripts without spaces, `units` about how many words the whole message has."""
+
+    raw: str
+    text: str
+    words: tuple[str, ...]
+    units: float
+    questions: int
+    numbers: int
+    situation: bool
+    """Whether something is told before it is asked about."""
+
+    def head(self) -> Reading:
+        """What is asked of a text that follows: up to the first colon or line."""
+        end = re.search(r"[:：\n]", self.raw)
+        return read(self.raw[: end.start()]) if end and end.start() else self
+
+
+def read(message: str) -> Reading:
+    """Bounded work for a message of any length."""
+    raw = message if len(message) <= HEAD + TAIL else f"{message[:HEAD]}\n{message[-TAIL:]}"
+    text = fold(_unquoted(raw))
+    words = split(text)
+    if len(words) > FIRST_WORDS + LAST_WORDS:
+        words = (*words[:FIRST_WORDS], *words[-LAST_WORDS:])
+    unread = max(0, len(message) - HEAD - TAIL) / CHARACTERS_A_WORD
+    return Reading(
+        raw=raw,
+        text=text,
+        words=words,
+        units=len(words) + unread + _unspaced(text),
+        questions=len(_QUESTION.findall(raw)),
+        numbers=len(_NUMBER.findall(text)),
+        situation=(told := _TOLD.search(raw)) is not None and max(map(raw.rfind, "?？؟;")) > told.start(),
+    )
+
+
+def fold(text: str) -> str:
+    """Lower case, one form of each character, without accents and vowel points; no more than a reading holds."""
+    folded = unicodedata.normalize("NFKC", _LIGATURES.sub(" ", text))[: 2 * (HEAD + TAIL)].casefold()
+    if folded.isascii():
+        return folded
+    folded = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", folded)))
+    for letter, plain in _LETTERS:
+        folded = folded.replace(letter, plain)
+    return _DANDA.sub(" ", folded)
+
+
+def split(folded: str) -> tuple[str, ...]:
+    """The words of a text in normal form; scripts without spaces are left out."""
+    return tuple(_WORD.findall(folded if folded.isascii() else _UNSPACED.sub(" ", folded)))
+
+
+def is_unspaced(text: str) -> bool:
+    return _UNSPACED.search(text) is not None
+
+
+def _unquoted(raw: str) -> str:
+    """Without what is quoted: it is spoken of, not said; the whole where there is nothing else."""
+    if not any(map(raw.__contains__, _OPENED)):
+        return raw
+    left = _QUOTED.sub(" ", raw)
+    return left if any(map(str.isalpha, left)) else raw
+
+
+def _unspaced(text: str) -> float:
+    if text.isascii():
+        return 0.0
+    runs = _UNSPACED.findall(text)
+    thai = sum(len(run) for run in runs if run[0] < "\u3040")
+    return (sum(map(len, runs)) - thai) / HAN_A_WORD + thai / THAI_A_WORD
