@@ -1,12 +1,8 @@
 """Discord on 127.0.0.1, REST and gateway: one bot, its token, and the people who talk to it."""
 
-import asyncio
-import contextlib
-import errno
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from aiohttp import web
 
@@ -16,12 +12,13 @@ from tests.servers.discord.gateway import Gateway
 from tests.servers.discord.observing import Observing
 from tests.servers.discord.values import BOT_ID, User
 from tests.servers.discord.wire import MAX_BODY
+from tests.servers.listening import Leaving, Listener
 
 TOKEN = "NDI0MjQyNDI0MjQyNDI0Mg.TEST.loopback-token"
 """Its first part is the bot's id in base64, as in every token."""
 
 
-class DiscordServer(Observing):
+class DiscordServer(Leaving, Observing):
     """`async with DiscordServer() as dc:` serves at `dc.root` and `dc.gateway`; the package lists what can be done."""
 
     def __init__(
@@ -39,16 +36,19 @@ class DiscordServer(Observing):
         super().__init__(User(BOT_ID, username, is_bot=True), clock, set())
         self.grant(*privileged)
         self.token = token
-        self.port = port
         self.response_limit = response_limit
         self._endpoint = Endpoint(self, token, limits=limits)
         self._gateway = Gateway(self, token, heartbeat_interval)
-        self._runner: web.ServerRunner | None = None
+        self._listener = Listener(self._handle, port, MAX_BODY)
 
     @property
     def gateway(self) -> str:
         """The websocket's address, without its query: discord.py's DEFAULT_GATEWAY."""
         return f"ws://127.0.0.1:{self.port}/"
+
+    @property
+    def port(self) -> int:
+        return self._listener.port
 
     @property
     def root(self) -> str:
@@ -57,7 +57,7 @@ class DiscordServer(Observing):
 
     @property
     def is_up(self) -> bool:
-        return self._runner is not None
+        return self._listener.is_up
 
     @property
     def heartbeat_interval(self) -> float:
@@ -68,55 +68,16 @@ class DiscordServer(Observing):
     def heartbeat_interval(self, seconds: float) -> None:
         self._gateway.heartbeat_interval = seconds
 
-    async def __aenter__(self) -> Self:
-        await self.come_back()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.go_down()
-
     async def go_down(self) -> None:
         """Stop listening and cut every connection; what people say meanwhile waits for a RESUME."""
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            for connection in runner.server.connections if runner.server else []:
-                if connection.transport is not None:
-                    connection.transport.abort()
-            await runner.cleanup()
+        if await self._listener.down():
             self.changed()
 
     async def come_back(self) -> None:
         """Listen (again), on the same port."""
-        if self._runner is not None:
-            return
-        server = web.Server(self._handle, request_factory=_roomy_request, handler_cancellation=True, access_log=None)
-        self._runner = web.ServerRunner(server, shutdown_timeout=0.05)
-        await self._runner.setup()
-        await self._listen(self._runner)
-        self.address = f"http://127.0.0.1:{self.port}"
-        self.changed()
-
-    async def _listen(self, runner: web.ServerRunner) -> None:
-        while True:
-            try:
-                await web.TCPSite(runner, "127.0.0.1", self.port, reuse_address=True).start()
-                break
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE or self.port == 0:
-                    raise
-                await asyncio.sleep(0.05)
-        self.port = runner.addresses[0][1]
-
-    @contextlib.asynccontextmanager
-    async def outage(self) -> AsyncIterator[None]:
-        """The server is away inside the block: connections are refused."""
-        await self.go_down()
-        try:
-            yield
-        finally:
-            await self.come_back()
+        if await self._listener.up():
+            self.address = f"http://127.0.0.1:{self.port}"
+            self.changed()
 
     def revoke(self) -> None:
         """The owner reset the token: every call answers 401, the gateway closes with 4004."""
@@ -176,9 +137,3 @@ class DiscordServer(Observing):
             file = self.files[request.path]
             return web.Response(body=file.data, content_type=file.mime.partition(";")[0])
         return await self._endpoint.call(request)
-
-
-def _roomy_request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
-    """aiohttp's own request with room for the largest upload."""
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)

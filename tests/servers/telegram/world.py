@@ -1,10 +1,10 @@
 """The state behind the API: who exists, what was said, what files are stored."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from typing import Any
 
+from tests.servers.changes import Changes
 from tests.servers.telegram.errors import ApiError, Breach, bad_request, forbidden
 from tests.servers.telegram.journal import Action, Draft, Press, Request, Violation
 from tests.servers.telegram.updates import UpdateQueue
@@ -15,10 +15,11 @@ FIRST_TOPIC_MESSAGE = 10
 """Message ids of a supergroup start above this, so that none is taken for the General topic."""
 
 
-class World:
-    """Everything that survives between two calls. Every change passes `changed`, which wakes those who wait."""
+class World(Changes):
+    """Everything that survives between two calls."""
 
     def __init__(self, bot: User) -> None:
+        super().__init__()
         self.bot = bot
         self.privacy = False
         """Whether groups show the bot only commands, mentions of it and answers to it (BotFather's /setprivacy)."""
@@ -35,31 +36,9 @@ class World:
         self.updates = UpdateQueue(self.changed)
         self.touched: list[tuple[int, Message]] = []
         """Messages with the `seq` at which they were sent or changed; one may occur several times."""
-        self.seq = 0
         self.sent = 0
         """Messages the bot has sent, deleted ones included."""
         self._message_ids = 0
-        self._serial = 0
-        self._waiting: list[asyncio.Future[None]] = []
-
-    def changed(self) -> None:
-        self.seq += 1
-        waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
-
-    async def wait_for_change(self, seconds: float) -> bool:
-        """False when nothing changed in that time."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        done, _ = await asyncio.wait({future}, timeout=max(seconds, 0))
-        return bool(done)
-
-    def serial(self) -> int:
-        """A number never given before, for ids of all kinds."""
-        self._serial += 1
-        return self._serial
 
     # --- chats, as the bot's calls see them -------------------------------------------------------------------
 

@@ -1,0 +1,88 @@
+"""An HTTP server on 127.0.0.1 that can go away and come back on the same port."""
+
+import asyncio
+import contextlib
+import errno
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class Listener:
+    """`port` 0 takes a free one, and keeps it. Bodies of requests may have `most_bytes`."""
+
+    def __init__(self, handle: Handler, port: int, most_bytes: int) -> None:
+        self.port = port
+        self._handle = handle
+        self._most_bytes = most_bytes
+        self._runner: web.ServerRunner | None = None
+
+    @property
+    def is_up(self) -> bool:
+        return self._runner is not None
+
+    async def down(self) -> bool:
+        """Stop listening and cut every connection; False when it was down already."""
+        runner, self._runner = self._runner, None
+        if runner is None:
+            return False
+        for connection in runner.server.connections if runner.server else []:
+            if connection.transport is not None:
+                connection.transport.abort()
+        await runner.cleanup()
+        return True
+
+    async def up(self) -> bool:
+        """Listen (again); False when it did already."""
+        if self._runner is not None:
+            return False
+        server = web.Server(self._handle, request_factory=self._roomy, handler_cancellation=True, access_log=None)
+        runner = self._runner = web.ServerRunner(server, shutdown_timeout=0.05)
+        await runner.setup()
+        while True:
+            try:
+                await web.TCPSite(runner, "127.0.0.1", self.port, reuse_address=True).start()
+                break
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or self.port == 0:
+                    raise
+                await asyncio.sleep(0.05)
+        self.port = runner.addresses[0][1]
+        return True
+
+    def _roomy(self, message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+        """aiohttp's own request with room for the largest upload."""
+        loop = asyncio.get_running_loop()
+        return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=self._most_bytes)
+
+
+class Leaving:
+    """What a server that can go away offers around its `go_down` and `come_back`."""
+
+    async def go_down(self) -> None:
+        raise NotImplementedError
+
+    async def come_back(self) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        await self.come_back()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.go_down()
+
+    @contextlib.asynccontextmanager
+    async def outage(self) -> AsyncIterator[None]:
+        """The server is away inside the block: connections are refused."""
+        await self.go_down()
+        try:
+            yield
+        finally:
+            await self.come_back()
