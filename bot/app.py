@@ -65,6 +65,7 @@ class App:
     accept: Accept
     kept: Stores
     access: Access
+    linking: Linking
     inbox: Inbox
     outbox: OutboxSender
     llm: LiteLlm
@@ -78,6 +79,7 @@ class App:
         """Connect the platforms, then go on with what an earlier run left, then load the model library."""
         self.platforms.update({platform.name: platform for platform in platforms})
         await self.access.appoint()
+        await self.linking.adopt()
         refused = await self._connect(platforms)
         await self.outbox.resume()
         await self.inbox.resume()
@@ -131,7 +133,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     router = Router(models, caller, toolbox, chooser, kept.preferences, kept.history, files.picture, owned, clock)
     chat = Chat(router, kept.history, files.text, files.transcribe)
     outbox = OutboxSender(kept.outbox, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
-    notices = Notices(kept.people, outbox.post)
+    notices = Notices(kept.people, outbox.post, outbox.take)
     wrong = WrongCodes(clock)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
@@ -161,7 +163,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     )
     inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences)
     tips = Suggestions(COMMANDS, models, toolbox, owned.skills, access, kept.preferences)
-    app = App(inbox.accept, kept, access, inbox, outbox, llm, silences, platforms, clock, tooling, tips)
+    app = App(inbox.accept, kept, access, linking, inbox, outbox, llm, silences, platforms, clock, tooling, tips)
     chores = [
         asyncio.create_task(keep_fresh(workspace, models, owned, tooling)),
         asyncio.create_task(models.learn_sizes()),

@@ -124,6 +124,6 @@ def _discord(token: str, settings: Settings, app: App) -> Platform:
 
 async def _print_owner_code(app: App) -> None:
     """On the terminal or in the journal, where only the owner of the machine reads it."""
-    code = await app.access.owner_code()
+    code = await app.access.owner_code(app.platforms)
     if code is not None:
         print(f"Owner code: {code}  (send it to the bot in a private chat to become its owner)", flush=True)

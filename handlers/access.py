@@ -85,9 +85,11 @@ class Access:
             if await self._people.find(user) is None:
                 await self._people.admit(user, "", "owner", "configuration")
 
-    async def owner_code(self) -> str | None:
-        """A fresh one-time code for the owner; None when there is one already, or codes are not used."""
-        if self.mode != "pairing" or self._owners or await self._people.owners():
+    async def owner_code(self, platforms: Collection[str]) -> str | None:
+        """A fresh one-time code for the owner; None when one can be met on these platforms already (whoever has the
+        terminal is an owner, too, and nobody there hears of strangers), or codes are not used."""
+        met = [user for user in await self._people.owners() if user.platform in platforms]
+        if self.mode != "pairing" or self._owners or met:
             await self._state.put(OWNER_CODE, None)
             return None
         code = new_code()
@@ -107,7 +109,7 @@ class Access:
         if person is None and self.mode == "open":
             person = await self._people.admit(message.user, message.user_name, "user", "open access")
         if not message.private:
-            return await self._in_group(message, person)
+            return await self._burned(message) or await self._in_group(message, person)
         typed = read_code(message.text)
         owner_code = await self._state.get(OWNER_CODE) if typed is not None else None
         if typed is not None and owner_code is not None:
@@ -121,20 +123,32 @@ class Access:
             return self._once(f"blocked {person.id}", Refused("You may not use this bot."))
         return Admitted(person)
 
+    async def _burned(self, message: InboundMessage) -> Turned | None:
+        """A code of /access link that others could read must not let any of them in."""
+        typed = _link_code(message)
+        if typed is None or not await self._linking.burn(typed):
+            return None
+        words = (
+            "Others could read that code: it is worthless now. Make a new one with /access link, and write it to me in "
+            "private."
+        )
+        return Turned(Refused(words))
+
     async def _in_group(self, message: InboundMessage, person: Person | None) -> Admitted | Turned:
-        if person is not None and may(person, "admin") and message.text.lstrip().startswith("/"):
+        command = message.kind == "press" or message.text.lstrip().startswith("/")
+        if person is not None and may(person, "admin") and command:
             return Admitted(person)
         if self.mode != "open" and not await self._chats.allowed(message.chat):
             hint = Refused("This group is not allowed yet. An owner of the bot can write: /access here on")
-            return self._once(f"group {message.chat.chat_id}", hint)
+            return self._once(f"group {message.chat.chat_id} {message.user}", hint)
         if person is None:
             person = await self._people.admit(message.user, message.user_name, "guest", "allowed group")
         return self._known(person)
 
     async def _stranger(self, message: InboundMessage, guest: Person | None) -> Admitted | Turned:
-        typed = parse_command(message.text, message.bot_name)
-        if typed is not None and typed.name == "access" and typed.arguments[:1] == ("link",) and typed.arguments[1:]:
-            return await self._link(message, typed.arguments[1], guest)
+        typed = _link_code(message)
+        if typed is not None:
+            return await self._link(message, typed, guest)
         if self.mode == "allowlist":
             return self._once(
                 f"stranger {message.user}",
@@ -155,7 +169,7 @@ class Access:
 
     async def _link(self, message: InboundMessage, typed: str, guest: Person | None) -> Admitted | Turned:
         try:
-            person = await self._linking.redeem(message, typed, guest)
+            person = await self._linking.redeem(message.user, typed, guest)
         except Refused as refusal:
             return Turned(refusal)
         return Admitted(person, Greeting(LINKED, {"accounts": await self._linking.names(person)}))
@@ -181,6 +195,14 @@ class Access:
             return Turned(None)
         self._hinted[key] = now
         return Turned(refusal)
+
+
+def _link_code(message: InboundMessage) -> str | None:
+    """What stands behind /access link, if anything."""
+    typed = parse_command(message.text, message.bot_name)
+    if typed is None or typed.name != "access" or [word.lower() for word in typed.arguments[:1]] != ["link"]:
+        return None
+    return typed.arguments[1] if typed.arguments[1:] else None
 
 
 def _digest(code: str) -> str:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from handlers.languages import Say
-from routing.stores import PeopleStore
+from routing.stores import OutboxEntry, PeopleStore
 from routing.types import Button, ChatKey, OutboundMessage, UserKey
 
 Post = Callable[[Sequence[OutboundMessage]], Awaitable[None]]
 """Queues messages durably, and sends them."""
+Send = Callable[[Sequence[OutboxEntry]], None]
+"""Sends what was queued."""
 
 
 class Notices:
     """Writes to every owner in private, durably."""
 
-    def __init__(self, people: PeopleStore, post: Post) -> None:
+    def __init__(self, people: PeopleStore, post: Post, send: Send = lambda entries: None) -> None:
         self._people = people
         self._post = post
+        self.send = send
 
     async def welcome(self, user: UserKey) -> None:
         """Tell somebody in private that they may come in."""
@@ -27,10 +30,12 @@ class Notices:
         )
         await self._post([OutboundMessage(ChatKey.of(user), words)])
 
-    async def tell_person(self, template: str, accounts: Sequence[UserKey], language: str, /, **values: object) -> None:
-        """The same sentence to each account of a person, in private."""
+    def to(
+        self, template: str, accounts: Sequence[UserKey], language: str, /, **values: object
+    ) -> tuple[OutboundMessage, ...]:
+        """The same sentence to each account of a person, in private; to be kept in somebody's transaction."""
         words = Say(language)(template, **values)
-        await self._post([OutboundMessage(ChatKey.of(user), words) for user in accounts])
+        return tuple(OutboundMessage(ChatKey.of(user), words) for user in accounts)
 
     async def undeliverable(self, chat: ChatKey, reason: str) -> None:
         """A chat can't be reached; an owner who can't be is not told about themselves, without end."""

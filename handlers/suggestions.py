@@ -57,7 +57,7 @@ class People(Protocol):
 
 
 class Suggestions:
-    """Answers at once, from memory; strangers are told nothing."""
+    """Answers at once, from memory; strangers are told nothing. `patience` is `LOOK_SECONDS`."""
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Suggestions:
         skills: Callable[[], Skills],
         people: People,
         preferences: PreferenceStore,
+        patience: float = LOOK_SECONDS,
     ) -> None:
         self._specs = {spec.name: spec for spec in specs}
         self._models = models
@@ -74,15 +75,27 @@ class Suggestions:
         self._skills = skills
         self._people = people
         self._preferences = preferences
+        self._patience = patience
         self._looking: set[asyncio.Task[_Known | None]] = set()
 
-    async def offer(self, user: UserKey, typing: Typing) -> tuple[str, ...]:
-        """What the argument may become, the likeliest first, at most 25."""
-        known = await self._acquainted(user, typing.command == "tools")
-        spec = self._specs.get(typing.command)
+    async def offer(self, user: UserKey, typing: Typing) -> tuple[str, ...] | None:
+        """What the argument may become, the likeliest first, at most 25. None: it is not known yet, for the storage or
+        a look at what this machine can run takes its time; soon after it is."""
+        look = await self._look(user, typing.command == "tools")
+        if look is None:
+            return None
+        known, spec = look.result(), self._specs.get(typing.command)
         if known is None or spec is None or not may(known.person, spec.role):
             return ()
         return likeliest(typing.text, self._words(spec, typing, known))
+
+    async def is_stranger(self, user: UserKey) -> bool:
+        """Whether it is known by now that somebody may not write: nobody knows them, or they are blocked."""
+        look = await self._look(user, False)
+        if look is None:
+            return False
+        known = look.result()
+        return known is None or known.person.role == "blocked"
 
     def _words(self, spec: CommandSpec, typing: Typing, known: _Known) -> Iterable[str]:
         match spec.name, typing.argument:
@@ -117,15 +130,16 @@ class Suggestions:
         models = (self._models.choose(tier, preferences).model for tier in tiers)
         return dict.fromkeys(level for model in models for level in self._models.catalog.lookup(model).levels)
 
-    async def _acquainted(self, user: UserKey, with_toolkits: bool) -> _Known | None:
-        """None for a stranger, and where the storage, or a look at what this machine can run, takes too long."""
+    async def _look(self, user: UserKey, with_toolkits: bool) -> asyncio.Task[_Known | None] | None:
+        """The look once it is done; None where that takes too long, and then it goes on."""
         look = asyncio.create_task(self._found(user, with_toolkits))
         self._looking.add(look)
         look.add_done_callback(self._looking.discard)
-        await asyncio.wait({look}, timeout=LOOK_SECONDS)
-        return look.result() if look.done() else None
+        await asyncio.wait({look}, timeout=self._patience)
+        return look if look.done() else None
 
     async def _found(self, user: UserKey, with_toolkits: bool) -> _Known | None:
+        """None for a stranger, and while the storage fails."""
         try:
             person = await self._people.find(user)
             if person is None:

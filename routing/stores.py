@@ -67,6 +67,22 @@ class PeopleStore(Protocol):
         """(at, actor, action, detail), newest first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One of a person's accounts; `linked_at` is Unix seconds, 0 for the one that they came with."""
+
+    user: UserKey
+    linked_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """The files of who `was` somebody are still to be given to the person who they are now."""
+
+    was: int
+    person_id: int
+
+
 class LinkStore(Protocol):
     """Which accounts are one person's; the codes that join them, one a person."""
 
@@ -74,13 +90,26 @@ class LinkStore(Protocol):
     async def find(self, code: str) -> Person | None:
         """Whose code it is, while it is valid."""
 
-    async def join(self, code: str, user: UserKey, actor: str) -> None:
-        """The account becomes one of theirs, with all that was kept of its person; the code is used up. Audited."""
+    async def burn(self, code: str) -> bool:
+        """Make a code worthless; False when it was."""
 
-    async def part(self, user: UserKey, actor: str) -> None:
-        """The account is a stranger's again; audited."""
+    async def join(
+        self, code: str, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
+    ) -> tuple[OutboxEntry, ...]:
+        """The account becomes one of theirs, with all that was kept of its person; the code is used up, the notices
+        are queued. Audited."""
 
-    async def accounts(self, person_id: int) -> tuple[UserKey, ...]: ...
+    async def part(
+        self, person_id: int, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
+    ) -> tuple[OutboxEntry, ...]:
+        """The account is a stranger's again, and the person's code worthless; audited."""
+
+    async def accounts(self, person_id: int) -> tuple[Account, ...]:
+        """The oldest first."""
+
+    async def adoptions(self) -> tuple[Adoption, ...]: ...
+    async def adopted(self, adoption: Adoption) -> None:
+        """It is done."""
 
 
 class ChatStore(Protocol):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection, bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
@@ -28,14 +29,19 @@ _SPEND = insert(usage)
 class SqlLedger:
     """`routing.records.Ledger`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, present: Callable[[int], int] = lambda each: each) -> None:
+        """`present` says who somebody is now, who has become another person."""
         self._database = database
         self._clock = clock
+        self._present = present
 
     async def finish(
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
     ) -> tuple[OutboxEntry, ...]:
         now = self._clock()
+        replies = [replace(each, owner=self._present(each.owner)) for each in replies]
+        if record is not None:
+            record = replace(record, person_id=self._present(record.person_id))
 
         def step(connection: Connection) -> tuple[OutboxEntry, ...]:
             if inbox_ids:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from routing.ports import Clock
-from routing.types import Person, UserKey
+from routing.stores import Account, Adoption, OutboxEntry
+from routing.types import OutboundMessage, Person, UserKey
 from storage.codec import OUTBOUND
 from storage.database import Database
+from storage.outbox import queue
 from storage.people import SqlPeople
-from storage.schema import audit, identities, links, metadata, outbox, overrides, pairings, people, preferences
+from storage.schema import (
+    audit,
+    identities,
+    links,
+    metadata,
+    outbox,
+    overrides,
+    pairings,
+    people,
+    preferences,
+    state,
+)
+
+_ADOPTION = "adopt "
+"""The state under which an adoption of files waits: this, and who was."""
 
 
 class SqlLinks:
@@ -35,33 +52,58 @@ class SqlLinks:
         row = await self._database.read(lambda c: c.execute(question).one_or_none())
         return None if row is None else await self._known.find(UserKey(row.platform, row.user_id))
 
-    async def join(self, code: str, user: UserKey, actor: str) -> None:
-        now = self._clock()
-        changed = await self._database.write(lambda c: _join(c, code, user, actor, now))
-        self._known.reread(*changed)
+    async def burn(self, code: str) -> bool:
+        return await self._database.write(lambda c: c.execute(delete(links).where(links.c.code == code)).rowcount > 0)
 
-    async def part(self, user: UserKey, actor: str) -> None:
+    async def join(
+        self, code: str, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
+    ) -> tuple[OutboxEntry, ...]:
         now = self._clock()
 
-        def step(connection: Connection) -> None:
+        def step(connection: Connection) -> tuple[int, int | None, tuple[OutboxEntry, ...]]:
+            return (*_join(connection, code, user, actor, now), queue(connection, notices, now))
+
+        person_id, was, queued = await self._database.write(step)
+        self._known.joined(person_id, was)
+        return queued
+
+    async def part(
+        self, person_id: int, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
+    ) -> tuple[OutboxEntry, ...]:
+        now = self._clock()
+
+        def step(connection: Connection) -> tuple[OutboxEntry, ...]:
             connection.execute(delete(identities).where(_of(user)))
+            connection.execute(delete(links).where(links.c.person_id == person_id))
             connection.execute(insert(audit), {"at": now, "actor": actor, "action": "unlink", "detail": str(user)})
+            return queue(connection, notices, now)
 
-        await self._database.write(step)
+        queued = await self._database.write(step)
         self._known.reread()
+        return queued
 
-    async def accounts(self, person_id: int) -> tuple[UserKey, ...]:
-        question = select(identities).where(identities.c.person_id == person_id).order_by(identities.c.platform)
-        rows = await self._database.read(lambda c: c.execute(question).all())
-        return tuple(UserKey(row.platform, row.user_id) for row in rows)
+    async def accounts(self, person_id: int) -> tuple[Account, ...]:
+        question = select(identities).where(identities.c.person_id == person_id)
+        in_order = question.order_by(identities.c.linked_at, identities.c.platform)
+        rows = await self._database.read(lambda c: c.execute(in_order).all())
+        return tuple(Account(UserKey(row.platform, row.user_id), row.linked_at) for row in rows)
+
+    async def adoptions(self) -> tuple[Adoption, ...]:
+        waiting = select(state).where(state.c.key.startswith(_ADOPTION))
+        rows = await self._database.read(lambda c: c.execute(waiting).all())
+        return tuple(Adoption(int(row.key.removeprefix(_ADOPTION)), int(row.value)) for row in rows)
+
+    async def adopted(self, adoption: Adoption) -> None:
+        done = delete(state).where(state.c.key == f"{_ADOPTION}{adoption.was}")
+        await self._database.write(lambda c: c.execute(done))
 
 
 def _of(user: UserKey) -> ColumnElement[bool]:
     return (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
 
 
-def _join(connection: Connection, code: str, user: UserKey, actor: str, now: float) -> tuple[int, ...]:
-    """The people who were changed by it."""
+def _join(connection: Connection, code: str, user: UserKey, actor: str, now: float) -> tuple[int, int | None]:
+    """Whose code it was, and who wrote it."""
     person_id = connection.execute(select(links.c.person_id).where(links.c.code == code)).scalar_one()
     was = connection.execute(select(identities.c.person_id).where(_of(user))).scalar_one_or_none()
     connection.execute(delete(links).where(links.c.person_id.in_([person_id, was])))
@@ -69,21 +111,22 @@ def _join(connection: Connection, code: str, user: UserKey, actor: str, now: flo
     connection.execute(delete(pairings).where(asked))
     detail = f"{user} with person {person_id}"
     if was is None:
-        account = {"platform": user.platform, "user_id": user.user_id, "person_id": person_id}
+        account = {"platform": user.platform, "user_id": user.user_id, "person_id": person_id, "linked_at": now}
         connection.execute(insert(identities), account)
     else:
         detail += f", was person {was}"
+        connection.execute(update(identities).where(identities.c.person_id == was).values(linked_at=now))
         _hand_over(connection, was, person_id)
+        connection.execute(insert(state), {"key": f"{_ADOPTION}{was}", "value": str(person_id)})
     connection.execute(insert(audit), {"at": now, "actor": actor, "action": "link", "detail": detail})
-    return (person_id,) if was is None else (person_id, was)
+    return person_id, was
 
 
 def _hand_over(connection: Connection, was: int, person_id: int) -> None:
-    """All that is kept of one person becomes another's; of what there can be only one, the other's own stays."""
+    """All that is kept of one person becomes another's; what both have set stays as the other has it."""
     taken = select(overrides.c.tier).where(overrides.c.person_id == person_id)
     connection.execute(delete(overrides).where(overrides.c.person_id == was, overrides.c.tier.in_(taken)))
-    if connection.execute(select(preferences).where(preferences.c.person_id == person_id)).one_or_none():
-        connection.execute(delete(preferences).where(preferences.c.person_id == was))
+    _settings(connection, was, person_id)
     for table in metadata.sorted_tables:
         if "person_id" in table.c:
             connection.execute(update(table).where(table.c.person_id == was).values(person_id=person_id))
@@ -94,3 +137,20 @@ def _hand_over(connection: Connection, was: int, person_id: int) -> None:
             mine = OUTBOUND.dump(replace(message, owner=person_id))
             connection.execute(update(outbox).where(outbox.c.id == row.id).values(payload=mine))
     connection.execute(delete(people).where(people.c.id == was))
+
+
+def _settings(connection: Connection, was: int, person_id: int) -> None:
+    """Column by column: what is as it is for everybody was not set. A tier goes with its lock."""
+    both = select(preferences).where(preferences.c.person_id.in_([was, person_id]))
+    found = {row["person_id"]: row for row in connection.execute(both).mappings()}
+    if len(found) < 2:
+        return
+    theirs, mine = found[was], found[person_id]
+    columns = [column for column in preferences.c if column.name not in ("person_id", "tier", "force")]
+    usual = {column.name: getattr(column.default, "arg", None) for column in columns}
+    taken = {name: theirs[name] for name, default in usual.items() if mine[name] == default != theirs[name]}
+    if mine["tier"] is None:
+        taken |= {"tier": theirs["tier"], "force": theirs["force"]}
+    if taken:
+        connection.execute(update(preferences).where(preferences.c.person_id == person_id).values(**taken))
+    connection.execute(delete(preferences).where(preferences.c.person_id == was))

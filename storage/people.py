@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
 
@@ -21,29 +22,38 @@ _FIND = (
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
 )
 
+_REMEMBERED = 10_000
+"""Accounts; strangers are without number."""
+_T = TypeVar("_T")
+
 
 class SqlPeople:
-    """`routing.stores.PeopleStore`. Who was found is kept: one process owns a database. Languages are preferences."""
+    """`routing.stores.PeopleStore`. Who was found is kept, and who was not: one process owns a database. Languages are
+    preferences."""
 
     def __init__(self, database: Database, preferences: SqlPreferences, clock: Clock) -> None:
         self._database = database
         self._preferences = preferences
         self._clock = clock
-        self._known: dict[UserKey, Person] = {}
+        self._known: dict[UserKey, Person | None] = {}
+        self._became: dict[int, int] = {}
 
     async def find(self, user: UserKey) -> Person | None:
-        person = self._known.get(user) or await self._database.read(lambda c: _find(c, user))
+        known = self._known  # what a change overtakes goes into the one that is let go
+        if user not in known:
+            found = await self._database.read(lambda c: _find(c, user))
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            known[user] = found
+        person = known[user]
         if person is None:
             return None
-        self._known[user] = person
         settings = await self._preferences.settings(person.id)
         return person if settings.language == person.language else replace(person, language=settings.language)
 
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
         now = self._clock()
-        person = await self._database.write(lambda c: _admit(c, user, name, role, actor, now))
-        self._known.clear()
-        return person
+        return await self._change(lambda c: _admit(c, user, name, role, actor, now))
 
     async def everyone(self) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
         def step(connection: Connection) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]:
@@ -72,9 +82,21 @@ class SqlPeople:
         await self._database.write(step)
         self.reread(person_id)
 
+    def joined(self, person_id: int, was: int | None) -> None:
+        """One person has become another; a turn that was under way for them ends as the other's."""
+        if was is not None:
+            self._became[was] = person_id
+        self.reread(*(each for each in (person_id, was) if each is not None))
+
+    def present(self, person_id: int) -> int:
+        """Who somebody is now."""
+        while person_id in self._became:
+            person_id = self._became[person_id]
+        return person_id
+
     def reread(self, *people: int) -> None:
         """Whose account is whose has changed; read that anew, and what these people have set."""
-        self._known.clear()
+        self._known = {}
         for person_id in people:
             self._preferences.forget(person_id)
 
@@ -103,9 +125,7 @@ class SqlPeople:
             _admit(connection, found.user, found.name, "user", actor, now)
             return found
 
-        approved = await self._database.write(step)
-        self._known.clear()
-        return approved
+        return await self._change(step)
 
     async def audit(self, actor: str, action: str, detail: str) -> None:
         now = self._clock()
@@ -115,6 +135,13 @@ class SqlPeople:
         newest = select(audit).order_by(audit.c.id.desc()).limit(limit)
         rows = await self._database.read(lambda c: c.execute(newest).all())
         return tuple((row.at, row.actor, row.action, row.detail) for row in rows)
+
+    async def _change(self, step: Callable[[Connection], _T]) -> _T:
+        """Write who is who; nothing found before counts then, even where nobody waits for the end."""
+        try:
+            return await self._database.write(step)
+        finally:
+            self._known = {}
 
 
 def _forget_replies(connection: Connection, person_id: int) -> None:

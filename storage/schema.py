@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0006"
+REVISION = "0007"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -61,6 +61,7 @@ identities = Table(
     Column("platform", String(32), primary_key=True),
     Column("user_id", String(64), primary_key=True),
     _person(),
+    Column("linked_at", Float, nullable=False, default=0.0, server_default=text("0")),
     Index("ix_identities_person_id", "person_id"),
 )
 

@@ -60,6 +60,6 @@ def open_stores(database: Database, clock: Clock) -> Stores:
         chats=SqlChats(database, clock),
         inbox=SqlInbox(database, clock),
         outbox=SqlOutbox(database, clock),
-        ledger=SqlLedger(database, clock),
+        ledger=SqlLedger(database, clock, people.present),
         vectors=SqlVectors(database),
     )

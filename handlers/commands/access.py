@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from handlers.access import Access, may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.codes import read_code, shown
-from handlers.linking import CODE_MINUTES, LINKED, Linking
+from handlers.linking import CODE_MINUTES, LINKED, MERGES, Linking
 from handlers.needs import ForgetFiles, Needs
 from handlers.notices import Notices
 from routing.errors import Refused
@@ -67,8 +67,10 @@ class AccessCommand:
         match words:
             case ["forget", "me"] | ["forget", "me", "yes"]:
                 return await self._forget(ask, confirmed=len(words) == 3)
-            case ["link"] | ["link", _]:
-                return await self._link(ask, *words[1:])
+            case ["link"]:
+                return await self._link(ask, "", False)
+            case ["link", code] | ["link", code, "yes"]:
+                return await self._link(ask, code, confirmed=len(words) == 3)
             case ["unlink"] | ["unlink", _]:
                 return await self._unlink(ask, *words[1:])
         if not may(ask.person, "admin"):
@@ -150,7 +152,7 @@ class AccessCommand:
         words = "✅ Everybody in this group may use me now, as guests." if on else "🚪 This group is closed again."
         return Reply(ask.say(words))
 
-    async def _link(self, ask: Ask, typed: str = "") -> Reply:
+    async def _link(self, ask: Ask, typed: str, confirmed: bool) -> Reply:
         if not ask.message.private:
             raise Refused("Write this to me in private. Nothing was changed.")
         if not typed:
@@ -160,7 +162,11 @@ class AccessCommand:
                 "Give it to nobody else."
             )
             return Reply(ask.say(words, code=await self._linking.code(ask.person), minutes=CODE_MINUTES))
-        person = await self._linking.redeem(ask.message, typed, ask.person)
+        if not confirmed:
+            maker = await self._linking.maker(ask.message.user, typed, ask.person)
+            told = ask.say(MERGES, name=_plain(maker.name) or "?", accounts=await self._linking.names(maker))
+            return Reply(told, ((Button(ask.say("🔗 That is me"), f"/access link {typed} yes"),),))
+        person = await self._linking.redeem(ask.message.user, typed, ask.person)
         return Reply(ask.say(LINKED, accounts=await self._linking.names(person)))
 
     async def _unlink(self, ask: Ask, account: str = "") -> Reply:
@@ -174,22 +180,22 @@ class AccessCommand:
             words = "This deletes your settings, your conversations and your access for good."
             button = Button(ask.say("🗑 Delete it all"), "/access forget me yes")
             return Reply(ask.say(words), ((button,),))
-        await self._linking.end_turns(ask.person.id)
-        await asyncio.to_thread(self._forget_files, ask.person.id)
-        await self._people.forget(ask.person.id, str(ask.message.user))
+        await self._delete(ask.person.id, ask.message.user)
         return Reply(ask.say("🗑 Done. I don't know you any more."))
 
     async def _forget_other(self, ask: Ask, user: UserKey) -> Reply:
-        """An owner deletes somebody with all that is kept of them."""
         if not may(ask.person, "owner"):
             raise Refused("Only an owner can do that. Nothing was changed.")
         known = await self._people.find(user)
         if known is None:
             raise Refused("I don't know {user}. Nothing was changed.", user=user)
-        await self._linking.end_turns(known.id)
-        await asyncio.to_thread(self._forget_files, known.id)
-        await self._people.forget(known.id, str(ask.message.user))
+        await self._delete(known.id, ask.message.user)
         return Reply(ask.say("🗑 {user} is forgotten.", user=f"`{user}`"))
+
+    async def _delete(self, person_id: int, by: UserKey) -> None:
+        await self._linking.end_turns(person_id)
+        await asyncio.to_thread(self._forget_files, person_id)
+        await self._people.forget(person_id, str(by))
 
 
 def _account(text: str) -> UserKey:

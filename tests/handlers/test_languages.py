@@ -17,12 +17,12 @@ from bot.adapters.telegram import content
 from handlers import chat, languages, tool_list, tool_offer
 from handlers.commands import COMMANDS, status, tier
 from handlers.languages import Say
-from handlers.linking import LINKED
+from handlers.linking import LINKED, MERGES
 from routing.types import ROLES, ModelSource
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {"say", "Refused", "Greeting", "tell_person", "tell_owners", "_tell_owners"}
+SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners"}
 
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -46,6 +46,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),
     "LINKED": (LINKED,),
+    "MERGES": (MERGES,),
     "verdict.greeting.template": (),  # of Greeting
     "template": (),  # of tell_owners in Notices; in the chat: _FAILURES
     "message": (),  # the console's way to show a reply

@@ -36,7 +36,9 @@ async def offered(
     command: str, text: str = "", argument: str = "", known: Known | None = None, user: UserKey = ALICE, **given: str
 ) -> tuple[str, ...]:
     typing = Typing(command, argument or command, text, given)
-    return await suggestions(known, CARDS).offer(user, typing)
+    found = await suggestions(known, CARDS).offer(user, typing)
+    assert found is not None
+    return found
 
 
 async def test_models_that_can_be_called_come_first_and_those_that_are_not_allowed_never() -> None:
@@ -134,10 +136,25 @@ class Slow(Known):
         return None
 
 
-@pytest.mark.parametrize("store", [Broken(), Slow()], ids=lambda store: type(store).__name__)
-async def test_a_storage_in_trouble_holds_nobody_up(store: Known) -> None:
+@pytest.mark.parametrize(("store", "found"), [(Broken(), ()), (Slow(), None)], ids=["broken", "slow"])
+async def test_a_storage_in_trouble_holds_nobody_up(store: Known, found: tuple[str, ...] | None) -> None:
     async with asyncio.timeout(5):
-        assert await offered("model", known=store) == ()
+        assert await suggestions(store).offer(ALICE, Typing("model", "model", "", {})) == found
+
+
+@pytest.mark.parametrize(
+    ("known", "is_stranger"),
+    [
+        (Known(), False),
+        (Known({}), True),
+        (Known({ALICE: Person(1, "blocked", "")}), True),
+        (Known({ALICE: Person(1, "guest", "")}), False),
+        (Slow(), False),
+    ],
+)
+async def test_a_stranger_is_one_who_surely_may_not_write(known: Known, is_stranger: bool) -> None:
+    async with asyncio.timeout(5):
+        assert await suggestions(known).is_stranger(ALICE) is is_stranger
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from sqlalchemy import func, select
 
 from routing.money.limits import PersonLimits
 from routing.records import TurnFacts
-from routing.stores import Pairing
+from routing.stores import Account, Adoption, Pairing
 from routing.types import OutboundMessage, Override, PersonSettings, UserKey
 from storage.database import Database
 from storage.schema import metadata
@@ -52,7 +53,7 @@ async def test_all_that_is_kept_becomes_the_other_persons(database: Database, cl
     await stores.links.join("an" * 4, FAR, "t")
     assert await kept_of(database, ben) == set()
     assert await kept_of(database, ann) == every - {"links"}
-    assert await stores.links.accounts(ann) == (FAR, ANN)
+    assert await stores.links.accounts(ann) == (Account(ANN, 0.0), Account(FAR, clock.now))
     assert {entry.message.owner for entry in await stores.outbox.unsent()} == {ann}
     assert (await stores.preferences.settings(ann)).instructions == "an"
     models = (await stores.preferences.get(ann)).overrides
@@ -61,6 +62,51 @@ async def test_all_that_is_kept_becomes_the_other_persons(database: Database, cl
     found = await stores.people.find(FAR)
     assert found is not None and found.id == ann
     assert (await stores.people.journal(1))[0][2:] == ("link", f"discord:2 with person {ann}, was person {ben}")
+
+
+async def test_settings_are_joined_one_by_one(database: Database, clock: Hand) -> None:
+    stores = open_stores(database, clock)
+    ann = (await stores.people.admit(ANN, "an", "user", "t")).id
+    ben = (await stores.people.admit(FAR, "be", "user", "t")).id
+    await stores.preferences.set_tier(ann, "smart", False)
+    await stores.preferences.set_settings(ann, PersonSettings(language="de"))
+    mine = PersonSettings(language="en", time_zone="Europe/Kyiv", instructions="Be brief.", off=frozenset({"weather"}))
+    await stores.preferences.set_settings(ben, mine)
+    await stores.preferences.set_tier(ben, "deep", True)
+    await stores.links.offer(ann, "CODE", 2e9)
+    await stores.links.join("CODE", FAR, "t")
+    assert await stores.preferences.settings(ann) == replace(mine, language="de")
+    chosen = await stores.preferences.get(ann)
+    assert (chosen.tier, chosen.force) == ("smart", False)
+
+
+async def test_files_wait_to_be_adopted_until_that_is_done(database: Database, clock: Hand) -> None:
+    stores = open_stores(database, clock)
+    ann = (await stores.people.admit(ANN, "an", "user", "t")).id
+    ben = (await stores.people.admit(FAR, "be", "user", "t")).id
+    await stores.links.offer(ann, "CODE", 2e9)
+    notice = OutboundMessage(OTHER, "linked")
+    (queued,) = await stores.links.join("CODE", FAR, "t", [notice])
+    assert queued.message == notice and [each.id for each in await stores.outbox.unsent()] == [queued.id]
+    assert await stores.links.adoptions() == (Adoption(ben, ann),)
+    await stores.links.adopted(Adoption(ben, ann))
+    assert await stores.links.adoptions() == ()
+
+
+async def test_a_turn_under_way_ends_as_who_they_are_now(database: Database, clock: Hand) -> None:
+    stores = open_stores(database, clock)
+    ann = (await stores.people.admit(ANN, "an", "user", "t")).id
+    ben = (await stores.people.admit(FAR, "be", "user", "t")).id
+    here = await stores.history.current(OTHER)
+    await stores.links.offer(ann, "CODE", 2e9)
+    await stores.links.join("CODE", FAR, "t")
+    (reply,) = await stores.ledger.finish(
+        [], [OutboundMessage(OTHER, "yes", owner=ben)], record(here.id, ben, "q", "yes")
+    )
+    assert reply.message.owner == ann
+    messages, _ = await stores.history.messages(here.id, 10)
+    assert {each.person_id for each in messages} == {ann}
+    assert [each.calls for each in await stores.usage.by_model(person_id=ann)] == [1]
 
 
 async def test_what_only_one_has_set_is_kept(database: Database, clock: Hand) -> None:
@@ -85,8 +131,10 @@ async def test_a_stranger_who_waited_waits_no_more(database: Database, clock: Ha
     assert found is not None and found.id == ann
     await stores.links.join("NEW", FAR, "t")
     assert await stores.people.waiting() == () and await stores.links.find("NEW") is None
-    await stores.links.part(FAR, "t")
-    assert await stores.people.find(FAR) is None and await stores.links.accounts(ann) == (ANN,)
+    await stores.links.offer(ann, "AGAIN", clock.now + 600)
+    await stores.links.part(ann, FAR, "t")
+    assert await stores.links.find("AGAIN") is None, "who is parted knows it, perhaps"
+    assert await stores.people.find(FAR) is None and await stores.links.accounts(ann) == (Account(ANN, 0.0),)
     await stores.links.offer(ann, "LATE", clock.now + 600)
     clock.now += 601
     assert await stores.links.find("LATE") is None

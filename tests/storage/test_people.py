@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, select
 
 from routing.stores import Pairing
 from routing.types import OutboundMessage, UserKey
@@ -31,6 +35,54 @@ async def test_people_are_admitted_changed_and_found(database: Database, clock: 
     assert [row[2:] for row in await people.journal(2)] == [
         ("admit", "telegram:2 as guest"), ("admit", "telegram:1 as owner"),
     ]  # fmt: skip
+
+
+class Counting:
+    """A database that counts who looks into it, and can be held up after it has looked."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.reads = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def read(self, step: Callable[[Connection], Any]) -> Any:
+        self.reads += 1
+        found = await self._database.read(step)
+        await self.gate.wait()
+        return found
+
+    async def write(self, step: Callable[[Connection], Any]) -> Any:
+        return await self._database.write(step)
+
+
+async def test_a_stranger_is_looked_for_once_until_somebody_lets_them_in(database: Database, clock: Hand) -> None:
+    counting = Counting(database)
+    people = SqlPeople(counting, SqlPreferences(database), clock)  # type: ignore[arg-type]
+    for _ in range(3):
+        assert await people.find(ANN) is None
+    assert counting.reads == 1
+    await people.ask(Pairing(ANN, "Ann", "AAAAAAAA", clock.now + 600), 3)
+    await people.approve("AAAAAAAA", "boss")
+    found = await people.find(ANN)
+    assert found is not None and found.role == "user"
+    assert await people.find(BEN) is None
+    people.reread()
+    await people.find(BEN)
+    assert counting.reads == 4
+
+
+async def test_who_is_let_in_during_the_search_is_found_by_the_next_one(database: Database, clock: Hand) -> None:
+    counting = Counting(database)
+    people = SqlPeople(counting, SqlPreferences(database), clock)  # type: ignore[arg-type]
+    counting.gate.clear()
+    search = asyncio.create_task(people.find(ANN))
+    while counting.reads == 0:
+        await asyncio.sleep(0)
+    await people.admit(ANN, "Ann", "user", "boss")
+    counting.gate.set()
+    await search
+    assert await people.find(ANN) is not None
 
 
 async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from routing.types import UserKey
 from tests.servers.discord import DiscordServer, Message
 from tests.stories.doors import CODE, Hours
-from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.harness import OWNER, Stage, ask, press, running
 from tests.stories.test_discord import up
 
 PEOPLE = "select platform, user_id, role from identities join people on people.id = person_id order by 1, 2"
@@ -37,7 +38,7 @@ async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(on: Stage,
         await ask(on, "/model smart openai/gpt-4.1")
         assert "This bot is private" in (await written(dc, "hello", "ali")).text
         told = await written(dc, f"/access link {await code(on)}", "ali")
-        assert told.text.startswith("🔗 You are one person on `discord:") and f"`telegram:{OWNER}`" in told.text
+        assert told.text.startswith(f"🔗 You are one person on `telegram:{OWNER}`, `discord:")
         notice = await on.tg.reply(matching="is linked with this account now")
         assert re.search(r"discord:\d+", notice.text)
         assert (await written(dc, "/tier", "ali")).text.startswith("Tier: deep, Force: on")
@@ -67,7 +68,10 @@ async def test_two_known_people_become_one_and_nothing_of_either_is_lost(on: Sta
         for person, name in ((was, "here.txt"), (mine, "there.txt")):
             (on.workspace / "files" / person).mkdir(parents=True)
             (on.workspace / "files" / person / name).write_text("kept")
-        await written(dc, f"/access link {await code(on, 'bob')}", "bobby")
+        asked = await written(dc, f"/access link {await code(on, 'bob')}", "bobby")
+        assert "becomes Bob's" in asked.text and on.rows("select count(*) from people") == [(3,)], "not yet"
+        dc.press(asked, "That is me", user="bobby")
+        await dc.wait_for(lambda _: asked.text.startswith("🔗 You are one person"))
         dc.press(menu, "deep", user="bobby")
         await dc.wait_for(lambda _: menu.text.startswith("Tier: deep"))
         assert (await ask(on, "/tier", user="bob")).text.startswith("Tier: deep")
@@ -153,8 +157,97 @@ async def test_two_accounts_have_one_rate_limit(on: Stage, dc: DiscordServer) ->
     on.env |= {"BOT_ACCESS": "open", "USER_RATE_LIMIT": "3/minute"}
     async with running(on) as app:
         await up(dc, app)
-        given = await code(on, "bob")
-        await written(dc, f"/access link {given}", "bobby")  # counted as who they were
+        await written(dc, "/access link", "bobby")  # counted as who they were
+        await written(dc, f"/access link {await code(on, 'bob')} yes", "bobby")
         await ask(on, "one", user="bob")
         assert (await written(dc, "two", "bobby")).text == "You said: two"
         assert "a lot at once" in (await ask(on, "three", user="bob")).text
+
+
+async def test_who_was_parted_cannot_come_back_by_a_code_they_had_made(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    async with running(on) as app:
+        await up(dc, app)
+        linked = await written(dc, f"/access Link {await code(on)}", "eve")
+        eve = re.search(r"discord:\d+", linked.text)
+        kept = CODE.search((await written(dc, "/access link", "eve")).text)
+        assert eve is not None and kept is not None
+        assert "was there before this account" in (await written(dc, f"/access unlink telegram:{OWNER}", "eve")).text
+        await ask(on, f"/access unlink {eve.group()}")
+        told = await dc.reply(dc.dm("eve"), matching="parted")
+        assert f"telegram:{OWNER}" in told.text, "who is parted is told"
+        assert "is not valid" in (await written(dc, f"/access link {kept.group()}", "eve")).text
+    assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
+    assert ("unlink", eve.group()) in on.rows("select action, detail from audit")
+
+
+async def test_a_code_that_others_have_read_is_worthless(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    async with running(on) as app:
+        await up(dc, app)
+        given = await code(on)
+        said = dc.say(f"/access link {given}", channel="general", user="ali", mention=True)
+        assert "it is worthless now" in (await dc.reply(said, after=said)).text
+        assert "is not valid" in (await written(dc, f"/access link {given}", "eve")).text
+    assert len(on.rows(PEOPLE)) == 1
+
+
+async def test_a_link_that_a_crash_left_half_done_is_finished_at_the_next_start(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        await up(dc, app)
+        await written(dc, "hello", "bobby")
+        was = on.rows("select person_id from identities where platform = 'discord'")[0][0]
+        folder = on.workspace / "files" / str(was)
+        folder.mkdir(parents=True)
+        (folder / "thesis.txt").write_text("kept")
+        given = await code(on, "bob")
+        mine = on.rows(f"select person_id from identities where user_id = '{on.tg.user('bob').id}'")[0][0]
+        bobby = on.rows("select user_id from identities where platform = 'discord'")[0][0]
+        await app.kept.links.join(given.replace("-", ""), UserKey("discord", str(bobby)), "crash")
+        assert folder.exists(), "the bot ends here"
+    async with running(on) as app:
+        await up(dc, app)
+        assert (on.workspace / "files" / str(mine) / "thesis.txt").read_text() == "kept" and not folder.exists()
+        again = await written(dc, f"/access link {given} yes", "bobby")
+        assert again.text.startswith("🔗 You are one person"), "the answer that was lost"
+
+
+async def test_turns_of_who_one_was_end_before_the_link_and_none_is_lost(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        await up(dc, app)
+        gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+        first = dc.say("first", channel="general", user="bobby", mention=True)
+        await gate.reached(60.0)
+        second = dc.say("second", channel="general", user="bobby", mention=True)
+        await written(dc, f"/access link {await code(on, 'bob')} yes", "bobby")
+        gate.open()
+        await dc.reply(first, after=first, matching="Stopped")
+        await dc.reply(second, after=second, matching="You said: second")
+    people = on.rows("select distinct person_id from usage union select distinct person_id from messages")
+    assert len(people) == 1 and on.rows("select count(*) from usage") == [(2,)]
+
+
+async def test_an_admins_button_works_in_a_group_that_is_not_allowed(on: Stage) -> None:
+    async with running(on):
+        menu = await ask(on, "/tier", group="Team")
+        await press(on, "deep", menu)
+        assert menu.text.startswith("Tier: deep")
+
+
+async def test_each_who_writes_in_a_closed_group_is_told_once(on: Stage) -> None:
+    async with running(on):
+        for name in ("bob", "carol"):
+            assert "not allowed yet" in (await ask(on, "@tierbot hi", user=name, group="Team")).text
+
+
+async def test_an_owner_of_the_terminal_alone_leaves_the_code_for_the_first_on_a_platform(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with running(on) as app:
+        await app.kept.people.admit(UserKey("console", "root"), "root", "owner", "terminal")
+        assert await app.access.owner_code(app.platforms) is not None
+        await app.kept.people.admit(UserKey("telegram", "5"), "Ann", "owner", "test")
+        assert await app.access.owner_code(app.platforms) is None
