@@ -127,7 +127,7 @@ class KnownChats(Protocol):
     """Where the bot is spoken to."""
 
     async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
-        """The chats in which somebody had an answer since then, and those that an owner allowed."""
+        """The chats in which somebody had an answer since then or waits for one, and those that an owner allowed."""
 
 
 class StateStore(Protocol):

@@ -6,8 +6,9 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, lit
 
 from routing.ports import Clock
 from routing.types import ChatKey
+from storage.codec import INBOUND
 from storage.database import Database
-from storage.schema import audit, chats, conversations, messages, outbox, state
+from storage.schema import audit, chats, conversations, inbox, messages, outbox, state
 
 _HERE: BindParameter[str] = bindparam("here")
 _SINCE: BindParameter[float] = bindparam("since")
@@ -21,6 +22,7 @@ _ANSWERED = select(outbox.c.chat_id, outbox.c.thread_id).where(
 )
 _ALLOWED = select(chats.c.chat_id, literal("")).where(chats.c.platform == _HERE, chats.c.allowed)
 _KNOWN = union(_TALKED, _ANSWERED, _ALLOWED)
+_WAITING = select(inbox.c.payload).where(inbox.c.platform == _HERE, inbox.c.state != "done")
 
 
 class SqlState:
@@ -83,8 +85,13 @@ class SqlChats:
 
     async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
         values = {"here": platform, "since": since}
-        rows = await self._database.read(lambda c: c.execute(_KNOWN, values).all())
-        return tuple(ChatKey(platform, chat_id, thread_id) for chat_id, thread_id in rows)
+
+        def look(connection: Connection) -> tuple[ChatKey, ...]:
+            known = [ChatKey(platform, *row) for row in connection.execute(_KNOWN, values)]
+            waiting = connection.execute(_WAITING, {"here": platform}).scalars()
+            return tuple(dict.fromkeys([*known, *(INBOUND.load(payload).chat for payload in waiting)]))
+
+        return await self._database.read(look)
 
     async def _load(self, chat: ChatKey) -> tuple[bool, bool]:
         key = (chat.platform, chat.chat_id)

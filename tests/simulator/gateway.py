@@ -1,6 +1,7 @@
 """A gateway before simcord: what it would feed to a client in its own process leaves here by a websocket.
 
-Which events a bot gets, and with what content, is simcord's to say. It knows no RESUME: every connection begins anew.
+Which events a bot gets, and with what content, is simcord's to say. It knows no RESUME: what it dispatches while a
+connection is lost is kept here.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import discord
@@ -20,10 +21,11 @@ from simcord.backend.cdn import CDN_BASE
 from simcord.gateway import ShardRouter
 
 Json = dict[str, Any]
-HELLO, HEARTBEAT, ACK, IDENTIFY, RESUME, INVALID = 10, 1, 11, 2, 6, 9
+DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID, HELLO, ACK = 0, 1, 2, 6, 7, 9, 10, 11
 """Operations."""
-DISALLOWED = 4014
-"""The close code for a privileged intent that the application has not been given."""
+GOODBYE, DISALLOWED = 1000, 4014
+"""Close codes: of a client that ends its session, and for a privileged intent that the application has not been
+given."""
 _INTERVAL = 41250  # milliseconds between heartbeats
 
 
@@ -39,87 +41,151 @@ class _Parsers(dict[str, Callable[[Json], None]]):
 
 
 class _Session:
-    """What simcord takes for the state of a client: the intents of its IDENTIFY, and where events go."""
+    """What simcord takes for the state of a client: the intents of its IDENTIFY, and where events go. Events wait
+    while it has no connection."""
 
-    def __init__(self, wanted: int, put: Callable[[int, Any, str], None]) -> None:
+    def __init__(self, wanted: int, ready: Json) -> None:
+        """`ready`: what READY says otherwise than simcord does."""
         self.intents = discord.Intents.none()
         self.intents.value = wanted
-        self.parsers = _Parsers(lambda event, payload: put(0, payload, event))
+        self.parsers = _Parsers(self._dispatch)
+        self._ready = ready
+        self._events: list[Json] = []
+        self._connection: _Connection | None = None
+
+    def enter(self, connection: _Connection, seen: int = 0) -> None:
+        """Its events leave there from now on, first those after number `seen`."""
+        self._connection = connection
+        for frame in self._events[seen:]:
+            connection.put(frame)
+
+    def leave(self, connection: _Connection) -> None:
+        """Nothing leaves there any more."""
+        if self._connection is connection:
+            self._connection = None
+
+    def _dispatch(self, event: str, payload: Json) -> None:
+        if event == "READY":
+            payload |= self._ready
+        frame = {"op": DISPATCH, "d": payload, "t": event, "s": len(self._events) + 1}
+        self._events.append(frame)
+        if self._connection is not None:
+            self._connection.put(frame)
 
 
 class Gateway:
-    """`address` is its own, for RESUME; `approved`: the intents that the portal has granted, None for all."""
+    """`address` is its own, for RESUME; `approved`: the intents that the portal has granted, None for all. `sessions`
+    and `resumed` count what was begun and what was taken up again."""
 
     def __init__(self, env: simcord.Env, approved: discord.Intents | None) -> None:
         self.address = ""
         self.sessions = 0
+        self.resumed = 0
         self._env = env
         self._approved = approved
+        self._kept: dict[str, _Session] = {}
+        self._connections: set[_Connection] = set()
+        self._open = asyncio.Event()
+        self._open.set()
+
+    @contextlib.contextmanager
+    def away(self, *, asked: bool = False) -> Iterator[None]:
+        """Every connection breaks, or its bot is `asked` to make a new one, and none is taken until the end."""
+        self._open.clear()
+        for connection in self._connections:
+            connection.put({"op": RECONNECT, "d": None}) if asked else connection.cut()
+        yield
+        self._open.set()
+
+    def forget(self) -> None:
+        """No session can be taken up again."""
+        self._kept.clear()
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
         """A websocket from HELLO to its end."""
+        await self._open.wait()
         socket = web.WebSocketResponse(timeout=0.5, compress=False)
         await socket.prepare(request)
-        connection = _Connection(socket, self.address)
+        connection = _Connection(socket, request.transport, self.address.replace("ws", "http", 1).rstrip("/"))
+        self._connections.add(connection)
         writer = asyncio.create_task(connection.write())
-        connection.put(HELLO, {"heartbeat_interval": _INTERVAL})
-        feed: Callable[[str, Mapping[str, Any]], None] | None = None
+        name = ""
         try:
+            connection.put({"op": HELLO, "d": {"heartbeat_interval": _INTERVAL}})
             while (message := await socket.receive()).type is WSMsgType.TEXT:
-                frame = json.loads(message.data)
-                if frame["op"] == HEARTBEAT:
-                    connection.put(ACK)
-                elif frame["op"] == RESUME:
-                    connection.put(INVALID, False)
-                elif frame["op"] == IDENTIFY:
-                    feed = self._begin(connection, frame["d"]["intents"])
+                name = self._heard(connection, json.loads(message.data)) or name
         finally:
-            if feed is not None:
-                self._env.backend.subscribers.remove(feed)
+            self._connections.discard(connection)
+            if name in self._kept:
+                self._kept[name].leave(connection)
+            if socket.close_code == GOODBYE:
+                self._kept.pop(name, None)
             writer.cancel()
             with contextlib.suppress(asyncio.CancelledError, ConnectionError):
                 await writer
         return socket
 
-    def _begin(self, connection: _Connection, wanted: int) -> Callable[[str, Mapping[str, Any]], None] | None:
-        """READY and the guilds, as simcord greets a client of its own; None when it is refused."""
-        backend, session = self._env.backend, _Session(wanted, connection.put)
+    def _heard(self, connection: _Connection, frame: Json) -> str:
+        """The name of the session that this begins or takes up."""
+        if frame["op"] == IDENTIFY:
+            return self._begin(connection, frame["d"]["intents"])
+        if frame["op"] == RESUME:
+            return self._resume(connection, frame["d"]["session_id"], frame["d"]["seq"])
+        if frame["op"] == HEARTBEAT:
+            connection.put({"op": ACK})
+        return ""
+
+    def _resume(self, connection: _Connection, name: str, seen: int) -> str:
+        session = self._kept.get(name)
+        if session is None:
+            connection.put({"op": INVALID, "d": False})
+            return ""
+        self.resumed += 1
+        session.enter(connection, seen)
+        connection.put({"op": DISPATCH, "d": {}, "t": "RESUMED", "s": None})
+        return name
+
+    def _begin(self, connection: _Connection, wanted: int) -> str:
+        """READY and the guilds, as simcord greets a client of its own; nothing when it is refused."""
+        backend, name = self._env.backend, f"session-{self.sessions}"
+        session = _Session(wanted, {"session_id": name, "resume_gateway_url": self.address})
         self.sessions += 1
         if self._approved is not None and intents.missing_privileged_intents(session.intents, self._approved):
             connection.close(DISALLOWED)
-            return None
+            return ""
+        session.enter(connection)
         router = ShardRouter(backend, session, lambda *_: None, 1, (0,))
         router.identify(0)
         for guild in list(backend.guilds.values()):
             router.feed("GUILD_CREATE", serializers.guild_create_payload(backend, guild))
-        feed = router.feed
-        backend.subscribers.append(feed)
-        return feed
+        backend.subscribers.append(router.feed)
+        self._kept[name] = session
+        return name
 
 
 class _Connection:
     """Frames leave in the order of `put`."""
 
-    def __init__(self, socket: web.WebSocketResponse, address: str) -> None:
+    def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None, files: str) -> None:
         self._socket = socket
-        self._address = address
+        self._transport = transport
+        self._files = files
         self._queue: asyncio.Queue[Json | int] = asyncio.Queue()
-        self._number = 0
 
-    def put(self, op: int, body: Any = None, event: str | None = None) -> None:
-        if event is not None:
-            self._number += 1
-        if event == "READY":
-            body["resume_gateway_url"] = self._address
-        self._queue.put_nowait({"op": op, "d": body, "t": event, "s": self._number if event else None})
+    def put(self, frame: Json) -> None:
+        self._queue.put_nowait(frame)
 
     def close(self, code: int) -> None:
         """After what was put before."""
         self._queue.put_nowait(code)
 
+    def cut(self) -> None:
+        """Without a farewell."""
+        if self._transport is not None:
+            self._transport.abort()
+
     async def write(self) -> None:
         """Sends until it is closed."""
         while not isinstance(frame := await self._queue.get(), int):
-            files = self._address.replace("ws", "http", 1).rstrip("/")
-            await self._socket.send_str(json.dumps(frame).replace(CDN_BASE, files))
+            await self._socket.send_str(json.dumps(frame).replace(CDN_BASE, self._files))
         await self._socket.close(code=frame)

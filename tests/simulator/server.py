@@ -11,6 +11,7 @@ import asyncio
 import io
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace, TracebackType
 from typing import Any, Self, TypeVar
@@ -30,6 +31,9 @@ PATIENCE = 30.0
 """Seconds until a wait has failed."""
 MESSAGE_CONTENT = 1 << 19
 """The flag of an application that may read messages: GATEWAY_MESSAGE_CONTENT_LIMITED."""
+
+TOO_MANY, RETRY_AFTER = 429, 0.3
+"""The status of a call that was one too many, and after how many seconds it may be made again."""
 
 T = TypeVar("T")
 
@@ -59,7 +63,7 @@ class SimcordServer:
         self.env.backend.clock = Now()  # type: ignore[assignment]  # of the same form
         self.gaps: list[str] = []
         self.refusals: list[tuple[str, int]] = []
-        """Calls that were answered with an error: "METHOD /path", and Discord's code."""
+        """Calls that were answered with an error: "METHOD /path", and Discord's code; where it has none, HTTP's."""
         self._content = approved is None or approved.message_content
         self._gateway = Gateway(self.env, approved)
         self._changed = asyncio.Event()
@@ -77,6 +81,19 @@ class SimcordServer:
     def sessions(self) -> int:
         """How often a bot has identified."""
         return self._gateway.sessions
+
+    @property
+    def resumed(self) -> int:
+        """How often a bot has taken up its session again."""
+        return self._gateway.resumed
+
+    def gateway_away(self, *, asked: bool = False) -> AbstractContextManager[None]:
+        """No connection, until it ends: all break, or bots are `asked` to make new ones."""
+        return self._gateway.away(asked=asked)
+
+    def forget_sessions(self) -> None:
+        """None can be taken up again."""
+        self._gateway.forget()
 
     def clock(self) -> float:
         """simcord's time in Unix seconds."""
@@ -155,14 +172,22 @@ class SimcordServer:
             self.gaps.append(str(gap))
             return self._response(gap.to_json(), gap.status)
         except simcord.BackendError as error:
-            self.refusals.append((call, error.code))
-            return self._response(error.to_json(), error.status)
+            self.refusals.append((call, error.code or error.status))
+            return self._refused(error)
         except (KeyError, TypeError, ValueError) as error:
             self.gaps.append(f"{call}: {error!r}")
             return self._response({"message": str(error), "code": 0}, 500)
         if path == "/oauth2/applications/@me":  # simcord says no flags, whatever was approved
             answer["flags"] = MESSAGE_CONTENT if self._content else 0
         return self._response(answer)
+
+    def _refused(self, error: simcord.BackendError) -> web.Response:
+        """simcord counts no calls. By Via a client knows that it was Discord who found them too many."""
+        if error.status != TOO_MANY:
+            return self._response(error.to_json(), error.status)
+        response = self._response(error.to_json() | {"retry_after": RETRY_AFTER, "global": False}, TOO_MANY)
+        response.headers.update({"Via": "1.1 google", "X-RateLimit-Scope": "user"})
+        return response
 
     def _response(self, answer: Any, status: int = 200) -> web.Response:
         """Exactly "application/json": in nothing else does the library see JSON."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from routing.types import ChatKey, OutboundMessage
 from storage.database import Database
 from storage.history import SqlHistory
+from storage.inbox import SqlInbox
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.state import SqlChats
-from tests.storage.samples import ANN, HOME, OTHER, TOPIC, Hand, record
+from tests.storage.samples import ANN, HOME, OTHER, TOPIC, Hand, message, record
 
 
 async def test_chats_are_known_by_answers_and_by_an_owners_word(database: Database, clock: Hand) -> None:
@@ -33,3 +34,11 @@ async def test_chats_are_known_by_answers_and_by_an_owners_word(database: Databa
     found = await chats.known("telegram", began + 100)
     assert sorted(found, key=str) == sorted([OTHER, TOPIC, late, allowed], key=str)
     assert set(await chats.known("telegram", began)) == {OTHER, TOPIC, late, allowed, HOME, answered}
+
+
+async def test_a_chat_whose_first_question_waits_is_known(database: Database, clock: Hand) -> None:
+    chats, inbox = SqlChats(database, clock), SqlInbox(database, clock)
+    (entry,) = await inbox.accept([message("1", chat=TOPIC)])
+    assert await chats.known("telegram", clock.now) == (TOPIC,) and await chats.known("discord", 0.0) == ()
+    await SqlLedger(database, clock).finish([entry.id], [])
+    assert await chats.known("telegram", clock.now) == ()

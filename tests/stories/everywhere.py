@@ -31,7 +31,17 @@ from tests.bot.adapters.console.seat import CTRL_D, Tty
 from tests.servers.discord import DiscordServer
 from tests.stories.harness import Stage, running, stage
 from tests.stories.kits import indexed
-from tests.stories.places import NAME, InTerminal, OnDiscord, OnTelegram, Place, Shown
+from tests.stories.places import (
+    NAME,
+    OTHERS_NAME,
+    InTerminal,
+    OnDiscord,
+    OnTelegram,
+    Place,
+    Press,
+    Room,
+    Shown,
+)
 
 PATIENCE = 30.0
 """Seconds in which a line must have been answered."""
@@ -44,38 +54,47 @@ _SETTLED = (
 _REPLIES = "select id, state, payload from outbox where id > ? order by id"
 
 
-def _told(on: Stage, **more: str) -> None:
-    """What all the bots are told: everybody may come in, with the role that they were given. Without embeddings, which
-    are there sooner or later."""
-    on.env |= {"BOT_OWNERS": "", "BOT_ACCESS": "open", "EMBEDDINGS": "off", **more}
+def _told(on: Stage, room: Room = "private", **more: str) -> None:
+    """What all the bots are told: in private everybody may come in, with the role that they were given; groups are
+    closed. Without embeddings, which are there sooner or later."""
+    access = "open" if room == "private" else "pairing"
+    on.env |= {"BOT_OWNERS": "", "BOT_ACCESS": access, "EMBEDDINGS": "off", **more}
     skill = on.workspace / "skills" / "code-review" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\ndescription: Reviews code.\nmodel_tier: coding\n---\nLook at it.", "utf-8")
 
 
 @asynccontextmanager
-async def telegram(folder: Path, clock: Clock, language: str) -> AsyncIterator[tuple[Stage, App, Place]]:
+async def telegram(
+    folder: Path, clock: Clock, language: str, room: Room = "private"
+) -> AsyncIterator[tuple[Stage, App, Place]]:
     async with stage(folder) as on:
-        _told(on)
+        _told(on, room)
         async with running(on, clock) as app:
-            yield on, app, OnTelegram(on.tg, language or "en")
+            yield on, app, OnTelegram(on.tg, language or "en", room)
 
 
 @asynccontextmanager
-async def discord(folder: Path, clock: Clock, language: str) -> AsyncIterator[tuple[Stage, App, OnDiscord]]:
+async def discord(
+    folder: Path, clock: Clock, language: str, room: Room = "private"
+) -> AsyncIterator[tuple[Stage, App, OnDiscord]]:
     async with stage(folder) as on, DiscordServer(clock=clock) as dc:
-        _told(on, TELEGRAM_BOT_TOKEN="", DISCORD_BOT_TOKEN=dc.token)
+        dc.guild()
+        _told(on, room, TELEGRAM_BOT_TOKEN="", DISCORD_BOT_TOKEN=dc.token)
         on.env |= {"DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
         async with running(on, clock) as app:
             await dc.ready()
             await dc.wait_for(lambda _: dc.commands)
-            yield on, app, OnDiscord(dc, language or "en-US")
+            yield on, app, OnDiscord(dc, language or "en-US", room)
         assert dc.violations == []
 
 
 @asynccontextmanager
-async def terminal(folder: Path, clock: Clock, language: str) -> AsyncIterator[tuple[Stage, App, Place]]:
-    """A prompt tells nothing of a language; whoever sits there sets theirs."""
+async def terminal(
+    folder: Path, clock: Clock, language: str, room: Room = "private"
+) -> AsyncIterator[tuple[Stage, App, Place]]:
+    """A prompt tells nothing of a language; whoever sits there sets theirs. It has no groups."""
+    assert room == "private"
     async with stage(folder) as on:
         _told(on, TELEGRAM_BOT_TOKEN="")
         with screen() as (keys, shown):
@@ -118,9 +137,9 @@ PLATFORMS = {"telegram": telegram, "discord": discord, "terminal": terminal}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The replies to one line as the outbox has them, and as they were shown."""
+    """The replies to one line or press as the outbox has them, and as they were shown."""
 
-    line: str
+    line: str | Press
     replies: tuple[OutboundMessage, ...]
     shown: Shown
 
@@ -158,18 +177,31 @@ async def chatting(folder: Path) -> AsyncIterator[Application[Any]]:
             workspace.release()
 
 
-async def held(platform: str, folder: Path, lines: Sequence[str], role: Role, language: str, now: float) -> Talk:
+async def held(
+    platform: str,
+    folder: Path,
+    lines: Sequence[str | Press],
+    role: Role,
+    language: str,
+    now: float,
+    room: Room = "private",
+) -> Talk:
     """The lines one after the other, each answered before the next, with a bot that was never talked to; the clock
-    stands still, so that nothing in the answers depends on how fast they came."""
-    async with PLATFORMS[platform](folder / platform, lambda: now, language) as (on, app, place):
+    stands still, so that nothing in the answers depends on how fast they came. Who reads along is a user."""
+    async with PLATFORMS[platform](folder / platform, lambda: now, language, room) as (on, app, place):
         await app.kept.people.admit(place.user, NAME, role, "story")
+        if room == "aloud":
+            await app.kept.people.admit(place.other, OTHERS_NAME, "user", "story")
         await app.llm.load()
         await indexed(app, OFF)
         answers: list[Answer] = []
         last = 0
         with closing(sqlite3.connect(on.database)) as database:
             for said, line in enumerate(lines, 1):
-                place.say(line)
+                if isinstance(line, Press):
+                    await place.press(line)
+                else:
+                    place.say(line)
                 await _settled(database, said)
                 rows = database.execute(_REPLIES, (last,)).fetchall()
                 assert all(state == "sent" for _, state, _ in rows), (line, rows)

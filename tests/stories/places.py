@@ -7,44 +7,68 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from prompt_toolkit.input import PipeInput
 
 from routing.types import UserKey
 from tests.bot.adapters.console.seat import ENTER
 from tests.servers.discord import DiscordServer
+from tests.servers.discord import Interaction as DiscordPress
+from tests.servers.discord import Message as DiscordMessage
 from tests.servers.discord import User as DiscordUser
 from tests.servers.discord.invoking import Filling, command_data
 from tests.servers.discord.values import Json
+from tests.servers.telegram import Message as TelegramMessage
 from tests.servers.telegram import TelegramServer
 from tests.servers.telegram import User as TelegramUser
 
 PERSON, NAME = 2001, "Alice"
+OTHER, OTHERS_NAME, ROOM = 2002, "Bob", "general"
 _SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+Room = Literal["private", "group", "aloud"]
+"""Where a person talks: with the bot alone, in a group, or in a group so that everybody there sees the answers, which
+on Discord those to commands are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Of the button with this label, on the newest message that has it; by somebody else than whom it is for."""
+
+    label: str
+    by_other: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a person sees of the replies to one line: every word in its order, those of files behind the others, and
-    the labels of what can be pressed."""
+    """What people see of the replies to one line: every word in its order, those of files behind the others, and the
+    labels of what can be pressed. `notice` is what only the one who pressed is told; `redrawn`: all else stands in
+    messages that were there before."""
 
     words: list[str]
     labels: list[str]
+    notice: str = ""
+    redrawn: bool = False
 
 
 class Place(Protocol):
-    """One person on a platform; `user` is their account there, `typed` what they could only write as a message where
-    commands are more than messages."""
+    """One person on a platform, and somebody else beside them; `user` and `other` are their accounts there, `typed`
+    what they could only write as a message where commands are more than messages."""
 
     user: UserKey
+    other: UserKey
     typed: list[str]
 
     def say(self, line: str) -> None:
         """Type it, as people on this platform do."""
 
+    async def press(self, press: Press) -> None:
+        """Returns once whoever pressed was told what there is to tell them at the button."""
+
     def look(self) -> Shown:
-        """What came since the last look."""
+        """What is new since the last look."""
 
 
 def words(text: str) -> list[str]:
@@ -53,52 +77,94 @@ def words(text: str) -> list[str]:
 
 
 class OnTelegram:
-    """A private chat."""
+    """A private chat or a group."""
 
-    def __init__(self, tg: TelegramServer, language: str) -> None:
-        self.user = UserKey("telegram", str(PERSON))
+    def __init__(self, tg: TelegramServer, language: str, room: Room) -> None:
+        self.user, self.other = UserKey("telegram", str(PERSON)), UserKey("telegram", str(OTHER))
         self.typed: list[str] = []
         self._tg = tg
         self._person = tg.user(TelegramUser(PERSON, NAME, language_code=language))
-        self._seen = 0
+        self._other = tg.user(TelegramUser(OTHER, OTHERS_NAME, language_code=language))
+        self._chat = tg.private(self._person) if room == "private" else tg.group(ROOM)
+        self._seen: dict[int, int] = {}
+        self._notice = ""
 
     def say(self, line: str) -> None:
-        self._tg.say(line, user=self._person)
+        self._tg.say(line, user=self._person, chat=self._chat)
+
+    async def press(self, press: Press) -> None:
+        menus = [each for each in self._chat.from_bot() if press.label in _telegram_labels(each)]
+        assert menus, f"no button {press.label}"
+        who = self._other if press.by_other else self._person
+        answer = await self._tg.answered(self._tg.press(press.label, message=menus[-1], user=who))
+        self._notice = answer.get("text", "")
 
     def look(self) -> Shown:
-        new = self._tg.private(self._person).from_bot()[self._seen :]
-        self._seen += len(new)
+        new = [each for each in self._chat.from_bot() if self._seen.get(each.id) != len(each.versions)]
+        redrawn = bool(new) and all(each.id in self._seen for each in new)
+        self._seen |= {each.id: len(each.versions) for each in new}
         files = [self._tg.document(each).data.decode() for each in new if "document" in each.content]
-        labels = [button["text"] for each in new for button in each.buttons]
-        return Shown(words("\n".join([*(each.text for each in new), *files])), labels)
+        labels = [label for each in new for label in _telegram_labels(each)]
+        notice, self._notice = self._notice, ""
+        return Shown(words("\n".join([*(each.text for each in new), *files])), labels, notice, redrawn)
+
+
+def _telegram_labels(message: TelegramMessage) -> list[str]:
+    return [button["text"] for button in message.buttons]
 
 
 class OnDiscord:
-    """The bot's direct messages. What Discord's client makes a slash command of comes as one, the rest is typed."""
+    """The bot's direct messages or a channel. What Discord's client makes a slash command of comes as one, the rest is
+    typed; in a channel all can read what is typed."""
 
-    def __init__(self, dc: DiscordServer, language: str) -> None:
-        self.user = UserKey("discord", str(PERSON))
+    def __init__(self, dc: DiscordServer, language: str, room: Room) -> None:
+        self.user, self.other = UserKey("discord", str(PERSON)), UserKey("discord", str(OTHER))
         self.typed: list[str] = []
         self.dc = dc
         self._person = dc.user(DiscordUser(PERSON, NAME, locale=language))
-        self._seen = 0
+        self._other = dc.user(DiscordUser(OTHER, OTHERS_NAME, locale=language))
+        self._room = room
+        self._chat = dc.dm(self._person) if room == "private" else dc.channel(ROOM)
+        self._seen: dict[int, int] = {}
+        self._pressed: DiscordPress | None = None
 
     def say(self, line: str) -> None:
-        found = filled_in(line, self.dc.commands)
-        if found is None:
+        found = None if self._room == "aloud" else filled_in(line, self.dc.commands)
+        if found is not None:
+            self.dc.slash(*found, user=self._person, where=self._chat)
+            return
+        if self._room != "aloud":
             self.typed.append(line)
-            self.dc.say(line, user=self._person)
+        self.dc.say(line, user=self._person, channel=self._chat, mention=self._room != "private")
+
+    async def press(self, press: Press) -> None:
+        menus = [each for each in self._chat.from_bot() if press.label in _discord_labels(each)]
+        assert menus, f"no button {press.label}"
+        who = self._other if press.by_other else self._person
+        if lists := [one for one in menus[-1].selects if press.label in [each["label"] for each in one["options"]]]:
+            self._pressed = self.dc.choose(menus[-1], lists[0]["custom_id"], [press.label], user=who)
         else:
-            self.dc.slash(*found, user=self._person)
+            self._pressed = self.dc.press(menus[-1], press.label, user=who)
+        followups = self._pressed.followups
+        if press.by_other:
+            await self.dc.wait_for(lambda _: followups)
 
     def look(self) -> Shown:
-        new = self.dc.dm(self._person).from_bot()[self._seen :]
-        self._seen += len(new)
+        notices = self._pressed.followups if self._pressed is not None else []
+        self._pressed = None
+        assert all(each.ephemeral for each in notices)
+        seen = [each for each in self._chat.from_bot() if each not in notices]
+        new = [each for each in seen if self._seen.get(each.id) != len(each.versions)]
+        redrawn = bool(new) and all(each.id in self._seen for each in new)
+        self._seen |= {each.id: len(each.versions) for each in [*new, *notices]}
         files = [file.data.decode() for each in new for file in each.attachments]
-        labels = [
-            entry["label"] for each in new for control in each.controls for entry in control.get("options", [control])
-        ]
-        return Shown(words("\n".join([*(each.text for each in new), *files])), labels)
+        labels = [label for each in new for label in _discord_labels(each)]
+        notice = "\n".join(each.text for each in notices)
+        return Shown(words("\n".join([*(each.text for each in new), *files])), labels, notice, redrawn)
+
+
+def _discord_labels(message: DiscordMessage) -> list[str]:
+    return [entry["label"] for control in message.controls for entry in control.get("options", [control])]
 
 
 def filled_in(line: str, registered: Sequence[Json]) -> tuple[str, Json] | None:
@@ -135,7 +201,7 @@ class InTerminal:
     buttons: their commands stand below the text."""
 
     def __init__(self, keys: PipeInput, screen: StringIO) -> None:
-        self.user = UserKey("console", NAME)
+        self.user, self.other = UserKey("console", NAME), UserKey("console", OTHERS_NAME)
         self.typed: list[str] = []
         self._keys = keys
         self._screen = screen
@@ -143,6 +209,9 @@ class InTerminal:
 
     def say(self, line: str) -> None:
         self._keys.send_text(line + ENTER)
+
+    async def press(self, press: Press) -> None:
+        raise AssertionError(f"a terminal has no button {press.label}")
 
     def look(self) -> Shown:
         text = self._screen.getvalue()

@@ -10,7 +10,7 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from routing.types import OutboundMessage, Person, Role
 from tests.bot.adapters.console.seat import Tty
 from tests.stories.doors import CODE
 from tests.stories.everywhere import PLATFORMS, Answer, Talk, chatting, discord, held, telegram
-from tests.stories.places import NAME, words
+from tests.stories.places import NAME, Press, Room, words
 
 NAMES = [spec.name for spec in COMMANDS]
 BEFORE = {
@@ -71,6 +71,22 @@ OTHERS = {
     "an admin": Case((*ALL, "/access allow telegram:123", "/access role telegram:123 owner"), "admin"),
     "German": Case(("/settings language de", *ALL, "/teir", "/tier turbo", "/help tier", "/model coding reset")),
 }
+BUTTONS = ("telegram", "discord")
+"""Platforms that have some, and groups."""
+_PRESSED = (
+    *("/tier", Press("deep"), Press("🔒 Force"), Press("🔓 Force: off")),
+    *("/model", Press("coding"), Press("« Back"), Press("coding"), Press("high")),
+    *("/model", Press("coding"), Press("openai/gpt-4.1")),
+    *("/settings", Press("Deutsch"), Press("English")),
+)
+_BY_OTHER = Press("deep", by_other=True)
+PRESSING: dict[str, tuple[Room, Role, tuple[str | Press, ...]]] = {
+    "in private": ("private", "user", _PRESSED),
+    "an admin in a closed group": ("group", "admin", (*ALL, *_PRESSED)),
+    "somebody else in a closed group": ("aloud", "admin", ("/tier", _BY_OTHER, Press("smart"), "/tier")),
+    "somebody else in an open group": ("aloud", "admin", ("/access here on", "/tier", _BY_OTHER, Press("smart"))),
+}
+"""Where, with which role, and what is said and pressed."""
 CASES = {spec.name: tried(spec) for spec in COMMANDS} | OTHERS
 USAGE = {line for spec in COMMANDS for line in spec.usage}
 
@@ -129,13 +145,33 @@ async def test_an_answer_is_the_same_everywhere(tmp_path: Path, case: Case) -> N
     now = time.time()
     talks = await asyncio.gather(*(held(name, tmp_path, case.lines, case.role, "", now) for name in PLATFORMS))
     assert not USAGE & {line for talk in talks for line in talk.typed}, "Discord's client makes commands of these"
-    for answers in zip(*(talk.answers for talk in talks), strict=True):
-        told = [[common(reply, talk) for reply in answer.replies] for talk, answer in zip(talks, answers, strict=True)]
-        assert told[0], f"nothing is said to {answers[0].line}"
-        for platform, other in zip(PLATFORMS, told, strict=True):
-            assert other == told[0], f"{answers[0].line} on {platform}"
-        for platform, answer in zip(PLATFORMS, answers, strict=True):
+    for answers in compared(dict(zip(PLATFORMS, talks, strict=True))):
+        assert answers[0].replies, f"nothing is said to {answers[0].line}"
+
+
+@pytest.mark.parametrize(("room", "role", "lines"), PRESSING.values(), ids=list(PRESSING))
+async def test_a_press_does_the_same_wherever_there_are_buttons(
+    tmp_path: Path, room: Room, role: Role, lines: Sequence[str | Press]
+) -> None:
+    """A menu is redrawn where it is; whoever may not press is told so, and nobody else."""
+    now = time.time()
+    talks = await asyncio.gather(*(held(name, tmp_path, lines, role, "", now, room) for name in BUTTONS))
+    for first, second in compared(dict(zip(BUTTONS, talks, strict=True))):
+        by_other = isinstance(first.line, Press) and first.line.by_other
+        assert (first.shown.notice, first.shown.redrawn) == (second.shown.notice, second.shown.redrawn)
+        assert first.shown.redrawn == (isinstance(first.line, Press) and not by_other), f"{first.line}"
+        assert bool(first.shown.notice) == by_other != bool(first.replies), f"{first.line}"
+
+
+def compared(talks: Mapping[str, Talk]) -> Iterator[tuple[Answer, ...]]:
+    """The answers to each line, by platform; all say the same, and what they say is seen."""
+    for answers in zip(*(talk.answers for talk in talks.values()), strict=True):
+        given = dict(zip(talks, answers, strict=True))
+        said = {name: [common(reply, talks[name]) for reply in answer.replies] for name, answer in given.items()}
+        for platform, answer in given.items():
+            assert said[platform] == said["telegram"], f"{answer.line} on {platform}"
             assert unseen(platform, answer) == [], f"{answer.line} on {platform}"
+        yield answers
 
 
 @pytest.mark.parametrize("platform", ["telegram", "discord"])

@@ -1,0 +1,50 @@
+"""One person on Telegram and on Discord, which is a simulator that knows nothing of this project."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulator.team import Team
+from tests.stories.doors import CODE
+from tests.stories.harness import OWNER, Stage, ask
+
+
+@pytest.fixture(autouse=True)
+def both(on: Stage) -> None:
+    """Only on Telegram somebody is known."""
+    on.env |= {"TELEGRAM_BOT_TOKEN": on.tg.token, "BOT_OWNERS": f"telegram:{OWNER}", "BOT_ACCESS": "pairing"}
+
+
+async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(team: Team, on: Stage) -> None:
+    """By a command with a code; their choices and their role come along, and they are told on both."""
+    alice, room = team.alice.user, team.alice.user.dm_channel
+    async with team.bot(on):
+        await ask(on, "/tier deep force")
+        assert "This bot is private" in (await team.reply(room, await alice.send_dm("hello"))).content
+        code = CODE.search((await ask(on, "/access link")).text)
+        assert code is not None
+        told = await team.answer(await alice.slash("access", access=f"link {code.group()}"))
+        assert f"`telegram:{OWNER}`" in told and f"`discord:{alice.id}`" in told
+        assert f"discord:{alice.id}" in (await on.tg.reply(matching="is linked with this account now")).text
+        assert (await team.answer(await alice.slash("tier"))).startswith("Tier: deep, Force: on")
+        said = await alice.send_dm("and here?")
+        assert (await team.reply(room, said)).content == "You said: and here?"
+    assert on.rows("select count(distinct person_id) from identities") == [(1,)]
+
+
+async def test_two_known_people_become_one_once_the_second_says_so(team: Team, on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    bob = team.bob.user
+    async with team.bot(on):
+        await ask(on, "/model smart openai/gpt-4.1", user="bob")
+        await team.answer(await bob.slash("tier", tier="deep"))
+        code = CODE.search((await ask(on, "/access link", user="bob")).text)
+        assert code is not None
+        asked = await bob.slash("access", access=f"link {code.group()}")
+        assert "smart" not in await team.answer(asked) and asked.response is not None
+        assert on.rows("select count(distinct person_id) from identities") == [(3,)], "it takes a press"
+        await bob.click(asked.response, label="🔗 That is me")
+        await team.answer(asked, "🔗 You are one person")
+        assert "openai/gpt-4.1" in await team.answer(await bob.slash("model show"))
+        assert "Tier: deep" in (await ask(on, "/tier", user="bob")).text
+    assert on.rows("select count(distinct person_id) from identities") == [(2,)]
