@@ -21,6 +21,7 @@ class Notices:
         self._people = people
         self._post = post
         self.send = send
+        self._undelivered: set[tuple[ChatKey, str]] = set()
 
     async def welcome(self, user: UserKey) -> None:
         """Tell somebody in private that they may come in."""
@@ -38,14 +39,15 @@ class Notices:
         return tuple(OutboundMessage(ChatKey.of(user), words) for user in accounts)
 
     async def undeliverable(self, chat: ChatKey, reason: str) -> None:
-        """A chat can't be reached; an owner who can't be is not told about themselves, without end."""
+        """A chat can't be reached, which is told once; an owner who can't be is not told about themselves."""
         whom = UserKey(chat.platform, chat.person or chat.chat_id)
-        if whom not in await self._people.owners():
+        if (chat, reason) not in self._undelivered and whom not in await self._people.owners():
+            self._undelivered.add((chat, reason))
             words = "📭 A reply to {chat} can't be delivered: {reason}."
             await self.tell_owners(words, (), chat=whom, reason=reason)
 
     async def tell_owners(self, template: str, buttons: tuple[Button, ...] = (), /, **values: object) -> None:
-        """The same sentence to each owner, in their language."""
+        """The same sentence to each owner, in their language, and so its `reason` if that is known in it."""
         messages = []
         for user in await self._people.owners():
             owner = await self._people.find(user)
@@ -54,5 +56,6 @@ class Notices:
             say = Say(owner.language)
             row = tuple(Button(say(button.label), button.command) for button in buttons)
             rows = (row,) if row else ()
-            messages.append(OutboundMessage(ChatKey.of(user), say(template, **values), owner=owner.id, buttons=rows))
+            given = values | {"reason": say(str(values["reason"]))} if "reason" in values else values
+            messages.append(OutboundMessage(ChatKey.of(user), say(template, **given), owner=owner.id, buttons=rows))
         await self._post(messages)

@@ -31,7 +31,8 @@ def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
     """The whole answer, in order, in messages of at most `limit` characters; () when nothing is visible.
 
     Breaks prefer paragraphs, lines, sentences, words; a code block, a quote or a style that must be broken is closed
-    and opened again, the block with its language. Nothing in it can ping anybody, whatever the message allows.
+    and opened again, the block with its language. Nothing outside code can ping anybody, whatever the message allows;
+    code is left as it is, and relies on what the message allows.
     ValueError for a limit below 100.
     """
     if limit < _LEAST:

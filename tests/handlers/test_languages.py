@@ -12,6 +12,7 @@ from typing import get_args
 
 import pytest
 
+from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
 from handlers import chat, languages, tool_list, tool_offer
@@ -48,7 +49,12 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "LINKED": (LINKED,),
     "MERGES": (MERGES,),
     "verdict.greeting.template": (),  # of Greeting
-    "template": (),  # of tell_owners in Notices; in the chat: _FAILURES
+    "template": (  # of tell_owners in Notices, and of the alarms of Discord; in the chat: _FAILURES
+        *("⚠️ " + words for words in (trouble.REVOKED, trouble.SHARDS, trouble.CLOSED)),
+        "⚠️ Discord: " + trouble.BLIND,
+        *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
+    ),
+    "str(values['reason'])": tuple(failure.REASONS.values()),
     "message": (),  # the console's way to show a reply
 }
 FAILURES = (*(words for _, words in chat._FAILURES), chat._OTHER_FAILURE)

@@ -10,6 +10,7 @@ import discord
 import pytest
 from blockbuster import blockbuster_ctx
 
+from bot.settings import load
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.__main__ import obey
 from tests.servers.discord.rules import MAX_FILE
@@ -129,7 +130,30 @@ async def test_a_person_can_type() -> None:
         await dc.wait_for(lambda dc: dc.sessions[0].resumes)
 
 
-def test_it_runs_by_hand() -> None:
+async def test_a_person_can_make_trouble() -> None:
+    async with talking() as (dc, client):
+        assert (await dc.reply(obey(dc, "bob: hello"))).text == "echo: hello"
+        said = obey(dc, "bob: @general hello")
+        assert said.author is dc.user("bob") and said.channel is dc.channel()
+        thread = obey(dc, "!thread Plans hello").channel
+        assert thread is dc.thread("Plans") and (await dc.reply(thread)).text.endswith("hello")
+        obey(dc, "!forbid general send_messages attach_files")
+        assert dc.channel().forbidden == {"send_messages", "attach_files"}
+        obey(dc, "!allow general send_messages")
+        assert dc.channel().forbidden == {"attach_files"}
+        before = dc.now()
+        obey(dc, "!advance 3600")
+        assert dc.now() - before >= 3600
+        obey(dc, '!fault "POST /channels/*/messages" rate_limit')
+        await dc.reply(obey(dc, "delayed"))
+        assert [call.status for call in dc.calls("POST") if call.status == 429] == [429]
+        obey(dc, "!kick")
+        await client.until(lambda: "guild_remove" in client.told)
+        with pytest.raises(LookupError, match="no such order"):
+            obey(dc, "!dance")
+
+
+def test_it_runs_by_hand(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "tests.servers.discord", "--port", "0"],
         cwd=ROOT,
@@ -140,6 +164,9 @@ def test_it_runs_by_hand() -> None:
         check=True,
     )
     told = dict(line.split("=", 1) for line in ran.stdout.splitlines() if line.startswith("DISCORD_"))
-    assert set(told) == {"DISCORD_BOT_TOKEN", "DISCORD_API_ROOT", "DISCORD_GATEWAY"}
-    assert told["DISCORD_API_ROOT"].endswith("/api/v10") and told["DISCORD_GATEWAY"].startswith("ws://127.0.0.1:")
+    settings = load({"WORKSPACE": str(tmp_path)} | told).settings  # as the bot that it is printed for
+    assert settings.discord_bot_token is not None and len(told) == 3
+    assert settings.discord_bot_token.get_secret_value() == told["DISCORD_BOT_TOKEN"]
+    assert settings.discord_api_root.startswith("http://127.0.0.1:") and settings.discord_api_root.endswith("/api/v10")
+    assert settings.discord_gateway_url.startswith("ws://127.0.0.1:")
     assert "? /nothing is not registered" in ran.stdout and ran.stdout.endswith("bye\n")

@@ -149,6 +149,12 @@ async def test_the_same_event_can_come_twice() -> None:
 WRONG: list[tuple[int, Any, int]] = [
     (2, IDENTIFY | {"token": "wrong"}, 4004),
     (2, {"token": "T", "intents": 1}, 4002),
+    (2, IDENTIFY | {"token": "T", "colour": "red"}, 4002),
+    (2, IDENTIFY | {"token": "T", "properties": {"$os": "linux"}}, 4002),
+    (2, IDENTIFY | {"token": "T", "large_threshold": 9999}, 4002),
+    (2, IDENTIFY | {"token": "T", "compress": "x"}, 4002),
+    (1, "5", 4002),
+    (1, True, 4002),
     (2, IDENTIFY | {"token": "T", "intents": 1 << 40}, 4013),
     (2, IDENTIFY | {"token": "T", "intents": 1 << 8}, 4014),
     (2, IDENTIFY | {"token": "T", "shard": [2, 2]}, 4010),
@@ -166,6 +172,22 @@ async def test_what_is_wrong_closes_with_its_code(op: int, body: Any, code: int)
         await socket.send(op, body)
         assert await socket.close_code() == code
         assert [violation.call for violation in dc.violations] == [f"gateway op {op}"] * (code not in (4004, 4014))
+
+
+async def test_who_sends_no_heartbeat_is_cut_off() -> None:
+    async with DiscordServer(heartbeat_interval=0.05) as dc, aiohttp.ClientSession() as session:
+        dc._gateway.grace = 0.05
+        socket = await Socket.identified(dc, session)
+        assert await socket.close_code() == 4009
+        assert [violation.call for violation in dc.violations] == ["gateway op 1"]
+
+
+async def test_a_heartbeat_says_nothing_that_was_not_sent() -> None:
+    async with DiscordServer() as dc, aiohttp.ClientSession() as session:
+        socket = await Socket.identified(dc, session)
+        await socket.send(1, dc.sessions[0].seq)
+        await socket.send(1, dc.sessions[0].seq + 1)
+        assert await socket.close_code() == 4002 and len(dc.sessions[0].heartbeats) == 1
 
 
 async def test_no_frame_too_many_and_twice() -> None:

@@ -68,18 +68,19 @@ async def test_where_the_bot_may_not_write_its_commands_are_answered(team: Team,
 
 
 async def test_an_answer_without_the_right_to_react_is_an_answer(team: Team, on: Stage) -> None:
-    """A message that waits behind a turn is marked by a reaction, where that is allowed."""
+    """A message that waits behind a turn is marked by a reaction or, where that is not allowed, by a note."""
     stern = team.guild.create_text_channel("stern")
     team.deny(stern, "add_reactions")
     gate = on.ms.reply("first", gate_after=0)
     async with team.bot(on):
         await team.bob.send(stern, f"{team.mention} one")
         await gate.reached(60.0)
-        await team.bob.send(stern, f"{team.mention} two")
-        await team.sim.wait_for(lambda: team.sim.refusals)
+        two = await team.bob.send(stern, f"{team.mention} two")
+        note = await team.reply(stern, two, "👀")
         gate.open()
         await team.reply(stern, matching="You said: two")
-    assert [m.content for m in team.from_bot(stern)] == ["first", "You said: two"]
+    assert sorted(m.content for m in team.from_bot(stern)) == ["You said: two", "first", "👀"]
+    assert note.flags.silent and team.sim.refusals
 
 
 async def test_a_server_that_refuses_once_delays_an_answer_and_no_more(team: Team, on: Stage) -> None:

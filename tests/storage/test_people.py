@@ -77,7 +77,7 @@ async def test_who_is_let_in_during_the_search_is_found_by_the_next_one(database
     people = SqlPeople(counting, SqlPreferences(database), clock)  # type: ignore[arg-type]
     counting.gate.clear()
     search = asyncio.create_task(people.find(ANN))
-    while counting.reads == 0:
+    while counting.reads == 0:  # noqa: ASYNC110
         await asyncio.sleep(0)
     await people.admit(ANN, "Ann", "user", "boss")
     counting.gate.set()

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from bot.adapters.discord.parts import RECOVERED
 from bot.adapters.discord.target import TOO_LATE_FOR_ONE
 from handlers.languages import Say
 from tests.servers.discord import DiscordServer, Fault, Interaction, User
@@ -169,3 +170,53 @@ async def test_a_press_of_retry_begins_a_turn_though_the_bot_was_started_anew(
     assert pressed.response is not None and pressed.response.type == 6
     assert texts(dc.channel()).count("Now it works.") == 1 and len(on.ms.calls) == 2
     assert failed.text == texts(dc.channel())[0], "the message with the button stays as it is"
+
+
+async def test_a_limit_on_everything_that_outlasts_a_preview_ends(on: Stage, dc: DiscordServer) -> None:
+    """The preview on its way is given up after five seconds; everybody else waits for the same limit."""
+    gate = on.ms.reply(" ".join(f"w{number}" for number in range(60)), chunks=12, gate_after=6)
+    async with running(on) as app:
+        await up(dc, app)
+        fault = dc.fault(SEND, "rate_limit_global", retry_after=8)
+        dc.say("count", channel="general", mention=True)
+        await gate.reached(60.0)
+        await dc.wait_for(lambda _: fault.hits)
+        gate.open()
+        other = dc.say("and I?", user="bob")
+        await dc.wait_for(lambda _: texts(dc.channel()) and texts(dc.channel())[0].endswith("w59"), 30)
+        assert (await dc.reply(other, after=other)).text == "You said: and I?"
+        await settled(on)
+    assert fault.hits == 1 and len(texts(dc.channel())) == 1
+
+
+async def test_where_files_are_forbidden_a_very_long_answer_comes_as_text(on: Stage, dc: DiscordServer) -> None:
+    whole = [f"paragraph {number} " + "word " * 60 for number in range(60)]
+    on.ms.reply("\n\n".join(whole))
+    dc.forbid("general", "attach_files")
+    async with running(on) as app:
+        await up(dc, app)
+        dc.say("hm?", channel="general", mention=True, user="bob")
+        await dc.wait_for(lambda _: "paragraph 59" in "".join(texts(dc.channel())))
+        await settled(on)
+    said = "\n\n".join(texts(dc.channel()))
+    assert [part.strip() for part in said.split("\n\n")] == [part.strip() for part in whole]
+
+
+async def test_a_follow_up_whose_answer_was_lost_is_not_doubled_in_silence(
+    on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No nonce protects it: what may be there already says so when it comes again."""
+    monkeypatch.setattr("bot.adapters.discord.failure.AMBIGUOUS", 0.1)
+    on.ms.reply("One answer.")
+    async with running(on) as app:
+        await up(dc, app)
+        await mention(dc, "hm?")
+        on.ms.reply("\n\n".join(f"paragraph {number} " + "word " * 60 for number in range(12)))
+        lost = dc.fault("POST /webhooks/*/*", "error_after")
+        asked = dc.slash("retry", where="general")
+        await dc.wait_for(lambda _: any("paragraph 11" in text for text in shown(asked)))
+        await settled(on)
+    told = shown(asked)
+    assert lost.hits == 1 and len(set(told)) == len(told)
+    again = [text for text in told if text.startswith(RECOVERED)]
+    assert len(again) == 1 and again[0].removeprefix(RECOVERED).strip() in told, "the others came once, unmarked"

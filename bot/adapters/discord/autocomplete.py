@@ -11,8 +11,9 @@ from routing.types import UserKey
 MOST_VALUE = 100
 """Characters of a choice; a longer one can't be offered."""
 LOOKS = (0.0, 0.1, 0.3, 0.6)
-"""Seconds before each look. The first one at somebody, or at what the machine can run, may take longer than
-`Suggestions` waits; what it found is at hand soon after. Discord waits for three seconds."""
+"""Seconds before each look; the next one follows only where nothing could be known yet. The first one at somebody, or
+at what the machine can run, may take longer than `Suggestions` waits; what it found is at hand soon after. Discord
+waits for three seconds."""
 
 
 async def suggested(data: Json, user: UserKey, suggestions: Suggestions) -> list[str]:
@@ -22,7 +23,7 @@ async def suggested(data: Json, user: UserKey, suggestions: Suggestions) -> list
         return []
     for seconds in LOOKS:
         await asyncio.sleep(seconds)
-        if words := await suggestions.offer(user, typing):
+        if (words := await suggestions.offer(user, typing)) is not None:
             return [word for word in words if 0 < len(word) <= MOST_VALUE]
     return []
 

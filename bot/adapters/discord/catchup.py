@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import discord
 
@@ -12,7 +13,7 @@ from bot.adapters.discord.client import Client
 from bot.adapters.discord.content import Json
 from bot.adapters.discord.inbound import Me, calls, read
 from bot.adapters.discord.origin import EPOCH
-from bot.adapters.discord.places import PLATFORM, Places
+from bot.adapters.discord.places import PLATFORM, Place, Places
 from bot.adapters.discord.trouble import NETWORK
 from routing.errors import StorageFault
 from routing.ports import Clock
@@ -27,9 +28,20 @@ ANSWERED_SECONDS = 47 * 3600.0
 OVERLAP_SECONDS = 300.0
 """Fetched anew in any case: the events of one connection say nothing of those of another."""
 STATE_KEY = "discord_heard"
-_PAGE, _PAGES = 100, 20
+_PAGE = 100  # messages; the most that Discord hands out
 _AT_ONCE = 4
 _TRIES = 8
+_REFUSED = (400, 403, 404)  # among them a forum, which holds threads and no messages
+T = TypeVar("T")
+
+
+class Missed(NamedTuple):
+    """What was said to the bot, and where. `fresh`: after the mark, so that nobody has dealt with it yet."""
+
+    payload: Json
+    place: Place
+    message: InboundMessage
+    fresh: bool
 
 
 class CatchUp:
@@ -65,6 +77,10 @@ class CatchUp:
         bot_id, _, mark = (kept or "").partition(" ")
         return int(mark) if bot_id == str(self._me().id) and mark.isdecimal() else 0
 
+    async def set_out(self) -> None:
+        """Nothing is known of earlier: from now on a restart looks for what was missed."""
+        await self.keep(_ids(self._clock() - EPOCH))
+
     async def keep(self, mark: int) -> None:
         """Make it durable; an older one does no harm."""
         try:
@@ -72,47 +88,57 @@ class CatchUp:
         except StorageFault as fault:
             log.debug("the mark could not be kept: %s", fault)
 
-    async def missed(self, chat: ChatKey, mark: int) -> list[InboundMessage]:
-        """What was said to the bot after the mark, oldest first; what cannot be fetched is given up in the end."""
-        channel_id = int(chat.thread_id or chat.chat_id)
+    async def place(self, channel_id: int) -> Place | None:
+        """The place of a channel that only Discord knows; None when it does not say."""
+        return await self._tried(channel_id, lambda: self._places.learn(channel_id))
+
+    async def missed(self, channel_id: int, mark: int) -> AsyncIterator[Sequence[Missed]]:
+        """What was said to the bot after the mark, oldest first, in pages; what cannot be fetched is given up in the
+        end."""
         after = max(mark - _ids(OVERLAP_SECONDS), _ids(self._clock() - ANSWERED_SECONDS - EPOCH), 0)
+        full = True
+        while full:
+            page = await self._tried(channel_id, lambda since=after: self._page(channel_id, since))  # type: ignore[misc]
+            if not page:
+                return
+            place = await self._tried(channel_id, lambda: self._places.locate(channel_id))
+            if place is None:
+                return
+            yield self._read(page, place, mark)
+            after, full = int(page[-1]["id"]), len(page) == _PAGE
+
+    async def _tried(self, channel_id: int, call: Callable[[], Awaitable[T]]) -> T | None:
+        """What the call gives, though Discord stumbles for some minutes; None where it refuses, or stumbles on."""
         for attempt in range(_TRIES):
             try:
                 async with self._limit:
-                    return await self._fetched(channel_id, after, mark)
-            except (discord.Forbidden, discord.NotFound) as error:
-                log.info("Discord: chat %s is passed over: %s", channel_id, error)
-                return []
+                    return await call()
             except (*NETWORK, discord.DiscordException) as error:
-                log.warning("Discord: what was missed in chat %s cannot be fetched (%s)", channel_id, error)
+                if isinstance(error, discord.HTTPException) and error.status in _REFUSED:
+                    log.info("Discord: chat %s is passed over: %s", channel_id, error)
+                    return None
+                log.warning("Discord: channel %s cannot be looked into (%s)", channel_id, error)
             await asyncio.sleep(self._backoff * 2**attempt)
-        log.error("Discord: what was missed in chat %s is not answered", channel_id)
-        return []
+        log.error("Discord: channel %s cannot be looked into; it is tried no more", channel_id)
+        return None
 
-    async def _fetched(self, channel_id: int, after: int, mark: int) -> list[InboundMessage]:
-        payloads: list[Json] = []
-        for _ in range(_PAGES):
-            page = [dict(one) for one in await self._client.http.logs_from(channel_id, _PAGE, after=after)]
-            payloads += sorted(page, key=lambda one: int(one["id"]))
-            if len(page) < _PAGE:
-                break
-            after = int(payloads[-1]["id"])
-        else:
-            log.warning("Discord: more than %d messages were missed in chat %s", _PAGE * _PAGES, channel_id)
-        return await self._read(channel_id, payloads, mark) if payloads else []
+    async def _page(self, channel_id: int, after: int) -> list[Json]:
+        page = [dict(one) for one in await self._client.http.logs_from(channel_id, _PAGE, after=after)]
+        return sorted(page, key=lambda one: int(one["id"]))
 
-    async def _read(self, channel_id: int, payloads: list[Json], mark: int) -> list[InboundMessage]:
-        place, me, found = await self._places.locate(channel_id), self._me(), []
-        for payload in payloads:
+    def _read(self, page: Sequence[Json], place: Place, mark: int) -> list[Missed]:
+        me, found = self._me(), []
+        for payload in page:
             try:
                 message = read(payload, place, me)
-                unsaid = int(payload["id"]) <= mark and not (place.private or calls(payload, me))
+                fresh = int(payload["id"]) > mark
+                said = fresh or place.private or calls(payload, me)
             except Exception as error:  # as in `receiving`: one that cannot be read must not hide the others
                 log.error("Discord's message %s cannot be read: %s", payload.get("id"), type(error).__name__)
                 continue
             # Before the mark the bot may not have taken part in this thread yet.
-            if message is not None and not unsaid:
-                found.append(message)
+            if message is not None and said:
+                found.append(Missed(payload, place, message, fresh))
         return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -30,14 +30,17 @@ _HANG_UP = 2.0  # seconds for a farewell; a dead connection does not even close
 class Listener(Protocol):
     """Who is told what the gateway brings; nothing here may wait."""
 
-    def began(self) -> None:
-        """A new session: events before it may be missing."""
+    def began(self, payload: Json) -> None:
+        """READY, a new session: events before it may be missing."""
 
-    def resumed(self) -> None:
-        """The session goes on; nothing is missing."""
+    def resumed(self, payload: Json) -> None:
+        """RESUMED: the session goes on; nothing is missing."""
 
-    def lost(self) -> None:
-        """The connection ended, or could not be made again."""
+    def lost(self, shard: int) -> None:
+        """This connection ended, or could not be made again."""
+
+    def arrived(self, payload: Json) -> None:
+        """GUILD_CREATE, with what was said last in each of its channels."""
 
     def message(self, payload: Json) -> None: ...
     def edited(self, payload: Json) -> None: ...
@@ -73,8 +76,12 @@ class Client(discord.Client):
             ("INTERACTION_CREATE", listener.interaction),
         ):
             parsers[event] = _guarded(event, tell)
-        for event, then in (("READY", listener.began), ("RESUMED", listener.resumed)):
-            parsers[event] = _followed(parsers[event], then)
+        for event, then in (
+            ("READY", listener.began),
+            ("RESUMED", listener.resumed),
+            ("GUILD_CREATE", listener.arrived),
+        ):
+            parsers[event] = _followed(event, parsers[event], then)
 
     @property
     def content(self) -> bool:
@@ -101,7 +108,7 @@ class Client(discord.Client):
             await asyncio.sleep(self._gap)
 
     async def on_disconnect(self) -> None:
-        self._listener.lost()
+        self._listener.lost(0)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         self._listener.removed(guild.name)
@@ -141,6 +148,12 @@ class ShardedClient(Client, discord.AutoShardedClient):
         """At the address from the options; `gateway` is the one that came with the recommendation."""
         await super().launch_shard(DiscordWebSocket.DEFAULT_GATEWAY, shard_id, initial=initial)
 
+    async def on_disconnect(self) -> None:
+        """Said once more with the number."""
+
+    async def on_shard_disconnect(self, shard_id: int) -> None:
+        self._listener.lost(shard_id)
+
     def acknowledgements(self) -> tuple[float, ...]:
         return tuple(latency for _, latency in self.latencies)
 
@@ -154,6 +167,17 @@ def make_client(options: DiscordOptions, listener: Listener) -> Client:
     """The client for these options."""
     point(options)
     return (ShardedClient if options.sharded else Client)(options, listener)
+
+
+@contextlib.contextmanager
+def unlocking(client: discord.Client) -> Iterator[None]:
+    """Around calls that may be given up. While the library sits out a global rate limit it holds back all calls; given
+    up in that time, it would hold them back for ever."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        client.http._global_over.set()
+        raise
 
 
 def point(options: DiscordOptions) -> None:
@@ -184,9 +208,11 @@ def _guarded(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
     return guarded
 
 
-def _followed(parse: Callable[[Any], None], then: Callable[[], None]) -> Callable[[Any], None]:
+def _followed(event: str, parse: Callable[[Any], None], then: Callable[[Json], None]) -> Callable[[Any], None]:
+    follow = _guarded(event, then)
+
     def both(payload: Any) -> None:
         parse(payload)
-        then()
+        follow(payload)
 
     return both

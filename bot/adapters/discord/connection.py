@@ -37,7 +37,8 @@ class Connection:
         self._beats: dict[int, tuple[float, float]] = {}
         """Of each gateway connection: how long its last heartbeat took, and when that was seen."""
         self._heard_at = 0.0
-        self._losses = 0
+        self._losses: dict[int, int] = {}
+        """Of each gateway connection, since it last worked."""
         self.renewals = 0
 
     async def start(self) -> None:
@@ -59,18 +60,19 @@ class Connection:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def alive(self) -> None:
-        """The gateway has taken the session, new or resumed."""
-        self._losses = 0
+    def alive(self, shard: int) -> None:
+        """The gateway has taken the session of this connection, new or resumed."""
+        self._losses.pop(shard, None)
         self._heard_at = self._progress.last_step = self._progress.last_contact = self._clock()
-        self._trouble.over()
+        if max(self._losses.values(), default=0) <= 1:
+            self._trouble.over()
         self._tried(None)
 
-    def lost(self) -> None:
+    def lost(self, shard: int) -> None:
         """The connection ended; the first time that is nothing yet, Discord asks for it now and then."""
         self._progress.last_step = self._clock()
-        self._losses += 1
-        if self._losses > 1:
+        self._losses[shard] = self._losses.get(shard, 0) + 1
+        if self._losses[shard] > 1:
             self._trouble.disconnected()
             self._tried(None)
 

@@ -52,7 +52,7 @@ _CODES = {
     50027: Refusal.ORIGIN,
     40005: Refusal.FILE,
 }
-_REASONS = {
+REASONS = {
     10003: "the channel is gone",
     10004: "the bot was removed from that server",
     50001: "the bot may not see that channel (permission View Channel), or was removed from the server",
@@ -75,7 +75,7 @@ def reason(error: BaseException) -> str:
     """One clause for the owner, free of secrets: what is wrong and, where it is a permission, which one."""
     if isinstance(error, discord.HTTPException):
         said = " ".join(error.text.split()) if not error.text.lstrip().startswith("<") else ""
-        return _REASONS.get(error.code) or said or f"Discord answered {error.status}"
+        return REASONS.get(error.code) or said or f"Discord answered {error.status}"
     return str(error) if isinstance(error, Offline) else type(error).__name__
 
 

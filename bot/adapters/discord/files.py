@@ -7,7 +7,7 @@ import logging
 
 import discord
 
-from bot.adapters.discord.client import Client
+from bot.adapters.discord.client import Client, unlocking
 from bot.adapters.discord.content import REF, wholes
 from bot.adapters.discord.trouble import NETWORK
 from routing.errors import Refused
@@ -42,6 +42,7 @@ async def fetch(client: Client, attachment: Attachment) -> bytes:
 async def _renewed(client: Client, place: str) -> str:
     """The file's present address. Raises LookupError when its message no longer has it, or what a call raises."""
     channel_id, message_id, file_id = place.split("/")
-    payload = dict(await client.http.get_message(int(channel_id), int(message_id)))
+    with unlocking(client):
+        payload = dict(await client.http.get_message(int(channel_id), int(message_id)))
     found = [one for whole in wholes(payload) for one in whole.get("attachments") or () if str(one["id"]) == file_id]
     return str(found[0]["url"])

@@ -24,6 +24,8 @@ COMMAND, COMPONENT, AUTOCOMPLETE = 2, 3, 4
 """Types of interactions."""
 THREADS = frozenset({10, 11, 12})
 """Types of channels that are threads."""
+SURE = 1.5
+"""Seconds for keeping an interaction before it is acknowledged all the same: Discord gives up after three."""
 BOT_DM = 1
 """The context of the bot's own direct messages."""
 
@@ -76,8 +78,8 @@ def read(payload: Json) -> Incoming:
 
 
 class Interactions:
-    """Once `take` has returned, a command or press is durable; it is being acknowledged at the same time, in the
-    background. What is under way in `take` must not hold up the next one."""
+    """Once `take` has returned, a command or press is durable; it is acknowledged as soon as it is, in the background.
+    What is under way in `take` must not hold up the next one. `sure` is `SURE`."""
 
     def __init__(
         self,
@@ -86,6 +88,7 @@ class Interactions:
         specs: Sequence[CommandSpec],
         suggestions: Suggestions,
         unanswered: Unanswered,
+        sure: float = SURE,
     ) -> None:
         self._stage = stage
         self._callbacks = Callbacks(stage)
@@ -93,13 +96,14 @@ class Interactions:
         self._specs = {spec.name: spec for spec in specs}
         self._suggestions = suggestions
         self._unanswered = unanswered
+        self._sure = sure
         self._silences: set[asyncio.Task[None]] = set()
 
     async def take(self, payload: Json) -> None:
         """What the gateway brought. One that can't be read is passed over."""
         try:
             asked = read(payload)
-            message = self._message(asked) if asked.kind in (COMMAND, COMPONENT) else None
+            message = await self._message(asked) if asked.kind in (COMMAND, COMPONENT) else None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             log.error("Discord's interaction %s cannot be read: %s", payload.get("id"), type(error).__name__)
             return
@@ -115,18 +119,36 @@ class Interactions:
         await asyncio.gather(*self._silences, return_exceptions=True)
 
     async def _keep(self, asked: Incoming, message: InboundMessage, payload: Json) -> None:
-        attend = self._announce if asked.kind == COMMAND else self._follow
-        self._stage.background.spawn(attend(message, payload))
-        await patiently(self._accept, [message])
+        """What could not be kept is not acknowledged, and the person sees that it failed."""
+        silence = self._listen(message) if asked.kind == COMMAND else None
+        keeping = asyncio.create_task(patiently(self._accept, [message]))
+        try:
+            await asyncio.wait({keeping}, timeout=self._sure)
+            if keeping.done():
+                keeping.result()
+            else:
+                log.warning("Discord: interaction %d is acknowledged before it is kept", asked.id)
+            attend = self._announce(message, payload, silence) if silence else self._follow(payload)
+            self._stage.background.spawn(attend)
+            silence = None
+            await keeping
+        finally:
+            keeping.cancel()
+            if silence is not None:
+                silence.cancel()
 
-    async def _follow(self, message: InboundMessage, payload: Json) -> None:
+    async def _follow(self, payload: Json) -> None:
         await self._callbacks.defer(payload, ephemeral=False)
 
-    async def _announce(self, message: InboundMessage, payload: Json) -> None:
-        """Say that an answer is coming. What gets none, such as a /stop that ends one, is not announced for ever."""
+    def _listen(self, message: InboundMessage) -> asyncio.Task[None]:
+        """Before it is accepted: what gets no answer may be known at once."""
         silence = asyncio.create_task(self._unanswered(message))
         self._silences.add(silence)
         silence.add_done_callback(self._silences.discard)
+        return silence
+
+    async def _announce(self, message: InboundMessage, payload: Json, silence: asyncio.Task[None]) -> None:
+        """Say that an answer is coming. What gets none, such as a /stop that ends one, is not announced for ever."""
         origin = Origin.unpack(message.message_id)
         if await self._callbacks.defer(payload, ephemeral=origin is not None and origin.ephemeral):
             await asyncio.wait({silence}, timeout=LIFE)
@@ -137,11 +159,11 @@ class Interactions:
     async def _suggest(self, asked: Incoming, payload: Json) -> None:
         await self._callbacks.suggest(payload, await suggested(asked.data, asked.user, self._suggestions))
 
-    def _message(self, asked: Incoming) -> InboundMessage:
+    async def _message(self, asked: Incoming) -> InboundMessage:
         me = self._stage.client.user
         component = asked.kind == COMPONENT
         text = _pressed(asked.data) if component else typed(asked.data)
-        ephemeral = asked.hidden if component else self._for_one(asked, text)
+        ephemeral = asked.hidden if component else await self._for_one(asked, text)
         hidden = ephemeral or asked.visiting
         origin = Origin(asked.id, asked.token, int(asked.user.user_id), asked.language, component, hidden).pack()
         return InboundMessage(
@@ -160,11 +182,16 @@ class Interactions:
             press=Press(origin, origin) if component else None,
         )
 
-    def _for_one(self, asked: Incoming, text: str) -> bool:
-        """Whether the answer is to be seen by one person only; in direct messages it is anyway."""
+    async def _for_one(self, asked: Incoming, text: str) -> bool:
+        """Whether the answer is to be seen by one person only, as every refusal of a stranger is; in direct messages
+        it is anyway."""
+        if asked.direct:
+            return False
         command = parse_command(text, "")
         spec = self._specs.get(command.name) if command else None
-        return not asked.direct and (command is None or spec is None or spec.for_one(command.rest))
+        if command is None or spec is None or spec.for_one(command.rest):
+            return True
+        return await self._suggestions.is_stranger(asked.user)
 
 
 def _pressed(data: Json) -> str:

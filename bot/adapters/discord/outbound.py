@@ -27,6 +27,14 @@ log = logging.getLogger(__name__)
 _Write = Callable[[Json, Sequence[Document]], Awaitable[Json]]
 
 
+class _Unattached(Exception):
+    """Files are refused. The person learns why, and the whole answer goes as text, however long it is."""
+
+    def __init__(self, error: discord.HTTPException) -> None:
+        super().__init__(error.text)
+        self.reason = error.text or str(error.status)
+
+
 class Outbound:
     """Sends replies. All errors of the network and of Discord leave as SendLater or SendRefused."""
 
@@ -43,11 +51,21 @@ class Outbound:
         made = parts(message, outbox_id)
         if not made:
             raise SendRefused("the reply holds nothing visible")
-        target = Target.of(message)
-        for index in range(first_piece, len(made)):
+        if made[0].whole and first_piece:  # once it was refused as a file; as one it has no further piece
+            made = parts(message, outbox_id, in_full=True)
+        target, index = Target.of(message), first_piece
+        while index < len(made):
             again = recovered and index == first_piece
-            sent = await self._deliver(target, made[index], index == 0, again)
-            last = index == len(made) - 1 or target.shut
+            try:
+                sent = await self._deliver(target, made[index], index == 0, again)
+            except _Unattached as unattached:
+                if made[index].whole:
+                    made = parts(message, outbox_id, in_full=True)
+                else:
+                    made[index] = made[index].noted(unattached.reason)
+                sent = await self._deliver(target, made[index], index == 0, again)
+            index += 1
+            last = index == len(made) or target.shut
             yield Sent(sent, last)
             if last:
                 return
@@ -125,15 +143,14 @@ class Outbound:
         return failed
 
     async def _carried(self, write: _Write, content: Json, part: Part) -> str:
-        """The message's id. Where a file is refused, the person learns that and why."""
+        """The message's id. Raises _Unattached where its files are refused."""
         try:
             result = await write(content, part.files)
         except discord.HTTPException as error:
             if not part.files or not (_is(error, Refusal.FILE) or error.status == 403):
                 raise
             log.warning("Discord refuses a file: %s", reason(error))
-            note = "".join(f"\n⚠️ {file.name}: {error.text or error.status}" for file in part.files)
-            result = await write(content | {"content": part.noted(note)}, ())
+            raise _Unattached(error) from error
         self._failures = 0
         return str(result["id"])
 

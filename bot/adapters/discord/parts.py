@@ -16,6 +16,7 @@ WHOLE_ANSWER = "answer.md"
 NONCE = 25
 """Characters."""
 _ROOM = 16  # characters of a message for the mark before it or the dots after it
+_NOTE = 200  # characters of a message with a file for what became of that
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Part:
     nonce: str = ""
     files: tuple[Document, ...] = ()
     controls: tuple[Json, ...] = ()
+    whole: bool = False
+    """The first of its files is the whole answer, of which the text is only the beginning."""
 
     def content(self, flags: int = 0) -> Json:
         return body(self.text, self.controls, flags)
@@ -35,20 +38,23 @@ class Part:
         gap = " " if self.text[:1].isalnum() else "\n"
         return replace(self, text=f"{RECOVERED}{gap}{self.text}".rstrip())
 
-    def noted(self, note: str) -> str:
-        """The text with a note below it."""
-        return f"{self.text[: MAX_TEXT - len(note)]}{note}".strip()
+    def noted(self, why: str) -> Part:
+        """Without its files, of which a note below the text tells; the text stays whole."""
+        note = "".join(f"\n⚠️ {file.name}: {why}" for file in self.files)
+        return replace(self, text=f"{self.text}{note}".strip()[:MAX_TEXT], files=())
 
 
-def parts(message: OutboundMessage, outbox_id: int) -> list[Part]:
-    """One message each; none for a reply that holds nothing visible."""
-    texts = pieces(message.text, MAX_TEXT - _ROOM)
+def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> list[Part]:
+    """One message each; none for a reply that holds nothing visible. `in_full`: however many that are."""
     files = () if message.document is None else (message.document,)
-    if len(texts) > MOST_PIECES:
+    texts = pieces(message.text, MAX_TEXT - _ROOM - _NOTE * bool(files))
+    whole = len(texts) > MOST_PIECES and not in_full
+    if whole:
         texts, files = (f"{texts[0]}\n…",), (Document(WHOLE_ANSWER, message.text), *files)
     made = [Part(text, nonce(message, outbox_id, n, text)) for n, text in enumerate(texts or ("",) * len(files))]
     if made:
-        made[-1] = replace(made[-1], files=files, controls=tuple(components(message.buttons, outbox_id)))
+        controls = tuple(components(message.buttons, outbox_id))
+        made[-1] = replace(made[-1], files=files, controls=controls, whole=whole)
     return made
 
 

@@ -15,6 +15,7 @@ Json = dict[str, Any]
 PLATFORM = "discord"
 _THREADS = (10, 11, 12)
 _ROOMS = (0, 5)  # where a thread can grow from a message
+_WRITTEN_IN = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.Thread)  # unlike a forum itself
 _REMEMBERED = 2000  # channels that the gateway does not tell of
 
 
@@ -41,6 +42,9 @@ class Places:
         """In threads among these the bot has been spoken to: it takes part there."""
         self._joined.update(int(chat.thread_id) for chat in chats if chat.thread_id)
 
+    def guild(self, guild_id: str | None) -> discord.Guild | None:
+        return self._client.get_guild(int(guild_id)) if guild_id else None
+
     def find(self, channel_id: int, guild_id: int | None, kind: int | None = None) -> Place | None:
         """The place of a message, None where only Discord can tell; `kind` is Discord's channel type if it is said."""
         if guild_id is None:
@@ -58,6 +62,28 @@ class Places:
                 return self._thread(channel_id, parent_id, guild, False)
             return self._plain(channel_id, known_kind, guild)
         return self._plain(channel_id, kind, guild) if kind is not None and kind not in _THREADS else None
+
+    @property
+    def shards(self) -> int:
+        """How many gateway connections there are."""
+        return self._client.shard_count or 1
+
+    def shard(self, guild_id: int | None) -> int:
+        """By which connection a guild's events come; direct messages by the first."""
+        return 0 if guild_id is None else (guild_id >> 22) % self.shards
+
+    def shard_of(self, channel_id: int) -> int | None:
+        """The same for a channel; None for one that the gateway has not told of."""
+        guild = getattr(self._client.get_channel(channel_id), "guild", None)
+        return None if guild is None else self.shard(guild.id)
+
+    def readable(self, channel_id: int) -> bool:
+        """Whether the bot may read what was said in this channel of a guild."""
+        channel = self._client.get_channel(channel_id)
+        if not isinstance(channel, _WRITTEN_IN) or channel.guild.me is None:
+            return False
+        may = channel.permissions_for(channel.guild.me)
+        return may.view_channel and may.read_message_history
 
     async def locate(self, channel_id: int) -> Place:
         """The place of a channel of which no more than its id is known. Raises as `learn`."""

@@ -16,6 +16,7 @@ import discord
 from discord.http import Route
 
 from bot.adapters.background import Background
+from bot.adapters.discord.client import unlocking
 from bot.adapters.discord.failure import TROUBLES, UNKNOWN_WEBHOOK, Offline
 from bot.adapters.discord.options import Pace
 from bot.adapters.discord.origin import Origin, created
@@ -83,7 +84,8 @@ class Stage:
         return await self._deferred("PATCH", path, origin, content, files)
 
     async def follow_up(self, origin: Origin, content: Json, files: Sequence[Document] = ()) -> Json:
-        """A further message; as visible as the origin says."""
+        """A further message; as visible as the origin says. Nothing would show that it is there already: what may have
+        arrived is not sent again here."""
         return await self._deferred("POST", "/webhooks/{webhook_id}/{webhook_token}", origin, content, files)
 
     def opens(self, origin: Origin) -> bool:
@@ -155,16 +157,17 @@ class Stage:
 
     async def _written(self, method: str, path: str, content: Json, files: Sequence[Document], **place: Any) -> Json:
         route = Route(method, path, **place)
+        once: Json = {"raise_for_status": _once} if method == "POST" and "webhook_token" in place else {}
         content = content | {"allowed_mentions": MENTIONS}
         if not files:
-            result: Json = await self._request(route, self.answer, json=content)
+            result: Json = await self._request(route, self.answer, json=content, **once)
             return result
         named = [{"id": number, "filename": file.name} for number, file in enumerate(files)]
         form: list[Json] = [{"name": "payload_json", "value": json.dumps(content | {"attachments": named})}]
         for number, file in enumerate(files):
             data, mime = file.text.encode(errors="replace"), "application/octet-stream"
             form.append({"name": f"files[{number}]", "value": data, "filename": file.name, "content_type": mime})
-        result = await self._request(route, self.answer + _UPLOAD, form=form)
+        result = await self._request(route, self.answer + _UPLOAD, form=form, **once)
         return result
 
     async def _request(self, route: Route, seconds: float, **given: Any) -> Any:
@@ -172,7 +175,14 @@ class Stage:
         if client.application_id is None or client.is_closed():
             raise Offline("not connected to Discord")
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT)
-        return await client.http.request(route, timeout=timeout, **given)
+        with unlocking(client):
+            return await client.http.request(route, timeout=timeout, **given)
+
+
+async def _once(response: aiohttp.ClientResponse) -> None:
+    """Given to a call, takes from the library the answers after which it would call again by itself."""
+    if response.status >= 500:
+        raise discord.DiscordServerError(response, None)
 
 
 def body(text: str, controls: Sequence[Json] = (), flags: int = 0) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from typing import Protocol
 
 import aiohttp
 import discord
@@ -20,16 +20,23 @@ BLIND = (
     "turn on Message Content Intent in the developer portal (Bot) and restart"
 )
 SHARDS = "Discord asks for sharding; set DISCORD_SHARDED=true and restart"
+CLOSED = "Discord closed the connection ({code})"
 _REFUSED, _SHARDING = 4004, 4011  # the gateway's close codes
 _UNPLANNED = 4  # times the longest wait after what nobody foresaw: an IDENTIFY has its price, there are 1000 a day
 NETWORK = (OSError, aiohttp.ClientError, TimeoutError)
+
+
+class Alert(Protocol):
+    """Given a sentence that the owners are to read; an empty one when all is well."""
+
+    def __call__(self, template: str, /, **values: object) -> None: ...
 
 
 class Trouble:
     """Logs each kind once, keeps it in `progress`; the waits grow until `over`. `alarm` is given what the owners have
     to mend, and nothing once that is done."""
 
-    def __init__(self, progress: Progress, pace: Pace, alarm: Callable[[str], None]) -> None:
+    def __init__(self, progress: Progress, pace: Pace, alarm: Alert) -> None:
         self._progress = progress
         self._pace = pace
         self._alarm = alarm
@@ -42,7 +49,7 @@ class Trouble:
         if self._progress.trouble not in ("", self._standing):
             log.info("Discord works again")
         self._progress.trouble = self._standing
-        self._alarm(self._standing and f"Discord: {self._standing}")
+        self._alarm(self._standing and f"⚠️ Discord: {self._standing}")
 
     def blind(self, blind: bool) -> None:
         """Whether the message-content intent is missing."""
@@ -60,10 +67,9 @@ class Trouble:
         """Seconds to wait after logging in failed, or the connection ended for good."""
         closed = error.code if isinstance(error, discord.ConnectionClosed) else None
         if closed is not None or is_refusal(error):
-            ends = {_REFUSED: REVOKED, None: REVOKED, _SHARDING: SHARDS}
-            sentence = ends.get(closed, f"Discord closed the connection ({closed})")
-            self._tell(sentence)
-            self._alarm(sentence)
+            template = {_REFUSED: REVOKED, None: REVOKED, _SHARDING: SHARDS}.get(closed, CLOSED)
+            self._tell(template.format(code=closed))
+            self._alarm(f"⚠️ {template}", code=closed)
             return self._pace.revoked
         cause = _cause(error)
         if isinstance(cause, discord.RateLimited):

@@ -3,10 +3,11 @@
 `with pointed(dc):` (sdk.py) points discord.py at both. Ids are ints everywhere here, snowflakes on the wire.
 
 DiscordServer(token, port=0, *, username="tierbot", privileged=("message_content",), limits=False, clock=time.time,
-              response_limit=3.0, heartbeat_interval=41.25)
+              response_limit=3.0, heartbeat_interval=41.25, identify_gap=0.0)
     privileged      which of "members", "presences", "message_content" the application has; others close with 4014
     limits          five sends and edits in five seconds a channel, then 429
     clock           Unix seconds; `dc.advance(seconds)` moves the server's time on (tokens, nonces, interactions age)
+    identify_gap    seconds that two IDENTIFYs must be apart, 5 at Discord; one too early is answered with op 9
     response_limit  seconds until an unanswered interaction is unknown (10062)
 
 The world; whoever is named for the first time comes into being

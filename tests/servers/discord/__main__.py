@@ -2,11 +2,16 @@
 
 hello                    Alice says it in her DM          @general hello   she says it in a channel, to the bot
 /tier tier=smart         a slash command                  !press More      a button of the newest message that has it
-!reconnect  !invalidate  !silent  !cut                    what befalls the gateway
+bob: hello               Bob says it in his DM            bob: @general hello   and there
+!thread Plans hello      she says it in a thread          !kick [guild]    the bot is removed
+!forbid general send_messages                             a permission is taken; !allow gives it back
+!fault "POST /channels/*/messages" rate_limit             the next such call fails; the kinds are in faults.py
+!advance 3600            the clock goes on                !reconnect  !invalidate  !silent  !cut   the gateway
 """
 
 import argparse
 import asyncio
+import re
 import shlex
 from typing import Any
 
@@ -38,7 +43,7 @@ def main() -> None:
 async def _serve(dc: DiscordServer) -> None:
     async with dc:
         dc.guild()
-        told = (f"DISCORD_BOT_TOKEN={dc.token}", f"DISCORD_API_ROOT={dc.root}", f"DISCORD_GATEWAY={dc.gateway}")
+        told = (f"DISCORD_BOT_TOKEN={dc.token}", f"DISCORD_API_ROOT={dc.root}", f"DISCORD_GATEWAY_URL={dc.gateway}")
         print("\n".join(told), flush=True)
         showing = asyncio.create_task(_show(dc))
         try:
@@ -54,24 +59,50 @@ async def _serve(dc: DiscordServer) -> None:
 
 def obey(dc: DiscordServer, text: str) -> Any:
     """One typed line."""
-    words = text.split(maxsplit=1)
-    if not words:
+    if not text.strip():
         return None
-    first, rest = words[0], words[1] if len(words) > 1 else ""
-    if first.startswith("/"):
+    if text.startswith("/"):
         return _slash(dc, text)
-    if first.startswith("@"):
-        return dc.say(rest, channel=first.removeprefix("@"), mention=True)
+    if text.startswith("!"):
+        return _order(dc, text)
+    who, said = re.fullmatch(r"(?:(\w+): )?(.*)", text, re.S).groups()  # type: ignore[union-attr]
+    if said.startswith("@"):
+        channel, _, rest = said.removeprefix("@").partition(" ")
+        return dc.say(rest, user=who, channel=channel, mention=True)
+    return dc.say(said, user=who)
+
+
+def _order(dc: DiscordServer, text: str) -> Any:
+    """What happens without anybody saying anything, and what is pressed. LookupError for an unknown order."""
+    first, _, rest = text.partition(" ")
+    words = shlex.split(rest)
+    match first, words:
+        case "!press", _:
+            return _press(dc, rest)
+        case "!thread", [name, *said]:
+            return dc.say(" ".join(said), thread=dc.thread(name), mention=True)
+        case "!fault", [call, kind]:
+            return dc.fault(call, kind)  # type: ignore[arg-type]
+        case "!kick", [*guild]:
+            return dc.kick(*guild)
+        case "!forbid", [channel, *permissions]:
+            return dc.forbid(channel, *permissions)
+        case "!allow", [channel, *permissions]:
+            return dc.allow(channel, *permissions)
+        case "!advance", [seconds]:
+            return dc.advance(float(seconds))
     orders: dict[str, Any] = {"!reconnect": dc.ask_reconnect, "!invalidate": dc.invalidate}
     orders |= {"!silent": dc.gateway_silent, "!cut": dc.cut_gateway}
-    if first in orders:
-        return orders[first]()
-    if first == "!press":
-        found = [m for channel in dc.channels.values() for m in channel.from_bot() if m.buttons]
-        if not found:
-            raise LookupError("no message has a button")
-        return dc.press(max(found, key=lambda message: message.id), rest)
-    return dc.say(text)
+    if first not in orders:
+        raise LookupError(f"no such order: {text}")
+    return orders[first]()
+
+
+def _press(dc: DiscordServer, button: str) -> Any:
+    found = [m for channel in dc.channels.values() for m in channel.from_bot() if m.buttons]
+    if not found:
+        raise LookupError("no message has a button")
+    return dc.press(max(found, key=lambda message: message.id), button)
 
 
 def _slash(dc: DiscordServer, text: str) -> Any:

@@ -127,6 +127,8 @@ class Endpoint:
             await asyncio.sleep(fault.seconds)
         if fault.kind in ("hang_after", "drop_after"):
             raise Dropped
+        if fault.kind == "error_after":
+            raise ApiError(fault.status or 504, 0, fault.text or "504: Gateway Timeout")
 
 
 def _status(result: Any) -> int:

@@ -18,6 +18,7 @@ Kind = Literal[
     "hang_after",
     "drop",
     "drop_after",
+    "error_after",
 ]
 KINDS: tuple[str, ...] = Kind.__args__  # type: ignore[attr-defined]
 
@@ -40,6 +41,7 @@ class Fault:
     hang_after         the same, but the call was done
     drop               the connection closes, nothing was done
     drop_after         the call was done, the connection closes without an answer
+    error_after        the call was done and is answered with `status`, 504 if none is given
     """
 
     call: str

@@ -5,11 +5,13 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from aiohttp import WSMsgType, web
 
 from tests.servers.discord import intents, views
+from tests.servers.discord.frames import GRACE, Pulse, heartbeat_fault, identify_fault
 from tests.servers.discord.session import Connection, Session
 from tests.servers.discord.values import Json
 from tests.servers.discord.world import World
@@ -31,12 +33,16 @@ class Closed(Exception):
 
 
 class Gateway:
-    """`requests` holds the open websockets with their requests; `heartbeat_interval` is in seconds."""
+    """`connections` holds the open websockets with their requests; `heartbeat_interval` and `identify_gap`, the time
+    that Discord wants between two IDENTIFYs, 5 there, are in seconds."""
 
-    def __init__(self, world: World, token: str, heartbeat_interval: float) -> None:
+    def __init__(self, world: World, token: str, heartbeat_interval: float, identify_gap: float) -> None:
         self.connections: dict[Connection, web.BaseRequest] = {}
         self.heartbeat_interval = heartbeat_interval
         self.revoked = False
+        self.grace = GRACE
+        self._gap = identify_gap
+        self._identified = -identify_gap
         self._world = world
         self._token = token
         self._operations: dict[int, Callable[[Connection, Any], None]] = {
@@ -59,6 +65,7 @@ class Gateway:
         connection = Connection(socket, request.path, compress="compress" in query)
         self.connections[connection] = request
         writer = asyncio.create_task(connection.write())
+        connection.pulse = Pulse(self.heartbeat_interval + self.grace, partial(self._silent, connection))
         connection.put(10, {"heartbeat_interval": int(self.heartbeat_interval * 1000), "_trace": []})
         self._world.changed()
         try:
@@ -66,6 +73,7 @@ class Gateway:
                 self._take(connection, message.data)
             connection.farewell = message.data if message.type is WSMsgType.CLOSE else None
         finally:
+            connection.pulse.stop()
             del self.connections[connection]
             self._leave(connection)
             writer.cancel()
@@ -104,15 +112,31 @@ class Gateway:
 
     # --- what the bot sends -----------------------------------------------------------------------------------
 
-    def _heartbeat(self, connection: Connection, _: Any) -> None:
-        if connection.session is not None:
-            connection.session.heartbeats.append(self._world.now())
+    def _heartbeat(self, connection: Connection, body: Any) -> None:
+        session = connection.session
+        if fault := heartbeat_fault(body, session.seq if session is not None else None):
+            raise Closed(4002, fault)
+        if session is not None:
+            session.heartbeats.append(self._world.now())
+        assert connection.pulse is not None
+        connection.pulse.felt()
         connection.put(11)
+
+    def _silent(self, connection: Connection) -> None:
+        self._world.violate("gateway op 1", f"no heartbeat for {self.heartbeat_interval + self.grace:g} s")
+        connection.close(4009)
+        self._world.changed()
 
     def _identify(self, connection: Connection, body: Any) -> None:
         if connection.session is not None:
             raise Closed(4005, "IDENTIFY twice")
         wanted, shard = self._checked(body)
+        now, before = self._world.now(), self._identified
+        self._identified = now
+        if now - before < self._gap:  # all shards are one bucket where max_concurrency is 1
+            self._world.violate("gateway op 2", f"{now - before:.1f} s after the IDENTIFY before")
+            connection.put(9, False)
+            return
         number = self._world.serial()
         session = Session(f"session-{number}", body, wanted, shard, connection, presence=body.get("presence"))
         connection.session = session
@@ -126,8 +150,8 @@ class Gateway:
 
     def _checked(self, body: Any) -> tuple[int, tuple[int, int]]:
         """The intents and the shard, if the IDENTIFY is in order."""
-        if not isinstance(body, dict) or not isinstance(body.get("properties"), dict):
-            raise Closed(4002, "IDENTIFY without properties")
+        if fault := identify_fault(body):
+            raise Closed(4002, fault)
         if body.get("token") != self._token or self.revoked:
             raise Closed(4004, "the token is wrong", breach=False)
         wanted = body.get("intents")

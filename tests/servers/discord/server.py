@@ -32,13 +32,14 @@ class DiscordServer(Leaving, Observing):
         clock: Callable[[], float] = time.time,
         response_limit: float = 3.0,
         heartbeat_interval: float = 41.25,
+        identify_gap: float = 0.0,
     ) -> None:
         super().__init__(User(BOT_ID, username, is_bot=True), clock, set())
         self.grant(*privileged)
         self.token = token
         self.response_limit = response_limit
         self._endpoint = Endpoint(self, token, limits=limits)
-        self._gateway = Gateway(self, token, heartbeat_interval)
+        self._gateway = Gateway(self, token, heartbeat_interval, identify_gap)
         self._listener = Listener(self._handle, port, MAX_BODY)
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.servers.discord.frames import Pulse
 from tests.servers.discord.values import Guild, Json
 
 BACKLOG = 10_000
@@ -23,6 +24,7 @@ class Connection:
         self.path = path
         self.session: Session | None = None
         self.received: deque[float] = deque()
+        self.pulse: Pulse | None = None
         self.farewell: int | None = None
         """The code with which the bot closed; None when it did not."""
         self._deflate = zlib.compressobj() if compress else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import discord
 
-from bot.adapters.discord.interactions import Interactions
+from bot.adapters.discord.interactions import SURE, Interactions
 from bot.adapters.discord.options import Pace
 from bot.adapters.discord.stage import Stage
 from bot.adapters.discord.sync import sync
@@ -41,16 +41,19 @@ class States:
 
 
 class Asked(discord.Client):
-    """A bot of commands only. `failures`: how often `accept` raises before it works."""
+    """A bot of commands only. `failures`: how often `accept` raises before it works; `storage` holds it up."""
 
-    def __init__(self, dc: DiscordServer, offered: Suggestions) -> None:
+    def __init__(self, dc: DiscordServer, offered: Suggestions, sure: float) -> None:
         super().__init__(intents=discord.Intents(guilds=True), guild_ready_timeout=0.05)
         self.dc = dc
         self.accepted: list[InboundMessage] = []
         self.failures = 0
+        self.fault: Exception = StorageFault("the disk is full")
+        self.storage = asyncio.Event()
+        self.storage.set()
         self.silences = Silences()
         self.stage = Stage(self, Pace(), lambda: dc.now())
-        self.interactions = Interactions(self.stage, self._accept, COMMANDS, offered, self.silences.wait)
+        self.interactions = Interactions(self.stage, self._accept, COMMANDS, offered, self.silences.wait, sure)
         self._connection.parsers["INTERACTION_CREATE"] = self._hand_over
 
     def _hand_over(self, payload: Any) -> None:
@@ -60,7 +63,8 @@ class Asked(discord.Client):
         if self.failures:
             self.failures -= 1
             self.dc.changed()
-            raise StorageFault("the disk is full")
+            raise self.fault
+        await self.storage.wait()
         self.accepted += messages
         self.dc.changed()
 
@@ -79,11 +83,13 @@ class Asked(discord.Client):
 
 
 @contextlib.asynccontextmanager
-async def asking(offered: Suggestions | None = None, **options: Any) -> AsyncIterator[tuple[DiscordServer, Asked]]:
+async def asking(
+    offered: Suggestions | None = None, sure: float = SURE, **options: Any
+) -> AsyncIterator[tuple[DiscordServer, Asked]]:
     """A server and a client with every command registered; afterwards the server has nothing to complain about."""
     async with DiscordServer(**options) as dc:
         dc.guild()
-        client = Asked(dc, offered or suggestions())
+        client = Asked(dc, offered or suggestions(), sure)
         with pointed(dc):
             async with client:
                 await client.login(dc.token)

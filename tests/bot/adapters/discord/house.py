@@ -38,11 +38,14 @@ class Kept:
         self.state = States()
         self.chats: dict[ChatKey, None] = {}
         self.updates: set[str] = set()
+        self.since = 0.0
+        """From when on a chat was to be known, when that was asked last."""
         self.readable = asyncio.Event()
         self.readable.set()
 
     async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
         await self.readable.wait()
+        self.since = since
         return tuple(self.chats)
 
 

@@ -17,4 +17,27 @@ async def test_the_same_is_told_again_only_when_all_was_well_in_between() -> Non
     for sentence in ("", "no token", "no token", "", "no token", "no intent"):
         await alarm.sound(sentence)
     await Alarm(tell, state).sound("no intent")  # as after a restart
-    assert told == ["⚠️ no token", "⚠️ no token", "⚠️ no intent"]
+    assert told == ["no token", "no token", "no intent"]
+    await alarm.sound("closed ({code})", code=4013)
+    await alarm.sound("closed ({code})", code=4013)
+    await alarm.sound("closed ({code})", code=4014)
+    assert told[3:] == ["closed (4013)", "closed (4014)"]
+
+
+async def test_each_thing_that_is_missing_is_told_once_until_it_was_there() -> None:
+    told: list[object] = []
+
+    async def tell(template: str, /, **values: object) -> None:
+        told.append(template.format(**values))
+
+    state = States()
+    alarm = Alarm(tell, state)
+    for what, template in (("1 files", "no files in {n}"), ("2 files", "no files in {n}"), ("1 threads", "no threads")):
+        for _ in range(2):
+            await alarm.lacks(what, template, n=what[0])
+    again = Alarm(tell, state)  # as after a restart
+    await again.lacks("1 files", "no files in {n}", n=1)
+    assert told == ["no files in 1", "no files in 2", "no threads"]
+    await again.lacks("1 files", "", n=1)
+    await again.lacks("1 files", "no files in {n}", n=1)
+    assert told[3:] == ["no files in 1"]

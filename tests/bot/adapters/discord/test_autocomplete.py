@@ -10,7 +10,7 @@ from bot.adapters.discord.autocomplete import MOST_VALUE, focused, suggested
 from handlers.suggestions import Typing
 from routing.types import Person, UserKey
 from tests.bot.adapters.discord.asking import asking
-from tests.handlers.suggesting import ALICE, Known, suggestions
+from tests.handlers.suggesting import ALICE, STRANGER, Known, suggestions
 
 
 async def test_what_is_typed_is_completed() -> None:
@@ -81,6 +81,23 @@ class Slow(Known):
 async def test_the_first_keystroke_after_a_start_is_completed_too() -> None:
     data = {"name": "tier", "options": [{"name": "tier", "type": 3, "value": "sm", "focused": True}]}
     assert await suggested(data, ALICE, suggestions(Slow())) == ["smart"]
+
+
+class Counted(Known):
+    """Counts who asks for somebody."""
+
+    looks = 0
+
+    async def find(self, user: UserKey) -> Person | None:
+        self.looks += 1
+        return await super().find(user)
+
+
+@pytest.mark.parametrize(("user", "text"), [(ALICE, "xyzzy"), (STRANGER, "sm")])
+async def test_what_nothing_matches_is_looked_for_once(user: UserKey, text: str) -> None:
+    counted = Counted()
+    data = {"name": "tier", "options": [{"name": "tier", "type": 3, "value": text, "focused": True}]}
+    assert await suggested(data, user, suggestions(counted)) == [] and counted.looks == 1
 
 
 async def test_without_an_option_there_is_nothing_to_complete() -> None:

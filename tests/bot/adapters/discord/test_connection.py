@@ -120,6 +120,7 @@ async def test_a_gateway_that_acknowledges_no_heartbeat_is_replaced(sharded: boo
         await home.heard(dc.say("three"))
         assert await home.texts(3) == ["one", "two", "three"]
         assert any("nothing heard for" in line for line in home.log.said)
+        await dc.wait_for(lambda _: [session.is_connected for session in dc.sessions] == [False, True])
 
 
 async def test_heartbeats_are_progress() -> None:
@@ -248,3 +249,32 @@ def test_options_that_cannot_work(given: dict[str, str], complaint: str) -> None
         DiscordOptions(**given)  # type: ignore[arg-type]
     assert "u:p" not in str(refused.value)
     assert "a.b.c" not in repr(DiscordOptions("a.b.c"))
+
+
+async def test_one_connection_that_works_does_not_hide_another_that_does_not() -> None:
+    async with DiscordServer() as dc:
+        dc.shards = 2
+        async with house(dc, sharded=True) as home:
+            await dc.wait_for(lambda _: len(dc.sessions) == 2)
+            await home.heard(dc.say("hi"))
+            platform = home.platform
+            for shard in (0, 1):
+                platform.lost(shard)
+            assert platform.progress.trouble == "", "Discord asks for that now and then"
+            platform.lost(1)
+            platform.resumed({"__shard_id__": 0})
+            assert platform.progress.trouble.startswith("no connection to Discord")
+            platform.resumed({"__shard_id__": 1})
+            assert platform.progress.trouble == ""
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+async def test_sessions_begin_as_far_apart_as_discord_asks(sharded: bool) -> None:
+    async with DiscordServer(identify_gap=0.3) as dc:
+        dc.shards = 2
+        async with house(dc, sharded=sharded, pace={"identify_gap": 0.35}) as home:
+            await home.heard(dc.say("one"))
+            await dc.wait_for(lambda _: len(dc.sessions) == 1 + sharded)
+            dc.invalidate()
+            await dc.wait_for(lambda _: len(dc.sessions) == 2 * (1 + sharded))
+            await home.heard(dc.say("two"))

@@ -13,6 +13,7 @@ from routing.types import ChatKey, InboundMessage, UserKey
 from tests.bot.adapters.discord.asking import Asked, asking
 from tests.servers.discord import Channel, DiscordServer, Interaction
 
+CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
 BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", "custom_id": "t:7:0.0"}]}]
 MENU = [
     {
@@ -160,12 +161,44 @@ async def test_a_command_without_an_answer_is_not_announced_for_ever() -> None:
         assert spoken.message is not None and not spoken.message.deleted and spoken.message.loading
 
 
-async def test_what_the_storage_can_not_take_is_announced_and_kept_later() -> None:
+@pytest.mark.parametrize("press", [False, True])
+async def test_nothing_is_acknowledged_before_it_is_kept(press: bool) -> None:
     async with asking() as (dc, client):
+        client.storage.clear()
+        asked = await pressed(dc, client, dc.channel()) if press else dc.slash("status")
+        for _ in range(3):  # time enough for a deferral
+            await client.fetch_user(dc.user().id)
+        assert dc.calls("POST", CALLBACK) == []
+        client.storage.set()
+        await dc.answered(asked)
+        assert (await client.heard(asked)).update_id == str(asked.id)
+
+
+async def test_what_the_storage_can_not_take_soon_is_announced_and_kept_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with asking(sure=0.05) as (dc, client):
         client.failures = 1
         asked = await dc.answered(dc.slash("status"))
         assert client.failures == 0 and client.accepted == []
+        assert f"Discord: interaction {asked.id} is acknowledged before it is kept" in caplog.messages
         assert (await client.heard(asked)).text == "/status"
+
+
+async def test_what_can_not_be_kept_is_not_announced(caplog: pytest.LogCaptureFixture) -> None:
+    async with asking() as (dc, client):
+        client.failures, client.fault = 1, RuntimeError("a bug")
+        dc.slash("status")
+        await dc.wait_for(lambda _: not client.failures)
+        await dc.answered(dc.slash("whoami"))
+        assert len(dc.calls("POST", CALLBACK)) == 1 and "work in the background failed" in caplog.text
+
+
+async def test_what_a_stranger_is_told_they_are_told_alone() -> None:
+    async with asking() as (dc, client):
+        assert not (await dc.answered(dc.slash("new", where="general"))).ephemeral
+        asked = await dc.answered(dc.slash("new", where="general", user="mallory"))
+        assert asked.ephemeral and origin(await client.heard(asked)).ephemeral
 
 
 async def test_a_deferral_is_not_held_up_by_the_bots_limits() -> None:

@@ -307,6 +307,24 @@ async def test_a_429_is_waited_for_by_the_library() -> None:
         await live.close()
 
 
+@pytest.mark.parametrize("kind", ["cloudflare", "rate_limit"])
+async def test_a_limit_too_long_to_sit_out_is_respected(kind: Kind) -> None:
+    """The proxy's, and one that the library does not wait for: no preview until then, and the final text comes."""
+    async with scene() as here:
+        dc = here.dc
+        live = here.live(said(dc.say("hm?")))
+        live.show("one")
+        shown = await dc.reply()
+        fault = dc.fault("PATCH /channels/*/messages/*", kind, retry_after=40)
+        live.show("one two")
+        await dc.wait_for(lambda _: fault.hits)
+        live.show("one two three")
+        await dc.wait_for_change(0.5)
+        assert len(dc.calls("PATCH", PATCH)) == 1
+        await here.send(to(dc.dm(), "one two three", edits=await live.close()))
+        assert shown.text == "one two three"
+
+
 async def test_the_real_pace_stays_below_the_real_limits() -> None:
     async with scene(pace={"preview_after": 0.1, "edit_gap": 1.2}, limits=True) as here:
         dc = here.dc

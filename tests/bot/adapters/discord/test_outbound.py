@@ -66,8 +66,28 @@ async def test_a_refused_file_becomes_a_sentence() -> None:
         message = await here.dc.reply(general)
         assert message.text == "Here it is.\n⚠️ history.md: Missing Permissions" and not message.attachments
         here.dc.fault("POST /channels/*/messages", "refuse", status=413, code=40005, text="Request entity too large")
-        await here.send(to(here.dc.dm(), "y" * 1980, document=Document("a.md", "x")), outbox_id=8)
-        assert (await here.dc.reply()).text.endswith("y\n⚠️ a.md: Request entity too large")
+        await here.send(to(here.dc.dm(), "y" * 1780, document=Document("a.md", "x")), outbox_id=8)
+        assert (await here.dc.reply()).text == "y" * 1780 + "\n⚠️ a.md: Request entity too large"
+
+
+async def test_where_files_are_forbidden_the_whole_answer_is_text_also_after_a_restart() -> None:
+    async with scene() as here:
+        general = here.dc.channel()
+        here.dc.forbid(general, "attach_files")
+        message = to(general, "\n\n".join(f"{number} " + "word " * 300 for number in range(8)), buttons=BUTTONS)
+        sent = await here.send(message)
+        said = [reply.text for reply in general.from_bot()]
+        assert [text[0] for text in said] == list("01234567") and [part.last for part in sent] == [False] * 7 + [True]
+        await here.send(message, outbox_id=8, first=6)
+        assert [reply.text for reply in general.from_bot()[8:]] == said[6:]
+
+
+async def test_where_nothing_may_be_written_that_is_the_reason_and_not_the_file() -> None:
+    async with scene() as here:
+        here.dc.forbid("general", "send_messages")
+        for text in ("short", "word " * 3000):
+            with pytest.raises(SendRefused, match="may not write"):
+                await here.send(to(here.dc.channel(), text, document=Document("a.md", "x")))
 
 
 async def test_buttons_come_back_when_pressed_and_are_gone_with_the_next_text() -> None:

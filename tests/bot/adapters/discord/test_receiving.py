@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.adapters.discord.catchup import ANSWERED_SECONDS, OVERLAP_SECONDS, STATE_KEY
+import pytest
+
+from bot.adapters.discord.catchup import ANSWERED_SECONDS, STATE_KEY
 from bot.adapters.discord.lanes import Lanes
+from bot.adapters.discord.marks import Marks
+from routing.types import ChatKey
 from tests.bot.adapters.discord.house import Kept, house, key
 from tests.servers.discord import DiscordServer
 
@@ -132,7 +136,7 @@ async def test_what_was_said_in_a_thread_before_it_was_joined_stays_unheard() ->
             thread = dc.thread("plans")
             dc.say("among us", thread=thread)
             await home.heard(dc.say("join us", mention=True, thread=thread))
-        dc.advance(OVERLAP_SECONDS / 2)
+        dc.advance(150)
         dc.say("away", thread=thread)
         async with house(dc, kept) as home:
             assert await home.texts(1) == ["away"]
@@ -147,11 +151,14 @@ async def test_a_chat_that_is_gone_holds_up_no_other() -> None:
             await home.heard(dc.say("one"))
         dc.delete_channel("general")
         dc.forbid("secret", "view_channel")
+        kept.chats[key(dc.thread("post", dc.channel("forum")))] = None
+        history = f"GET /channels/{dc.channel('forum').id}/messages"
+        dc.fault(history, "refuse", status=400, code=50024, text="Wrong channel type", times=None)
         dc.say("two")
         async with house(dc, kept) as home:
             assert await home.texts(1) == ["two"]
-            await dc.wait_for(lambda _: len([line for line in home.log.said if "is passed over" in line]) == 2)
-            assert dc.refusals and not [line for line in home.log.said if "not answered" in line]
+            await dc.wait_for(lambda _: len([line for line in home.log.said if "is passed over" in line]) == 3)
+            assert not [line for line in home.log.said if "looked into" in line]
 
 
 async def test_fetching_is_tried_again() -> None:
@@ -236,3 +243,70 @@ async def test_lanes_keep_the_order_of_each_channel_and_wait_at_the_gate() -> No
     gate.set()
     await ended.wait()
     assert lanes.idle and [word for word in done if word != "x"] == ["a", "b", "c"]
+
+
+async def test_what_one_connection_brought_late_is_found_behind_the_mark() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        async with house(dc, kept) as home:
+            await home.heard(dc.say("one"))
+        dc.say("never heard")
+        dc.advance(240)
+        kept.state.kept[STATE_KEY] = f"{dc.bot.id} {dc.say('the mark', user='Bob').id}"
+        async with house(dc, kept) as home:
+            assert await home.texts(1) == ["never heard"]
+
+
+async def test_a_chat_is_known_for_weeks() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc, house(dc, kept) as home:
+        await home.heard(dc.say("hi"))
+        assert dc.now() - kept.since > 29 * 86400
+
+
+@pytest.mark.parametrize("times", [1, None])
+async def test_a_channel_that_cannot_be_looked_up_at_once_loses_no_message(times: int | None) -> None:
+    """It is tried again; in the end the message is answered where it was written, whatever that is."""
+    async with DiscordServer() as dc:
+        thread = dc.thread("old")
+        dc.archive(thread)
+        async with house(dc, pace={"backoff": 0.002}) as home:
+            await home.heard(dc.say("hi"))
+            thread.archived = False  # without the event that tells of it
+            dc.fault("GET /channels/*", "server_error", times=times, status=503)
+            heard = await home.heard(dc.say("what?", mention=True, thread=thread))
+            assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id))) and not heard.private
+
+
+async def test_killed_before_the_first_answer_it_looks_where_nobody_knows_it() -> None:
+    kept = Kept()
+    async with DiscordServer() as dc:
+        dc.guild()
+        async with house(dc, kept) as home:
+            await dc.wait_for(lambda _: kept.state.kept.get(STATE_KEY))
+            home.failures = 1000
+            dc.say("the very first", channel="general", mention=True)
+            await dc.wait_for(lambda _: home.failures < 1000)
+        async with house(dc, kept) as home:
+            assert await home.texts(1) == ["the very first"]
+
+
+def test_the_mark_waits_for_a_connection_that_is_away() -> None:
+    marks = Marks()
+    marks.began(0)
+    assert marks.since == {0: 0} and not marks.complete(2)
+    marks.since.clear()
+    assert marks.complete(1) and not marks.complete(2)
+    marks.began(1)
+    marks.since.clear()
+    assert marks.complete(2)
+    marks.hear(1, 7)
+    marks.lost(1)
+    marks.hear(0, 9)
+    assert not marks.complete(2) and marks.newest == 9
+    marks.resumed(1)
+    assert marks.complete(2)
+    marks.lost(1)
+    marks.began(1)
+    marks.began(1)
+    assert marks.since == {1: 7} and not marks.complete(2)

@@ -1,0 +1,113 @@
+"""What owners hear of servers that were left and of permissions that are missing: each once."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.discord.guilds import NO_FILES, NO_HISTORY, NO_THREADS, REMOVED
+from routing.types import ChatKey
+from tests.bot.adapters.discord.house import House, Kept, house
+from tests.servers.discord import DiscordServer
+
+
+def told(home: House) -> list[str]:
+    """What the owners were told of permissions."""
+    return [words for words in home.told if words.startswith("🔐")]
+
+
+async def met(home: House, dc: DiscordServer) -> None:
+    """Until the client knows every server."""
+    home.platform._client._connection.guild_ready_timeout = 0.05
+    await dc.wait_for(lambda _: home.log.said)
+    await home.platform._client.wait_until_ready()
+    await home.platform._look_around()
+
+
+async def test_a_removal_while_the_bot_was_away_is_told_once_and_by_its_name() -> None:
+    async with DiscordServer() as dc:
+        dc.guild()
+        dc.guild("Other")
+        kept = Kept()
+        async with house(dc, kept) as home:
+            await met(home, dc)
+        dc.kick()
+        async with house(dc, kept) as home:
+            await met(home, dc)
+            assert home.told == [REMOVED.format(server="Team")]
+        async with house(dc, kept) as home:
+            await met(home, dc)
+            assert home.told == []
+
+
+async def test_a_server_that_was_joined_later_is_known_too() -> None:
+    async with DiscordServer() as dc:
+        kept = Kept()
+        async with house(dc, kept) as home:
+            await met(home, dc)
+            dc.join("Later")
+            await home.heard(dc.say("hi", guild="Later", mention=True))
+            await dc.wait_for(lambda _: "Later" in kept.state.kept["discord_guilds"])
+        dc.kick("Later")
+        async with house(dc, kept) as home:
+            await met(home, dc)
+            assert home.told == [REMOVED.format(server="Later")]
+
+
+@pytest.mark.parametrize(
+    ("permission", "template"),
+    [
+        ("read_message_history", NO_HISTORY),
+        ("attach_files", NO_FILES),
+        ("create_public_threads", NO_THREADS),
+    ],
+)
+async def test_a_missing_permission_is_told_once_for_each_channel(permission: str, template: str) -> None:
+    async with DiscordServer() as dc:
+        for name in ("general", "other"):
+            dc.forbid(dc.channel(name), permission)
+        kept = Kept()
+        threads = permission == "create_public_threads"
+        async with house(dc, kept, thread_per_mention=threads) as home:
+            for name in ("general", "general", "other"):
+                await home.heard(dc.say("hi", channel=name, mention=True))
+            await dc.wait_for(lambda _: len(told(home)) == 2)
+            general, other = (template.format(channel=name, server="Team") for name in ("general", "other"))
+            assert told(home) == [general, other]
+        async with house(dc, kept, thread_per_mention=threads) as home:
+            await met(home, dc)
+            assert told(home) == []
+            dc.allow("general", permission)
+            await home.heard(dc.say("thanks", channel="general", mention=True))
+            dc.forbid("general", permission)
+            await home.heard(dc.say("and now?", channel="general", mention=True))
+            await dc.wait_for(lambda _: told(home) == [general])
+
+
+async def test_what_is_missing_where_the_bot_was_spoken_to_before_is_told_at_the_start() -> None:
+    async with DiscordServer() as dc:
+        dc.guild()
+        dc.forbid("general", "read_message_history")
+        kept = Kept()
+        for chat in (ChatKey("discord", str(dc.channel().id)), ChatKey("discord", str(dc.dm().id))):
+            kept.chats[chat] = None
+        async with house(dc, kept) as home:
+            await met(home, dc)
+            assert told(home) == [NO_HISTORY.format(channel="general", server="Team")]
+
+
+async def test_threads_that_nobody_wants_need_no_permission() -> None:
+    async with DiscordServer() as dc:
+        dc.forbid(dc.channel(), "create_public_threads")
+        async with house(dc) as home:
+            await home.heard(dc.say("hi", channel="general", mention=True))
+            await met(home, dc)
+            assert home.told == []
+
+
+async def test_where_there_is_no_answer_at_all_the_outbox_tells_it() -> None:
+    async with DiscordServer() as dc:
+        dc.forbid(dc.channel(), "send_messages", "attach_files")
+        async with house(dc) as home:
+            await home.heard(dc.say("hi", channel="general", mention=True))
+            await met(home, dc)
+            assert home.told == []

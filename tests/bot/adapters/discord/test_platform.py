@@ -1,0 +1,46 @@
+"""What the platform does of its own: the shutdown, and how it shows that a message waits."""
+
+from __future__ import annotations
+
+from tests.bot.adapters.discord.house import house
+from tests.servers.discord import DiscordServer
+
+BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", "custom_id": "t:7:0.0"}]}]
+
+
+async def test_in_a_shutdown_commands_and_presses_fail_at_once_and_messages_are_kept() -> None:
+    async with DiscordServer() as dc:
+        async with house(dc) as home:
+            sent = await home.platform._stage.send(str(dc.dm().id), {"content": "which?", "components": BUTTONS})
+            await dc.wait_for(lambda _: dc.commands)
+            await home.platform.stop_receiving()
+            dc.slash("status")
+            dc.press(dc.dm().by_id[int(sent["id"])], "Smart")
+            assert await home.texts(0) == []
+            await home.heard(dc.say("hello"))
+        assert [message.text for message in home.accepted] == ["hello"]
+        assert not [call for call in dc.calls("POST") if "callback" in call.path]
+
+
+async def test_a_message_that_waits_is_marked() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        said = dc.say("hi", channel="general", mention=True)
+        await home.platform.waiting(await home.heard(said))
+        assert list(said.reactions) == ["👀"] and dc.channel().from_bot() == []
+
+
+async def test_where_the_bot_may_not_react_a_quiet_note_marks_it() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.forbid(dc.channel(), "add_reactions")
+        said = dc.say("hi", channel="general", mention=True)
+        await home.platform.waiting(await home.heard(said))
+        [note] = dc.channel().from_bot()
+        assert (note.text, note.reply_to, said.reactions) == ("👀", said, {})
+        assert dc.requests[-1].body["flags"] & 1 << 12
+
+
+async def test_where_it_may_not_write_either_nothing_happens() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.forbid(dc.channel(), "add_reactions", "send_messages")
+        await home.platform.waiting(await home.heard(dc.say("hi", channel="general", mention=True)))
+        assert dc.channel().from_bot() == []

@@ -1,0 +1,84 @@
+"""What was said while the bot was away, or where it had never been spoken to, is answered once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.servers.discord import DiscordServer
+from tests.stories.discording import hurried, mention, settled, texts, up
+from tests.stories.harness import Stage, running
+
+__all__ = ["hurried"]
+HISTORY = "/channels/{channel_id}/messages"
+
+
+@pytest.fixture(autouse=True)
+def everybody(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+
+
+async def test_a_mention_that_was_missed_has_its_thread_too(on: Stage, dc: DiscordServer) -> None:
+    on.env["DISCORD_THREADS"] = "true"
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("first", channel="general", mention=True)
+        await dc.wait_for(lambda _: said.thread and texts(said.thread))
+        await settled(on)
+    missed = dc.say("missed", channel="general", mention=True)
+    dc.say("among us", channel="general")
+    async with running(on) as app:
+        await up(dc, app)
+        await dc.wait_for(lambda _: missed.thread and texts(missed.thread) == ["You said: missed"])
+        await settled(on)
+    assert texts(dc.channel()) == [] and len(on.ms.calls) == 2
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_a_first_mention_in_a_channel_is_found_after_an_invalid_session(on: Stage, dc: DiscordServer) -> None:
+    dc.forbid(dc.channel("secret"), "read_message_history")
+    dc.channel("quiet")
+    async with running(on) as app:
+        await up(dc, app)
+        await dc.reply(dc.say("before"))
+        dc.invalidate()
+        missed = dc.say("first here", channel="general", mention=True)
+        dc.say("and here", channel="secret", mention=True)
+        assert (await dc.reply(missed, after=missed)).text == "You said: first here"
+        await settled(on)
+    asked = {call.path.split("/")[2] for call in dc.calls("GET", HISTORY)}
+    assert asked == {str(dc.dm().id), str(dc.channel().id)}, "only where something new can be read"
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_what_one_connection_of_two_missed_is_not_forgotten_for_the_other(on: Stage, dc: DiscordServer) -> None:
+    on.env["DISCORD_SHARDED"] = "true"
+    dc.shards = 2
+    second = dc.guild(3 << 22 | 1)  # whose events come by the connection number 1
+    async with running(on) as app:
+        await dc.wait_for(lambda _: sum(session.is_connected for session in dc.sessions) == 2)
+        await up(dc, app)
+        thread = dc.thread("aside", dc.say("topic", guild=second))
+        await dc.reply(dc.say("one", thread=thread, mention=True))
+        (session,) = (session for session in dc.sessions if session.shard == (1, 2))
+        assert session.connection is not None
+        session.ended = True
+        session.connection.put(9, False)
+        missed = dc.say("two", thread=thread)
+        between = dc.say("private")
+        await dc.reply(between, after=between)
+        assert (await dc.reply(missed, after=missed)).text == "You said: two"
+        await settled(on)
+    assert texts(thread) == ["You said: one", "You said: two"]
+
+
+async def test_a_message_behind_two_thousand_others_is_answered(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        await mention(dc, "before")
+        await settled(on)
+    for number in range(2100):
+        dc.say(f"chat {number}", channel="general", user="bob")
+    missed = dc.say("missed", channel="general", mention=True)
+    async with running(on) as app:
+        await up(dc, app)
+        assert (await dc.reply(missed, after=missed)).text == "You said: missed"

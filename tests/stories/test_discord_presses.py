@@ -1,0 +1,79 @@
+"""Buttons and menus on Discord: whose they are, and how long they hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from handlers.presses import VALID_SECONDS
+from tests.servers.discord import DiscordServer, Interaction, Message
+from tests.stories.discording import mention, settled, shown, texts, up
+from tests.stories.harness import Stage, running
+
+FOREIGN = "This button is for somebody else."
+EXPIRED = "This button has expired. Ask for the menu again."
+
+
+@pytest.fixture(autouse=True)
+def everybody(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+
+
+async def menu(on: Stage, dc: DiscordServer, command: str) -> Message:
+    """What the command shows to everybody in the channel, with its buttons; for a tier's models, with its menu."""
+    found = await mention(dc, command.partition(" ")[0])
+    await dc.wait_for(lambda _: found.buttons, timeout=10)
+    if command != "/tier":
+        dc.press(found, "coding")
+        await dc.wait_for(lambda _: found.selects, timeout=10)
+    await settled(on)
+    return found
+
+
+async def refused(on: Stage, dc: DiscordServer, asked: Interaction, sentence: str) -> None:
+    """The sentence comes to whoever pressed, and to nobody else."""
+    await dc.wait_for(lambda _: shown(asked) == [sentence], timeout=10)
+    await settled(on)
+    assert asked.answers[-1].ephemeral and sentence not in texts(dc.channel())
+
+
+async def test_a_press_by_somebody_else_is_refused_to_them_and_changes_nothing(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        shown_to_all = await menu(on, dc, "/tier")
+        await refused(on, dc, dc.press(shown_to_all, "deep", user="bob"), FOREIGN)
+        assert shown_to_all.text.startswith("Tier: balanced") and on.rows("SELECT tier FROM preferences") == []
+        dc.press(shown_to_all, "deep")
+        await dc.wait_for(lambda _: shown_to_all.text.startswith("Tier: deep"))
+
+
+async def test_a_choice_from_a_menu_of_somebody_else_is_refused_and_changes_nothing(
+    on: Stage, dc: DiscordServer
+) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        models = await menu(on, dc, "/model coding")
+        [select] = models.selects
+        before, chosen = models.text, [select["options"][1]["value"]]
+        await refused(on, dc, dc.choose(models, select["custom_id"], chosen, user="bob"), FOREIGN)
+        assert models.text == before and on.rows("SELECT model FROM overrides") == []
+        dc.choose(models, select["custom_id"], chosen)
+        await dc.wait_for(lambda _: models.text != before)
+
+
+@pytest.mark.parametrize("command", ["/tier", "/model coding"])
+async def test_a_control_of_last_week_is_refused_and_changes_nothing(
+    on: Stage, dc: DiscordServer, command: str
+) -> None:
+    async with running(on, dc.now) as app:
+        await up(dc, app)
+        old = await menu(on, dc, command)
+        before = old.text
+        dc.advance(VALID_SECONDS + 60)
+        await dc.wait_for(lambda _: dc.sessions[-1].is_connected)
+        if old.selects:
+            [select] = old.selects
+            asked = dc.choose(old, select["custom_id"], [select["options"][1]["value"]])
+        else:
+            asked = dc.press(old, "deep")
+        await refused(on, dc, asked, EXPIRED)
+        assert old.text == before and on.rows("SELECT tier FROM preferences") == []
