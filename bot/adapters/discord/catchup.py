@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import discord
@@ -98,7 +99,7 @@ class CatchUp:
         after = max(mark - _ids(OVERLAP_SECONDS), _ids(self._clock() - ANSWERED_SECONDS - EPOCH), 0)
         full = True
         while full:
-            page = await self._tried(channel_id, lambda since=after: self._page(channel_id, since))  # type: ignore[misc]
+            page = await self._tried(channel_id, partial(self._page, channel_id, after))
             if not page:
                 return
             place = await self._tried(channel_id, lambda: self._places.locate(channel_id))
