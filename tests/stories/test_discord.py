@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 
 import pytest
@@ -211,3 +212,13 @@ async def test_a_kill_in_mid_stream_goes_on_in_the_same_message(on: Stage, dc: D
         await dc.wait_for(lambda _: half.text == "one two three four", 60)
         assert await bot.terminate() == 0
     assert said.channel.from_bot() == [half]
+
+
+async def test_a_picture_reaches_a_vision_model_and_a_document_is_read(on: Stage, dc: DiscordServer) -> None:
+    red = b"\x89PNG red"
+    async with running(on) as app:
+        await up(dc, app)
+        await answered(dc, dc.say("what is this?", attachments=[("red.png", red, "image/png")]))
+        assert base64.b64encode(red).decode() in str(on.ms.last.body)
+        await answered(dc, dc.say("sum it up", attachments=[("notes.txt", b"the moon is far", "text/plain")]))
+        assert "the moon is far" in on.ms.last.last_user_text and "sum it up" in on.ms.last.last_user_text
