@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from routing.caller import Caller
 from routing.calls import ChatMessage, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, Usage
 from routing.conversation.summaries import Summariser
-from routing.diagnostics import Failures
+from routing.deadline import Deadline
+from routing.failover.health import ModelHealth
 from routing.models.choice import Models
+from routing.money.bill import Bill
 from routing.records import StoredMessage, Summary
 from routing.stop import Stop
-from routing.types import Preferences
+from routing.types import ChatKey, Preferences
 from storage.database import Database
 from storage.history import SqlHistory
 
@@ -68,8 +70,9 @@ class WatchedSummariser(Summariser):
     """The bot's own, watched."""
 
     def __init__(self, models: Models, llm: AtOnce, watch: Watch) -> None:
-        caller = Caller(llm, Failures(), time.time)
-        super().__init__(caller, models, Preferences(), Unseen(), Stop(), time.time, math.inf)
+        caller = Caller(llm, ModelHealth(time.time), time.time)
+        bill = Bill(1, ChatKey("cli", "1"))
+        super().__init__(caller, models, Preferences(), Unseen(), Stop(), Deadline(time.time, math.inf), bill)
         self._watch = watch
 
     async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:
@@ -82,6 +85,8 @@ class AtOnce:
 
     def __init__(self) -> None:
         self.asked = 0
+
+    async def ready(self) -> None: ...
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         self.asked += 1

@@ -15,6 +15,7 @@ from bot.inbox import Inbox
 from bot.outbox import OutboxSender
 from bot.owned import OwnersFiles, keep_fresh
 from bot.platform import Accept, MenuEntry, Platform
+from bot.remembering import HealthMemory
 from bot.settings import Environment, Settings
 from bot.silences import Silences
 from bot.tooling import Tooling, build_tooling, embedder_of
@@ -37,13 +38,14 @@ from handlers.suggestions import Suggestions
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox
 from routing.caller import Caller
-from routing.diagnostics import Failures
 from routing.errors import ConfigError, StorageFault
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
 from routing.local.weights import available
 from routing.models.choice import LOCAL_PROVIDER, Models
 from routing.models.discovery import load_discovered
+from routing.money.budget import Budget
+from routing.money.purse import Purse
 from routing.ports import Clock
 from routing.router import Router
 from storage.database import open_database
@@ -116,31 +118,36 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     settings = environment.settings
     kept = open_stores(open_database(settings.database), clock)
     platforms: dict[str, Platform] = {}
-    running, failures, silences = RunningTurns(), Failures(), Silences()
-
-    models = Models(workspace.config(), workspace.catalog())
+    running, silences, config = RunningTurns(), Silences(), workspace.config()
+    remembered = HealthMemory(kept.state, clock, config.parallel)
+    models = Models(config, workspace.catalog(), health=remembered.health, clock=clock)
+    await remembered.recall()
     local = LocalRuntime(workspace.models, clock)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     files = Files(platforms, llm, models, settings.transcription_model)
     owned = OwnersFiles(workspace)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
-    health = ProcessHealth(kept.database, kept.outbox, running, failures, platforms, clock)
+    health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, clock)
     about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
     needed = ToolNeeds(workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about)
     embedder = embedder_of(environment, llm, models, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors)
-    caller, toolbox, chooser = Caller(llm, failures, clock), tooling.toolbox, tooling.chooser
+    budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
+    purse = Purse(budget, lambda: llm.prices(models.config.profile))
+    caller, toolbox, chooser = Caller(llm, models.health, clock, purse), tooling.toolbox, tooling.chooser
     router = Router(models, caller, toolbox, chooser, kept.preferences, kept.history, files.picture, owned, clock)
-    chat = Chat(router, kept.history, files.text, files.transcribe)
+    chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe)
     outbox = OutboxSender(kept.outbox, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
-    notices = Notices(kept.people, outbox.post, outbox.take)
-    wrong = WrongCodes(clock)
+    notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(clock)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
     needs = Needs(
         preferences=kept.preferences,
         history=kept.history,
         usage=kept.usage,
+        spending=kept.spending,
+        turns=kept.turns,
+        purse=purse,
         people=kept.people,
         chats=kept.chats,
         access=access,
@@ -178,6 +185,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         await asyncio.gather(*chores, return_exceptions=True)
         await tooling.close()
         await local.close()
+        await remembered.close()
         await kept.database.close()
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from bot.platform import Platform
 from bot.version import VERSION
 from handlers.running import RunningTurns
-from routing.diagnostics import Facts, Failures
+from routing.diagnostics import Facts
+from routing.models.choice import Models
 from routing.ports import Clock
 from routing.stores import OutboxStore
 from storage.database import Database
@@ -25,14 +26,14 @@ class ProcessHealth:
         database: Database,
         outbox: OutboxStore,
         running: RunningTurns,
-        failures: Failures,
+        models: Models,
         platforms: Mapping[str, Platform],
         clock: Clock,
     ) -> None:
         self._database = database
         self._outbox = outbox
         self._running = running
-        self._failures = failures
+        self._models = models
         self._platforms = platforms
         self._clock = clock
         self._started_at = clock()
@@ -51,7 +52,7 @@ class ProcessHealth:
             pending=counts.get("pending", 0) + counts.get("attempting", 0),
             dead=counts.get("dead", 0),
             links=tuple((name, platform.progress) for name, platform in self._platforms.items()),
-            failures=self._failures.recent(),
+            failures=self._models.health.failures.recent(),
         )
 
 

@@ -72,7 +72,7 @@ class Dispatcher:
                 return False
         typed = parse_command(text, message.bot_name)
         if typed is None:
-            return message.kind == "message"
+            return message.kind in ("message", "press")
         found = self._commands.get(typed.name)
         return found is not None and found[0].queued and not typed.elsewhere
 

@@ -13,6 +13,8 @@ from handlers.notices import Notices
 from handlers.running import RunningTurns
 from handlers.tools.needs import Stock
 from routing.diagnostics import Health
+from routing.money.books import SpendingStore, TurnStore
+from routing.money.purse import Purse
 from routing.ports import Clock, Llm
 from routing.records import HistoryStore, UsageStore
 from routing.router import Router
@@ -30,6 +32,9 @@ class Needs:
     preferences: PreferenceStore
     history: HistoryStore
     usage: UsageStore
+    spending: SpendingStore
+    turns: TurnStore
+    purse: Purse
     people: PeopleStore
     chats: ChatStore
     access: Access

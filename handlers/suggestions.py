@@ -127,7 +127,7 @@ class Suggestions:
     def _levels(self, chosen: str, preferences: Preferences) -> Iterable[str]:
         """Those of the tier's model; before a tier is chosen, those of any."""
         tiers = [tier for tier in TIERS if tier == chosen.lower()] or TIERS
-        models = (self._models.choose(tier, preferences).model for tier in tiers)
+        models = (self._models.configured(tier, preferences).model for tier in tiers)
         return dict.fromkeys(level for model in models for level in self._models.catalog.lookup(model).levels)
 
     async def _look(self, user: UserKey, with_toolkits: bool) -> asyncio.Task[_Known | None] | None:

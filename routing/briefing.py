@@ -10,17 +10,23 @@ from routing import dynamic, tiers
 from routing.calls import ChatMessage
 from routing.conversation.context import Context
 from routing.conversation.window import Window
+from routing.deadline import Deadline
+from routing.decisions import ModelChoice, TierDecision, TierSwitch
+from routing.failover.candidates import Needs
 from routing.models.choice import Models
-from routing.outcome import NO_TOOL, CallRecord, ToolScope
+from routing.money.bill import Bill
+from routing.outcome import NO_TOOL, ToolScope
 from routing.prompt import Instructions
+from routing.pursuit import Brief, Tried
 from routing.records import HistoryStore, Switches
 from routing.skills import Skill, Skills, catalogue
 from routing.tools.offer import ToolOffer, TurnTools
 from routing.tools.presentation import Shown
-from routing.turn import Brief
-from routing.types import TIERS, ModelChoice, PersonSettings, Preferences, Question, Tier, TierDecision, TierSwitch
+from routing.types import TIERS, PersonSettings, Preferences, Question, Tier
 
 UPGRADED: Tier = "coding"
+LEAST_ANSWER = 256
+"""Tokens that are asked for in any case: whether there is room for them the provider knows better."""
 
 log = logging.getLogger("routing")
 
@@ -114,16 +120,16 @@ class TurnBriefing:
         history: HistoryStore,
         context: Context,
         tools: TurnTools,
-        calls: list[CallRecord],
-        ends: float,
+        bill: Bill,
+        deadline: Deadline,
         note: Callable[[int, Plan], None],
     ) -> None:
         """`note` is told of each call's conversation and plan."""
         self._note = note
         self.bounds = models.config.turn
-        self.ends = ends
+        self.deadline = deadline
         self.most_result_chars = models.config.most_result_chars
-        self.calls = calls
+        self.bill = bill
         self._asked = asked
         self._models = models
         self._skills = skills
@@ -134,9 +140,11 @@ class TurnBriefing:
         self._last: Plan | None = None
         self._system = ChatMessage("system", "")
 
-    async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
+    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
         question = self._asked.question
-        decided = self._upgrade(await self._plan(), said)
+        decided = self._able(self._upgrade(await self._plan(), said), tried)
+        contract = self._models.config.contracts[decided.decision.tier]
+        self.deadline.allow(min(contract.deadline_seconds, self.bounds.seconds))
         card = self._models.catalog.lookup(decided.choice.model)
         window = Window(card.limit(decided.choice.reasoning), self._models.config.compaction.most_tokens)
         shown = self.tools.shown(decided.choice.model, window.limit)
@@ -148,13 +156,24 @@ class TurnBriefing:
             log.info("[ContextBuilding] Resolved tier: %s (source: %s)", decided.decision.tier, evidence)
         self._last = decided
         messages, fit = await self._context.prompt(self._system, said, window, card.supports_vision)
-        request = self._models.request(decided.decision.tier, decided.choice, messages, shown.specs, may_call)
+        room = max(LEAST_ANSWER, window.limit - fit.tokens)
+        request = self._models.request(decided.decision.tier, decided.choice, messages, shown.specs, may_call, room)
         offer = self.tools.offer(decided.choice.model, window.limit)
         self._note(question.conversation_id, replace(decided, tools=offer))
-        return Brief(decided.decision, decided.choice, request, self._scope(decided), fit, window.limit)
+        widest = max((self._models.catalog.lookup(each).limit(None) for each in decided.choice.fallbacks), default=0)
+        scope = self._scope(decided)
+        return Brief(decided.decision, contract, decided.choice, request, scope, fit, window.limit, widest)
 
     async def shorten(self, window: int) -> None:
         await self._context.shorten(window)
+
+    def _able(self, decided: Plan, tried: Tried) -> Plan:
+        """The model that can take this turn, and was not asked in vain before in it."""
+        vision = bool(self._asked.question.pictures)
+        tokens = tried.above + 1 if tried.above else 0
+        needs = Needs(vision=vision, tokens=tokens)
+        choice = self._models.choose(decided.decision.tier, self._asked.preferences, needs, tried.models)
+        return replace(decided, choice=choice)
 
     async def _plan(self) -> Plan:
         switches = await self._history.switches(self._asked.question.conversation_id)

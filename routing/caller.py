@@ -1,13 +1,11 @@
-"""One answer of a model: streamed to the person, tried once more when nothing came, kept when it breaks off."""
+"""One try of one model: streamed to the person, watched for a sign of life, kept when it breaks off."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import math
-import random
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 
 from routing.calls import (
     Completion,
@@ -20,23 +18,36 @@ from routing.calls import (
     ToolCall,
     Usage,
 )
-from routing.diagnostics import Failures
-from routing.errors import EmptyAnswer, ModelError, RateLimited, Unreachable
-from routing.failover.cooldown import Cooldowns
+from routing.contracts import TierContract
+from routing.deadline import Deadline
+from routing.errors import EmptyAnswer, ModelError, Unreachable
+from routing.failover.breaker import Trial
+from routing.failover.health import ModelHealth
+from routing.models.choice import provider_of
+from routing.money.bill import Bill
+from routing.money.purse import Purse
+from routing.outcome import CallRecord
 from routing.ports import Clock, LiveReply, Llm
 from routing.stop import Stop
 from routing.text import Pieces, storable
-
-SECOND_TRY_SECONDS = (0.5, 1.0)
-LONGEST_WAIT_SECONDS = 3.0
-"""A Retry-After up to this is waited for (tier contracts, table of failures)."""
+from routing.waiting import Waiting
 
 log = logging.getLogger("routing")
 
 
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Under which contract a try is made, until when, and who pays. `probe`: nobody else can be asked."""
+
+    contract: TierContract
+    deadline: Deadline
+    bill: Bill
+    probe: bool = False
+
+
 @dataclass(slots=True)
 class _Answer:
-    """What has arrived of a stream."""
+    """What has arrived of a stream. `billed`: the provider may ask for money."""
 
     text: str = ""
     finish: Finish = "cut"
@@ -44,97 +55,119 @@ class _Answer:
     calls: tuple[ToolCall, ...] = ()
     thinking: str = ""
     began: float = 0.0
+    first_token: float | None = None
+    billed: bool = False
+    pieces: Pieces = field(default_factory=Pieces)
+
+    async def take(self, event: StreamEvent, live: Waiting) -> None:
+        """The next of the stream."""
+        match event:
+            case TextDelta(text):
+                self.text += self.pieces.add(text)
+                live.show(self.text)
+            case ThinkingDelta():
+                await live.working()
+            case StreamEnd(finish, usage, calls, thinking):
+                self.finish, self.usage = finish, usage
+                self.calls, self.thinking = tuple(map(_clean, calls)), storable(thinking)
 
 
 class Caller:
-    """One deadline over all tries; raises ModelError only when nothing could be shown."""
+    """Raises ModelError only when nothing could be shown. Without a purse nobody's money is limited."""
 
-    def __init__(self, llm: Llm, failures: Failures, clock: Clock) -> None:
+    def __init__(self, llm: Llm, health: ModelHealth, clock: Clock, purse: Purse | None = None) -> None:
         self._llm = llm
-        self._failures = failures
-        self._cooldowns = Cooldowns(clock)
+        self._health = health
         self._clock = clock
+        self._purse = purse
 
-    async def complete(
-        self, request: ModelRequest, live: LiveReply, stop: Stop, seconds: float = math.inf
-    ) -> Completion:
-        """Stream one completion; a fault before the first token is tried once more. All of it takes at most the
-        profile's time-out. What takes longer than the caller's own `seconds` is late, and no failure of the model."""
+    async def complete(self, request: ModelRequest, errand: Errand, live: LiveReply, stop: Stop) -> Completion:
+        """Stream one completion, once there is money and a place for it; it goes on the bill. What is late by the
+        turn's own deadline is no failure of the model."""
         answer = _Answer(began=self._clock())
-        patience = request.profile.timeout_seconds
-        try:
-            async with asyncio.timeout(max(0.0, min(patience, seconds))):
-                if not await stop.guard(self._tries(request, answer, live)):
-                    answer.finish = "stopped"
-        except TimeoutError:
-            answer.finish = "late"
-            if patience <= seconds:
-                late = Unreachable(request.model, f"no answer within {patience:g} s")
-                self._note(late)
+        if not await stop.guard(self._paid(request, errand, answer, live)):
+            answer.finish = "stopped"
+        return Completion(
+            text=answer.text,
+            finish=answer.finish,
+            usage=answer.usage,
+            seconds=self._clock() - answer.began,
+            calls=answer.calls,
+            thinking=answer.thinking,
+            first_token=answer.first_token,
+        )
+
+    async def _paid(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> None:
+        """What it may cost is held, and what it did goes on the bill, whatever came of it."""
+        with await self._purse.hold(request, errand.bill) if self._purse else nullcontext() as held:
+            try:
+                await self._placed(request, errand, answer, live)
+            finally:
+                if answer.billed:
+                    if self._purse is not None and held is not None:
+                        self._purse.settle(held, request, answer.usage)
+                    seconds = self._clock() - answer.began
+                    errand.bill.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds))
+
+    async def _placed(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> None:
+        """Whatever ends the try early is on record; what was said before that is kept."""
+        async with self._health.parallel.place(provider_of(request.model), errand.bill.person_id) as waited:
+            errand.deadline.wait(waited)
+            await self._llm.ready()
+            answer.began = self._clock()
+            try:
+                async with asyncio.timeout(errand.deadline.left):
+                    trial = await self._health.begin(request.model, request.profile, errand.probe)
+                answer.began = self._clock()  # to wait for somebody else's probe is not the model's time
+                with trial, Waiting(live) as shown:
+                    await self._watched(request, errand, answer, shown, trial)
+            except TimeoutError:  # the turn ended while it waited for somebody else's probe
+                answer.finish = "late"
+            except ModelError as error:
+                log.warning("[LLM] %s failed: %s", error.model, error.reason)
+                self._health.failed(error)
+                answer.billed = answer.finish == "late" or not (answer.first_token is None and answer.usage is None)
                 if not answer.text.strip():
-                    raise late from None
-        took = self._clock() - answer.began
-        return Completion(answer.text, answer.finish, answer.usage, took, answer.calls, answer.thinking)
+                    answer.text = ""
+                    raise
 
-    async def _tries(self, request: ModelRequest, answer: _Answer, live: LiveReply) -> None:
-        try:
-            return await self._try(request, answer, live)
-        except ModelError as error:
-            if not error.retryable or not await _pause(error):
-                raise
-        await self._try(request, answer, live)
-
-    async def _try(self, request: ModelRequest, answer: _Answer, live: LiveReply) -> None:
-        """One call. Whatever ends it early is on record; what was said before that is kept."""
+    async def _watched(
+        self, request: ModelRequest, errand: Errand, answer: _Answer, live: Waiting, trial: Trial
+    ) -> None:
+        """The stream, with an eye on the clock: for its first sign of life, for the try, for the turn."""
         log.info(
             "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
             request.tier,
             request.model,
             request.reasoning or "none",
         )
-        self._cooldowns.check(request.model)
+        now, left = asyncio.get_running_loop().time(), errand.deadline.left
+        whole = min(errand.contract.try_seconds, request.profile.timeout_seconds)
+        patience = min(errand.contract.first_token_seconds, whole)
         try:
-            await _collect(self._llm.stream(request), answer, live)
-            if not answer.text.strip() and answer.finish in ("stop", "cut"):
-                raise EmptyAnswer(request.model, "it answered with nothing")
-        except ModelError as error:
-            self._note(error)
-            if not answer.text.strip():
-                answer.text = ""
-                raise
-        else:
-            if answer.finish == "cut":
-                self._note(Unreachable(request.model, "its answer broke off"))
-
-    def _note(self, error: ModelError) -> None:
-        log.warning("[LLM] %s failed: %s", error.model, error.reason)
-        self._failures.note(error.model, error.reason, self._clock())
-        self._cooldowns.note(error)
-
-
-async def _collect(events: AsyncIterator[StreamEvent], answer: _Answer, live: LiveReply) -> None:
-    pieces = Pieces()
-    async for event in events:
-        match event:
-            case TextDelta(text):
-                answer.text += pieces.add(text)
-                live.show(answer.text)
-            case ThinkingDelta():
-                await live.working()
-            case StreamEnd(finish, usage, calls, thinking):
-                answer.finish, answer.usage = finish, usage
-                answer.calls, answer.thinking = tuple(map(_clean, calls)), storable(thinking)
+            answer.billed = True
+            async with asyncio.timeout_at(now + min(patience, left)) as limit:
+                async for event in self._llm.stream(request):
+                    if answer.first_token is None:
+                        answer.first_token = self._clock() - answer.began
+                        trial.speaks()
+                        patience = whole
+                        limit.reschedule(now + min(patience, left))
+                    await answer.take(event, live)
+        except TimeoutError:
+            answer.finish = "late"
+            if left < patience:
+                return  # it is the turn that has no more time
+            self._health.took(request.model, errand.contract, patience, finished=False)
+            what = "no first word" if answer.first_token is None else "no whole answer"
+            raise Unreachable(request.model, f"{what} within {patience:g} s") from None
+        if answer.finish == "cut" and answer.text.strip():
+            raise Unreachable(request.model, "its answer broke off")
+        if not answer.text.strip() and answer.finish in ("stop", "cut"):
+            raise EmptyAnswer(request.model, "it answered with nothing")
+        trial.end()
+        self._health.took(request.model, errand.contract, self._clock() - answer.began)
 
 
 def _clean(call: ToolCall) -> ToolCall:
     return replace(call, id=storable(call.id), name=storable(call.name), arguments=storable(call.arguments))
-
-
-async def _pause(error: ModelError) -> bool:
-    """Wait before the second try; False when the provider asks for more patience than a person has."""
-    asked = error.retry_after
-    if (asked is None and isinstance(error, RateLimited)) or (asked is not None and asked > LONGEST_WAIT_SECONDS):
-        return False
-    usual = 0.0 if isinstance(error, RateLimited) else random.uniform(*SECOND_TRY_SECONDS)
-    await asyncio.sleep(max(asked or 0.0, usual))
-    return True

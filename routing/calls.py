@@ -138,7 +138,8 @@ StreamEvent = TextDelta | ThinkingDelta | CallDelta | StreamEnd
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered, and how it ended; `seconds` is the model's own time."""
+    """What a model answered, and how it ended; `seconds` is the model's own time, `first_token` those to its first sign
+    of life (None: there was none)."""
 
     text: str
     finish: Finish
@@ -146,3 +147,4 @@ class Completion:
     seconds: float
     calls: tuple[ToolCall, ...] = ()
     thinking: str = ""
+    first_token: float | None = None

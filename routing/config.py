@@ -9,8 +9,12 @@ from typing import Literal, get_args
 from routing.bounds import MOST_RESULT_CHARS, Compaction, TurnBounds, read_compaction, read_turn
 from routing.calls import ApiType, ProviderProfile
 from routing.contracts import CONTRACT_KEYS, TierContract, read_contracts
+from routing.contracts import DEFAULT_FALLBACKS as DEFAULT_FALLBACKS
+from routing.failover.parallel import ParallelLimits, read_parallel
 from routing.jsonfile import JsonFile, JsonObject
 from routing.models.sizes import Size
+from routing.money.limits import KEYS as BUDGET_KEYS
+from routing.money.limits import BudgetLimits, read_budget
 from routing.tools.presentation import Presentation, read_presentations
 from routing.types import TIERS, Tier
 
@@ -29,7 +33,7 @@ ALWAYS_ALLOWED = ("openai", "anthropic", "local")
 DEFAULT_TIMEOUT_SECONDS = 300.0
 DEFAULT_TEMPERATURE = 0.7
 _HOTTEST = 2.0
-_PLAIN = ("turn", "compaction", "tools")
+_PLAIN = ("turn", "compaction", "tools", "parallel", "budget")
 _KNOWN: dict[str, set[str]] = {
     "llm": {"providers"},
     "modelRouter": {f"{slot}{part}" for slot in SLOTS for part in ("Model", "ModelReasoning")}
@@ -38,8 +42,9 @@ _KNOWN: dict[str, set[str]] = {
     "compaction": {"enabled", "maxContextTokens", "keepLastMessages"},
     "turn": {"maxModelCalls", "maxToolCalls", "deadlineSeconds", "maxUsd"},
     "tools": {"maxResultChars", "presentation"},
+    "parallel": {"perProvider", "perUser"},
     "sandbox": {"seconds", "memoryMb", "processes", "folderMb", "files", "network"},
-    "budget": {"perUserDailyUsd"},
+    "budget": set(BUDGET_KEYS),
 }
 
 
@@ -53,6 +58,8 @@ class RouterConfig:
     temperature: float
     dynamic_tier: bool
     turn: TurnBounds
+    parallel: ParallelLimits
+    budget: BudgetLimits
     compaction: Compaction
     most_result_chars: int
     presentations: Mapping[Size, Presentation]
@@ -86,7 +93,7 @@ def read_config(
     root = file.root()
     router = root.child("modelRouter") or JsonObject(file, ("modelRouter",), {})
     slots = {slot: _slot(router, slot) for slot in SLOTS}
-    turn, compaction, tools = (root.child(name) or JsonObject(file, (name,), {}) for name in _PLAIN)
+    turn, compaction, tools, parallel, budget = (root.child(name) or JsonObject(file, (name,), {}) for name in _PLAIN)
     profiles = _profiles(root, keys)
     return RouterConfig(
         profiles=profiles,
@@ -95,6 +102,8 @@ def read_config(
         temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _HOTTEST),
         dynamic_tier=router.flag("dynamicTierEnabled", True),
         turn=read_turn(turn),
+        parallel=read_parallel(parallel),
+        budget=read_budget(budget),
         compaction=read_compaction(compaction),
         most_result_chars=tools.whole("maxResultChars", MOST_RESULT_CHARS),
         presentations=read_presentations(tools),

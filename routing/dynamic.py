@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from routing.calls import ChatMessage, ToolCall
-from routing.types import Tier, TierSource
+from routing.decisions import TierSource
+from routing.types import Tier
 
 _FROM: tuple[Tier, ...] = ("balanced", "smart")
 _LOCKED: tuple[TierSource, ...] = ("forced", "prefix")

@@ -6,19 +6,18 @@ import asyncio
 import importlib
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
 
 from routing.calls import ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
 from routing.door import chunks, embeddings, passthrough, thinking, wire
 from routing.door.failures import explain
 from routing.door.parameters import Target, parameters
-from routing.door.prices import cost
-from routing.errors import KeyRejected
+from routing.door.places import where_of
+from routing.door.prices import PriceMap, cost
 from routing.local.runtime import LocalRuntime
 from routing.memory import uncollected
 from routing.models.catalog import Catalog
@@ -44,9 +43,6 @@ _QUIET = {
 _LOCAL_OUTPUT = 1024
 _LOCAL_EXTRA = {"extra_body": {"repeat_penalty": 1.1}}
 """A small model that has begun to repeat itself would fill its whole context."""
-_NO_KEY = "none"
-"""An endpoint of one's own may need no key; without one LiteLLM would send that of the environment to it."""
-
 _CLAUDES_CLOUDS = ("bedrock", "vertex_ai", "azure_ai")
 _FUNCTION = [{"type": "function", "function": {}}]
 """That there are tools is all that the choice between OpenAI's two wires asks about them."""
@@ -63,12 +59,17 @@ class LiteLlm:
         self._proxy = {"HTTPS_PROXY": proxy} if proxy else {}
         self._catalog = catalog
         self._loading: asyncio.Task[ModuleType] | None = None
+        self._prices: PriceMap | None = None
 
     def load(self) -> asyncio.Task[ModuleType]:
         """Begin the import (about 2 s), once."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_import, self._catalog, _OFFLINE | self._proxy))
         return self._loading
+
+    async def ready(self) -> None:
+        """Wait for the import."""
+        await asyncio.shield(self.load())
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """One completion, piece by piece."""
@@ -81,7 +82,7 @@ class LiteLlm:
             request = replace(request, max_output=min(request.max_output or _LOCAL_OUTPUT, _LOCAL_OUTPUT))
             busy: AbstractContextManager[None] = self._local.in_use()
         else:
-            where, busy = _where(request.model, request.profile), nullcontext()
+            where, busy = where_of(request.model, request.profile), nullcontext()
         with busy:
             async for event in _events(litellm, request, where):
                 yield event
@@ -93,12 +94,19 @@ class LiteLlm:
         plain = litellm.model_cost.get(name, {})
         return model in litellm.model_cost or plain.get("litellm_provider") == provider
 
+    async def prices(self, profile: Callable[[str], ProviderProfile]) -> PriceMap:
+        """The price map, when the library is there; `profile` says how a provider is reached."""
+        litellm = await asyncio.shield(self.load())
+        if self._prices is None:
+            self._prices = PriceMap(litellm, profile)
+        return self._prices
+
     async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
         """The words of a voice message."""
         litellm = await asyncio.shield(self.load())
         try:
             heard = await litellm.atranscription(
-                file=(name, audio), timeout=profile.timeout_seconds, max_retries=0, **_where(model, profile)
+                file=(name, audio), timeout=profile.timeout_seconds, max_retries=0, **where_of(model, profile)
             )
         except Exception as error:  # the library raises whatever its providers' clients raise
             raise explain(error, model, profile) from error
@@ -107,7 +115,7 @@ class LiteLlm:
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> embeddings.Vectors:
         """`routing.embedding.remote.EmbeddingModel`."""
         litellm = await asyncio.shield(self.load())
-        return await embeddings.ask(litellm, _where(model, profile), model, profile, texts)
+        return await embeddings.ask(litellm, where_of(model, profile), model, profile, texts)
 
 
 async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> AsyncIterator[StreamEvent]:
@@ -162,26 +170,6 @@ def _target(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -
         if found.get("mode") == "responses":
             return Target("responses", most_output=most)
     return Target("chat", most_output=most)
-
-
-def _where(model: str, profile: ProviderProfile) -> dict[str, Any]:
-    """The library's name of the model, its key, and its address if it is not the provider's own."""
-    provider, _, name = model.partition("/")
-    where: dict[str, Any] = {"model": f"{profile.api_type or provider}/{name}"}
-    if profile.api_key is None and profile.base_url is None:
-        raise KeyRejected(model, f"no key: set {profile.variable} (or llm.providers.{profile.name}.apiKey)")
-    where["api_key"] = profile.api_key or _NO_KEY
-    if profile.base_url is not None:
-        where["api_base"] = _with_path(profile.base_url, profile.api_type)
-        where["_skip_responses_api_bridge"] = True  # another address speaks /chat/completions, not /responses
-    return where
-
-
-def _with_path(base_url: str, api_type: str | None) -> str:
-    """An address without a path gets the protocol's usual one."""
-    usual = {"openai": "/v1", "gemini": "/v1beta"}.get(api_type or "", "")
-    bare = base_url.rstrip("/")
-    return bare if urlsplit(bare).path else bare + usual
 
 
 def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:

@@ -8,9 +8,11 @@ from typing import Literal
 
 from routing.calls import ChatMessage, Completion, Usage
 from routing.conversation.window import PromptFit
+from routing.decisions import ModelChoice, TierDecision
 from routing.errors import ModelError
+from routing.failover.step import Why
 from routing.models.sizes import Size
-from routing.types import TIERS, ModelChoice, Person, Tier, TierDecision
+from routing.types import TIERS, Person, Tier
 
 NO_TOOL = "There is no tool"
 """How the answer to a call begins of a tool that there is not, or not for this person."""
@@ -64,10 +66,21 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """A model that was asked in a turn and did not answer, so that another was; `reason` is its error's, empty where it
+    wrote nothing within its length."""
+
+    model: str
+    reason: str
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """A finished turn: what was decided last and what came of it. `said` is everything after the question, calls and
     results included; exactly one of `completion` and `error` is set. With `most_chars` every longer message was cut,
-    because the provider reported an overflow."""
+    because the provider reported an overflow. `failed` were asked before the model that answered; `first_token` is
+    when the turn's first sign of life came, `seconds` what it took in all."""
 
     decision: TierDecision
     choice: ModelChoice
@@ -78,3 +91,6 @@ class Outcome:
     calls: tuple[CallRecord, ...] = ()
     limit: Limit | None = None
     most_chars: int | None = None
+    failed: tuple[Failed, ...] = ()
+    seconds: float = 0.0
+    first_token: float | None = None

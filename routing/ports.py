@@ -20,6 +20,9 @@ class Clock(Protocol):
 class Llm(Protocol):
     """The door to every model."""
 
+    async def ready(self) -> None:
+        """The library is there: what waits for it is no fault of a model."""
+
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """Answer `request` piece by piece; the last event is a StreamEnd. Raises ModelError before it."""
 

@@ -8,9 +8,10 @@ from decimal import Decimal
 from typing import Protocol
 
 from routing.calls import ChatMessage, Speaker, ToolCall
+from routing.decisions import TierSource
 from routing.outcome import CallRecord
 from routing.stores import OutboxEntry
-from routing.types import Attachment, ChatKey, OutboundMessage, Tier, TierSource
+from routing.types import Attachment, ChatKey, OutboundMessage, Tier
 
 SOMEBODY_ELSES = "[what this tool gave to another person stays theirs]"
 

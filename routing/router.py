@@ -13,10 +13,13 @@ from routing.caller import Caller
 from routing.conversation.context import Context, FetchPicture
 from routing.conversation.summaries import Summariser
 from routing.conversation.window import PromptFit, Window
+from routing.deadline import Deadline
 from routing.models.choice import Models
+from routing.money.bill import Bill
 from routing.outcome import CallRecord, Outcome
 from routing.ports import Clock, LiveReply, Toolbox
 from routing.prompt import Instructions
+from routing.pursuit import Pursuit
 from routing.records import HistoryStore
 from routing.skills import Skills, catalogue
 from routing.stop import Stop
@@ -71,7 +74,7 @@ class Router:
         self._caller = caller
         self._toolbox = toolbox
         self._chooser = chooser
-        self._turn = Turn(caller, clock)
+        self._turn = Turn(Pursuit(caller))
         self._preferences = preferences
         self._history = history
         self._pictures = pictures
@@ -84,11 +87,11 @@ class Router:
         asked = await self._asked(Question(person, conversation_id, "", prefix=prefix))
         return plan(self.models, self._owned.skills(), asked, await self._history.switches(conversation_id))
 
-    async def answer(self, question: Question, live: LiveReply, stop: Stop) -> Outcome:
+    async def answer(self, question: Question, bill: Bill, live: LiveReply, stop: Stop) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too."""
         asked = await self._asked(question)
-        ends = self._clock() + self.models.config.turn.seconds
-        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, self._clock, ends)
+        deadline = Deadline(self._clock, self.models.config.turn.seconds)
+        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
         context = await self._context(question, summariser)
         briefing = TurnBriefing(
             asked=asked,
@@ -97,8 +100,8 @@ class Router:
             history=self._history,
             context=context,
             tools=await self._tools(question, asked.settings, context),
-            calls=summariser.calls,
-            ends=ends,
+            bill=bill,
+            deadline=deadline,
             note=self._recent.note,
         )
         return await self._turn.run(briefing, live, stop)
@@ -127,16 +130,18 @@ class Router:
         )
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 
-    async def compact(self, person: Person, conversation_id: int, keep: int, live: LiveReply, stop: Stop) -> Compacted:
+    async def compact(
+        self, person: Person, conversation_id: int, keep: int, bill: Bill, live: LiveReply, stop: Stop
+    ) -> Compacted:
         """Let a summary stand for all but the last `keep` messages of a conversation."""
         question = Question(person, conversation_id, "")
         asked = await self._asked(question)
-        ends = self._clock() + self.models.config.turn.seconds
-        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, self._clock, ends)
+        deadline = Deadline(self._clock, self.models.config.turn.seconds)
+        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
         context = await self._context(question, summariser)
         messages = await context.compact(keep, summariser)
         summary = await self._history.summary(conversation_id) if messages else None
-        return Compacted(messages, summary.reason if summary else "", tuple(summariser.calls))
+        return Compacted(messages, summary.reason if summary else "", tuple(bill.calls))
 
     async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
         """The tools that a message of this person would bring, in this conversation."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from rapidfuzz import process
 
+from routing.decisions import TierDecision, TierSwitch
 from routing.errors import Refused
-from routing.types import DEFAULT_TIER, TIERS, Preferences, Tier, TierDecision, TierSwitch
+from routing.types import DEFAULT_TIER, TIERS, Preferences, Tier
 
 _PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
 

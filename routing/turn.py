@@ -10,16 +10,16 @@ from decimal import Decimal
 from typing import Protocol
 
 from routing.bounds import TurnBounds
-from routing.caller import Caller
-from routing.calls import ChatMessage, Completion, ModelRequest, ToolCall
+from routing.calls import ChatMessage, Completion, ToolCall
 from routing.conversation.truncation import emergency_all, emergency_chars
-from routing.conversation.window import PromptFit
-from routing.errors import ContextOverflow, EmptyAnswer, ModelError
-from routing.outcome import Bound, CallRecord, Limit, Outcome, ToolScope
-from routing.ports import Clock, LiveReply, Tools
+from routing.deadline import Deadline
+from routing.errors import EmptyAnswer, ModelError
+from routing.money.bill import Bill
+from routing.outcome import Bound, CallRecord, Limit, Outcome
+from routing.ports import LiveReply, Tools
+from routing.pursuit import Brief, Course, Pursuit, Tried
 from routing.rounds import ToolRounds, messages
 from routing.stop import Stop
-from routing.types import ModelChoice, TierDecision
 
 LAST_CALL = "\n\n[This turn may call no more tools: answer now with what there is, and say what is missing.]"
 TOOLS_NAMED = 3
@@ -28,33 +28,20 @@ _NAME = re.compile(r"[^\w-]")
 log = logging.getLogger("routing")
 
 
-@dataclass(frozen=True, slots=True)
-class Brief:
-    """Everything decided for one call, nothing done. `window` is what the model takes, in tokens."""
-
-    decision: TierDecision
-    choice: ModelChoice
-    request: ModelRequest
-    scope: ToolScope
-    fit: PromptFit
-    window: int
-
-
 class Briefing(Protocol):
-    """Decides before each call of a turn, which `ends` at a time. `calls` are all that the turn took: a summary's,
-    and the turn adds its own."""
+    """Decides before each call of a turn. On the `bill` is all that the turn took, a summary's calls, too."""
 
     bounds: TurnBounds
-    ends: float
+    deadline: Deadline
     most_result_chars: int
-    calls: list[CallRecord]
+    bill: Bill
 
     @property
     def tools(self) -> Tools:
         """What runs the tools that the models call."""
 
-    async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
-        """What the next call gets, with all that was said in the turn so far."""
+    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
+        """What the next call gets, with all that was said in the turn so far, and who is not asked again."""
 
     async def shorten(self, window: int) -> None:
         """The prompt did not fit into `window` tokens: cut what is stored, and tell less from now on."""
@@ -65,10 +52,11 @@ class _State:
     """What has come of a turn so far."""
 
     rounds: ToolRounds
-    ends: float
+    deadline: Deadline
     said: list[ChatMessage] = field(default_factory=list)
-    shortened: bool = False
+    tried: Tried = field(default_factory=Tried)
     limit: Limit | None = None
+    first_token: float | None = None
 
     def last_words(self) -> str:
         """What the model said last before it called a tool."""
@@ -78,14 +66,13 @@ class _State:
 class Turn:
     """Runs a turn to its end; it always has one."""
 
-    def __init__(self, caller: Caller, clock: Clock) -> None:
-        self._caller = caller
-        self._clock = clock
+    def __init__(self, pursuit: Pursuit) -> None:
+        self._pursuit = pursuit
 
     async def run(self, briefing: Briefing, live: LiveReply, stop: Stop) -> Outcome:
         """From the first call to the answer. A model's failure is an outcome, too."""
         rounds = ToolRounds(briefing.tools, briefing.bounds.tool_calls, briefing.most_result_chars)
-        state = _State(rounds, briefing.ends)
+        state = _State(rounds, briefing.deadline)
         while True:
             brief = await self._decide(briefing, state)
             error: ModelError | None = None
@@ -112,40 +99,41 @@ class Turn:
                 completion=completion,
                 error=error,
                 said=tuple(state.said),
-                calls=tuple(briefing.calls),
+                calls=tuple(briefing.bill.calls),
                 limit=state.limit,
-                most_chars=emergency_chars(brief.window) if state.shortened else None,
+                most_chars=emergency_chars(brief.window) if state.tried.shortened else None,
+                failed=tuple(state.tried.failed),
+                seconds=state.deadline.taken,
+                first_token=state.first_token,
             )
 
     async def _decide(self, briefing: Briefing, state: _State) -> Brief:
         """What the next call gets. Where a summary took what was left, this call is for the answer."""
         last = self._is_last_call(state, briefing)
-        brief = await briefing.next(_last_call(state.said) if last else state.said, may_call=not last)
+        brief = await briefing.next(_last_call(state.said) if last else state.said, not last, state.tried)
         if last:
             return brief
         self._note_exhaustion(state, briefing)
         if not self._is_last_call(state, briefing):
             return brief
-        return await briefing.next(_last_call(state.said), may_call=False)
+        return await briefing.next(_last_call(state.said), False, state.tried)
 
     async def _complete(
         self, briefing: Briefing, brief: Brief, state: _State, live: LiveReply, stop: Stop
     ) -> tuple[Brief, Completion]:
-        """One call; a prompt that was too long is cut and sent once more, never twice."""
-        try:
-            completion = await self._caller.complete(brief.request, live, stop, state.ends - self._clock())
-        except ContextOverflow:
-            if state.shortened:
-                raise
-            log.warning("[LLM] The prompt is too long for %s; it is cut and sent once more", brief.choice.model)
-            state.shortened = True
-            state.said[:] = emergency_all(state.said, brief.window)
-            await briefing.shorten(brief.window)
-            brief = await self._decide(briefing, state)
-            completion = await self._caller.complete(brief.request, live, stop, state.ends - self._clock())
-        if completion.finish == "late" and self._clock() >= state.ends:
-            self._reached(state, "seconds", briefing.bounds.seconds)
-        briefing.calls.append(CallRecord(brief.decision.tier, brief.choice.model, completion.usage, completion.seconds))
+        """One answer, of whichever model gives it; a prompt that was too long is cut once in a turn."""
+
+        async def shorten(window: int) -> None:
+            state.said[:] = emergency_all(state.said, window)
+            await briefing.shorten(window)
+
+        began = state.deadline.taken
+        course = Course(lambda: self._decide(briefing, state), shorten, state.tried, state.deadline, briefing.bill)
+        brief, completion = await self._pursuit.complete(brief, course, live, stop)
+        if state.first_token is None and completion.first_token is not None:
+            state.first_token = began + completion.first_token
+        if completion.finish == "late" and state.deadline.passed:
+            self._reached(state, "seconds", state.deadline.seconds)
         return brief, completion
 
     async def _use_tools(
@@ -162,7 +150,7 @@ class Turn:
         if state.limit is None:
             live.show(_activity(completion.text, calls))
             await live.working()
-            seconds = max(0.1, state.ends - self._clock())
+            seconds = max(0.1, state.deadline.left)
             await stop.guard(state.rounds.run(calls, brief.scope, seconds, results))
         state.said += messages(calls, results)
 
@@ -173,17 +161,17 @@ class Turn:
     def _note_exhaustion(self, state: _State, briefing: Briefing) -> None:
         """Time or money is used up: no call more, but for the answer where a summary took it."""
         bounds = briefing.bounds
-        if bounds.dollars is not None and spent(briefing.calls) >= bounds.dollars:
+        if bounds.dollars is not None and spent(briefing.bill.calls) >= bounds.dollars:
             self._reached(state, "money", float(bounds.dollars))
-        elif self._clock() >= state.ends:
-            self._reached(state, "seconds", bounds.seconds)
+        elif state.deadline.passed:
+            self._reached(state, "seconds", state.deadline.seconds)
 
     def _is_last_call(self, state: _State, briefing: Briefing) -> bool:
         """Calls of models or of tools are used up but for one, which is for the answer."""
         if state.limit is not None:
             return True
         bounds = briefing.bounds
-        no_more = len(briefing.calls) + 1 >= bounds.model_calls
+        no_more = len(briefing.bill.calls) + 1 >= bounds.model_calls
         if not state.said:
             return no_more
         if state.rounds.refused:

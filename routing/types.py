@@ -153,48 +153,13 @@ class Preferences:
 @dataclass(frozen=True, slots=True)
 class PersonSettings:
     """What /settings and /tools keep of a person; `time_zone` is an IANA name, `instructions` go into the prompt,
-    `off` are toolkits that they do not want."""
+    `off` are toolkits that they do not want; with `footer` each answer says what it took."""
 
     language: str = ""
     time_zone: str = "UTC"
     instructions: str = ""
     off: frozenset[str] = frozenset()
-
-
-TierSource = Literal["prefix", "forced", "conversation", "skill", "preference", "default", "dynamic"]
-
-
-@dataclass(frozen=True, slots=True)
-class TierSwitch:
-    """A tier set from inside the conversation, by the model or by a skill; the newer one counts."""
-
-    tier: Tier
-    source: Literal["conversation", "skill"]
-    at: float
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
-class TierDecision:
-    """Which tier serves a turn, by which rule; `evidence` is how the log says it (`skill 'code-review'`)."""
-
-    tier: Tier
-    source: TierSource
-    evidence: str
-
-
-ModelSource = Literal["override", "configured", "fallback", "local"]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
-    """The model for a turn. `reasoning` None sends no reasoning parameter; `skipped` says who was passed over."""
-
-    model: str
-    reasoning: str | None
-    source: ModelSource
-    fallbacks: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
+    footer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ class SqlPreferences:
             time_zone=settings.time_zone,
             instructions=settings.instructions,
             toolkits_off=NAMES.dump(tuple(sorted(settings.off))),
+            footer=settings.footer,
         )
 
     async def set_override(self, person_id: int, tier: Tier, override: Override) -> None:
@@ -83,4 +84,4 @@ def _read(connection: Connection, person_id: int) -> tuple[Preferences, PersonSe
         return Preferences(overrides=models), PersonSettings()
     chosen = Preferences(row.tier, row.force, models)
     off = frozenset(NAMES.load(row.toolkits_off))
-    return chosen, PersonSettings(row.language, row.time_zone, row.instructions, off)
+    return chosen, PersonSettings(row.language, row.time_zone, row.instructions, off, row.footer)

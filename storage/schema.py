@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0007"
+REVISION = "0008"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -75,6 +75,7 @@ preferences = Table(
     Column("time_zone", String(64), nullable=False, default="UTC"),
     Column("instructions", Text, nullable=False, default=""),
     Column("toolkits_off", Text, nullable=False, default="[]", server_default=text("'[]'")),
+    Column("footer", Boolean, nullable=False, default=False, server_default=text("false")),
 )
 
 overrides = Table(

@@ -49,6 +49,8 @@ class FakeLlm:
         """How many calls there were."""
         return len(self.asked)
 
+    async def ready(self) -> None: ...
+
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         steps = self._calls[self.made]
         self.asked.append(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing.errors import Refused
+from routing.money.bill import Bill
 from routing.records import HistoryStore, TurnRecord
 from routing.router import Router
 
@@ -34,7 +35,8 @@ class CompactCommand:
         keep = _number(ask.arguments[0]) if ask.arguments else USUAL
         conversation = await self._history.current(ask.message.chat)
         await ask.live.working()
-        done = await self._router.compact(ask.person, conversation.id, keep, ask.live, ask.stop)
+        bill = Bill(ask.person.id, ask.message.chat)
+        done = await self._router.compact(ask.person, conversation.id, keep, bill, ask.live, ask.stop)
         record = TurnRecord(ask.turn_id, conversation.id, ask.person.id, "", calls=done.calls)
         if ask.stop.requested:
             return Reply(ask.say("⏹ Stopped."), record=record)

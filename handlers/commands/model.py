@@ -77,7 +77,7 @@ class ModelCommand:
         preferences = await self._preferences.get(ask.person.id)
         lines = []
         for tier in TIERS:
-            choice = self._models.choose(tier, preferences)
+            choice = self._models.configured(tier, preferences)
             source = ask.say("override" if choice.source == "override" else "default")
             level = ask.say("reasoning {level}", level=choice.reasoning or "none")
             lines.append(f"**{tier}**: `{choice.model}`, {level}, {source}")
@@ -89,7 +89,7 @@ class ModelCommand:
         if ask.message.press is None:
             raise _usage()
         preferences = await self._preferences.get(ask.person.id)
-        current = self._models.choose(tier, preferences)
+        current = self._models.configured(tier, preferences)
         cards = [card for card in self._offered() if self._models.has_key(card.provider)][:BUTTON_MODELS]
         rows: list[tuple[Button, ...]] = [
             (Button(_ticked(card.name, current.model), f"/model {tier} {card.name}"),) for card in cards
@@ -157,7 +157,7 @@ class ModelCommand:
 
     async def _set_reasoning(self, ask: Ask, tier: Tier, level: str) -> str:
         preferences = await self._preferences.get(ask.person.id)
-        model = self._models.choose(tier, preferences).model
+        model = self._models.configured(tier, preferences).model
         level = self._models.check_level(self._models.catalog.lookup(model), model, level)
         await self._preferences.set_override(ask.person.id, tier, Override(model, level))
         return ask.say("✅ {tier} now reasons at level {level}.", tier=tier, level=level)

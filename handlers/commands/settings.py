@@ -1,4 +1,4 @@
-"""/settings: language, streaming, time zone, a person's own instructions."""
+"""/settings: language, streaming, footer, time zone, a person's own instructions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from routing.types import Button, PersonSettings
 
 SPEC = CommandSpec(
     "settings",
-    "Language, streaming, time zone, your own instructions",
+    "Language, streaming, footer, time zone, your own instructions",
     (
         "/settings",
         "/settings language de",
         "/settings streaming off",
+        "/settings footer on",
         "/settings timezone Europe/Berlin",
         "/settings instructions Answer briefly.",
     ),
     free_text=True,
-    choices=(("language", "streaming", "timezone", "instructions"), ("on", "off", *languages())),
+    choices=(("language", "streaming", "footer", "timezone", "instructions"), ("on", "off", *languages())),
     personal=True,
 )
 MOST_INSTRUCTIONS = 2000
@@ -58,11 +59,13 @@ class SettingsCommand:
                 settings = replace(settings, time_zone=_time_zone(value))
             case "instructions":
                 settings = replace(settings, instructions=_instructions(value))
+            case "footer":
+                settings = replace(settings, footer=_on(value))
             case "streaming":
                 await self._chats.set_streaming(ask.message.chat, _on(value))
                 return settings
             case _:
-                known = "language, streaming, timezone, instructions"
+                known = "language, streaming, footer, timezone, instructions"
                 raise Refused(
                     "There is no setting {name}. There are: {known}. Nothing was changed.", name=name, known=known
                 )
@@ -75,6 +78,7 @@ class SettingsCommand:
         lines = [
             ask.say("Language: {language}", language=names[ask.say.language]),
             ask.say("Streaming in this chat: {state}", state=ask.say("on" if streaming else "off")),
+            ask.say("Footer: {state}", state=ask.say("on" if settings.footer else "off")),
             ask.say("Time zone: {zone}", zone=settings.time_zone),
             ask.say("Instructions: {text}", text=settings.instructions or ask.say("none")),
         ]
@@ -86,7 +90,11 @@ class SettingsCommand:
             ask.say("Streaming off") if streaming else ask.say("Streaming on"),
             f"/settings streaming {'off' if streaming else 'on'}",
         )
-        return Reply("  \n".join(lines), (speak, (toggle,)))
+        below = Button(
+            ask.say("Footer off") if settings.footer else ask.say("Footer on"),
+            f"/settings footer {'off' if settings.footer else 'on'}",
+        )
+        return Reply("  \n".join(lines), (speak, (toggle, below)))
 
 
 def _language(value: str) -> str:

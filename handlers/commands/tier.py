@@ -6,12 +6,13 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing import tiers
 from routing.briefing import Plan
+from routing.decisions import TierSource
 from routing.errors import Refused
 from routing.models.choice import provider_of
 from routing.records import HistoryStore
 from routing.router import Router
 from routing.stores import PreferenceStore
-from routing.types import DEFAULT_TIER, TIERS, Button, Preferences, TierSource
+from routing.types import DEFAULT_TIER, TIERS, Button, Preferences
 
 SPEC = CommandSpec(
     "tier",
@@ -79,15 +80,15 @@ def describe(ask: Ask, plan: Plan) -> list[str]:
     if plan.skill is not None:
         lines.append(ask.say("Skill: {name}.", name=plan.skill.name))
     if choice.source == "local":
-        missing = sorted({provider_of(model) for model in choice.skipped})
+        missing = sorted({provider_of(model) for model in choice.keyless})
         lines.append(
             ask.say(
                 "No key is set for {providers}, so the small local model serves every tier.",
                 providers=", ".join(missing),
             )
         )
-    elif choice.skipped:
-        lines.append(ask.say("Passed over, for want of a key: {models}.", models=", ".join(choice.skipped)))
+    elif choice.keyless:
+        lines.append(ask.say("Passed over, for want of a key: {models}.", models=", ".join(choice.keyless)))
     if choice.fallbacks:
         lines.append(ask.say("Next in the pool: {models}.", models=", ".join(choice.fallbacks)))
     return lines

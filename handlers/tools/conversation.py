@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 from handlers.tools.needs import ToolNeeds
 from handlers.tools.tool import Tool
+from routing.decisions import TierSource
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope, Traits
 from routing.records import HistoryStore
 from routing.skills import Skill, Skills
 from routing.stores import PreferenceStore
-from routing.types import Tier, TierSource
+from routing.types import Tier
 
 NAME = "conversation"
 ONE_BY_ONE = Traits(parallel=False, changes=True, seconds=10.0)

@@ -9,10 +9,11 @@ from handlers.access import may
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.tool import Tool
 from handlers.tools.topics import in_full, meant, named, names, with_tools
+from routing.decisions import ModelChoice
 from routing.diagnostics import Facts
 from routing.errors import StorageFault
 from routing.outcome import ToolScope
-from routing.types import TIERS, ModelChoice, Preferences, Tier
+from routing.types import TIERS, Preferences, Tier
 
 NAME = "meta"
 RECENT_SECONDS = 3600.0
@@ -109,7 +110,7 @@ class MetaTools:
         return "\n".join(lines)
 
     def _model(self, tier: Tier, stored: Preferences) -> str:
-        choice = self._about.models.choose(tier, stored)
+        choice = self._about.models.configured(tier, stored)
         level = f", reasoning {choice.reasoning}" if choice.reasoning else ""
         then = f"; then {', '.join(choice.fallbacks)}" if choice.fallbacks else ""
         return f"{tier}: {choice.model}{level}, {_source(choice)}{then}."
@@ -173,6 +174,6 @@ def _source(choice: ModelChoice) -> str:
         case "configured":
             return "as configured"
         case "fallback":
-            return f"for want of a key for {', '.join(choice.skipped)}"
+            return f"for want of a key for {', '.join(choice.keyless)}"
         case "local":
             return "because no provider of its pool has a key"

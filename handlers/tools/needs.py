@@ -12,6 +12,7 @@ from handlers.tools.mcp.client import McpClient
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
+from routing.decisions import TierSource
 from routing.diagnostics import Health
 from routing.embedding.embedder import Embedder
 from routing.models.choice import Models
@@ -20,7 +21,6 @@ from routing.records import HistoryStore
 from routing.skills import Skills
 from routing.stores import PreferenceStore
 from routing.tools.chooser import ToolChooser
-from routing.types import TierSource
 
 
 class Stock(Protocol):

@@ -6,14 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from routing.caller import Caller
+from routing.caller import Caller, Errand
 from routing.calls import ChatMessage
 from routing.conversation.compaction import Compactor
 from routing.conversation.window import CHARS_PER_TOKEN, Window
+from routing.deadline import Deadline
 from routing.errors import ModelError, Unreachable
 from routing.models.choice import Models
-from routing.outcome import CallRecord
-from routing.ports import Clock, LiveReply
+from routing.money.bill import Bill
+from routing.ports import LiveReply
 from routing.stop import Stop
 from routing.turn import spent
 from routing.types import Preferences
@@ -30,8 +31,8 @@ _ALONE = re.compile(r"\[for person (\d+) alone\]\n")
 
 
 class Summariser:
-    """Summaries for one person's turn, which `ends` at that time; `calls` are those of the whole turn, of which
-    `spare` are kept for what comes behind a summary."""
+    """Summaries for one person's turn, within its deadline and on its bill; `spare` calls are kept for what comes
+    behind a summary."""
 
     def __init__(
         self,
@@ -40,18 +41,17 @@ class Summariser:
         preferences: Preferences,
         live: LiveReply,
         stop: Stop,
-        clock: Clock,
-        ends: float,
+        deadline: Deadline,
+        bill: Bill,
     ) -> None:
-        self._clock = clock
-        self._ends = ends
+        self._deadline = deadline
+        self._bill = bill
         self._caller = caller
         self._models = models
         self._choice = models.choose("balanced", preferences)
         self._live = live
         self._stop = stop
         self.spare = 0
-        self.calls: list[CallRecord] = []
 
     @property
     def stopped(self) -> bool:
@@ -71,9 +71,9 @@ class Summariser:
         self._check_limits(model)
         messages = (ChatMessage("system", instructions), ChatMessage("user", transcript))
         request = replace(self._models.request("balanced", self._choice, messages), reasoning=self._effort())
-        seconds = min(SUMMARY_SECONDS, (self._ends - self._clock()) * SHARE_OF_TIME)
-        completion = await self._caller.complete(request, _Unseen(self._live), self._stop, seconds)
-        self.calls.append(CallRecord("balanced", model, completion.usage, completion.seconds))
+        deadline = self._deadline.part(min(SUMMARY_SECONDS, self._deadline.left * SHARE_OF_TIME))
+        errand = Errand(self._models.config.contracts["balanced"], deadline, self._bill)
+        completion = await self._caller.complete(request, errand, _Unseen(self._live), self._stop)
         if completion.finish not in ("stop", "length"):
             raise Unreachable(model, f"its summary ended early ({completion.finish})")
         return completion.text
@@ -81,9 +81,9 @@ class Summariser:
     def _check_limits(self, model: str) -> None:
         """A summary takes part in the turn's limits."""
         bounds = self._models.config.turn
-        if bounds.dollars is not None and spent(self.calls) >= bounds.dollars:
+        if bounds.dollars is not None and spent(self._bill.calls) >= bounds.dollars:
             raise ModelError(model, f"it would cost more than the ${bounds.dollars} of one turn")
-        if len(self.calls) + self.spare >= bounds.model_calls:
+        if len(self._bill.calls) + self.spare >= bounds.model_calls:
             raise ModelError(model, f"it would take more than the {bounds.model_calls} calls to models of one turn")
 
     def _effort(self) -> str | None:

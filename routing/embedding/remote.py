@@ -7,12 +7,12 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from routing.caller import LONGEST_WAIT_SECONDS, SECOND_TRY_SECONDS
 from routing.calls import ProviderProfile
 from routing.door.embeddings import Vectors
 from routing.embedding.embedder import FEW_TEXTS, EmbedderFailed
 from routing.embedding.texts import answered
 from routing.errors import ModelError, RateLimited
+from routing.failover.step import LONGEST_WAIT_SECONDS, PAUSE_SECONDS
 
 if TYPE_CHECKING:
     from routing.selection.lexical import Floats
@@ -38,7 +38,7 @@ class RemoteEmbedder:
         model: str,
         door: EmbeddingModel,
         profile: Callable[[str], ProviderProfile],
-        second_try: tuple[float, float] = SECOND_TRY_SECONDS,
+        second_try: tuple[float, float] = PAUSE_SECONDS,
     ) -> None:
         self.name = f"litellm:{model}"
         self._model = model

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from routing.decisions import Passed as Passed
 from routing.failover.breaker import CLOSED, Standing
 from routing.failover.step import LONGEST_WAIT_SECONDS
-
-Obstacle = Literal["key", "cooldown", "breaker", "slow", "vision", "tools", "window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +32,6 @@ class Member:
     cooldown: float | None = None
     breaker: Standing = CLOSED
     slow: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """A model that is not asked in its turn, up to a time where that is known; `reason` is its last failure."""
-
-    model: str
-    why: Obstacle
-    until: float | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

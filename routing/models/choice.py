@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 
 from routing.calls import ChatMessage, ModelRequest, ToolSpec
 from routing.config import RouterConfig
+from routing.contracts import output_limit
+from routing.decisions import ModelChoice, ModelSource, Passed
 from routing.errors import Refused
+from routing.failover.candidates import Member, Needs, candidates, pool_of
+from routing.failover.health import ModelHealth
 from routing.models.catalog import Catalog, ModelCard
 from routing.models.served import StatedSizes
 from routing.models.sizes import SizeDecision, size_of
-from routing.types import ModelChoice, Preferences, Tier
+from routing.ports import Clock
+from routing.types import Override, Preferences, Tier
 
 LOCAL_PROVIDER = "local"
 LOCAL_MODEL = "local/smollm2-135m-instruct"
 """It chats and streams; it does not call tools (measured, dependencies specification)."""
+NOTHING = Needs()
 SENDS_NOTHING = "none"
 """The configured level that leaves the reasoning parameter out."""
 
@@ -27,30 +34,76 @@ def provider_of(model: str) -> str:
 class Models:
     """The choice among models, from the configuration in force and the catalogue."""
 
-    def __init__(self, config: RouterConfig, catalog: Catalog, stated: StatedSizes | None = None) -> None:
+    def __init__(
+        self,
+        config: RouterConfig,
+        catalog: Catalog,
+        stated: StatedSizes | None = None,
+        health: ModelHealth | None = None,
+        clock: Clock = time.time,
+    ) -> None:
+        self._clock = clock
+        self.health = health or ModelHealth(clock)
         self.config = config
         self.catalog = catalog
         self.stated = stated or StatedSizes()
 
-    def choose(self, tier: Tier, preferences: Preferences) -> ModelChoice:
-        """The model for a tier. An override is taken as it is: a missing key is said when it is called."""
+    def configured(self, tier: Tier, preferences: Preferences) -> ModelChoice:
+        """What is set for a tier, whether it is in health or not: a person's own as it is, else the pool's first with a
+        key, else the local model."""
         own = preferences.overrides.get(tier)
-        if own is not None:
-            level = self.reasoning(own.model, own.reasoning)
-            return ModelChoice(own.model, level, "override")
-        pool = self.config.pools[tier]
-        able = tuple(model for model in pool if self.has_key(provider_of(model)))
-        skipped = tuple(model for model in pool if model not in able)
+        pool = self.config.contracts[tier].pool
+        without = tuple(Passed(model, "key") for model in pool if not self.has_key(provider_of(model)))
+        able = [own.model] if own else [model for model in pool if self.has_key(provider_of(model))]
         if not able:
-            return ModelChoice(LOCAL_MODEL, None, "local", skipped=skipped)
-        first = able[0] == pool[0]
-        configured = self.config.reasoning[tier] if first else None
-        return ModelChoice(
-            able[0],
-            self.reasoning(able[0], configured),
-            "configured" if first else "fallback",
-            fallbacks=able[1:],
-            skipped=skipped,
+            return ModelChoice(LOCAL_MODEL, None, "local", passed=without)
+        model, *rest = able
+        level, source = self._level(model, tier, own)
+        return ModelChoice(model, level, source, tuple(rest), without)
+
+    def choose(
+        self, tier: Tier, preferences: Preferences, needs: Needs = NOTHING, tried: Collection[str] = ()
+    ) -> ModelChoice:
+        """The model for a tier: a person's own, else the pool in its order; of those that are in health and have what
+        is needed. Who was `tried` in this turn is not asked again, unless there is nobody else."""
+        own = preferences.overrides.get(tier)
+        pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
+        found = candidates([self._member(model, tier) for model in pool], needs, self._clock())
+        order = [model for model in found.order if model not in tried] or list(found.order)
+        if not any(self.has_key(provider_of(model)) for model in pool):
+            return ModelChoice(LOCAL_MODEL, None, "local", passed=found.passed)
+        if not order:  # all of them asked to be left alone for longer than anybody waits: the first will say so
+            order = [next(each.model for each in found.passed if each.why != "key")]
+        model, *rest = order
+        level, source = self._level(model, tier, own)
+        ahead = pool[: pool.index(model)]
+        instead_of = [
+            each
+            for each in found.passed
+            if each.model in ahead and (each.why != "key" or (own is not None and each.model == own.model))
+        ]
+        return ModelChoice(model, level, source, tuple(rest), found.passed, tuple(instead_of), found.last_resort)
+
+    def _level(self, model: str, tier: Tier, own: Override | None) -> tuple[str | None, ModelSource]:
+        """How much a member of a pool reasons, and what put it there."""
+        if own is not None and model == own.model:
+            return self.reasoning(model, own.reasoning), "override"
+        first = own is None and model == self.config.contracts[tier].pool[0]
+        configured = self.config.reasoning[tier] if model == self.config.contracts[tier].pool[0] else None
+        return self.reasoning(model, configured), "configured" if first else "fallback"
+
+    def _member(self, model: str, tier: Tier) -> Member:
+        profile, card = self.config.profile(provider_of(model)), self.catalog.lookup(model)
+        health = self.health.of(model, profile, tier)
+        return Member(
+            model=model,
+            has_key=self.has_key(profile.name),
+            vision=card.supports_vision,
+            tools=self.takes_tools(model),
+            window=card.limit(None),
+            cooldown=health.cooldown,
+            breaker=health.breaker,
+            slow=health.slow.until if health.slow else None,
         )
 
     def reasoning(self, model: str, level: str | None) -> str | None:
@@ -95,8 +148,10 @@ class Models:
         messages: tuple[ChatMessage, ...],
         tools: tuple[ToolSpec, ...] = (),
         may_call: bool = True,
+        room: int | None = None,
     ) -> ModelRequest:
-        """A call of the chosen model, with what it takes: no temperature, no tools for one that knows none."""
+        """A call of the chosen model, with what it takes: no temperature, no tools for one that knows none. It may
+        write what the tier's contract says, and no more than the `room` that its window has left, in tokens."""
         card = self.catalog.lookup(choice.model)
         return ModelRequest(
             tier=tier,
@@ -107,6 +162,7 @@ class Models:
             temperature=self._temperature(card),
             tools=tools if self.takes_tools(choice.model) else (),
             may_call=may_call,
+            max_output=output_limit(self.config.contracts[tier], choice.reasoning, room),
         )
 
     def _temperature(self, card: ModelCard) -> float | None:

@@ -128,8 +128,10 @@ class TurnStore(Protocol):
     async def rate(self, turn_id: str, person_id: int, rating: Rating | None) -> bool:
         """What the person whose turn it was thinks of the answer; None takes it back. False: there is no such turn."""
 
-    async def by_tier(self, since: float = 0.0, by_model: bool = False) -> tuple[TurnReport, ...]:
-        """In the order of the tiers; then most turns first."""
+    async def by_tier(
+        self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
+    ) -> tuple[TurnReport, ...]:
+        """In the order of the tiers; then most turns first. Of one person, or of everyone."""
 
     async def newest(self, limit: int) -> Trouble:
         """Of the newest turns, whosever."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from routing.money.accounts import Account, Accounts
 from routing.money.books import BudgetStore, SpendingStore
-from routing.money.limits import BudgetLimits, PersonLimits
+from routing.money.limits import BudgetLimits, Ceiling, PersonLimits
 from routing.money.reservation import Reached, Reservation, Standing
 from routing.ports import Clock
 from routing.types import ChatKey
@@ -21,7 +21,7 @@ class Budget:
         self, limits: Callable[[], BudgetLimits], spending: SpendingStore, people: BudgetStore, clock: Clock
     ) -> None:
         """`limits` are those of the configuration, which may change."""
-        self._limits = limits
+        self._read_limits = limits
         self._people = people
         self._accounts = Accounts(spending, clock)
         self._own: Mapping[int, PersonLimits] | None = None
@@ -32,7 +32,7 @@ class Budget:
         """Hold what a call of this person in this chat may cost (None: nobody knows); or say which limit has no room
         for it, the last to open if there are several. With `even_so` (a call to the cheapest model), and where the
         configuration says `warn`, it is held all the same."""
-        limits = self._limits()
+        limits = self.limits
         found = await self._found(person_id, chat, limits)
         # Nothing waits from here on: two turns can't both take the last of a limit.
         reached = [Reached(each, dollars) for each, _ in found if not each.fits(dollars)]
@@ -43,7 +43,16 @@ class Budget:
 
     async def standings(self, person_id: int, chat: ChatKey) -> tuple[Standing, ...]:
         """Every limit that holds for this person in this chat."""
-        return tuple(standing for standing, _ in await self._found(person_id, chat, self._limits()))
+        return tuple(standing for standing, _ in await self._found(person_id, chat, self.limits))
+
+    @property
+    def limits(self) -> BudgetLimits:
+        """What holds for everyone now."""
+        return self._read_limits()
+
+    async def ceilings(self, person_id: int) -> tuple[Ceiling, ...]:
+        """What holds for this person in any chat; nothing where nothing is limited."""
+        return self.limits.ceilings(await self.limits_of(person_id))
 
     async def limits_of(self, person_id: int) -> PersonLimits:
         """What the owner set for this person."""

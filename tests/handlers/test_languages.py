@@ -15,11 +15,12 @@ import pytest
 from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
-from handlers import chat, languages, tool_list, tool_offer
+from handlers import footer, languages, tool_list, tool_offer, wording
 from handlers.commands import COMMANDS, status, tier
 from handlers.languages import Say
 from handlers.linking import LINKED, MERGES
-from routing.types import ROLES, ModelSource
+from routing.decisions import ModelSource
+from routing.types import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
@@ -40,16 +41,18 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "ask.person.role": ROLES,
     "person.role": ROLES,
     "role": ROLES,
-    "_LIMITS[outcome.limit.bound]": tuple(chat._LIMITS.values()),
-    "ending": tuple(chat._ENDINGS.values()),
+    "LIMITS[outcome.limit.bound]": tuple(wording.LIMITS.values()),
+    "ending": tuple(wording.ENDINGS.values()),
     "message.text": (*content._NOUNS.values(), "a PDF file", UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),
     "LINKED": (LINKED,),
+    "PASSED[each.why]": tuple(footer.PASSED.values()),
+    "NOTHING_SAID": (footer.NOTHING_SAID,),
     "MERGES": (MERGES,),
     "verdict.greeting.template": (),  # of Greeting
-    "template": (  # of tell_owners in Notices, and of the alarms of Discord; in the chat: _FAILURES
+    "template": (  # of tell_owners in Notices, and of the alarms of Discord; in wording: FAILURES
         *("⚠️ " + words for words in (trouble.REVOKED, trouble.SHARDS, trouble.CLOSED)),
         "⚠️ Discord: " + trouble.BLIND,
         *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
@@ -57,7 +60,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "str(values['reason'])": tuple(failure.REASONS.values()),
     "message": (),  # the console's way to show a reply
 }
-FAILURES = (*(words for _, words in chat._FAILURES), chat._OTHER_FAILURE)
+FAILURES = (*(words for _, words in wording.FAILURES), wording.OTHER_FAILURE)
 
 
 def sources() -> Iterator[Path]:

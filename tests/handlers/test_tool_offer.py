@@ -25,13 +25,14 @@ from handlers.tools.toolbox import Toolbox
 from routing import jsonfile
 from routing.briefing import Plan
 from routing.config import read_config
+from routing.decisions import ModelChoice, TierDecision
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models
 from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
 from routing.tools.doubts import OFF, SLOW
 from routing.tools.offer import ToolOffer, TurnTools
 from routing.tools.presentation import Strategy
-from routing.types import ModelChoice, Person, PersonSettings, Role, Tier, TierDecision
+from routing.types import Person, PersonSettings, Role, Tier
 from tests.handlers.asked import asked
 from tests.handlers.test_tool_list import does, shelf
 

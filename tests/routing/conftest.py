@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from routing import caller
+from routing.failover import step
 from routing.llm import LiteLlm
 from routing.tools.toolkits import Toolkit
 from tests.library import opened
@@ -30,7 +30,7 @@ async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
 @pytest.fixture
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pause before a second try is a matter of manners, not of these tests."""
-    monkeypatch.setattr(caller, "SECOND_TRY_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(step, "PAUSE_SECONDS", (0.0, 0.0))
 
 
 @pytest.fixture

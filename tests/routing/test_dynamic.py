@@ -5,8 +5,9 @@ import json
 import pytest
 
 from routing.calls import ChatMessage, ToolCall
+from routing.decisions import TierSource
 from routing.dynamic import signal, upgrades
-from routing.types import Tier, TierSource
+from routing.types import Tier
 
 ASKED = ChatMessage("user", "Please")
 

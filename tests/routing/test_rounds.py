@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from routing.calls import ToolCall
+from routing.decisions import TierDecision
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope, Traits
 from routing.rounds import AGAIN, ToolRounds
-from routing.types import Person, TierDecision
+from routing.types import Person
 from tests.fakes import FakeToolbox
 
 SCOPE = ToolScope(Person(1, "user", "Ann"), 7, TierDecision("balanced", "default", "default"))

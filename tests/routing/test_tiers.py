@@ -2,9 +2,10 @@
 
 import pytest
 
+from routing.decisions import TierSource, TierSwitch
 from routing.errors import Refused
 from routing.tiers import parse, resolve, split_prefix
-from routing.types import Preferences, Tier, TierSource, TierSwitch
+from routing.types import Preferences, Tier
 
 MODEL = TierSwitch("coding", "conversation", 10.0, "the model switched to it")
 SKILL = TierSwitch("deep", "skill", 20.0, "the skill 'review' asks for it")

@@ -14,20 +14,26 @@ import pytest
 from routing.bounds import TurnBounds
 from routing.caller import Caller
 from routing.calls import ChatMessage, ModelRequest, ProviderProfile, ToolCall, Usage
+from routing.contracts import DEFAULT_CONTRACTS
 from routing.conversation.window import PromptFit
-from routing.diagnostics import Failures
+from routing.deadline import Deadline
+from routing.decisions import ModelChoice, TierDecision
 from routing.errors import ContextOverflow, ToolFailed, Unreachable
+from routing.failover.health import ModelHealth
 from routing.outcome import CallRecord, Limit, Outcome, ToolScope, Traits
+from routing.pursuit import Brief, Pursuit, Tried
 from routing.rounds import AGAIN, STOPPED
 from routing.stop import Stop
-from routing.turn import LAST_CALL, Brief, Turn
-from routing.types import ModelChoice, Person, TierDecision
+from routing.turn import LAST_CALL, Turn
+from routing.types import Person
 from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, calls, says
+from tests.routing.trying import bill
 
 PERSON = Person(1, "user", "Ann")
 PROFILE = ProviderProfile("openai", "openai", None, "k", 30.0, "OPENAI_API_KEY")
 DECISION = TierDecision("balanced", "default", "default")
 CHOICE = ModelChoice("openai/m", None, "configured")
+CONTRACT = DEFAULT_CONTRACTS["balanced"]
 
 pytestmark = pytest.mark.usefixtures("no_pause")
 
@@ -37,16 +43,17 @@ class FakeBriefing:
 
     def __init__(self, bounds: TurnBounds | None = None, most_chars: int = 100_000) -> None:
         self.bounds = bounds or TurnBounds()
-        self.ends = self.bounds.seconds
+        self.deadline = Deadline(lambda: 0.0, self.bounds.seconds)
         self.most_result_chars = most_chars
-        self.calls: list[CallRecord] = []
+        self.bill = bill()
         self.tools: FakeToolbox = FakeToolbox({})
         self.shortened: list[int] = []
 
-    async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
+    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
         messages = (ChatMessage("user", "question"), *said)
         request = ModelRequest("balanced", "openai/m", messages, PROFILE, None, None, may_call=may_call)
-        return Brief(DECISION, CHOICE, request, ToolScope(PERSON, 7, DECISION), PromptFit(1, 2, 0), 1000)
+        scope = ToolScope(PERSON, 7, DECISION)
+        return Brief(DECISION, CONTRACT, CHOICE, request, scope, PromptFit(1, 2, 0), 1000)
 
     async def shorten(self, window: int) -> None:
         self.shortened.append(window)
@@ -70,7 +77,8 @@ async def run(
 ) -> Outcome:
     ticks = count()
     clock = lambda: next(ticks) * tick  # noqa: E731
-    turn, briefing = Turn(Caller(llm, Failures(), clock), clock), briefing or FakeBriefing()
+    turn, briefing = Turn(Pursuit(Caller(llm, ModelHealth(clock), clock))), briefing or FakeBriefing()
+    briefing.deadline = Deadline(clock, briefing.bounds.seconds)
     briefing.tools = toolbox
     return await turn.run(briefing, live or Seen(), stop or Stop())
 
@@ -191,13 +199,13 @@ class Summing(FakeBriefing):
         self._before = before
         self._times = times
 
-    async def next(self, said: Sequence[ChatMessage], may_call: bool) -> Brief:
+    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
         own = sum(message.role == "assistant" for message in said)
         if own + 1 == self._before and self._times:
             price = Usage(1, 1, cost=Decimal("0.1"))
-            self.calls += [CallRecord("balanced", "openai/s", price, 1.0)] * self._times
+            self.bill.calls += [CallRecord("balanced", "openai/s", price, 1.0)] * self._times
             self._times = 0
-        return await super().next(said, may_call)
+        return await super().next(said, may_call, tried)
 
 
 @pytest.mark.parametrize(

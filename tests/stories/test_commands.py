@@ -168,12 +168,15 @@ async def test_usage_adds_up_a_persons_own_days_by_model(on: Stage) -> None:
 async def test_settings_change_one_thing_and_refuse_what_is_not_there(on: Stage) -> None:
     async with running(on):
         shown = (await ask(on, "/settings")).text.splitlines()
-        assert shown == ["Language: English", "Streaming in this chat: on", "Time zone: UTC", "Instructions: none"]
+        assert shown == [
+            "Language: English", "Streaming in this chat: on", "Footer: off", "Time zone: UTC", "Instructions: none",
+        ]  # fmt: skip
         await ask(on, "/settings timezone Europe/Berlin")
         await ask(on, "/settings streaming off")
         shown = (await ask(on, '/settings instructions Call me "the boss", please.')).text.splitlines()
         assert shown[1:] == [
-            "Streaming in this chat: off", "Time zone: Europe/Berlin", 'Instructions: Call me "the boss", please.',
+            "Streaming in this chat: off", "Footer: off", "Time zone: Europe/Berlin",
+            'Instructions: Call me "the boss", please.',
         ]  # fmt: skip
         await ask(on, "hi")
         assert 'Call me "the boss", please.' in on.ms.last.reading.system_text
@@ -187,7 +190,7 @@ async def test_settings_change_one_thing_and_refuse_what_is_not_there(on: Stage)
             refusal = (await ask(on, typed)).text
             assert words in refusal and "Nothing was changed." in refusal
         again = (await ask(on, "/settings instructions none")).text.splitlines()
-        assert again[-1] == "Instructions: none" and again[2] == "Time zone: Europe/Berlin"
+        assert again[-1] == "Instructions: none" and again[3] == "Time zone: Europe/Berlin"
 
 
 async def test_german_answers_and_menus_by_setting_and_back(on: Stage) -> None:

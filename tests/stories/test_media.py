@@ -81,16 +81,25 @@ async def test_two_albums_are_two_turns(on: Stage) -> None:
     assert [len(pictures(call)) for call in on.ms.calls] == [2, 2]
 
 
-async def test_a_model_without_eyes_says_so_and_gets_no_picture(on: Stage) -> None:
+async def test_a_model_without_eyes_is_passed_over_for_all_to_see(on: Stage) -> None:
     async with running(on):
         await ask(on, "/model balanced openai/o3-mini")
+        on.tg.say_photo(RED, caption="What is this?")
+        answer = await on.tg.reply()
+        assert answer.text == "You said: What is this?\n\n↪ openai/gpt-5.1 answered: openai/o3-mini can't see pictures."
+        assert all_images(on.ms.last) == [RED]
+        assert (await ask(on, "without one")).text == "You said: without one" and on.ms.last.model == "o3-mini"
+
+
+async def test_a_model_without_eyes_that_has_nobody_beside_it_says_so_and_gets_no_picture(on: Stage) -> None:
+    on.env["TIER_BALANCED_POOL"] = "openai/o3-mini"
+    async with running(on):
         on.tg.say_photo(RED, caption="What is this?")
         answer = await on.tg.reply()
         assert answer.text.startswith("You said: What is this?")
         assert "openai/o3-mini can't see pictures" in answer.text
         assert all_images(on.ms.last) == []
-        await ask(on, "/model balanced reset")
-        await ask(on, "and you?")
+        await ask(on, "!smart and you?")
         assert all_images(on.ms.last) == [RED]
         assert "can't see pictures" not in str(on.ms.last.body)
 

@@ -177,8 +177,10 @@ async def test_a_model_without_a_key_is_kept_and_the_variable_named_before_and_a
         assert shown.text.startswith("✅ deep now uses anthropic/claude-opus-4-5.")
         assert "ANTHROPIC_API_KEY" in shown.text
         answer = await ask(on, "!deep hi")
-        assert "ANTHROPIC_API_KEY" in answer.text and "anthropic/claude-opus-4-5" in answer.text
-    assert on.ms.calls == []
+        assert answer.text == (
+            "You said: hi\n\n↪ openai/gpt-5.2 answered: anthropic/claude-opus-4-5 has no key (ANTHROPIC_API_KEY)."
+        )
+    assert [call.model for call in on.ms.calls] == ["gpt-5.2"]
 
 
 async def test_the_menu_leads_from_tier_to_model_to_level_and_back(on: Stage) -> None:

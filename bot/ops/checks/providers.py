@@ -77,7 +77,7 @@ async def voice(inspection: Inspection) -> list[Finding]:
 async def local(inspection: Inspection) -> list[Finding]:
     """The model that needs no key, and those that the owner put beside it."""
     models = _models(inspection)
-    needed = models is None or any(models.choose(tier, Preferences()).source == "local" for tier in TIERS)
+    needed = models is None or any(models.configured(tier, Preferences()).source == "local" for tier in TIERS)
     say = fail if needed else warn
     if not engine_installed():
         return [say("local model", "its engine is not installed", "pip install xllamacpp, or set a provider's key.")]
@@ -99,11 +99,11 @@ def _models(inspection: Inspection) -> Models | None:
 
 def _tier(tier: Tier, models: Models) -> list[Finding]:
     name, pool = f"tier {tier}", models.config.pools[tier]
-    choice = models.choose(tier, Preferences())
-    without = [model for model in choice.skipped if model == pool[0] or model not in DEFAULT_FALLBACKS[tier]]
+    choice = models.configured(tier, Preferences())
+    without = [model for model in choice.keyless if model == pool[0] or model not in DEFAULT_FALLBACKS[tier]]
     then = f", then {', '.join(choice.fallbacks)}" if choice.fallbacks else ""
     answer = f"{choice.model} answers{then}"
-    variables = _unique(models.config.profile(provider_of(model)).variable for model in choice.skipped)
+    variables = _unique(models.config.profile(provider_of(model)).variable for model in choice.keyless)
     if choice.source == "local":
         found = [warn(name, f"{answer}, because no provider has a key", f"Set one of {', '.join(variables)}.")]
     elif without:

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from handlers.tools.calculator import CalculatorTools
+from routing.decisions import TierDecision
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope
-from routing.types import Person, TierDecision
+from routing.types import Person
 
 SCOPE = ToolScope(Person(7, "user", "Ada"), 1, TierDecision("balanced", "default", ""))
 TOOLS = CalculatorTools()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from routing.decisions import TierDecision
 from routing.outcome import ToolScope
-from routing.types import Person, TierDecision
+from routing.types import Person
 
 
 def scope(person_id: int = 7) -> ToolScope:

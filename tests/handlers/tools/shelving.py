@@ -8,11 +8,12 @@ from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ToolCall
+from routing.decisions import TierDecision
 from routing.errors import StorageFault
 from routing.models.sizes import SIZES
 from routing.outcome import ToolScope
 from routing.tools.toolkits import ToolCard, Toolkit, ToolText
-from routing.types import Person, TierDecision
+from routing.types import Person
 
 SCHEMA = {
     "type": "object",

@@ -23,11 +23,12 @@ from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tasks import Program
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ToolCall
+from routing.decisions import TierDecision
 from routing.errors import BadArguments, ToolFailed
 from routing.models.sizes import Size
 from routing.outcome import ToolScope, Traits
 from routing.tools.toolkits import Toolkit
-from routing.types import Person, TierDecision
+from routing.types import Person
 from tests.handlers.tools.asking import Colour, Node, Opening, Point
 
 SCOPE = ToolScope(Person(7, "user", "Una"), 1, TierDecision("balanced", "default", "default"))

@@ -14,11 +14,12 @@ from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.shelf import Shelf
 from routing.conversation.truncation import limit_result
+from routing.decisions import TierDecision
 from routing.errors import ToolFailed
 from routing.models.sizes import SIZES
 from routing.outcome import ToolScope
 from routing.rounds import AGAIN
-from routing.types import Person, TierDecision
+from routing.types import Person
 from tests.handlers.tools.test_sandbox import ANN, home, made
 
 SCOPE = ToolScope(Person(ANN, "user", "Ann"), 1, TierDecision("balanced", "default", ""))

@@ -18,12 +18,13 @@ from handlers.commands.tier import WHY
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.calls import ToolCall
+from routing.decisions import TierDecision
 from routing.diagnostics import Facts
 from routing.embedding.embedder import EmbedderFailed
 from routing.errors import StorageFault, ToolFailed
 from routing.models.choice import Models
 from routing.outcome import ToolScope
-from routing.types import Person, PersonSettings, Role, TierDecision, UserKey
+from routing.types import Person, PersonSettings, Role, UserKey
 from storage.database import open_database
 from storage.history import SqlHistory
 from storage.migrate import migrate

@@ -18,13 +18,15 @@ from routing.config import read_config
 from routing.conversation.context import Context
 from routing.conversation.summaries import Summariser
 from routing.conversation.window import PromptFit, Window
-from routing.diagnostics import Failures
+from routing.deadline import Deadline
+from routing.failover.health import ModelHealth
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models
 from routing.records import HistoryStore, StoredMessage, Summary
 from routing.stop import Stop
 from routing.types import Attachment, Person, Preferences, Question
 from tests.fakes import FakeLlm, Seen, Step, says
+from tests.routing.trying import bill
 
 ANN, BOB = Person(1, "user", "Ann"), Person(2, "user", "Bob")
 SYSTEM = ChatMessage("system", "Be brief.")
@@ -84,8 +86,9 @@ def models(document: str = "{}") -> Models:
 
 
 def writer(llm: FakeLlm, config: Models | None = None, kind: type[Summariser] = Summariser) -> Summariser:
-    caller = Caller(llm, Failures(), time.time)
-    return kind(caller, config or models(), Preferences(tier="smart"), Seen(), Stop(), time.time, math.inf)
+    caller = Caller(llm, ModelHealth(time.time), time.time)
+    deadline = Deadline(time.time, math.inf)
+    return kind(caller, config or models(), Preferences(tier="smart"), Seen(), Stop(), deadline, bill())
 
 
 async def opened(

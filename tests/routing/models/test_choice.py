@@ -6,11 +6,12 @@ import pytest
 
 from routing import jsonfile
 from routing.config import RouterConfig, read_config
+from routing.decisions import ModelChoice, Passed
 from routing.errors import Refused
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import LOCAL_MODEL, Models
 from routing.models.sizes import Size, SizeSource
-from routing.types import ModelChoice, Override, Preferences, Tier
+from routing.types import Override, Preferences, Tier
 
 CATALOG = Catalog.load(BUNDLED)
 KEYS = {"openai": "sk-1", "anthropic": "sk-2"}
@@ -36,14 +37,24 @@ def test_the_bundled_defaults(tier: Tier, model: str, level: str) -> None:
     choice = Models(config(), CATALOG).choose(tier, Preferences())
     assert (choice.model, choice.reasoning, choice.source) == (model, level, "configured")
     assert all(name.startswith("anthropic/") for name in choice.fallbacks) and choice.fallbacks
-    assert all(name.startswith("gemini/") for name in choice.skipped)
+    assert all(name.startswith("gemini/") for name in choice.keyless)
 
 
-def test_an_override_wins_over_the_pool_even_without_a_key() -> None:
-    own = Preferences(overrides={"smart": Override("gemini/gemini-2.5-pro", "low")})
+def test_an_override_stands_before_the_pool() -> None:
+    own = Preferences(overrides={"smart": Override("anthropic/claude-opus-4-5", "low")})
     choice = Models(config(), CATALOG).choose("smart", own)
-    assert (choice.model, choice.reasoning, choice.source) == ("gemini/gemini-2.5-pro", "low", "override")
+    assert (choice.model, choice.reasoning, choice.source) == ("anthropic/claude-opus-4-5", "low", "override")
+    assert choice.fallbacks[0] == "openai/gpt-5.1", "the pool stands behind it"
     assert Models(config(), CATALOG).choose("deep", own).source == "configured"
+
+
+def test_an_override_without_a_key_is_passed_over_for_all_to_see() -> None:
+    own = Preferences(overrides={"smart": Override("gemini/gemini-2.5-pro", "low")})
+    models = Models(config(), CATALOG)
+    choice = models.choose("smart", own)
+    assert (choice.model, choice.reasoning, choice.source) == ("openai/gpt-5.1", "high", "fallback")
+    assert choice.passed[0] == Passed("gemini/gemini-2.5-pro", "key")
+    assert models.configured("smart", own).model == "gemini/gemini-2.5-pro", "what is set stays set"
 
 
 def test_the_first_with_a_key_serves_and_the_rest_stand_by() -> None:
@@ -52,14 +63,14 @@ def test_the_first_with_a_key_serves_and_the_rest_stand_by() -> None:
     assert (choice.model, choice.source) == ("anthropic/claude-opus-4-5", "fallback")
     assert choice.reasoning == CATALOG.lookup("anthropic/claude-opus-4-5").reasoning.default  # type: ignore[union-attr]
     assert choice.fallbacks == ("openai/gpt-4.1",)
-    assert choice.skipped == ("mistral/mistral-large-4", "gemini/gemini-2.5-pro")
+    assert choice.keyless == ("mistral/mistral-large-4", "gemini/gemini-2.5-pro")
 
 
 def test_without_any_key_the_local_model_serves_every_tier() -> None:
     for tier in ("balanced", "smart", "coding", "deep"):
         choice = Models(config(keys={}), CATALOG).choose(tier, Preferences())
         assert (choice.model, choice.reasoning, choice.source) == (LOCAL_MODEL, None, "local")
-        assert "openai/" in choice.skipped[0]
+        assert "openai/" in choice.keyless[0]
 
 
 def test_an_address_of_ones_own_needs_no_key() -> None:

@@ -12,6 +12,7 @@ from handlers.tools.toolbox import Toolbox
 from routing import jsonfile
 from routing.calls import ToolCall
 from routing.config import read_config
+from routing.decisions import TierDecision
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models
 from routing.models.sizes import SIZES, Size
@@ -21,7 +22,7 @@ from routing.tools.chooser import Activated, ToolChooser, ToolSelection
 from routing.tools.following import FOLLOW_UP_CHARS, select
 from routing.tools.offer import TurnTools
 from routing.tools.toolkits import ToolCard, Toolkit, ToolText
-from routing.types import Person, TierDecision
+from routing.types import Person
 from tests.routing.tools.choosing import FakeVectors, card, toolkit
 
 SMALL, MEDIUM, LARGE, HUGE = (

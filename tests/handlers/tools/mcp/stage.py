@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from handlers.tools.mcp import Limits, McpClient, ServerState
+from routing.decisions import TierDecision
 from routing.outcome import ToolScope
-from routing.types import Person, Role, TierDecision
+from routing.types import Person, Role
 
 UNRULY = Path(__file__).with_name("unruly.py")
 QUICK = Limits(

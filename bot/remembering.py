@@ -1,0 +1,58 @@
+"""What is known of the models' health outlives the process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from routing.errors import StorageFault
+from routing.failover.health import ModelHealth
+from routing.failover.parallel import ParallelLimits
+from routing.ports import Clock
+from routing.stores import StateStore
+
+STATE_KEY = "model_health"
+SOON_SECONDS = 0.2
+"""One write for all that changes at the same time: an outage opens many breakers."""
+
+log = logging.getLogger(__name__)
+
+
+class HealthMemory:
+    """Writes it down soon after it has changed, and once more at the end."""
+
+    def __init__(self, state: StateStore, clock: Clock, limits: ParallelLimits | None = None) -> None:
+        self.health = ModelHealth(clock, self._changed, limits)
+        self._state = state
+        self._writing: asyncio.Task[None] | None = None
+        self._stale = False
+
+    async def recall(self) -> None:
+        """What an earlier process knew."""
+        text = await self._state.get(STATE_KEY)
+        if text is not None:
+            self.health.restore(text)
+
+    async def close(self) -> None:
+        """Keep what is known now."""
+        if self._writing is not None:
+            self._writing.cancel()
+            await asyncio.wait({self._writing})  # or what it writes could come last
+        await self._write()
+
+    def _changed(self) -> None:
+        self._stale = True
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._soon())
+
+    async def _soon(self) -> None:
+        while self._stale:  # it may change again while it is written
+            await asyncio.sleep(SOON_SECONDS)
+            await self._write()
+
+    async def _write(self) -> None:
+        self._stale = False
+        try:
+            await self._state.put(STATE_KEY, self.health.keep())
+        except StorageFault as error:
+            log.warning("What is known of the models' health could not be kept: %s", error)

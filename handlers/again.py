@@ -1,0 +1,38 @@
+"""What a person may press below an answer that is not what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handlers.asking import Ask
+from routing.contracts import TierContract
+from routing.outcome import Outcome
+from routing.types import TIERS, Button, Question, Tier
+
+Rows = tuple[tuple[Button, ...], ...]
+UNFINISHED = ("cut", "late", "length")
+
+
+def buttons(ask: Ask, question: Question, outcome: Outcome, contracts: Mapping[Tier, TierContract], about: str) -> Rows:
+    """Continue what broke off, ask again, ask a higher tier; none below a whole answer."""
+    completion = outcome.completion
+    broken = completion is not None and completion.finish in UNFINISHED and bool(completion.text.strip())
+    if completion is not None and not broken and completion.finish not in UNFINISHED:
+        return ()
+    first = (Button(ask.say("▶ Continue"), ask.say("go on")),) if broken else ()
+    again = (*first, retry_button(ask, question.prefix, about))
+    return (again, *_higher(ask, outcome.decision.tier, contracts, about))
+
+
+def retry_button(ask: Ask, prefix: Tier | None, about: str) -> Button:
+    """The same question, of the same tier."""
+    return Button(ask.say("🔁 Retry"), f"/retry {prefix}" if prefix else "/retry", about)
+
+
+def _higher(ask: Ask, tier: Tier, contracts: Mapping[Tier, TierContract], about: str) -> Rows:
+    """The next tier up that the contracts let a question be taken to; coding is for code."""
+    able = (each for each in TIERS if each != "coding" and contracts[tier].escalates_to(contracts[each]))
+    found = next(able, None)
+    if found is None or contracts[found].pool == contracts[tier].pool:
+        return ()
+    return ((Button(ask.say("🔁 Retry on {tier}", tier=found), f"/retry {found}", about),),)

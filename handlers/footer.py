@@ -1,0 +1,62 @@
+"""What stands below an answer: who answered in whose place and why; and, for those who want it, what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from handlers.asking import Ask
+from routing.decisions import Obstacle
+from routing.models.choice import Models, provider_of
+from routing.outcome import Outcome
+from routing.turn import spent
+
+PASSED: dict[Obstacle, str] = {
+    "key": "has no key ({variable})",
+    "cooldown": "asked to be left alone",
+    "breaker": "is left alone for a while after failures ({reason})",
+    "slow": "has become slow",
+    "vision": "can't see pictures",
+    "tools": "can't use tools",
+    "window": "can't read so much at once",
+}
+NOTHING_SAID = "wrote nothing within its length"
+
+
+def fallback_lines(ask: Ask, outcome: Outcome, models: Models) -> list[str]:
+    """One line where another model was asked than the first that should have answered. Never hidden."""
+    reasons = [*_passed(ask, outcome, models), *_failed(ask, outcome)]
+    if not reasons:
+        return []
+    told, model = "; ".join(reasons), f"`{outcome.choice.model}`"
+    if outcome.completion is not None and outcome.completion.text.strip():
+        return [ask.say("↪ {model} answered: {reasons}.", model=model, reasons=told)]
+    return [ask.say("↪ No answer before that: {reasons}.", reasons=told)]
+
+
+def footer(ask: Ask, outcome: Outcome) -> str:
+    """Tier, model, seconds, cost; what nobody knows the price of is said to be unknown."""
+    level = f" {outcome.choice.reasoning}" if outcome.choice.reasoning else ""
+    known = spent(outcome.calls)
+    unknown = [call for call in outcome.calls if call.usage is None or call.usage.cost is None]
+    cost = ask.say("price unknown") if len(unknown) == len(outcome.calls) else money(known, bool(unknown))
+    return f"`{outcome.decision.tier} · {outcome.choice.model}{level} · {outcome.seconds:.1f} s · {cost}`"
+
+
+def money(dollars: Decimal, more: bool = False) -> str:
+    """`$0.0042`; with a `+` where a part has no known price."""
+    return f"${dollars:.4f}{'+' if more else ''}"
+
+
+def _passed(ask: Ask, outcome: Outcome, models: Models) -> Iterator[str]:
+    """Who failed in this turn is passed over since; what happened says more than that."""
+    failed = {each.model for each in outcome.failed}
+    for each in outcome.choice.instead_of:
+        if each.model not in failed:
+            variable = models.config.profile(provider_of(each.model)).variable
+            yield f"`{each.model}` {ask.say(PASSED[each.why], variable=variable, reason=each.reason)}"
+
+
+def _failed(ask: Ask, outcome: Outcome) -> Iterator[str]:
+    for each in outcome.failed:
+        yield f"`{each.model}`: {each.reason or ask.say(NOTHING_SAID)}"

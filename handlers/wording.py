@@ -1,0 +1,75 @@
+"""An outcome in words: the answer and how it ended, or why there is none."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask
+from routing.calls import Finish
+from routing.errors import (
+    ContextOverflow,
+    EmptyAnswer,
+    KeyRejected,
+    ModelError,
+    ModelUnknown,
+    PolicyRefused,
+    RateLimited,
+    Unreachable,
+)
+from routing.outcome import Bound, Outcome
+
+ENDINGS: dict[Finish, str] = {
+    "cut": "✂️ The answer broke off here: the provider ended it early. /retry asks again.",
+    "late": "✂️ The answer broke off here: it was not done in time. /retry asks again.",
+    "length": "✂️ The answer stops here: it reached the model's length limit. Write “go on” for the rest.",
+    "stopped": "⏹ Stopped.",
+    "policy": "🛑 The provider ended the answer here because of its content rules.",
+}
+LIMITS: dict[Bound, str] = {
+    "calls": "⏱ I stop here: one turn may call a model {value:g} times at most. Write “go on” to continue.",
+    "tools": "⏱ I stop here: one turn may use tools {value:g} times at most. Write “go on” to continue.",
+    "seconds": "⏱ I stop here: one turn may take {value:g} seconds at most. Write “go on” to continue.",
+    "money": "💰 I stop here: one turn may cost ${value:g} at most. Write “go on” to continue.",
+}
+NOTHING = "⚠️ {model} gave an empty answer, twice. /retry asks again; /tier changes the model."
+FAILURES: tuple[tuple[type[ModelError], str], ...] = (
+    (KeyRejected, "⚠️ {model} can't be used: {reason}. Nothing was lost; /retry asks again once that is mended."),
+    (ModelUnknown, "⚠️ {model} is not known to its provider ({reason}). Choose another with /model, then /retry."),
+    (RateLimited, "⏳ {model} is busy ({reason}). Your message is kept: /retry in a while."),
+    (EmptyAnswer, NOTHING),
+    (
+        PolicyRefused,
+        "🛑 {model} declined this because of its content rules ({reason}). Rephrase it, or use another model.",
+    ),
+    (ContextOverflow, "⚠️ This is longer than {model} can read. Shorten it, or begin anew with /new."),
+    (Unreachable, "⚠️ {model} can't be reached ({reason}). Your message is kept: /retry asks again."),
+)
+OTHER_FAILURE = "⚠️ {model} refused the request ({reason}). /retry asks again; /tier changes the model."
+
+
+def answer_text(ask: Ask, outcome: Outcome) -> str:
+    """In the person's language."""
+    if outcome.completion is None:
+        error = outcome.error
+        assert error is not None
+        template = next((words for kind, words in FAILURES if isinstance(error, kind)), OTHER_FAILURE)
+        return ask.say(template, model=f"`{error.model}`", reason=error.reason)
+    if outcome.completion.finish == "length" and not outcome.completion.text.strip():
+        return ask.say(NOTHING, model=f"`{outcome.choice.model}`")
+    parts = [outcome.completion.text.strip()]
+    ending = ENDINGS.get(outcome.completion.finish)
+    if outcome.limit is not None:
+        parts.append(ask.say(LIMITS[outcome.limit.bound], value=outcome.limit.value))
+    elif ending is not None:
+        parts.append(ask.say(ending))
+    return "\n\n".join(part for part in parts if part)
+
+
+def losses(ask: Ask, outcome: Outcome) -> list[str]:
+    """What the model was not told, when that is new."""
+    said = []
+    if outcome.fit.cut_question:
+        words = "✂️ Your message is longer than {model} can read: a part of it was left out."
+        said.append(ask.say(words, model=f"`{outcome.choice.model}`"))
+    if outcome.fit.lost:
+        words = "⚠️ The older messages could not be summed up ({reason}); {model} answered without them."
+        said.append(ask.say(words, reason=outcome.fit.lost, model=f"`{outcome.choice.model}`"))
+    return said

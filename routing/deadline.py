@@ -1,0 +1,41 @@
+"""When a turn must be over."""
+
+from __future__ import annotations
+
+from routing.ports import Clock
+
+
+class Deadline:
+    """One for a whole turn, its tools and all its tries. What is waited in line for a place is not the turn's time."""
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        self._clock = clock
+        self._began = clock()
+        self.seconds = seconds
+
+    def allow(self, seconds: float) -> None:
+        """The turn has another tier now: so long may it take in all, counted from its beginning."""
+        self.seconds = seconds
+
+    def wait(self, seconds: float) -> None:
+        """So long it waited in line."""
+        self._began += seconds
+
+    def part(self, seconds: float) -> Deadline:
+        """One for something within the turn, from now on."""
+        return Deadline(self._clock, seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds; never below 0."""
+        return max(0.0, self._began + self.seconds - self._clock())
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is left."""
+        return self.left <= 0.0
+
+    @property
+    def taken(self) -> float:
+        """Seconds since the turn began, without those in line."""
+        return self._clock() - self._began

@@ -1,0 +1,82 @@
+"""What is known of the models' health."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from routing.calls import ProviderProfile
+from routing.contracts import TierContract
+from routing.diagnostics import Failures
+from routing.errors import ModelError, Unreachable
+from routing.failover import memory
+from routing.failover.breaker import Standing, Trial
+from routing.failover.breakers import Breakers, fingerprint
+from routing.failover.cooldown import Cooldowns
+from routing.failover.latency import Latencies, Slow
+from routing.failover.parallel import Parallel, ParallelLimits
+from routing.failover.step import LONGEST_WAIT_SECONDS
+from routing.ports import Clock
+from routing.types import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One model's health at one moment; `cooldown` is when it may be asked again, Unix seconds."""
+
+    cooldown: float | None
+    breaker: Standing
+    slow: Slow | None
+
+
+class ModelHealth:
+    """Breakers, cooldowns, latencies and places, for all models. `changed` is told of what should survive a restart;
+    it must return at once."""
+
+    def __init__(
+        self, clock: Clock, changed: Callable[[], None] = lambda: None, limits: ParallelLimits | None = None
+    ) -> None:
+        self._clock = clock
+        self.failures = Failures()
+        self.breakers = Breakers(clock, changed)
+        self.cooldowns = Cooldowns(clock, changed)
+        self.latencies = Latencies(clock, changed)
+        self.parallel = Parallel(clock, limits or ParallelLimits())
+
+    def of(self, model: str, profile: ProviderProfile, tier: Tier) -> Condition:
+        """How a model is, called with this profile for this tier."""
+        standing = self.breakers.standing(model, fingerprint(profile))
+        return Condition(self.cooldowns.until(model), standing, self.latencies.slow(model, tier))
+
+    async def begin(self, model: str, profile: ProviderProfile, probe: bool) -> Trial:
+        """A try may begin. Raises ModelError while the model is left alone; `probe`: nobody else can be asked, so the
+        one probe that there may be is made early, or awaited and its failure shared, and a short Retry-After is waited
+        for."""
+        until = self.cooldowns.until(model) if probe else None
+        if until is not None and until - self._clock() <= LONGEST_WAIT_SECONDS:
+            await asyncio.sleep(until - self._clock())
+        self.cooldowns.check(model)
+        breaker = self.breakers.of(model, fingerprint(profile))
+        while (trial := breaker.begin(early=probe)) is None:
+            shared = await breaker.probed() if probe else Unreachable(model, breaker.standing().why)
+            if shared is not None:
+                raise type(shared)(model, shared.reason, shared.retry_after)
+        return trial
+
+    def failed(self, error: ModelError) -> None:
+        """A try failed; its breaker has heard of it by its trial."""
+        self.failures.note(error.model, error.reason, self._clock())
+        self.cooldowns.note(error)
+
+    def took(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
+        """A try brought an answer in so many seconds, or (not finished) was ended after them."""
+        self.latencies.note(model, contract, seconds, finished)
+
+    def keep(self) -> str:
+        """For the next start."""
+        return memory.dump(self.breakers, self.cooldowns, self.latencies)
+
+    def restore(self, text: str) -> None:
+        """What an earlier process kept; anything else is ignored, and the log says so."""
+        memory.load(text, self.breakers, self.cooldowns, self.latencies)

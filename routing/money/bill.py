@@ -1,0 +1,22 @@
+"""Who pays for a turn, and what for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from routing.money.reservation import Reached
+from routing.outcome import CallRecord
+from routing.types import ChatKey
+
+
+@dataclass(slots=True)
+class Bill:
+    """One for a whole turn: `calls` are all that were made for it, those among them that brought nothing. `over` is a
+    limit that the turn went beyond all the same: because the owner only wants a warning, or (`cheapest`) because it is
+    answered by the cheapest model."""
+
+    person_id: int
+    chat: ChatKey
+    cheapest: bool = False
+    over: Reached | None = None
+    calls: list[CallRecord] = field(default_factory=list)

@@ -1,0 +1,57 @@
+"""What a call may cost is known and held before it is made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+
+from routing.calls import ModelRequest, ToolSpec, Usage
+from routing.conversation.window import UNITS, estimate, text_weight
+from routing.errors import OverBudget
+from routing.money.bill import Bill
+from routing.money.budget import Budget
+from routing.money.estimates import Estimate, Estimates, Outputs
+from routing.money.prices import PriceList
+from routing.money.reservation import Reached, Reservation
+
+UNLIMITED_OUTPUT = 4_096
+"""Tokens to reckon with where a call has no limit."""
+
+
+class Purse:
+    """The limits and the prices. `prices` may have to wait for the price map."""
+
+    def __init__(self, budget: Budget, prices: Callable[[], Awaitable[PriceList]]) -> None:
+        self.budget = budget
+        self.prices = prices
+        self._outputs = Outputs()
+
+    async def estimate(self, request: ModelRequest) -> Estimate:
+        """What a call is expected to cost."""
+        estimates = Estimates(await self.prices(), self._outputs)
+        tokens = round(estimate(request.messages) + _weight(request.tools) / UNITS)
+        most = request.max_output or UNLIMITED_OUTPUT
+        return estimates.of(request.tier, request.model, tokens, most, self.budget.limits.assumed)
+
+    async def hold(self, request: ModelRequest, bill: Bill) -> Reservation:
+        """Room for a call in every limit that its payer has. Raises OverBudget; nothing is looked up where there is no
+        limit."""
+        if not await self.budget.ceilings(bill.person_id):
+            return Reservation((), None, None, None)
+        dollars = (await self.estimate(request)).dollars
+        found = await self.budget.reserve(bill.person_id, bill.chat, dollars, even_so=bill.cheapest)
+        if isinstance(found, Reached):
+            raise OverBudget(request.model, found, self.budget.limits.at_limit == "cheapest")
+        bill.over = found.reached or bill.over
+        return found
+
+    def settle(self, held: Reservation, request: ModelRequest, usage: Usage | None) -> None:
+        """The call was made."""
+        held.settle(usage)
+        if usage is not None:
+            self._outputs.note(request.tier, request.model, usage.output_tokens)
+
+
+def _weight(tools: tuple[ToolSpec, ...]) -> int:
+    """Of the definitions, as `text_weight` counts."""
+    return sum(text_weight(f"{each.name} {each.description} {json.dumps(dict(each.parameters))}") for each in tools)

@@ -1,0 +1,50 @@
+"""What a person sees while a model thinks: for how long it has."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+from routing.ports import LiveReply
+
+FIRST_SECONDS = 10.0
+EVERY_SECONDS = 5.0
+
+
+class Waiting:
+    """Inside it, `💭 0:35` instead of nothing; the words of the model take its place."""
+
+    def __init__(self, live: LiveReply) -> None:
+        self._live = live
+        self._spoken = False
+        self._began = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def working(self) -> None:
+        """It thinks."""
+        await self._live.working()
+
+    def show(self, text: str) -> None:
+        """The answer so far."""
+        self._spoken = True
+        self._live.show(text)
+
+    def __enter__(self) -> Waiting:
+        loop = asyncio.get_running_loop()
+        self._began = loop.time()
+        self._timer = loop.call_later(FIRST_SECONDS, self._say)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _say(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._spoken:
+            return
+        minutes, seconds = divmod(round(loop.time() - self._began), 60)
+        self._live.show(f"💭 {minutes}:{seconds:02}")
+        self._timer = loop.call_later(EVERY_SECONDS, self._say)

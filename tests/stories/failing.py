@@ -1,0 +1,104 @@
+"""Three vendors on one scripted server, each with a key of its own, and what a story wants to know of their calls."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+from routing.contracts import DEFAULT_CONTRACTS, DEFAULT_FALLBACKS
+from routing.types import TIERS, Tier
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import When
+from tests.servers.telegram import Message
+from tests.stories.harness import Stage, ask
+
+KEYS = {vendor: f"sk-test-{vendor}-000000000000" for vendor in ("openai", "anthropic", "gemini")}
+ENDS = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}
+"""What stands behind a vendor's root in its address."""
+FIRST: dict[Tier, str] = {
+    "balanced": "openai/gpt-5.1",
+    "smart": "openai/gpt-5.1",
+    "coding": "openai/gpt-5.2",
+    "deep": "openai/gpt-5.2",
+}
+POOLS: dict[Tier, tuple[str, ...]] = {tier: (FIRST[tier], *DEFAULT_FALLBACKS[tier]) for tier in TIERS}
+DEADLINE: dict[Tier, float] = {"balanced": 20.0, "smart": 21.0, "coding": 22.0, "deep": 23.0}
+"""Seconds."""
+FIRST_TOKEN = 1.5
+"""Seconds to the first sign of life where it is waited for in vain; a vendor's first call takes the library a while."""
+SOON: dict[str, dict[str, object]] = {tier: {"firstTokenSeconds": FIRST_TOKEN} for tier in TIERS}
+
+
+def vendors(on: Stage, *names: str, **tiers: Mapping[str, object]) -> None:
+    """Those of the three that have a key (all, if none is named), and what the tiers promise: little time, and what
+    else is given."""
+    on.config["llm"] = {
+        "providers": {
+            vendor: {"apiType": vendor, "baseUrl": on.ms.vendor(vendor) + ENDS[vendor]} for vendor in names or KEYS
+        }
+    }
+    on.env |= {f"{vendor.upper()}_API_KEY": KEYS[vendor] if vendor in (names or KEYS) else "" for vendor in KEYS}
+    times: dict[str, object] = {"trySeconds": 10.0, "firstTokenSeconds": 9.0}
+    on.config["tiers"] = {tier: {"deadlineSeconds": DEADLINE[tier], **times, **tiers.get(tier, {})} for tier in TIERS}
+
+
+def at(vendor: str) -> When:
+    """Only requests to this one."""
+
+    def fits(request: ModelRequest) -> bool:
+        return request.vendor == vendor and not request.embeds
+
+    return fits
+
+
+def asked(on: Stage) -> list[str]:
+    """Which models were, in their order."""
+    return [f"{call.vendor}/{call.model}" for call in on.ms.calls]
+
+
+def facts(on: Stage) -> dict[str, object]:
+    """How the newest turn went, as the books have it."""
+    names = ("tier", "model", "failed", "fallback", "timed_out", "escalated", "seconds", "first_token_seconds")
+    return dict(zip(names, on.rows(f"select {', '.join(names)} from turns order by id desc limit 1")[0], strict=True))
+
+
+def labels(message: Message) -> list[str]:
+    """What can be pressed below it."""
+    rows = (message.reply_markup or {}).get("inline_keyboard", [])
+    return [button["text"] for row in rows for button in row]
+
+
+def everybody_got_their_own_key(on: Stage) -> None:
+    """No vendor ever saw another one's."""
+    for call in on.ms.journal:
+        assert call.key == KEYS[call.vendor]
+        sent = f"{call.headers} {call.query} {call.raw!r}"
+        assert [vendor for vendor, key in KEYS.items() if vendor != call.vendor and key in sent] == []
+
+
+async def said(on: Stage, tier: Tier, text: str = "hm") -> Message:
+    """Ask a tier; within its promise, whatever happens."""
+    answer = await ask(on, f"!{tier} {text}")
+    row = facts(on)
+    assert row["tier"] == tier and isinstance(row["seconds"], float) and row["seconds"] <= DEADLINE[tier]
+    assert len(on.ms.calls) <= DEFAULT_CONTRACTS[tier].attempts
+    everybody_got_their_own_key(on)
+    return answer
+
+
+class Clock:
+    """The real time, and what a story adds to it."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+def later(seconds: float) -> None:
+    """Whatever waits on this loop's timers has waited so much longer."""
+    loop = asyncio.get_running_loop()
+    usual = loop.time
+    loop.time = lambda: usual() + seconds  # type: ignore[method-assign]

@@ -1,0 +1,259 @@
+"""Who is asked when a model is out of order: now, for a while, after a restart; and what the person is told."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+
+from routing.types import TIERS
+from tests.library import litellm_without_clients
+from tests.servers.telegram import TelegramServer
+from tests.stories.failing import (
+    KEYS,
+    POOLS,
+    Clock,
+    asked,
+    at,
+    everybody_got_their_own_key,
+    facts,
+    labels,
+    later,
+    vendors,
+)
+from tests.stories.harness import Stage, ask, running
+from tests.stories.test_media import RED
+
+FIRST, CLAUDE, GEMINI = POOLS["balanced"]
+OPENAI = at("openai")
+DOWN = "The server had an error"
+BLIND = {"id": "gpt-blind", "provider": "openai", "supportsVision": False}
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    litellm_without_clients()
+
+
+def newly(on: Stage, before: int) -> list[str]:
+    """Who was asked since there were so many calls."""
+    return asked(on)[before:]
+
+
+async def test_who_asked_for_patience_is_left_alone_for_as_long_and_then_asked_again(on: Stage) -> None:
+    vendors(on)
+    on.ms.fail(429, retry_after=30, when=OPENAI)
+    clock = Clock()
+    async with running(on, clock):
+        said = await ask(on, "hm")
+        assert said.text.endswith(f"↪ {CLAUDE} answered: {FIRST}: try again in 30 s.")
+        assert asked(on) == [FIRST, CLAUDE], "at once, not after 30 s"
+        first, second = on.ms.calls
+        assert second.time - first.time < 20
+        clock.ahead = 20.0
+        assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST} asked to be left alone.")
+        assert newly(on, 2) == [CLAUDE]
+        assert "↪" not in (await ask(on, "!coding hm")).text, "another model of the same vendor is not"
+        assert newly(on, 3) == ["openai/gpt-5.2"]
+    async with running(on, clock):
+        await ask(on, "hm")
+        assert newly(on, 4) == [CLAUDE], "a restart is no reason to disturb it"
+        clock.ahead = 31.0
+        assert (await ask(on, "hm")).text == "You said: hm"
+        assert newly(on, 5) == [FIRST]
+
+
+async def test_where_all_asked_for_a_moment_the_first_is_waited_for(on: Stage) -> None:
+    vendors(on)
+    for vendor in KEYS:
+        on.ms.fail(429, retry_after=1, when=at(vendor))
+    async with running(on):
+        assert (await ask(on, "hm")).text.startswith(f"⏳ {GEMINI} is busy")
+        assert (await ask(on, "/retry")).text == "You said: hm"
+    assert asked(on) == [FIRST, CLAUDE, GEMINI, FIRST]
+
+
+async def test_three_failures_in_a_row_open_the_breaker_which_survives_and_is_probed(on: Stage) -> None:
+    vendors(on)
+    on.ms.fail(500, times=4, when=OPENAI)
+    clock = Clock()
+    line = f"↪ {CLAUDE} answered: {FIRST} is left alone for a while after failures ({DOWN})."
+    async with running(on, clock):
+        for _ in range(3):
+            assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST}: {DOWN}.")
+        assert asked(on) == [FIRST, CLAUDE] * 3
+        assert (await ask(on, "hm")).text.endswith(line) and newly(on, 6) == [CLAUDE]
+        assert facts(on) | {"seconds": 0, "first_token_seconds": 0} == {
+            **{"tier": "balanced", "model": CLAUDE, "failed": "[]", "fallback": 1, "timed_out": 0, "escalated": 0},
+            **{"seconds": 0, "first_token_seconds": 0},
+        }
+    async with running(on, clock):
+        assert (await ask(on, "hm")).text.endswith(line) and newly(on, 7) == [CLAUDE]
+        clock.ahead = 61.0
+        assert (await ask(on, "hm")).text.endswith(f"{FIRST}: {DOWN}."), "the probe failed"
+        assert newly(on, 8) == [FIRST, CLAUDE]
+        clock.ahead += 61.0
+        await ask(on, "hm")
+        assert newly(on, 10) == [CLAUDE], "twice as long"
+        clock.ahead += 61.0
+        assert (await ask(on, "hm")).text == "You said: hm"
+        assert (await ask(on, "hm")).text == "You said: hm"
+        assert newly(on, 11) == [FIRST, FIRST]
+    everybody_got_their_own_key(on)
+
+
+async def test_two_of_four_open_nothing_and_three_of_five_do(on: Stage) -> None:
+    vendors(on)
+    on.ms.fail(500, times=2, when=OPENAI)
+    async with running(on):
+        for _ in range(4):
+            await ask(on, "hm")
+        assert newly(on, 4) == [FIRST, FIRST]
+        on.ms.fail(500, when=OPENAI)
+        await ask(on, "hm")
+        await ask(on, "hm")
+    assert newly(on, 6) == [FIRST, CLAUDE, CLAUDE]
+
+
+async def test_one_probe_at_a_time_and_the_others_are_served_elsewhere(on: Stage) -> None:
+    vendors(on, **{"balanced": {"firstTokenSeconds": 10.0}})
+    on.env["BOT_ACCESS"] = "open"
+    on.ms.fail(401, when=OPENAI)
+    clock = Clock()
+    async with running(on, clock):
+        await ask(on, "hm")
+        clock.ahead = 61.0
+        gate = on.ms.gate("back again", when=OPENAI)
+        mine = on.tg.say("probe")
+        await gate.reached()
+        for name in ("bob", "eve"):
+            assert (await ask(on, "hm", user=name)).text.startswith(f"You said: hm\n\n↪ {CLAUDE} answered: {FIRST}")
+        gate.open()
+        assert (await on.tg.reply(mine, after=mine, matching="back again")).text == "back again"
+    assert asked(on) == [FIRST, CLAUDE, FIRST, CLAUDE, CLAUDE]
+
+
+async def test_tier_and_status_while_a_model_is_left_alone(on: Stage) -> None:
+    vendors(on)
+    on.ms.fail(401, when=OPENAI)
+    async with running(on):
+        await ask(on, "hm")
+        for command in ("/tier", "/status"):
+            shown = (await ask(on, command)).text
+            assert f"Model: {CLAUDE}, reasoning medium (fallback)." in shown and f"Next in the pool: {GEMINI}." in shown
+        assert f"⚠️ {FIRST} failed" in shown and "openai refused the key in OPENAI_API_KEY" in shown
+        assert asked(on) == [FIRST, CLAUDE]
+        on.env["OPENAI_API_KEY"] = "sk-test-openai-000000000001"
+    async with running(on):
+        assert f"Model: {FIRST}" in (await ask(on, "/tier")).text, "whoever mends the key begins anew"
+
+
+async def test_an_own_model_that_lost_its_key(on: Stage) -> None:
+    vendors(on)
+    async with running(on):
+        await ask(on, f"/model balanced {CLAUDE}")
+        assert (await ask(on, "hm")).text == "You said: hm"
+    vendors(on, "openai", "gemini")
+    async with running(on):
+        assert (await ask(on, "hm")).text == (
+            f"You said: hm\n\n↪ {FIRST} answered: {CLAUDE} has no key (ANTHROPIC_API_KEY)."
+        )
+    assert asked(on) == [CLAUDE, FIRST]
+
+
+async def test_a_fallback_that_never_had_a_key_is_skipped_without_a_word_below_the_answer(on: Stage) -> None:
+    vendors(on, "openai", "gemini")
+    on.ms.fail(500, when=OPENAI)
+    async with running(on):
+        assert (await ask(on, "hm")).text == f"You said: hm\n\n↪ {GEMINI} answered: {FIRST}: {DOWN}."
+        assert f"Passed over, for want of a key: {CLAUDE}." in (await ask(on, "/tier")).text
+
+
+async def test_a_picture_goes_to_a_model_that_sees(on: Stage) -> None:
+    vendors(on)
+    on.knows(**{"gpt-blind": BLIND})
+    async with running(on):
+        await ask(on, "/model balanced openai/gpt-blind")
+        said = on.tg.say_photo(RED, caption="What is this?")
+        answer = await on.tg.reply(after=said)
+        assert answer.text == f"You said: What is this?\n\n↪ {FIRST} answered: openai/gpt-blind can't see pictures."
+        assert (await ask(on, "And now without?")).text == "You said: And now without?"
+    assert asked(on) == [FIRST, "openai/gpt-blind"]
+
+
+async def test_where_nobody_sees_the_words_are_answered_and_that_is_said(on: Stage) -> None:
+    vendors(on, "openai")
+    on.knows(**{"gpt-blind": BLIND})
+    on.env["TIER_BALANCED_POOL"] = "openai/gpt-blind"
+    async with running(on):
+        said = on.tg.say_photo(RED, caption="What is this?")
+        assert "👁 openai/gpt-blind can't see pictures" in (await on.tg.reply(after=said)).text
+
+
+async def test_too_long_for_an_own_model_it_goes_on_in_the_pool(on: Stage) -> None:
+    vendors(on)
+    on.ms.fail(400, code="context_length_exceeded", times=2, when=OPENAI)
+    async with running(on):
+        await ask(on, "/model balanced openai/gpt-4o-mini")
+        answer = await ask(on, "hm")
+    mini = "openai/gpt-4o-mini"
+    assert answer.text.endswith(f"↪ {FIRST} answered: {mini}: the conversation is longer than its context window.")
+    assert asked(on) == [mini, mini, FIRST]
+
+
+async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage) -> None:
+    times = {"deadlineSeconds": 2.6, "trySeconds": 2.5, "firstTokenSeconds": 2.5}
+    vendors(on, balanced=times)
+    on.ms.fail(500, when=OPENAI)
+    on.ms.hang(600.0, when=at("anthropic"))
+    async with running(on):
+        late = await ask(on, "hm")
+    assert late.text.startswith("⏱ I stop here: one turn may take 2.6 seconds at most.")
+    assert late.text.endswith(f"↪ No answer before that: {FIRST}: {DOWN}.") and labels(late)[0] == "🔁 Retry"
+    assert asked(on) == [FIRST, CLAUDE] and await on.ms.last.finished() == "cut"
+    assert facts(on)["timed_out"] == 1
+
+
+async def test_in_the_middle_of_a_turn_another_model_goes_on_with_what_the_tools_gave(on: Stage) -> None:
+    vendors(on)
+    on.ms.call_tools([("calculate", {"expression": "6*7"})], when=OPENAI)
+    on.ms.fail(500, when=OPENAI)
+    on.ms.reply("It is 42.", when=at("anthropic"))
+    async with running(on):
+        answer = await ask(on, "6 times 7?")
+    assert answer.text == f"It is 42.\n\n↪ {CLAUDE} answered: {FIRST}: {DOWN}."
+    assert asked(on) == [FIRST, FIRST, CLAUDE] and "42" in on.ms.last.reading.tool_results[0].text
+
+
+@pytest.mark.parametrize("wanted", ["on", "off"])
+async def test_the_footer_can_be_hidden_and_a_fallback_can_not(on: Stage, wanted: str) -> None:
+    vendors(on)
+    on.ms.fail(500, when=OPENAI)
+    async with running(on):
+        await ask(on, f"/settings footer {wanted}")
+        answer = await ask(on, "hm")
+    _, line, *rest = answer.text.split("\n\n")
+    assert line == f"↪ {CLAUDE} answered: {FIRST}: {DOWN}."
+    assert len(rest) == (wanted == "on") and all(words.startswith(f"balanced · {CLAUDE} medium · ") for words in rest)
+
+
+async def test_how_long_it_thinks_is_shown_until_it_speaks(on: Stage) -> None:
+    long = {"deadlineSeconds": 90.0, "trySeconds": 80.0, "firstTokenSeconds": 70.0}
+    vendors(on, balanced=long, **{tier: {"deadlineSeconds": 100.0 + at} for at, tier in enumerate(TIERS[1:])})
+    async with running(on):
+        gate = on.ms.gate("At last.", when=OPENAI)
+        said = on.tg.say("a hard one")
+        await gate.reached()
+        for seconds, clock in ((10.0, "0:1[0-4]"), (5.0, "0:1[5-9]"), (45.0, "1:0[0-9]")):
+            later(seconds)
+            await on.tg.wait_for(partial(thinks, clock))
+        gate.open()
+        assert (await on.tg.reply(after=said)).text == "At last."
+        assert on.tg.live_drafts() == [] and asked(on) == [FIRST]
+
+
+def thinks(clock: str, tg: TelegramServer) -> bool:
+    """The newest that the person sees of the answer is how long it takes."""
+    return bool(tg.drafts) and re.fullmatch(f"💭 {clock}", tg.drafts[-1].text) is not None

@@ -1,0 +1,242 @@
+"""The promise of every tier under every fault of its first model: who answers, with what, and what the person sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from routing.contracts import ALLOWANCE, DEFAULT_CONTRACTS
+from routing.types import TIERS, Tier
+from tests.library import litellm_without_clients
+from tests.servers.model import ModelServer
+from tests.stories.failing import FIRST_TOKEN, POOLS, SOON, asked, at, facts, labels, said, vendors
+from tests.stories.harness import Stage, running
+
+FIRST = at("openai")
+EFFORT: dict[Tier, str] = {"balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh"}
+MOST = {"gpt-5.1": 128_000, "gpt-5.2": 128_000}
+"""What a model can write at all, in the library's map."""
+LATE = f"no first word within {FIRST_TOKEN:g} s"
+
+pytestmark = [pytest.mark.parametrize("tier", TIERS)]
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    litellm_without_clients()
+
+
+def hangs(ms: ModelServer) -> None:
+    ms.hang(600.0, when=FIRST)
+
+
+def begins_and_says_nothing(ms: ModelServer) -> None:
+    ms.reply("never", gate_after=0, when=FIRST)
+
+
+def resets(ms: ModelServer) -> None:
+    ms.reset(when=FIRST)
+
+
+def fails(status: int, retry_after: float | None = None) -> Callable[[ModelServer], object]:
+    return lambda ms: ms.fail(status, retry_after=retry_after, when=FIRST)
+
+
+ONCE = {
+    "hangs": (hangs, LATE),
+    "no first token": (begins_and_says_nothing, LATE),
+    "reset": (resets, "Connection error"),
+    "429": (fails(429, retry_after=30), "try again in 30 s"),
+    "401": (fails(401), "openai refused the key in OPENAI_API_KEY"),
+    "403": (fails(403), "openai refused the key in OPENAI_API_KEY"),
+    "404": (fails(404), "The model does not exist or you do not have access to it"),
+    "500": (fails(500), "The server had an error"),
+    "503": (fails(503), "The engine is currently overloaded, please try again later"),
+    "400": (fails(400), "The request is invalid"),
+}
+"""What the first model does, and the reason that the person reads."""
+
+
+def usual(tier: Tier) -> int:
+    """Output tokens that the tier's first model may write."""
+    return DEFAULT_CONTRACTS[tier].max_output_tokens + ALLOWANCE[EFFORT[tier]]
+
+
+def twice(tier: Tier) -> int:
+    most = MOST[POOLS[tier][0].partition("/")[2]]
+    return min(DEFAULT_CONTRACTS[tier].max_output_tokens + 2 * ALLOWANCE[EFFORT[tier]], most)
+
+
+def tokens(on: Stage) -> list[int | None]:
+    return [call.reading.max_tokens for call in on.ms.calls]
+
+
+@pytest.mark.parametrize("fault", ONCE)
+async def test_the_next_model_answers_and_one_line_says_why(on: Stage, fault: str, tier: Tier) -> None:
+    play, reason = ONCE[fault]
+    vendors(on, **(SOON if reason == LATE else {}))
+    play(on.ms)
+    first, second = POOLS[tier][:2]
+    async with running(on):
+        answer = await said(on, tier)
+    assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: {reason}." and labels(answer) == []
+    assert asked(on) == [first, second]
+    assert tokens(on) == [usual(tier), DEFAULT_CONTRACTS[tier].max_output_tokens + ALLOWANCE["medium"]]
+    row = facts(on)
+    assert (row["model"], row["failed"], row["fallback"]) == (second, json.dumps([first]), 1)
+    first_token = row["first_token_seconds"]
+    assert (row["timed_out"], row["escalated"]) == (0, 0) and isinstance(first_token, float)
+    assert first_token >= FIRST_TOKEN or reason != LATE, "what the first model took is a part of it"
+
+
+@pytest.mark.parametrize("abrupt", [False, True])
+async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(on: Stage, tier: Tier, abrupt: bool) -> None:
+    vendors(on)
+    on.ms.truncate(after_chunks=2, text="one two three four", chunks=4, abrupt=abrupt, when=FIRST)
+    async with running(on):
+        cut = await said(on, tier)
+        assert cut.text.startswith("one two") and "✂️ The answer broke off here" in cut.text and "↪" not in cut.text
+        assert asked(on) == [POOLS[tier][0]]
+        higher = {"balanced": ["🔁 Retry on smart"], "deep": []}.get(tier, ["🔁 Retry on deep"])
+        assert labels(cut) == ["▶ Continue", "🔁 Retry", *higher]
+        assert (facts(on)["model"], facts(on)["fallback"], facts(on)["timed_out"]) == (POOLS[tier][0], 0, 0)
+        on.ms.reply("three four")
+        on.tg.press("▶ Continue", message=cut)
+        assert (await on.tg.reply(after=cut)).text == "three four"
+        turns = [turn for turn in on.ms.last.reading.turns if turn[0] != "system"]
+        assert turns == [("user", "hm"), ("assistant", "one two t"), ("user", "go on")]
+
+
+async def test_a_first_token_and_then_nothing_keeps_the_text(on: Stage, tier: Tier) -> None:
+    times = {"trySeconds": FIRST_TOKEN, "firstTokenSeconds": FIRST_TOKEN}
+    vendors(on, **dict.fromkeys(TIERS, times))
+    on.ms.reply("one two three four", chunks=4, gate_after=2, when=FIRST)
+    async with running(on):
+        cut = await said(on, tier)
+    assert cut.text.startswith("one two t\n\n✂️ The answer broke off here: it was not done in time.")
+    assert asked(on) == [POOLS[tier][0]] and labels(cut)[0] == "▶ Continue"
+    assert facts(on)["timed_out"] == 1
+
+
+async def test_thinking_counts_as_the_first_token(on: Stage, tier: Tier) -> None:
+    vendors(on, **SOON)
+    on.ms.reasoning("Let me think about it.", "hi", delay=1.2 * FIRST_TOKEN / 7, chunks=8, when=FIRST)
+    async with running(on):
+        assert (await said(on, tier)).text == "hi"
+    assert asked(on) == [POOLS[tier][0]]
+
+
+async def test_nothing_at_all_is_asked_for_once_more_then_of_the_next(on: Stage, tier: Tier) -> None:
+    vendors(on)
+    on.ms.empty(times=2, when=FIRST)
+    first, second = POOLS[tier][:2]
+    async with running(on):
+        answer = await said(on, tier)
+    if DEFAULT_CONTRACTS[tier].attempts == 2:
+        assert answer.text.startswith(f"⚠️ {first} gave an empty answer, twice.") and "🔁 Retry" in labels(answer)
+        assert asked(on) == [first, first] and facts(on)["model"] == ""
+    else:
+        assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: it answered with nothing."
+        assert asked(on) == [first, first, second]
+
+
+async def test_cut_with_no_text_it_gets_twice_the_allowance(on: Stage, tier: Tier) -> None:
+    vendors(on)
+    on.ms.length_cut(when=FIRST)
+    async with running(on):
+        assert (await said(on, tier)).text == "You said: hm"
+    assert asked(on) == [POOLS[tier][0]] * 2 and tokens(on) == [usual(tier), twice(tier)]
+    assert (facts(on)["fallback"], facts(on)["failed"]) == (0, "[]")
+
+
+async def test_cut_with_no_text_twice_it_is_the_next_ones_turn(on: Stage, tier: Tier) -> None:
+    vendors(on)
+    on.ms.length_cut(times=2, when=FIRST)
+    first, second = POOLS[tier][:2]
+    async with running(on):
+        answer = await said(on, tier)
+    if DEFAULT_CONTRACTS[tier].attempts == 2:
+        assert (
+            "gave an empty answer, twice" in answer.text
+            and labels(answer)[0] == "🔁 Retry"
+            and asked(on) == [first, first]
+        )
+    else:
+        assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: wrote nothing within its length."
+        assert asked(on) == [first, first, second]
+
+
+async def test_cut_after_some_words_is_kept_and_may_be_continued(on: Stage, tier: Tier) -> None:
+    vendors(on)
+    on.ms.length_cut("as far as", when=FIRST)
+    async with running(on):
+        cut = await said(on, tier)
+    assert cut.text.startswith("as far as\n\n✂️ The answer stops here") and labels(cut)[0] == "▶ Continue"
+    assert asked(on) == [POOLS[tier][0]]
+
+
+@pytest.mark.parametrize("code", ["content_policy_violation", "content_filter"])
+async def test_what_a_vendor_declines_is_not_shopped_around(on: Stage, tier: Tier, code: str) -> None:
+    vendors(on)
+    on.ms.fail(400, code=code, when=FIRST)
+    async with running(on):
+        sorry = await said(on, tier)
+    assert sorry.text.startswith(f"🛑 {POOLS[tier][0]} declined this because of its content rules")
+    assert asked(on) == [POOLS[tier][0]] and labels(sorry)[0] == "🔁 Retry"
+    assert (facts(on)["model"], facts(on)["failed"]) == ("", "[]")
+
+
+async def test_too_long_it_is_cut_once(on: Stage, tier: Tier) -> None:
+    vendors(on)
+    on.ms.fail(400, code="context_length_exceeded", when=FIRST)
+    async with running(on):
+        assert (await said(on, tier)).text == "You said: hm"
+    assert asked(on) == [POOLS[tier][0]] * 2
+
+
+async def test_too_long_twice_it_goes_where_the_window_is_larger(on: Stage, tier: Tier) -> None:
+    vendors(on)
+    on.ms.fail(400, code="context_length_exceeded", times=2, when=FIRST)
+    first, *others = POOLS[tier]
+    async with running(on):
+        answer = await said(on, tier)
+    if tier == "deep":  # its other model has a smaller one
+        assert answer.text.startswith(f"⚠️ This is longer than {first} can read.") and asked(on) == [first, first]
+        return
+    claude, gemini = others
+    assert answer.text == (
+        f"You said: hm\n\n↪ {gemini} answered: {claude} can't read so much at once; "
+        f"{first}: the conversation is longer than its context window."
+    )
+    assert asked(on) == [first, first, gemini]
+
+
+async def test_nobody_answers(on: Stage, tier: Tier) -> None:
+    vendors(on)
+    on.ms.fail(500, times=9, when=lambda request: not request.embeds)
+    first, *others = POOLS[tier]
+    async with running(on):
+        sorry = await said(on, tier)
+        assert sorry.text.startswith(f"⚠️ {others[-1]} can't be reached (The server had an error).")
+        assert f"↪ No answer before that: {first}: The server had an error" in sorry.text
+        assert asked(on) == [first, *others] and "🔁 Retry" in labels(sorry)
+        row = facts(on)
+        assert (row["model"], row["failed"], row["fallback"]) == (
+            "",
+            json.dumps([first, *others[:-1]], separators=(",", ":")),
+            1,
+        )
+        on.ms.clear()
+        on.tg.press("🔁 Retry", message=sorry)
+        assert (await on.tg.reply(after=sorry)).text.startswith("You said: hm")
+
+
+async def test_attempts_and_length_are_as_the_owner_wrote_them(on: Stage, tier: Tier) -> None:
+    vendors(on, **{tier: {"attempts": 1, "maxOutputTokens": 500}})
+    on.ms.fail(500, when=FIRST)
+    async with running(on):
+        assert (await said(on, tier)).text.startswith(f"⚠️ {POOLS[tier][0]} can't be reached")
+    assert asked(on) == [POOLS[tier][0]] and tokens(on) == [500 + ALLOWANCE[EFFORT[tier]]]
