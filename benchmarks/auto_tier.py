@@ -1,39 +1,43 @@
 """How well `/tier auto` chooses: `python -m benchmarks.auto_tier`.
 
 The set was frozen before any rule was made, its half `unused` only looked at in totals; but who wrote the rules had
-written both halves, which flatters ours. The rows of a later, smaller set were written when the rules were done: they
-tell how it is with sentences nobody thought of. Beside ours: LiteLLM's own complexity heuristics, balanced always,
-length alone. LiteLLM's classes stand for tiers in the way that serves it best on the half `tuning`: of all rising ways,
-with coding for what it finds code in, or without. It gets the text alone, as it knows no turns before.
+written both halves, which flatters ours. The rows of a later, smaller set were written when the rules were done, but
+have been looked at since; those of the fresh set were written before the weights were learnt, and only ever looked at
+in totals: they tell how it is with sentences nobody thought of. Beside ours: LiteLLM's own complexity heuristics,
+balanced always, length alone; and ours without its phrases, and without what it learnt. LiteLLM's classes stand for
+tiers in the way that serves it best on the half `tuning`: of all rising ways, with coding for what it finds code in, or
+without. It gets the text alone, as it knows no turns before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.auto_tier_litellm import RISING, fairest, litellm_classes
 from benchmarks.section import Section, answered, grid, load, parser, percentile
 from routing.auto import choose
+from routing.auto.choosing import Chooser as ChooserOfTiers
+from routing.auto.phrases import Phrases
+from routing.auto.shipped import shipped
 from routing.types import DEFAULT_TIER, TIERS, Tier
 
 SET = Path(__file__).parent / "data" / "auto_tier.jsonl"
-LATER = SET.with_name("auto_tier_later.jsonl")
+LATER, FRESH = SET.with_name("auto_tier_later.jsonl"), SET.with_name("auto_tier_fresh.jsonl")
 FROZEN = "2026-11-22"
 DIGEST = "122224cb1b443e6ee78b0c91172acd9627811c086bdac057e52a120a3ab0edc1"
+FRESH_DIGEST = "93375effcd5bdd240f68c6ff5edf9675b07eca14c25e4e3a3d8b241d8ec84cc8"
 LEAST_ACCEPTED, MOST_MILLISECONDS = 0.9, 1.0
 
 PRICES: Mapping[Tier, int] = {"balanced": 1, "smart": 3, "coding": 3, "deep": 5}
 """List prices of the default models of one vendor, as multiples of balanced."""
-RISING: tuple[Tier, ...] = ("balanced", "smart", "deep")
-CLASSES = ("SIMPLE", "MEDIUM", "COMPLEX", "REASONING")
 TUNING, UNUSED = "tuning", "unused"
 WARM_UP, ROUNDS, QUICK_ROUNDS = 20, 5, 1
 SHORT, LONG = 60, 400
@@ -85,45 +89,26 @@ def ours(row: Row) -> Tier:
     return choose(row.text, previous=row.previous, had_code=row.had_code, pictures=row.pictures).tier
 
 
+def parts() -> Mapping[str, Chooser]:
+    """Ours with a part left out: what the other does alone."""
+    whole = shipped()
+    alone = {
+        "phrases alone": ChooserOfTiers(whole.phrases, None),
+        "learnt alone": ChooserOfTiers(Phrases([]), whole.ear),
+    }
+    return {name: partial(_by, each) for name, each in alone.items()}
+
+
+def _by(chooser: ChooserOfTiers, row: Row) -> Tier:
+    return chooser.choose(row.text, previous=row.previous, had_code=row.had_code, pictures=row.pictures).tier
+
+
+def _of_text(tier_of: Callable[[str], Tier], row: Row) -> Tier:
+    return tier_of(row.text)
+
+
 def by_length(row: Row) -> Tier:
     return RISING[(len(row.text) > SHORT) + (len(row.text) > LONG)]
-
-
-def litellm_classes() -> Mapping[str, Callable[[str], tuple[int, bool]]]:
-    """LiteLLM's two heuristics that ask no model: a class from 0 to 3, and whether code was found."""
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    from litellm import Router
-    from litellm.router_strategy.complexity_router import ComplexityRouter
-
-    tiers = {name: name.lower() for name in CLASSES}
-    first = ComplexityRouter("auto", Router(model_list=[]), {"tiers": tiers})
-    second = ComplexityRouter("auto", Router(model_list=[]), {"tiers": tiers, "classifier_type": "heuristic_v2"})
-
-    def scored(text: str) -> tuple[int, bool]:
-        tier, _, signals = first.classify(text)
-        return CLASSES.index(tier.value), any(signal.startswith("code") for signal in signals)
-
-    def learned(text: str) -> tuple[int, bool]:
-        outcome = second._classify_with_heuristic_v2(text)
-        return CLASSES.index(outcome.tier.value), any("code" in signal for signal in outcome.signals)
-
-    return {"LiteLLM complexity": scored, "LiteLLM heuristic v2": learned}
-
-
-def fairest(classify: Callable[[str], tuple[int, bool]], rows: Sequence[Row]) -> tuple[Chooser, str]:
-    """The reading of its classes that is right most often for these rows, and how it is said."""
-    found = [(classify(row.text), row.accepted) for row in rows]
-
-    def right(way: tuple[tuple[Tier, ...], bool]) -> int:
-        return sum(_read_as(each, *way) in accepted for each, accepted in found)
-
-    ways = [(tiers, coding) for tiers in combinations_with_replacement(RISING, 4) for coding in (True, False)]
-    tiers, coding = max(ways, key=right)
-    return lambda row: _read_as(classify(row.text), tiers, coding), " ".join((*tiers, "+ coding" if coding else ""))
-
-
-def _read_as(said: tuple[int, bool], tiers: Sequence[Tier], coding: bool) -> Tier:
-    return "coding" if coding and said[1] else tiers[said[0]]
 
 
 def measure(chooser: Chooser, rows: Sequence[Row], rounds: int) -> Result:
@@ -181,22 +166,30 @@ def _share(pairs: Sequence[tuple[Row, Tier]]) -> float:
 def run(given: Any) -> Section:
     """All contestants over the same rows."""
     rows = read()
-    contestants: dict[str, Chooser] = {"ours": ours, "balanced always": lambda _: DEFAULT_TIER, "length": by_length}
+    contestants: dict[str, Chooser] = {"ours": ours, **parts()}
+    contestants |= {"balanced always": lambda _: DEFAULT_TIER, "length": by_length}
     notes = [f"Set of {len(rows)} rows, frozen {FROZEN}, SHA-256 {DIGEST[:16]}. {load().capitalize()}."]
     for name, classify in litellm_classes().items():
-        contestants[name], way = fairest(classify, [row for row in rows if row.half == TUNING])
+        tier_of, way = fairest(classify, [(row.text, row.accepted) for row in rows if row.half == TUNING])
+        contestants[name] = partial(_of_text, tier_of)
         notes.append(f"{name}: its classes, the simplest first, stand for {way}.")
-    later = read(LATER)
-    shares = (f"{name} {_share([(row, each(row)) for row in later]):.0%}" for name, each in contestants.items())
-    notes.append(f"Of {len(later)} rows written after the rules, never tuned for: {', '.join(shares)}.")
+    notes += [f"Of {len(later)} rows in {path.stem}: {shares}." for path, later, shares in _newer(contestants)]
     results = {name: measure(each, rows, QUICK_ROUNDS if given.quick else ROUNDS) for name, each in contestants.items()}
     found = {name: figures(rows, result) for name, result in results.items()}
     kept = (
         found["ours"][UNUSED]["accepted"] >= LEAST_ACCEPTED
         and found["ours"]["milliseconds"]["p99"] <= MOST_MILLISECONDS
     )
-    notes += ["", *(_by(found, part) for part in ("language", "kind"))]
+    notes += ["", *(_table(found, part) for part in ("language", "kind"))]
     return Section("auto tier", tuple(_lines(found)), tuple(notes), kept, {"set": DIGEST, **found})
+
+
+def _newer(contestants: Mapping[str, Chooser]) -> Iterator[tuple[Path, Sequence[Row], str]]:
+    """The totals of the sets that were written later; nothing about a single row."""
+    for path in (LATER, FRESH):
+        rows = read(path)
+        shares = (f"{name} {_share([(row, each(row)) for row in rows]):.0%}" for name, each in contestants.items())
+        yield path, rows, ", ".join(shares)
 
 
 def _lines(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -208,7 +201,7 @@ def _lines(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return lines
 
 
-def _by(found: Mapping[str, Any], part: str) -> str:
+def _table(found: Mapping[str, Any], part: str) -> str:
     """Accepted shares of the half `unused`, by language or kind."""
     lines = [(part, *found)]
     for name in found["ours"][UNUSED][part]:

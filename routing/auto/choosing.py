@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from routing.auto import marks
 from routing.auto.decision import AutoDecision, Signal, decided
+from routing.auto.hunch import Ear, Hunch
 from routing.auto.phrases import Hits, Idea, Phrases
 from routing.auto.reading import Reading, read
 from routing.auto.weighing import ENOUGH, Weight, count, weigh
@@ -26,40 +28,72 @@ HINT = 0.8
 MUCH = 3.0
 """What a message must weigh that is about a text it gives."""
 
-_PHRASES = Phrases.load()
+LIKELY, AFTER_CODE = 0.35, 0.25
+"""How likely what the conversation is about must be in a short message that only hints at it."""
 _OF_MATHEMATICS: tuple[Idea, ...] = ("prove", "show")
 _HIGHER: Mapping[Tier, Tier] = {"balanced": "smart", "smart": "deep", "coding": "deep", "deep": "deep"}
+_SOUNDS: Mapping[Tier, tuple[Signal, ...]] = {
+    "balanced": (),
+    "smart": ("sounds hard",),
+    "coding": ("sounds technical",),
+    "deep": ("sounds very hard",),
+}
 
 Choice = tuple[Tier, tuple[Signal, ...]]
 
 
-def choose(
-    text: str,
-    *,
-    previous: Sequence[Tier] = (),
-    had_code: bool = False,
-    allowed: Collection[Tier] = TIERS,
-    pictures: int = 0,
-) -> AutoDecision:
-    """The tier for a message. `previous` are the tiers of the turns before it, the newest last; `had_code` says whether
-    the last of them was about code; `pictures` came with the message. Never raises, whatever the text is; reads a
-    bounded part of it, so that it takes less than a millisecond."""
-    reading = read(text)
-    hits = _PHRASES.find(reading)
-    tier, signals = _choice(reading, hits, tuple(previous), had_code, pictures)
-    return decided(tier, signals, allowed)
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it was read: the phrases in it, what it weighs and what it sounds like."""
+
+    reading: Reading
+    hits: Hits
+    weight: Weight
+    hunch: Hunch | None
 
 
-def _choice(reading: Reading, hits: Hits, previous: tuple[Tier, ...], had_code: bool, pictures: int) -> Choice:
-    if not reading.units or marks.is_arithmetic(reading.raw):
-        return DEFAULT_TIER, ("picture",) if pictures else ("everyday",)
-    if _is_given(reading, hits):
-        return _of_given(reading)
-    weight = weigh(reading, hits)
-    tier, signals = _of_weight(weight, reading, had_code)
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """Chooses by phrases, and by what messages sound like where there is an ear."""
+
+    phrases: Phrases
+    ear: Ear | None
+
+    def choose(
+        self,
+        text: str,
+        *,
+        previous: Sequence[Tier] = (),
+        had_code: bool = False,
+        allowed: Collection[Tier] = TIERS,
+        pictures: int = 0,
+    ) -> AutoDecision:
+        """The tier for a message. `previous` are the tiers of the turns before it, the newest last; `had_code` says
+        whether the last of them was about code; `pictures` came with the message. Never raises, whatever the text is;
+        reads a bounded part of it, so that it takes less than a millisecond."""
+        tier, signals = self._choice(read(text), tuple(previous), had_code, pictures)
+        return decided(tier, signals, allowed)
+
+    def _choice(self, reading: Reading, previous: tuple[Tier, ...], had_code: bool, pictures: int) -> Choice:
+        if not reading.units or marks.is_arithmetic(reading.raw):
+            return DEFAULT_TIER, ("picture",) if pictures else ("everyday",)
+        hits = self.phrases.find(reading)
+        if _is_given(reading, hits):
+            head = reading.head()
+            hits = self.phrases.find(head)
+            return _of_given(weigh(head, hits, material=reading.raw))
+        weight = weigh(reading, hits)
+        ear = None if _speaks_of_thinking(hits) else self.ear
+        message = Message(reading, hits, weight, ear.hear(reading, weight) if ear else None)
+        return _of_message(message, previous, had_code, pictures)
+
+
+def _of_message(message: Message, previous: tuple[Tier, ...], had_code: bool, pictures: int) -> Choice:
+    reading, hits, weight = message.reading, message.hits, message.weight
+    tier, signals = _alone(message, had_code)
     if tier == DEFAULT_TIER and _is_small_talk(reading, hits):
         return DEFAULT_TIER, ("small talk",)
-    follows = _follows(reading, hits, bool(pictures)) or _is_related(reading, hits, weight, previous)
+    follows = _follows(reading, hits, bool(pictures)) or _is_related(message, previous)
     if follows and tier != "deep":
         tier, signals = _of_following(tier, signals, hits, previous, had_code)
     if weight.intent:
@@ -68,18 +102,29 @@ def _choice(reading: Reading, hits: Hits, previous: tuple[Tier, ...], had_code: 
     return tier, signals
 
 
-def _of_weight(weight: Weight, reading: Reading, had_code: bool) -> Choice:
+def _alone(message: Message, had_code: bool) -> Choice:
+    """What a message is for itself: certain signs first, then what it sounds like."""
+    weight, short = message.weight, message.reading.units <= SHORT_OF_CODE
     if weight.proof and weight.code < marks.CERTAIN + ENOUGH:
         return "deep", ("proof",)
     if weight.research:
         return "deep", ("research",)
+    tier, signals = _weighed(weight)
+    hunch = message.hunch
+    if hunch is not None and weight.shown < marks.CERTAIN:
+        tier, signals = hunch.tier, signals if hunch.tier == tier else _SOUNDS[hunch.tier]
+    hinted = weight.code > 0 or (hunch is not None and hunch.shares["coding"] >= AFTER_CODE)
+    if tier == DEFAULT_TIER and had_code and short and hinted:
+        return "coding", ("code before",)
+    return tier, signals or (("brief",) if weight.brief else ())
+
+
+def _weighed(weight: Weight) -> Choice:
     if weight.code >= ENOUGH:
         return "coding", ("code",)
     if weight.smart >= ENOUGH:
         return "smart", weight.signals[:MOST_SIGNALS]
-    if had_code and weight.code > 0 and reading.units <= SHORT_OF_CODE:
-        return "coding", ("code before",)
-    return DEFAULT_TIER, ("brief",) if weight.brief else ()
+    return DEFAULT_TIER, ()
 
 
 def _is_given(reading: Reading, hits: Hits) -> bool:
@@ -90,11 +135,8 @@ def _is_given(reading: Reading, hits: Hits) -> bool:
     return any(hit.start <= GIVEN_WITHIN for hit in asked)
 
 
-def _of_given(reading: Reading) -> Choice:
+def _of_given(weight: Weight) -> Choice:
     """Only what is asked counts, not what is given; code is code in both."""
-    head = reading.head()
-    hits = _PHRASES.find(head)
-    weight = weigh(head, hits, material=reading.raw)
     if weight.code >= ENOUGH:
         return "coding", ("code",)
     if weight.proof:
@@ -104,6 +146,11 @@ def _of_given(reading: Reading) -> Choice:
     if weight.smart >= MUCH:
         return "smart", weight.signals[:MOST_SIGNALS]
     return DEFAULT_TIER, ("words",)
+
+
+def _speaks_of_thinking(hits: Hits) -> bool:
+    """Whether hard thought is spoken of: asked for, called needless or told of, which sounds alike."""
+    return bool(hits.get("intent") or (hits.get("think") and hits.get("hard")))
 
 
 def _is_small_talk(reading: Reading, hits: Hits) -> bool:
@@ -124,13 +171,15 @@ def _follows(reading: Reading, hits: Hits, pictured: bool) -> bool:
     return reading.units <= BRIEFLY_SAID and count(said) > 0
 
 
-def _is_related(reading: Reading, hits: Hits, weight: Weight, previous: tuple[Tier, ...]) -> bool:
+def _is_related(message: Message, previous: tuple[Tier, ...]) -> bool:
     """Whether a short message has a hint of what the last one was about."""
+    reading, hits, weight = message.reading, message.hits, message.weight
     if reading.units > SHORT or not previous:
         return False
     if previous[-1] == "deep":
         return "mathematics" in weight.signals or any(hits.get(idea) for idea in _OF_MATHEMATICS)
-    return previous[-1] == "smart" and weight.smart >= HINT
+    likely = message.hunch is not None and message.hunch.shares["smart"] >= LIKELY
+    return previous[-1] == "smart" and (weight.smart >= HINT or likely)
 
 
 def _of_following(

@@ -32,6 +32,9 @@ Signal = Literal[
     "words",
     "picture",
     "everyday",
+    "sounds hard",
+    "sounds technical",
+    "sounds very hard",
 ]
 
 EVIDENCE: Mapping[Signal, str] = {
@@ -58,6 +61,9 @@ EVIDENCE: Mapping[Signal, str] = {
     "words": "about words or a text that is given",
     "picture": "a picture",
     "everyday": "nothing special",
+    "sounds hard": "sounds like a hard question",
+    "sounds technical": "sounds like a matter of programs",
+    "sounds very hard": "sounds like a proof or research",
 }
 MOST_SAID = 3
 

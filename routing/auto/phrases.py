@@ -85,7 +85,11 @@ class _Node:
     begun: dict[str, _Node] = field(default_factory=dict)
     lengths: tuple[int, ...] = ()
     gap: _Node | None = None
-    says: list[tuple[Idea, str]] = field(default_factory=list)
+    says: tuple[tuple[Idea, str], ...] = ()
+
+
+_NOTHING: dict[str, _Node] = {}
+"""After the last words, shared by most nodes: a dictionary of its own for each would take 2 MB."""
 
 
 class Phrases:
@@ -98,11 +102,11 @@ class Phrases:
         for idea, phrase in rows:
             if is_unspaced(phrase):
                 said = fold(phrase)
-                unspaced[said[0]].append((said, idea))
+                unspaced[said[:2]].append((said, idea))
             else:
                 self._add(idea, phrase)
         self._unspaced = dict(unspaced)
-        self._firsts = re.compile(f"[{re.escape(''.join(unspaced))}]") if unspaced else None
+        self._firsts = re.compile(f"[{re.escape(''.join({said[0] for said in unspaced}))}]") if unspaced else None
         _measure(self._root)
 
     @classmethod
@@ -122,11 +126,15 @@ class Phrases:
         if self._firsts and not reading.text.isascii():
             for place in self._firsts.finditer(reading.text):
                 start = place.start()
-                for said, idea in self._unspaced[place[0]]:
+                for said, idea in (*self._unspaced.get(place[0], ()), *self._begun(reading.text, start)):
                     if often[said] < OFTEN and reading.text.startswith(said, start):
                         often[said] += 1
                         found[idea].append(Hit(said, start, start + len(said), unspaced=True))
         return found
+
+    def _begun(self, text: str, start: int) -> Sequence[tuple[str, Idea]]:
+        """What may be said from a place on, by its first two characters."""
+        return self._unspaced.get(text[start : start + 2], ()) if start + 1 < len(text) else ()
 
     def _add(self, idea: Idea, phrase: str) -> None:
         node = self._root
@@ -139,7 +147,7 @@ class Phrases:
             for word in whole:
                 node = node.whole.setdefault(word, _Node())
             node = (node.begun if part.endswith("*") else node.whole).setdefault(last, _Node())
-        node.says.append((idea, phrase))
+        node.says += ((idea, phrase),)
 
     def _said(self, node: _Node, words: Sequence[str], at: int) -> Iterator[tuple[Idea, str, int]]:
         for idea, phrase in node.says:
@@ -180,3 +188,4 @@ def _measure(node: _Node) -> None:
     node.lengths = tuple(sorted({len(begun) for begun in node.begun}))
     for after in (*node.whole.values(), *node.begun.values(), *filter(None, (node.gap,))):
         _measure(after)
+    node.whole, node.begun = node.whole or _NOTHING, node.begun or _NOTHING

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-HEAD, TAIL = 800, 250
+HEAD, TAIL = 600, 200
 """Characters that are read from the beginning and the end of a message: people say what they want there."""
 CHARACTERS_A_WORD = 6.0
 """What stands for a word in the part of a long message that is not read."""
@@ -92,6 +92,11 @@ def split(folded: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(folded if folded.isascii() else _UNSPACED.sub(" ", folded)))
 
 
+def runs(text: str) -> list[str]:
+    """The parts of a text in scripts without spaces."""
+    return [] if text.isascii() else _UNSPACED.findall(text)
+
+
 def is_unspaced(text: str) -> bool:
     return _UNSPACED.search(text) is not None
 
@@ -105,8 +110,6 @@ def _unquoted(raw: str) -> str:
 
 
 def _unspaced(text: str) -> float:
-    if text.isascii():
-        return 0.0
-    runs = _UNSPACED.findall(text)
-    thai = sum(len(run) for run in runs if run[0] < "\u3040")
-    return (sum(map(len, runs)) - thai) / HAN_A_WORD + thai / THAI_A_WORD
+    found = runs(text)
+    thai = sum(len(run) for run in found if run[0] < "\u3040")
+    return (sum(map(len, found)) - thai) / HAN_A_WORD + thai / THAI_A_WORD

@@ -53,10 +53,11 @@ SUBJECTS = frozenset({"i", "we", "you", "they", "he", "she", "it", "me", "us", "
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """How much code, how much for a smart model (with what says so, the weightiest first), whether a proof is asked
-    for, whether hard thought is."""
+    """How much code, how much of that is shown by signs, how much for a smart model (with what says so, the weightiest
+    first), whether a proof is asked for, whether hard thought is."""
 
     code: float
+    shown: float
     smart: float
     signals: tuple[Signal, ...]
     proof: bool
@@ -83,8 +84,10 @@ def weigh(reading: Reading, hits: Hits, material: str | None = None) -> Weight:
     smart += WHY if hits.get("why") and reading.units >= WHY_ABOUT else 0.0
     smart += SITUATION if reading.situation and reading.units >= SITUATION_OF else 0.0
     smart += next((weight for least, weight in NUMBERS if reading.numbers >= least), 0.0)
+    shown = marks.code(reading.raw if material is None else material)
     return Weight(
-        code=_code(reading, hits, reading.raw if material is None else material),
+        code=shown + _said_code(hits),
+        shown=shown,
         smart=smart,
         signals=tuple(sorted(parts, key=lambda signal: -parts[signal])),
         proof=_is_proof(reading, hits, formulas),
@@ -144,10 +147,9 @@ def _size(reading: Reading) -> dict[Signal, float]:
     return found
 
 
-def _code(reading: Reading, hits: Hits, raw: str) -> float:
+def _said_code(hits: Hits) -> float:
     said = SAID_CODE if hits.get("code") else 0.0
-    said += TONGUE * count(hits.get("tongue", ())) + CODISH * count(hits.get("codish", ()))
-    return said + marks.code(raw)
+    return said + TONGUE * count(hits.get("tongue", ())) + CODISH * count(hits.get("codish", ()))
 
 
 def _is_proof(reading: Reading, hits: Hits, formulas: int) -> bool:

@@ -1,0 +1,210 @@
+"""Learn what messages sound like, for `/tier auto`: `python -m benchmarks.training.auto_tier`. About a minute.
+
+Rows are made from `sayings/`, a file a language, with seed 0; the half `tuning` of the frozen set is added. Never used:
+its half `unused`, the later and the fresh set. A softmax over tiers, where any accepted one is right, learnt by Adam;
+parts of a message are left out at random, so that no word decides alone. The same seed gives the same file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.auto_tier import FRESH, LATER, TUNING, UNUSED, Row, read
+from routing.auto.hunch import FILE, PLACES, TRAITS, places, traits
+from routing.auto.phrases import Phrases
+from routing.auto.reading import fold, runs, split
+from routing.auto.reading import read as reading_of
+from routing.auto.weighing import weigh
+from routing.types import TIERS, Tier
+
+SAYINGS = Path(__file__).parent / "sayings"
+A_LANGUAGE: Mapping[tuple[Tier, ...], int] = {
+    ("balanced",): 120,
+    ("smart",): 120,
+    ("smart", "deep"): 12,
+    ("coding",): 80,
+    ("deep",): 45,
+}
+"""Rows of each kind."""
+SAID, SAID_COUNTS = "said", 4.0
+"""A sentence written as a whole, and what it counts beside one that was put together."""
+WORDS_ALIKE, SIGNS_ALIKE = 5, 9
+"""In a row that no row to learn from may share with a message to be measured."""
+EPOCHS, BATCH, RATE, RIDGE = 40, 256, 0.02, 5e-5
+LEFT_OUT = 0.3
+"""Of the parts of a message, each time it is shown."""
+TRAITS_LEFT_OUT = 0.15
+OF_FIRST, OF_SECOND, TINY = 0.9, 0.999, 1e-8
+"""Of Adam."""
+
+Array = NDArray[np.float32]
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """The parts and traits of one message, and the tiers that are right."""
+
+    places: NDArray[np.int64]
+    traits: Array
+    right: Array
+    weight: float
+
+
+def sayings(file: Path) -> tuple[dict[str, list[str]], dict[tuple[Tier, ...], list[str]]]:
+    """The lists and the sentences of one language. Raises ValueError for a tier or a list that there is not."""
+    lists: defaultdict[str, list[str]] = defaultdict(list)
+    sentences: defaultdict[tuple[Tier, ...], list[str]] = defaultdict(list)
+    items: list[str] = []
+    for line in filter(None, file.read_text("utf-8").splitlines()):
+        sign, name = line[0], line[2:]
+        if sign == "=":
+            items = lists[name]
+        elif sign == ">":
+            items = sentences[_tiers(name, file)]
+        else:
+            items.extend(line.split(" | "))
+    for sentence in (each for said in sentences.values() for each in said):
+        if unknown := {*_SLOT.findall(sentence)} - {*lists}:
+            raise ValueError(f"{file.name}: no list {unknown} for {sentence!r}")
+    return dict(lists), dict(sentences)
+
+
+def _tiers(names: str, file: Path) -> tuple[Tier, ...]:
+    found = tuple(tier for tier in TIERS if tier in names.split())
+    if len(found) != len(names.split()):
+        raise ValueError(f"{file.name}: {names!r} are no tiers")
+    return found
+
+
+def made(seed: int = 0) -> Iterator[Row]:
+    """Rows of every language: each sentence in turn, its places filled at random, none twice."""
+    for file in sorted(SAYINGS.glob("*.txt")):
+        rng = random.Random(f"{seed} {file.stem}")
+        lists, sentences = sayings(file)
+        for accepted, said in sentences.items():
+            shuffled = rng.sample(said, len(said))
+            seen: set[str] = set()
+            for turn in range(4 * A_LANGUAGE[accepted]):
+                sentence = shuffled[turn % len(said)]
+                text = _filled(sentence, lists, rng)
+                if text not in seen and len(seen) < A_LANGUAGE[accepted]:
+                    seen.add(text)
+                    yield Row(_written(text, rng), accepted, file.stem, SAID if text == sentence else "made")
+
+
+def _filled(sentence: str, lists: Mapping[str, Sequence[str]], rng: random.Random) -> str:
+    return _SLOT.sub(lambda slot: rng.choice(lists[slot[1]]), sentence)
+
+
+def _written(text: str, rng: random.Random) -> str:
+    """As people write: some without a capital or a full stop."""
+    chance = rng.random()
+    if chance < 0.2:
+        return text.rstrip(".?!。？").lower()
+    return text[:1].upper() + text[1:] if chance < 0.6 else text
+
+
+def wordings(text: str) -> set[str]:
+    """Each five words in a row; each nine characters where there are no spaces."""
+    folded = fold(text)
+    words = split(folded)
+    found = {" ".join(words[start : start + WORDS_ALIKE]) for start in range(len(words) - WORDS_ALIKE + 1)}
+    for run in runs(folded):
+        found |= {run[start : start + SIGNS_ALIKE] for start in range(len(run) - SIGNS_ALIKE + 1)}
+    return found
+
+
+def to_learn_from(seed: int = 0) -> Iterator[Row]:
+    """Rows made, but for those that share wording with a message to be measured; and the half for tuning."""
+    measured = [*(row for row in read() if row.half == UNUSED), *read(LATER), *read(FRESH)]
+    told = {wording for row in measured for wording in wordings(row.text)}
+    yield from (row for row in made(seed) if not told & wordings(row.text))
+    yield from (row for row in read() if row.half == TUNING and not row.previous and not row.pictures)
+
+
+def lesson(row: Row, phrases: Phrases) -> Lesson:
+    reading = reading_of(row.text)
+    found = weigh(reading, phrases.find(reading))
+    right = np.array([tier in row.accepted for tier in TIERS], np.float32)
+    parts = np.array(sorted(places(reading)), np.int64)
+    weight = SAID_COUNTS if row.kind == SAID else 1.0
+    return Lesson(parts, np.array(traits(reading, found), np.float32), right, weight)
+
+
+def learn(lessons: Sequence[Lesson], seed: int = 0, epochs: int = EPOCHS) -> tuple[Array, Array]:
+    """The weights of places and of traits."""
+    rng = np.random.default_rng(seed)
+    theta = np.zeros((PLACES + TRAITS, len(TIERS)), np.float32)
+    first, second = np.zeros_like(theta), np.zeros_like(theta)
+    step = 0
+    for epoch in range(epochs):
+        order = rng.permutation(len(lessons))
+        for start in range(0, len(order), BATCH):
+            slope = _slope(theta, [lessons[each] for each in order[start : start + BATCH]], rng) + RIDGE * theta
+            step += 1
+            first += (1 - OF_FIRST) * (slope - first)
+            second += (1 - OF_SECOND) * (slope * slope - second)
+            size = RATE * (1 - epoch / epochs) / (1 - OF_FIRST**step)
+            theta -= size * first / (np.sqrt(second / (1 - OF_SECOND**step)) + TINY)
+    return theta[:PLACES], theta[PLACES:]
+
+
+def _slope(theta: Array, batch: Sequence[Lesson], rng: np.random.Generator) -> Array:
+    """Of minus the logarithm of the likelihood of the right tiers, a row on average."""
+    kept = [each.places[rng.random(len(each.places)) >= LEFT_OUT] for each in batch]
+    sizes = np.array([len(each) for each in kept])
+    rows, ids = np.repeat(np.arange(len(batch)), sizes), np.concatenate(kept)
+    share = (1 / np.sqrt(np.maximum(sizes, 1))).astype(np.float32)[rows]
+    said = np.stack([each.traits for each in batch])
+    said[:, 1:] *= rng.random((len(batch), TRAITS - 1)) >= TRAITS_LEFT_OUT
+    scores = said @ theta[PLACES:]
+    np.add.at(scores, rows, theta[ids] * share[:, None])
+    parts = np.exp(scores - scores.max(1, keepdims=True))
+    likely = parts / parts.sum(1, keepdims=True)
+    wanted = likely * np.stack([each.right for each in batch])
+    wanted /= np.maximum(wanted.sum(1, keepdims=True), 1e-12)
+    error = (likely - wanted) * np.array([each.weight for each in batch], np.float32)[:, None] / len(batch)
+    slope = np.zeros_like(theta)
+    np.add.at(slope, ids, error[rows] * share[:, None])
+    slope[PLACES:] = said.T @ error
+    return slope
+
+
+def weights(words: Array, traits: Array) -> tuple[bytes, list[float], list[list[float]]]:
+    """As `Ear` takes them: 127 is the largest weight of a tier."""
+    scale = np.maximum(np.abs(words).max(0), 1e-6) / 127
+    return np.round(words / scale).astype(np.int8).tobytes(), scale.tolist(), np.round(traits, 4).tolist()
+
+
+def write(words: Array, traits: Array, file: Path = FILE) -> None:
+    told, scale, rows = weights(words, traits)
+    kept = {"words": b64encode(compress(told, 9)).decode(), "scale": scale, "traits": rows}
+    file.write_text(json.dumps(kept) + "\n", "ascii")
+
+
+def main() -> None:
+    """Learn and write the weights."""
+    parser = argparse.ArgumentParser("benchmarks.training.auto_tier", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=FILE)
+    given = parser.parse_args()
+    phrases = Phrases.load()
+    lessons = [lesson(row, phrases) for row in to_learn_from(given.seed)]
+    write(*learn(lessons, given.seed), given.out)
+    print(f"{len(lessons)} rows; {given.out.stat().st_size / 1e3:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

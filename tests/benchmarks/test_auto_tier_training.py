@@ -1,0 +1,72 @@
+"""What `/tier auto` is taught, and that teaching works and repeats itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.auto_tier import FRESH, LATER, UNUSED, read
+from benchmarks.training.auto_tier import SAID, SAYINGS, learn, lesson, made, sayings, to_learn_from, wordings, write
+from routing.auto.choosing import Chooser
+from routing.auto.hunch import FILE, Ear
+from routing.auto.phrases import Phrases
+from routing.types import TIERS
+
+ROWS = list(made())
+
+
+def test_there_is_much_and_varied_to_learn_from() -> None:
+    assert len(ROWS) >= 3_000
+    assert len({row.language for row in ROWS}) >= 12
+    assert {tier for row in ROWS for tier in row.accepted} == {*TIERS}
+    assert max(Counter((row.language, row.text) for row in ROWS).values()) <= 2
+
+
+def test_nothing_to_be_measured_is_learnt() -> None:
+    measured = [*(row for row in read() if row.half == UNUSED), *read(LATER), *read(FRESH)]
+    learnt = list(to_learn_from())
+    assert not {row.text.casefold() for row in measured} & {row.text.casefold() for row in learnt}
+    told = {wording for row in measured for wording in wordings(row.text)}
+    assert not [row.text for row in learnt if row.kind in ("made", SAID) and wordings(row.text) & told]
+
+
+def test_wordings_are_five_words_or_nine_signs() -> None:
+    assert wordings("One two, THREE four five six") == {"one two three four five", "two three four five six"}
+    assert wordings("请帮我写一个爬虫程") == {"请帮我写一个爬虫程"}
+    assert not wordings("one two three four")
+
+
+def test_the_same_seed_makes_the_same_rows() -> None:
+    assert list(islice(made(3), 50)) == list(islice(made(3), 50)) != list(islice(made(4), 50))
+
+
+@pytest.mark.parametrize("line", ["> huge\nhello", "> smart\nmy {nobody} is here"])
+def test_sayings_of_another_form_are_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "xx.txt").write_text(line, "utf-8")
+    with pytest.raises(ValueError, match=r"xx\.txt"):
+        sayings(tmp_path / "xx.txt")
+
+
+def test_every_list_is_used() -> None:
+    for file in SAYINGS.glob("*.txt"):
+        lists, sentences = sayings(file)
+        said = " ".join(each for several in sentences.values() for each in several)
+        assert not [name for name in lists if f"{{{name}}}" not in said], file.name
+
+
+def test_it_learns_and_repeats_itself(tmp_path: Path) -> None:
+    phrases, rows = Phrases([]), [row for row in ROWS if row.language == "de"]
+    lessons = [lesson(row, phrases) for row in rows]
+    (words, told), (again, _) = learn(lessons, 1, epochs=6), learn(lessons, 1, epochs=6)
+    assert np.array_equal(words, again)
+    write(words, told, tmp_path / "few.json")
+    chooser = Chooser(phrases, Ear.load(tmp_path / "few.json"))
+    assert sum(chooser.choose(row.text).tier in row.accepted for row in rows) >= 0.9 * len(rows)
+
+
+def test_the_weights_are_small() -> None:
+    assert FILE.stat().st_size < 100_000
