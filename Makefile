@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat run test test-slow test-embeddings check bench bench-tools train-embeddings format lock clean
+.PHONY: chat run test test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
 chat: $(VENV)/.base
 	@$(BIN)/python -m bot chat
@@ -33,6 +33,9 @@ bench: $(VENV)/.dev
 
 bench-tools: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks.bench_tools
+
+bench-failover: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks.failover
 
 # Trains the encoder, small talk and the fusion anew, from the folder of data/tool-routing (about two hours, 3 GB).
 DATA ?= ../shared/data/tool-routing

@@ -1,0 +1,141 @@
+"""Turns of the real classes, from the deadline to the outcome, without a platform and without a store."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from benchmarks.contestants import KEY
+from benchmarks.watched import Unseen
+from routing import jsonfile
+from routing.bounds import MOST_RESULT_CHARS, TurnBounds
+from routing.caller import Caller
+from routing.calls import ChatMessage, ModelRequest, ToolCall
+from routing.config import read_config
+from routing.conversation.window import PromptFit
+from routing.deadline import Deadline
+from routing.decisions import TierDecision
+from routing.errors import ToolFailed
+from routing.failover.candidates import Needs
+from routing.failover.health import ModelHealth
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models
+from routing.money.bill import Bill
+from routing.outcome import Outcome, ToolScope, Traits
+from routing.ports import Clock, Llm
+from routing.pursuit import Brief, Pursuit, Tried
+from routing.stop import Stop
+from routing.turn import Turn
+from routing.types import ChatKey, Person, Preferences, Tier
+
+VENDORS = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}
+"""What stands behind a vendor's root in its address."""
+NAMES = ("openai/gpt-5.1", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash")
+"""Their models; many of the same kind have a number behind."""
+TIER: Tier = "balanced"
+CHOICES = 8
+"""Times that the bot chooses a model for a turn of one call, counted: two for the plan, one that can take the question,
+one for a summary, and one for each tier that the model may switch to."""
+QUESTION = "How often should I water the tomatoes in August?"
+_DECISION = TierDecision(TIER, "default", "default")
+_SCOPE = ToolScope(Person(1, "user", "Ada"), 1, _DECISION)
+_FIT = PromptFit(20, 100_000, 0)
+
+
+def models(
+    health: ModelHealth,
+    root: str = "",
+    pool: Sequence[str] = (),
+    seconds: Mapping[str, float] | None = None,
+    clock: Clock = time.time,
+) -> Models:
+    """Three vendors with a key each, at `root`; the tier has its usual pool and contract but for what is given."""
+    tier = {**({"pool": list(pool)} if pool else {}), **(seconds or {})}
+    providers = {name: {"apiType": name, "baseUrl": f"{root}/{name}{end}"} for name, end in VENDORS.items()}
+    document = {"tiers": {TIER: tier}, **({"llm": {"providers": providers}} if root else {})}
+    config = read_config(jsonfile.parse(json.dumps(document), "benchmark"), dict.fromkeys(VENDORS, KEY), {})
+    return Models(config, _catalog(), health=health, clock=clock)
+
+
+@cache
+def _catalog() -> Catalog:
+    return Catalog.load(BUNDLED)
+
+
+def decided(models: Models, text: str, tried: Tried) -> Brief:
+    """What one call is, chosen as often as the bot does."""
+    for _ in range(CHOICES):
+        choice = models.choose(TIER, Preferences(), Needs(), tried.models)
+    card = models.catalog.lookup(choice.model)
+    window = card.limit(choice.reasoning)
+    widest = max((models.catalog.lookup(each).limit(None) for each in choice.fallbacks), default=0)
+    messages = (ChatMessage("system", "You help."), ChatMessage("user", text))
+    request = models.request(TIER, choice, messages, room=window)
+    return Brief(_DECISION, models.config.contracts[TIER], choice, request, _SCOPE, _FIT, window, widest)
+
+
+class NoTools:
+    """`routing.ports.Tools`: there is none."""
+
+    def traits(self, name: str) -> Traits:
+        return Traits()
+
+    async def run(self, call: ToolCall, scope: ToolScope) -> str:
+        raise ToolFailed(f"There is no tool {call.name}.")
+
+
+class Line(Deadline):
+    """The turn's deadline; `in_line` are the seconds that were not the turn's."""
+
+    in_line = 0.0
+
+    def wait(self, seconds: float) -> None:
+        self.in_line += seconds
+        super().wait(seconds)
+
+
+@dataclass(slots=True)
+class Asked:
+    """`routing.turn.Briefing` of one question, without history, tools and stores."""
+
+    models: Models
+    text: str
+    deadline: Deadline
+    bill: Bill
+    bounds: TurnBounds = field(default_factory=TurnBounds)
+    most_result_chars: int = MOST_RESULT_CHARS
+    tools: NoTools = field(default_factory=NoTools)
+
+    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
+        brief = decided(self.models, self.text, tried)
+        self.deadline.allow(brief.contract.deadline_seconds)
+        return brief
+
+    async def shorten(self, window: int) -> None: ...
+
+
+class House:
+    """Answers questions through an `Llm`, with all that failover adds."""
+
+    def __init__(self, llm: Llm, health: ModelHealth, clock: Clock = time.time) -> None:
+        self._turn = Turn(Pursuit(Caller(llm, health, clock)))
+        self._clock = clock
+
+    async def turn(
+        self, models: Models, text: str = QUESTION, person_id: int = 1, stop: Stop | None = None
+    ) -> tuple[Outcome, Line]:
+        """One turn from its beginning to its outcome, and its deadline as it stands then."""
+        deadline = Line(self._clock, models.config.contracts[TIER].deadline_seconds)
+        asked = Asked(models, text, deadline, Bill(person_id, ChatKey("cli", str(person_id))))
+        return await self._turn.run(asked, Unseen(), stop or Stop()), deadline
+
+
+async def bare(llm: Llm, request: ModelRequest) -> str:
+    """The floor: the text of one call, with nothing that watches it."""
+    text = ""
+    async for event in llm.stream(request):
+        text += getattr(event, "text", "")
+    return text

@@ -1,0 +1,60 @@
+"""What models are asked, seen from the door: tries of each turn, probes at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+
+from benchmarks.failover.faults import number_of
+from routing.calls import ModelRequest, ProviderProfile, StreamEvent
+from routing.failover.breakers import Place, fingerprint
+from routing.failover.health import ModelHealth
+from routing.ports import Llm
+
+
+class Watched:
+    """`routing.ports.Llm`: passes everything on. A model that is called while its breaker is not closed is being
+    probed, up to its first sign of life."""
+
+    def __init__(self, llm: Llm, health: ModelHealth) -> None:
+        self._llm = llm
+        self._health = health
+        self._probes: Counter[Place] = Counter()
+        self.tries: Counter[int] = Counter()
+        self.probes = 0
+        self.most_probes = 0
+        self.busy = 0
+        self.most_busy = 0
+
+    async def ready(self) -> None:
+        await self._llm.ready()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        self.tries[number_of(request)] += 1
+        place = request.model, fingerprint(request.profile)
+        probing = self._health.breakers.standing(*place).state != "closed"
+        self._begun(place, probing)
+        try:
+            async for event in self._llm.stream(request):
+                if probing:
+                    self._probes[place] -= 1
+                    probing = False
+                yield event
+        finally:
+            self.busy -= 1
+            if probing:
+                self._probes[place] -= 1
+
+    def _begun(self, place: Place, probing: bool) -> None:
+        self.busy += 1
+        self.most_busy = max(self.most_busy, self.busy)
+        if probing:
+            self.probes += 1
+            self._probes[place] += 1
+            self.most_probes = max(self.most_probes, self._probes[place])
+
+    async def knows(self, model: str) -> bool:
+        return await self._llm.knows(model)
+
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
+        return await self._llm.transcribe(model, profile, name, audio)
