@@ -9,45 +9,36 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from bot.files import Files
-from bot.health import ProcessHealth
+from bot.engine import Engine, build_engine
+from bot.hindsight import build_aftermath
 from bot.inbox import Inbox
 from bot.outbox import OutboxSender
-from bot.owned import OwnersFiles, keep_fresh
+from bot.owned import keep_fresh
 from bot.platform import Accept, MenuEntry, Platform
-from bot.remembering import HealthMemory
-from bot.settings import Environment, Settings
+from bot.settings import Environment
 from bot.silences import Silences
-from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.access import Access
 from handlers.chat import Chat
 from handlers.codes import WrongCodes
 from handlers.commands import COMMANDS, build_commands
-from handlers.commands.tier import WHY
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
 from handlers.languages import Say, languages
 from handlers.linking import Linking
 from handlers.needs import Needs
 from handlers.notices import Notices
+from handlers.outages import Outages
 from handlers.presses import VALID_SECONDS, Presses
 from handlers.ratelimit import RateLimit, parse_limits
+from handlers.ratings import Reactions
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
-from handlers.tools.needs import About, ToolNeeds
-from handlers.tools.sandbox import Sandbox
-from routing.caller import Caller
 from routing.errors import ConfigError, StorageFault
-from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
 from routing.local.weights import available
-from routing.models.choice import LOCAL_PROVIDER, Models
+from routing.models.choice import LOCAL_PROVIDER
 from routing.models.discovery import load_discovered
-from routing.money.budget import Budget
-from routing.money.purse import Purse
 from routing.ports import Clock
-from routing.router import Router
 from storage.database import open_database
 from storage.stores import Stores, open_stores
 
@@ -70,11 +61,10 @@ class App:
     linking: Linking
     inbox: Inbox
     outbox: OutboxSender
-    llm: LiteLlm
+    engine: Engine
     silences: Silences
     platforms: dict[str, Platform]
     clock: Clock
-    tooling: Tooling
     suggestions: Suggestions
 
     async def start(self, platforms: Sequence[Platform]) -> None:
@@ -85,8 +75,8 @@ class App:
         refused = await self._connect(platforms)
         await self.outbox.resume()
         await self.inbox.resume()
-        self.llm.load()
-        await self.tooling.start()
+        self.engine.llm.load()
+        await self.engine.tooling.start()
         for reason in refused:
             await Notices(self.kept.people, self.outbox.post).tell_owners("⚠️ {reason}", reason=reason)
 
@@ -118,28 +108,16 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     settings = environment.settings
     kept = open_stores(open_database(settings.database), clock)
     platforms: dict[str, Platform] = {}
-    running, silences, config = RunningTurns(), Silences(), workspace.config()
-    remembered = HealthMemory(kept.state, clock, config.parallel)
-    models = Models(config, workspace.catalog(), health=remembered.health, clock=clock)
-    await remembered.recall()
-    local = LocalRuntime(workspace.models, clock)
-    llm = LiteLlm(local, models.catalog, settings.https_proxy)
-    files = Files(platforms, llm, models, settings.transcription_model)
-    owned = OwnersFiles(workspace)
-    sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
-    health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, clock)
-    about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
-    needed = ToolNeeds(workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about)
-    embedder = embedder_of(environment, llm, models, clock)
-    tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors)
-    budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
-    purse = Purse(budget, lambda: llm.prices(models.config.profile))
-    caller, toolbox, chooser = Caller(llm, models.health, clock, purse), tooling.toolbox, tooling.chooser
-    router = Router(models, caller, toolbox, chooser, kept.preferences, kept.history, files.picture, owned, clock)
+    running, silences = RunningTurns(), Silences()
+    engine = await build_engine(
+        environment, workspace, kept, platforms, running, clock, lambda error: outages.note(error)
+    )
+    router, purse, files = engine.router, engine.purse, engine.files
     chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe)
     outbox = OutboxSender(kept.outbox, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
     notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(clock)
-    linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock)
+    outages = Outages(notices, clock)
+    linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, purse.budget.reread)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
     needs = Needs(
         preferences=kept.preferences,
@@ -147,6 +125,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         usage=kept.usage,
         spending=kept.spending,
         turns=kept.turns,
+        ratings=kept.ratings,
         purse=purse,
         people=kept.people,
         chats=kept.chats,
@@ -154,45 +133,39 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         linking=linking,
         notices=notices,
         router=router,
-        llm=llm,
+        llm=engine.llm,
         chat=chat,
         running=running,
-        health=health,
-        stock=tooling,
-        skills=owned.skills,
+        health=engine.health,
+        stock=engine.tooling,
+        skills=engine.owned.skills,
         forget_files=workspace.forget_files,
         discovered=lambda: asyncio.to_thread(_offered, workspace),
         clock=clock,
     )
     limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(kept.outbox, clock)
-    dispatcher = Dispatcher(
-        access, limit, presses, build_commands(needs), chat, Edits(kept.history, running, chat), notices, kept.ledger
-    )
-    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences)
-    tips = Suggestions(COMMANDS, models, toolbox, owned.skills, access, kept.preferences)
-    app = App(inbox.accept, kept, access, linking, inbox, outbox, llm, silences, platforms, clock, tooling, tips)
+    edits = Edits(kept.history, running, chat)
+    after = build_aftermath(kept, notices, engine.models, engine.caller, clock)
+    dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, edits, notices, kept.ledger, after)
+    reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
+    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences, reactions)
+    tips = Suggestions(COMMANDS, engine.models, engine.tooling.toolbox, engine.owned.skills, access, kept.preferences)
+    app = App(inbox.accept, kept, access, linking, inbox, outbox, engine, silences, platforms, clock, tips)
     chores = [
-        asyncio.create_task(keep_fresh(workspace, models, owned, tooling)),
-        asyncio.create_task(models.learn_sizes()),
+        asyncio.create_task(keep_fresh(workspace, engine.models, engine.owned, engine.tooling)),
+        asyncio.create_task(engine.models.learn_sizes()),
         asyncio.create_task(_sweep(kept, clock)),
     ]
     try:
         yield app
     finally:
         await app.stop()
+        await after.close()
         for chore in chores:
             chore.cancel()
         await asyncio.gather(*chores, return_exceptions=True)
-        await tooling.close()
-        await local.close()
-        await remembered.close()
+        await engine.close()
         await kept.database.close()
-
-
-def _shown(settings: Settings) -> Mapping[str, str]:
-    """The variables that an owner may ask for in a chat: nothing secret, and no address."""
-    shown = ("bot_access", "user_rate_limit", "embeddings", "transcription_model", "log_level")
-    return {name.upper(): str(getattr(settings, name)) for name in shown}
 
 
 def _offered(workspace: Workspace) -> frozenset[str]:

@@ -15,6 +15,7 @@ from bot.silences import Silences
 from handlers.dispatch import Dispatcher
 from handlers.parsing import is_stop
 from handlers.patience import patiently
+from handlers.ratings import Reactions
 from handlers.running import RunningTurns
 from routing.stop import Stop
 from routing.stores import ChatStore, InboxEntry, InboxStore
@@ -40,7 +41,9 @@ class Inbox:
         platforms: Mapping[str, Platform],
         running: RunningTurns,
         silences: Silences,
+        reactions: Reactions,
     ) -> None:
+        self._reactions = reactions
         self._silences = silences
         self._store = store
         self._chats = chats
@@ -104,7 +107,10 @@ class Inbox:
     async def _handle_after(self, earlier: asyncio.Task[None] | None, entry: InboxEntry) -> None:
         await _ended(earlier)
         await patiently(self._store.begin, [entry.id])
-        await self._handle([entry], Stop())
+        if entry.message.kind == "reaction":
+            await patiently(self._reactions.take, entry)
+        else:
+            await self._handle([entry], Stop())
 
     async def _enqueue(self, entry: InboxEntry) -> None:
         chat = entry.message.chat

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
-from routing.errors import StorageFault
+from routing.errors import ModelError, StorageFault
 from routing.failover.health import ModelHealth
 from routing.failover.parallel import ParallelLimits
 from routing.ports import Clock
@@ -21,8 +22,14 @@ log = logging.getLogger(__name__)
 class HealthMemory:
     """Writes it down soon after it has changed, and once more at the end."""
 
-    def __init__(self, state: StateStore, clock: Clock, limits: ParallelLimits | None = None) -> None:
-        self.health = ModelHealth(clock, self._changed, limits)
+    def __init__(
+        self,
+        state: StateStore,
+        clock: Clock,
+        limits: ParallelLimits | None = None,
+        unusable: Callable[[ModelError], None] = lambda error: None,
+    ) -> None:
+        self.health = ModelHealth(clock, self._changed, limits, unusable)
         self._state = state
         self._writing: asyncio.Task[None] | None = None
         self._stale = False

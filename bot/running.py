@@ -64,7 +64,7 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
             stderr=sys.stderr,
             unanswered=app.silences.wait,
         )
-        app.llm.load()
+        app.engine.llm.load()
         await app.start([platform])
         return await platform.run()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from handlers.asking import Ask
+from handlers.languages import Say
 from routing.contracts import TierContract
 from routing.outcome import Outcome
 from routing.types import TIERS, Button, Question, Tier
@@ -21,7 +22,15 @@ def buttons(ask: Ask, question: Question, outcome: Outcome, contracts: Mapping[T
         return ()
     first = (Button(ask.say("▶ Continue"), ask.say("go on")),) if broken else ()
     again = (*first, retry_button(ask, question.prefix, about))
-    return (again, *_higher(ask, outcome.decision.tier, contracts, about))
+    return (again, *higher(ask.say, outcome.decision.tier, contracts, about))
+
+
+def cheaper(ask: Ask, tier: Tier | None, prefix: Tier | None, about: str) -> Rows:
+    """Below a refusal for want of money: the same again, and the best tier that there is money for."""
+    again = (retry_button(ask, prefix, about),)
+    if tier is None:
+        return (again,)
+    return (again, (Button(ask.say("Ask {tier} instead", tier=tier), f"/retry {tier}", about),))
 
 
 def retry_button(ask: Ask, prefix: Tier | None, about: str) -> Button:
@@ -29,10 +38,10 @@ def retry_button(ask: Ask, prefix: Tier | None, about: str) -> Button:
     return Button(ask.say("🔁 Retry"), f"/retry {prefix}" if prefix else "/retry", about)
 
 
-def _higher(ask: Ask, tier: Tier, contracts: Mapping[Tier, TierContract], about: str) -> Rows:
+def higher(say: Say, tier: Tier, contracts: Mapping[Tier, TierContract], about: str) -> Rows:
     """The next tier up that the contracts let a question be taken to; coding is for code."""
     able = (each for each in TIERS if each != "coding" and contracts[tier].escalates_to(contracts[each]))
     found = next(able, None)
     if found is None or contracts[found].pool == contracts[tier].pool:
         return ()
-    return ((Button(ask.say("🔁 Retry on {tier}", tier=found), f"/retry {found}", about),),)
+    return ((Button(say("🔁 Retry on {tier}", tier=found), f"/retry {found}", about),),)

@@ -9,13 +9,14 @@ from handlers.languages import Say
 from routing.ports import LiveReply
 from routing.records import TurnRecord
 from routing.stop import Stop
-from routing.types import Button, Document, InboundMessage, Person, Role
+from routing.types import Button, Document, InboundMessage, Person, Picture, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One question to a handler. `arguments` are the words behind a command, quoted ones whole; `rest` is all of
-    them as written. `button` was pressed for it; None when it was typed."""
+    them as written. `button` was pressed for it; None when it was typed. `attempts` counts the starts that were
+    interrupted before."""
 
     turn_id: str
     message: InboundMessage
@@ -26,12 +27,14 @@ class Ask:
     arguments: tuple[str, ...] = ()
     rest: str = ""
     button: Button | None = None
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the person reads, in Markdown, and what the turn leaves in the history. `owner` may press the buttons; a
-    `document` comes with the text, never without one; `apart` from the message whose button was pressed."""
+    `document` and a `picture` come with the text, never without one; `apart` from the message whose button was
+    pressed. Where no picture can be shown the text is all there is."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
@@ -39,6 +42,7 @@ class Reply:
     owner: int = 0
     document: Document | None = None
     apart: bool = False
+    picture: Picture | None = None
 
 
 Handler = Callable[[Ask], Awaitable[Reply]]

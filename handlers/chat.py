@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from handlers.again import buttons, retry_button
+from handlers.again import buttons, cheaper, retry_button
 from handlers.asking import Ask, Reply
 from handlers.fences import fenced
 from handlers.footer import fallback_lines, footer
 from handlers.wording import answer_text, losses
 from routing.conversation.truncation import emergency
-from routing.errors import Refused
+from routing.decisions import TierDecision
+from routing.errors import OverBudget, Refused
 from routing.money.bill import Bill
 from routing.outcome import Outcome
 from routing.records import HistoryStore, TurnFacts, TurnRecord
 from routing.router import Router
 from routing.stores import PreferenceStore
 from routing.tiers import split_prefix
-from routing.types import Attachment, InboundMessage, Question
+from routing.types import DEFAULT_TIER, Attachment, InboundMessage, Question
 
 MOST_TEXT_BYTES = 200_000
 """A text document above this is not read."""
@@ -73,14 +74,19 @@ class Chat:
 
     async def turn(self, ask: Ask, question: Question) -> Reply:
         """One turn of the router as a reply."""
-        outcome = await self._router.answer(question, Bill(ask.person.id, ask.message.chat), ask.live, ask.stop)
+        bill = Bill(ask.person.id, ask.message.chat)
+        outcome = await self._router.answer(question, bill, ask.live, ask.stop)
         models = self._router.models
         notices = [*self._blind_notice(ask, question, outcome), *losses(ask, outcome)]
         notices += fallback_lines(ask, outcome, models)
         if outcome.completion is not None and await self._wants_footer(ask):
             notices.append(footer(ask, outcome))
         kept = question.kept if _stands(question, outcome) else ask.turn_id
-        again = buttons(ask, question, outcome, models.config.contracts, kept)
+        if isinstance(outcome.error, OverBudget):
+            tier = await self._router.affordable(ask.person, outcome.decision.tier, outcome.fit.tokens, bill)
+            again = cheaper(ask, tier, question.prefix, kept)
+        else:
+            again = buttons(ask, question, outcome, models.config.contracts, kept)
         return Reply("\n\n".join((answer_text(ask, outcome), *notices)).strip(), again, _record(ask, question, outcome))
 
     async def whole_text(self, message: InboundMessage, written: str) -> str:
@@ -153,16 +159,20 @@ def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:
     )
 
 
+def _went_up(decision: TierDecision) -> bool:
+    return decision.source == "auto" and decision.tier != DEFAULT_TIER
+
+
 def _facts(question: Question, outcome: Outcome) -> TurnFacts:
     completion, choice = outcome.completion, outcome.choice
     return TurnFacts(
         tier=outcome.decision.tier,
         source=outcome.decision.source,
-        model=choice.model if completion is not None else "",
+        model=choice.model if completion is not None and completion.text.strip() else "",
         seconds=outcome.seconds,
         first_token_seconds=outcome.first_token,
         failed=tuple(each.model for each in outcome.failed),
         fallback=bool(outcome.failed or choice.instead_of),
         timed_out=completion is not None and completion.finish == "late",
-        escalated=question.prefix is not None and question.replaces is not None,
+        escalated=question.escalates or _went_up(outcome.decision),
     )

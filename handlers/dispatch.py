@@ -10,6 +10,7 @@ from dataclasses import replace
 from rapidfuzz import process
 
 from handlers.access import Access, Admitted, may
+from handlers.aftermath import After, nothing
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
 from handlers.codes import shown
@@ -50,6 +51,7 @@ class Dispatcher:
         edits: Edits,
         notices: Notices,
         ledger: Ledger,
+        after: After = nothing,
     ) -> None:
         self._access = access
         self._limit = limit
@@ -59,6 +61,7 @@ class Dispatcher:
         self._edits = edits
         self._notices = notices
         self._ledger = ledger
+        self._after = after
 
     async def begins_turn(self, message: InboundMessage) -> bool:
         """Whether it takes its place behind the running turn; everything else is answered at once."""
@@ -88,8 +91,7 @@ class Dispatcher:
             log.exception("A message could not be handled")
             words = "⚠️ Something went wrong on my side (turn {turn}). The log has the details; please send it again."
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
-        unfinished = await live.close()
-        return await self._keep(entries, message, reply, unfinished)
+        return await self._keep(entries, message, reply, await live.close())
 
     async def _keep(
         self, entries: Sequence[InboxEntry], message: InboundMessage, reply: Reply, unfinished: str
@@ -98,26 +100,27 @@ class Dispatcher:
         ids = [entry.id for entry in entries]
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
         try:
-            return await patiently(self._ledger.finish, ids, replies, reply.record)
+            kept = await patiently(self._ledger.finish, ids, replies, reply.record)
         except Exception:  # as above; what can never be kept would be tried again for ever
             log.exception("What came of a message could not be kept")
             words = "⚠️ I could not keep my answer (turn {turn}). The log has the details; please ask differently."
             sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
             return await patiently(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])
+        self._after(message, reply)
+        return kept
 
     async def _reply(self, message: InboundMessage, attempts: int, live: LiveReply, stop: Stop) -> Reply:
         typed = None if message.kind == "press" else parse_command(message.text, message.bot_name)
         if typed is not None and typed.elsewhere:
             return NOTHING
         person = await self._admit(message)
-        if person is None:
-            return NOTHING
-        if isinstance(person, Reply) and message.kind == "press":
-            await live.acknowledge(person.text)
-            return NOTHING
-        if isinstance(person, Reply):
+        if isinstance(person, Reply) and message.kind != "press":
             return person
-        ask = Ask(turn_id.get(), message, person, _speak(person, message), live, stop)
+        if isinstance(person, Reply):
+            await live.acknowledge(person.text)
+        if not isinstance(person, Person):
+            return NOTHING
+        ask = Ask(turn_id.get(), message, person, _speak(person, message), live, stop, attempts=attempts)
         try:
             if not attempts and person.role != "owner" and not self._limit.take(person.id, message.sent_at):
                 return NOTHING
@@ -141,11 +144,9 @@ class Dispatcher:
             words = "I can't read {thing}. I understand text, pictures, text documents and voice messages."
             return Reply(ask.say(words, thing=ask.say(message.text)))
         if attempts >= MOST_ATTEMPTS:
-            words = ask.say(
-                "⚠️ I was interrupted {times} times while answering this and give up on it. /retry asks again.",
-                times=attempts,
-            )
-            return Reply(words, apart=True) if typed else await self._chat.unanswered(ask, words)
+            given_up = "⚠️ I was interrupted {times} times while answering this and give up on it. /retry asks again."
+            sorry = ask.say(given_up, times=attempts)
+            return Reply(sorry, apart=True) if typed else await self._chat.unanswered(ask, sorry)
         if typed is None:
             return await self._chat.answer(ask)
         return await self._command(ask, typed)
@@ -202,9 +203,9 @@ def _speak(person: Person | None, message: InboundMessage) -> Say:
 
 
 def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:
-    """A reply to where the message came from; a menu is redrawn in place, a turn goes on in its own message, and a
-    document is no menu."""
-    menu = reply.record is None and reply.document is None and not reply.apart
+    """A reply to where the message came from; a menu is redrawn in place, a turn goes on in its own message, and what
+    has a file or a picture is no menu."""
+    menu = reply.record is None and reply.document is None and reply.picture is None and not reply.apart
     redrawn = message.press.message_id if message.press and menu else ""
     return OutboundMessage(
         chat=message.chat,
@@ -214,4 +215,5 @@ def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> Outboun
         owner=reply.owner,
         buttons=reply.buttons,
         document=reply.document,
+        picture=reply.picture,
     )

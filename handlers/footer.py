@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from handlers.asking import Ask
+from handlers.limits import gone_beyond
 from routing.decisions import Obstacle
 from routing.models.choice import Models, provider_of
 from routing.outcome import Outcome
@@ -24,14 +25,20 @@ NOTHING_SAID = "wrote nothing within its length"
 
 
 def fallback_lines(ask: Ask, outcome: Outcome, models: Models) -> list[str]:
-    """One line where another model was asked than the first that should have answered. Never hidden."""
+    """One line where another model was asked than the first that should have answered, and one where a limit of money
+    is gone beyond. Never hidden."""
+    lines = (
+        []
+        if outcome.over is None or outcome.completion is None or outcome.limit is not None
+        else [gone_beyond(ask, outcome.over, outcome.choice.source == "cheapest")]
+    )
     reasons = [*_passed(ask, outcome, models), *_failed(ask, outcome)]
     if not reasons:
-        return []
+        return lines
     told, model = "; ".join(reasons), f"`{outcome.choice.model}`"
     if outcome.completion is not None and outcome.completion.text.strip():
-        return [ask.say("↪ {model} answered: {reasons}.", model=model, reasons=told)]
-    return [ask.say("↪ No answer before that: {reasons}.", reasons=told)]
+        return [*lines, ask.say("↪ {model} answered: {reasons}.", model=model, reasons=told)]
+    return [*lines, ask.say("↪ No answer before that: {reasons}.", reasons=told)]
 
 
 def footer(ask: Ask, outcome: Outcome) -> str:
@@ -40,7 +47,8 @@ def footer(ask: Ask, outcome: Outcome) -> str:
     known = spent(outcome.calls)
     unknown = [call for call in outcome.calls if call.usage is None or call.usage.cost is None]
     cost = ask.say("price unknown") if len(unknown) == len(outcome.calls) else money(known, bool(unknown))
-    return f"`{outcome.decision.tier} · {outcome.choice.model}{level} · {outcome.seconds:.1f} s · {cost}`"
+    why = f" ({', '.join(map(ask.say, outcome.decision.signals))})" if outcome.decision.signals else ""
+    return f"`{outcome.decision.tier}{why} · {outcome.choice.model}{level} · {outcome.seconds:.1f} s · {cost}`"
 
 
 def money(dollars: Decimal, more: bool = False) -> str:

@@ -37,7 +37,10 @@ class Linking:
         notices: Notices,
         wrong: WrongCodes,
         clock: Clock,
+        joined: Callable[[int, int], None],
     ) -> None:
+        """`joined` is told of the ids of who became one."""
+        self._joined = joined
         self._links = links
         self._running = running
         self._adopt_files = adopt_files
@@ -81,6 +84,7 @@ class Linking:
     async def adopt(self) -> None:
         """Give files to whom they belong since accounts were joined: also what a crash left to be done."""
         for each in await self._links.adoptions():
+            self._joined(each.was, each.person_id)
             await asyncio.to_thread(self._adopt_files, each.was, each.person_id)
             await self._links.adopted(Adoption(each.was, each.person_id))
 

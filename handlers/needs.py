@@ -16,6 +16,7 @@ from routing.diagnostics import Health
 from routing.money.books import SpendingStore, TurnStore
 from routing.money.purse import Purse
 from routing.ports import Clock, Llm
+from routing.ratings import RatingStore
 from routing.records import HistoryStore, UsageStore
 from routing.router import Router
 from routing.skills import Skills
@@ -34,6 +35,7 @@ class Needs:
     usage: UsageStore
     spending: SpendingStore
     turns: TurnStore
+    ratings: RatingStore
     purse: Purse
     people: PeopleStore
     chats: ChatStore

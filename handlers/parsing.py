@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from routing.types import InboundMessage
+from routing.errors import Refused
+from routing.types import InboundMessage, UserKey
 
 _COMMAND = re.compile(r"\s*/([^\W\d_][^\s/@]*)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
 """A slash and a word; what has a second slash is a path, not a command."""
@@ -25,6 +26,14 @@ class Typed:
     arguments: tuple[str, ...]
     rest: str
     elsewhere: bool = False
+
+
+def parse_account(text: str) -> UserKey:
+    """`telegram:123`. Raises Refused."""
+    platform, colon, user_id = text.partition(":")
+    if not (platform and colon and user_id):
+        raise Refused("Write an account like telegram:123; /whoami shows one's own. Nothing was changed.")
+    return UserKey(platform.lower(), user_id)
 
 
 def parse_command(text: str, bot_name: str) -> Typed | None:

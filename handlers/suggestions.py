@@ -19,7 +19,7 @@ from routing.ports import Toolbox
 from routing.skills import Skills
 from routing.stores import PreferenceStore
 from routing.tools.candidates import DISCOVERY
-from routing.types import TIERS, Person, Preferences, UserKey
+from routing.types import AUTO, TIERS, Person, Preferences, UserKey
 
 MOST = 25
 """What Discord shows."""
@@ -105,6 +105,8 @@ class Suggestions:
                 return sorted({name.partition("/")[0] for name in self._offered()})
             case "model", "level":
                 return self._levels(typing.given.get("tier", ""), known.preferences)
+            case "tier", "tier":
+                return (AUTO, *TIERS)
             case _, "tier":
                 return TIERS
             case "skill", _:

@@ -10,8 +10,8 @@ from handlers.access import may
 from handlers.asking import Ask
 from handlers.tool_list import listed, one_line, plain
 from handlers.tools.toolbox import Toolbox
-from routing.briefing import Plan
 from routing.embedding.embedder import Embedder
+from routing.planning import Plan
 from routing.router import Router
 from routing.stores import PreferenceStore
 from routing.tiers import split_prefix

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handlers.asking import Ask
+from handlers.limits import refused
 from routing.calls import Finish
 from routing.errors import (
     ContextOverflow,
@@ -10,6 +11,7 @@ from routing.errors import (
     KeyRejected,
     ModelError,
     ModelUnknown,
+    OverBudget,
     PolicyRefused,
     RateLimited,
     Unreachable,
@@ -28,6 +30,7 @@ LIMITS: dict[Bound, str] = {
     "tools": "⏱ I stop here: one turn may use tools {value:g} times at most. Write “go on” to continue.",
     "seconds": "⏱ I stop here: one turn may take {value:g} seconds at most. Write “go on” to continue.",
     "money": "💰 I stop here: one turn may cost ${value:g} at most. Write “go on” to continue.",
+    "budget": "💰 I stop here: a limit of ${value:g} has no room for more. /budget shows it.",
 }
 NOTHING = "⚠️ {model} gave an empty answer, twice. /retry asks again; /tier changes the model."
 FAILURES: tuple[tuple[type[ModelError], str], ...] = (
@@ -50,6 +53,8 @@ def answer_text(ask: Ask, outcome: Outcome) -> str:
     if outcome.completion is None:
         error = outcome.error
         assert error is not None
+        if isinstance(error, OverBudget):
+            return f"{refused(ask, error.reached)} {ask.say('Your message is kept: /retry asks again.')}"
         template = next((words for kind, words in FAILURES if isinstance(error, kind)), OTHER_FAILURE)
         return ask.say(template, model=f"`{error.model}`", reason=error.reason)
     if outcome.completion.finish == "length" and not outcome.completion.text.strip():

@@ -111,6 +111,16 @@ class Caller:
 
     async def _placed(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> None:
         """Whatever ends the try early is on record; what was said before that is kept."""
+        while not await self._entered(request, errand, answer, live):
+            try:
+                async with asyncio.timeout(errand.deadline.left):
+                    await self._health.probed(request.model, request.profile)
+            except TimeoutError:  # the turn ended while it waited for somebody else's probe
+                answer.finish = "late"
+                return
+
+    async def _entered(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> bool:
+        """False: somebody else probes the model, which is not waited for in a place that another call could have."""
         async with self._health.parallel.place(provider_of(request.model), errand.bill.person_id) as waited:
             errand.deadline.wait(waited)
             await self._llm.ready()
@@ -118,11 +128,17 @@ class Caller:
             try:
                 async with asyncio.timeout(errand.deadline.left):
                     trial = await self._health.begin(request.model, request.profile, errand.probe)
-                answer.began = self._clock()  # to wait for somebody else's probe is not the model's time
+            except TimeoutError:  # the turn ended within the wait that the model had asked for
+                answer.finish = "late"
+                return True
+            except ModelError as error:
+                error.asked = False
+                raise
+            if trial is None:
+                return False
+            try:
                 with trial, Waiting(live) as shown:
                     await self._watched(request, errand, answer, shown, trial)
-            except TimeoutError:  # the turn ended while it waited for somebody else's probe
-                answer.finish = "late"
             except ModelError as error:
                 log.warning("[LLM] %s failed: %s", error.model, error.reason)
                 self._health.failed(error)
@@ -130,6 +146,7 @@ class Caller:
                 if not answer.text.strip():
                     answer.text = ""
                     raise
+        return True
 
     async def _watched(
         self, request: ModelRequest, errand: Errand, answer: _Answer, live: Waiting, trial: Trial
@@ -152,7 +169,8 @@ class Caller:
                         answer.first_token = self._clock() - answer.began
                         trial.speaks()
                         patience = whole
-                        limit.reschedule(now + min(patience, left))
+                        if not limit.expired():  # a library may keep what came in the moment of its cancellation
+                            limit.reschedule(now + min(patience, left))
                     await answer.take(event, live)
         except TimeoutError:
             answer.finish = "late"

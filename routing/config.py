@@ -10,6 +10,10 @@ from routing.bounds import MOST_RESULT_CHARS, Compaction, TurnBounds, read_compa
 from routing.calls import ApiType, ProviderProfile
 from routing.contracts import CONTRACT_KEYS, TierContract, read_contracts
 from routing.contracts import DEFAULT_FALLBACKS as DEFAULT_FALLBACKS
+from routing.council.config import KEYS as COUNCIL_KEYS
+from routing.council.config import CouncilConfig, read_council
+from routing.critic.config import KEYS as CRITIC_KEYS
+from routing.critic.config import CriticConfig, read_critic
 from routing.failover.parallel import ParallelLimits, read_parallel
 from routing.jsonfile import JsonFile, JsonObject
 from routing.models.sizes import Size
@@ -33,7 +37,6 @@ ALWAYS_ALLOWED = ("openai", "anthropic", "local")
 DEFAULT_TIMEOUT_SECONDS = 300.0
 DEFAULT_TEMPERATURE = 0.7
 _HOTTEST = 2.0
-_PLAIN = ("turn", "compaction", "tools", "parallel", "budget")
 _KNOWN: dict[str, set[str]] = {
     "llm": {"providers"},
     "modelRouter": {f"{slot}{part}" for slot in SLOTS for part in ("Model", "ModelReasoning")}
@@ -45,6 +48,8 @@ _KNOWN: dict[str, set[str]] = {
     "parallel": {"perProvider", "perUser"},
     "sandbox": {"seconds", "memoryMb", "processes", "folderMb", "files", "network"},
     "budget": set(BUDGET_KEYS),
+    "critic": set(CRITIC_KEYS),
+    "council": set(COUNCIL_KEYS),
 }
 
 
@@ -60,6 +65,8 @@ class RouterConfig:
     turn: TurnBounds
     parallel: ParallelLimits
     budget: BudgetLimits
+    critic: CriticConfig
+    council: CouncilConfig
     compaction: Compaction
     most_result_chars: int
     presentations: Mapping[Size, Presentation]
@@ -91,9 +98,9 @@ def read_config(
     Raises ConfigError with file, line and reason for a value of the wrong kind.
     """
     root = file.root()
-    router = root.child("modelRouter") or JsonObject(file, ("modelRouter",), {})
+    router = _section(root, "modelRouter")
     slots = {slot: _slot(router, slot) for slot in SLOTS}
-    turn, compaction, tools, parallel, budget = (root.child(name) or JsonObject(file, (name,), {}) for name in _PLAIN)
+    tools = _section(root, "tools")
     profiles = _profiles(root, keys)
     return RouterConfig(
         profiles=profiles,
@@ -101,15 +108,21 @@ def read_config(
         contracts=read_contracts(root, {tier: slots[tier][0] for tier in TIERS}, pools),
         temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _HOTTEST),
         dynamic_tier=router.flag("dynamicTierEnabled", True),
-        turn=read_turn(turn),
-        parallel=read_parallel(parallel),
-        budget=read_budget(budget),
-        compaction=read_compaction(compaction),
+        turn=read_turn(_section(root, "turn")),
+        parallel=read_parallel(_section(root, "parallel")),
+        budget=read_budget(_section(root, "budget")),
+        critic=read_critic(_section(root, "critic")),
+        council=read_council(_section(root, "council")),
+        compaction=read_compaction(_section(root, "compaction")),
         most_result_chars=tools.whole("maxResultChars", MOST_RESULT_CHARS),
         presentations=read_presentations(tools),
         allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),
         unknown_keys=tuple(_unknown(root)),
     )
+
+
+def _section(root: JsonObject, name: str) -> JsonObject:
+    return root.child(name) or JsonObject(root.file, (*root.path, name), {})
 
 
 def parse_pool(text: str) -> tuple[str, ...]:

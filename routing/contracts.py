@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from routing.errors import ConfigError
 from routing.jsonfile import JsonObject
 from routing.types import TIERS, Tier
 
 PriceClass = Literal["low", "mid", "high"]
+PRICE_CLASSES: tuple[PriceClass, ...] = get_args(PriceClass)
 
 
 @dataclass(frozen=True, slots=True)
 class TierContract:
     """One tier's promise. `deadline_seconds` is for a whole turn, tools in, queueing out; `try_seconds` for one try,
     `first_token_seconds` for the first sign of life in it. `max_output_tokens` counts visible text. `attempts` are
-    tries of models, all together; `pool` is in the order in which they are asked."""
+    tries of models for one answer, all together: in a turn with tools each call of a model has as many. `pool` is in
+    the order in which they are asked."""
 
     tier: Tier
     deadline_seconds: float
@@ -35,6 +37,10 @@ class TierContract:
         """Whether a question of this tier may be taken up to the other one: by /tier auto or by a button."""
         higher = TIERS.index(other.tier) > TIERS.index(self.tier)
         return higher and self.may_escalate and other.may_be_escalated_to
+
+    def is_cheaper(self, other: TierContract) -> bool:
+        """Whether it is of a lower price class."""
+        return PRICE_CLASSES.index(self.price_class) < PRICE_CLASSES.index(other.price_class)
 
 
 @dataclass(frozen=True, slots=True)

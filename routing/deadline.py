@@ -8,8 +8,10 @@ from routing.ports import Clock
 class Deadline:
     """One for a whole turn, its tools and all its tries. What is waited in line for a place is not the turn's time."""
 
-    def __init__(self, clock: Clock, seconds: float) -> None:
+    def __init__(self, clock: Clock, seconds: float, whole: Deadline | None = None) -> None:
+        """`whole` is what this is a part of."""
         self._clock = clock
+        self._whole = whole
         self._began = clock()
         self.seconds = seconds
 
@@ -20,10 +22,12 @@ class Deadline:
     def wait(self, seconds: float) -> None:
         """So long it waited in line."""
         self._began += seconds
+        if self._whole is not None:
+            self._whole.wait(seconds)
 
     def part(self, seconds: float) -> Deadline:
         """One for something within the turn, from now on."""
-        return Deadline(self._clock, seconds)
+        return Deadline(self._clock, seconds, self)
 
     @property
     def left(self) -> float:

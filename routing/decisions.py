@@ -7,7 +7,7 @@ from typing import Literal
 
 from routing.types import Tier
 
-TierSource = Literal["prefix", "forced", "conversation", "skill", "preference", "default", "dynamic"]
+TierSource = Literal["prefix", "forced", "conversation", "skill", "preference", "auto", "default", "dynamic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,16 @@ class TierSwitch:
 
 @dataclass(frozen=True, slots=True)
 class TierDecision:
-    """Which tier serves a turn, by which rule; `evidence` is how the log says it (`skill 'code-review'`)."""
+    """Which tier serves a turn, by which rule; `evidence` is how the log says it (`skill 'code-review'`), `signals` are
+    what /tier auto saw, in clauses that can be translated."""
 
     tier: Tier
     source: TierSource
     evidence: str
+    signals: tuple[str, ...] = ()
 
 
-ModelSource = Literal["override", "configured", "fallback", "local"]
+ModelSource = Literal["override", "configured", "fallback", "local", "cheapest"]
 
 
 Obstacle = Literal["key", "cooldown", "breaker", "slow", "vision", "tools", "window"]

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from routing.money.reservation import Reached
+    from routing.money.standing import Reached
 
 
 class TierbotError(Exception):
@@ -58,6 +58,8 @@ class ModelError(TierbotError):
     """A model did not answer. `reason` is one short clause, free of secrets."""
 
     retryable = False
+    asked = True
+    """False: the model was left alone, no call was made."""
 
     def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:
         super().__init__(f"{model}: {reason}")

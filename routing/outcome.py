@@ -12,12 +12,13 @@ from routing.decisions import ModelChoice, TierDecision
 from routing.errors import ModelError
 from routing.failover.step import Why
 from routing.models.sizes import Size
+from routing.money.standing import Reached
 from routing.types import TIERS, Person, Tier
 
 NO_TOOL = "There is no tool"
 """How the answer to a call begins of a tool that there is not, or not for this person."""
-Bound = Literal["calls", "tools", "seconds", "money"]
-"""What a turn may not have without end: calls of models, calls of tools, time, money."""
+Bound = Literal["calls", "tools", "seconds", "money", "budget"]
+"""What a turn may not have without end: calls of models, calls of tools, time, money; and what its person may spend."""
 
 
 Discover = Callable[[str], Awaitable[str]]
@@ -80,7 +81,8 @@ class Outcome:
     """A finished turn: what was decided last and what came of it. `said` is everything after the question, calls and
     results included; exactly one of `completion` and `error` is set. With `most_chars` every longer message was cut,
     because the provider reported an overflow. `failed` were asked before the model that answered; `first_token` is
-    when the turn's first sign of life came, `seconds` what it took in all."""
+    when the turn's first sign of life came, `seconds` what it took in all. `over` is a limit of money that has no room
+    for it, or that it went beyond."""
 
     decision: TierDecision
     choice: ModelChoice
@@ -94,3 +96,4 @@ class Outcome:
     failed: tuple[Failed, ...] = ()
     seconds: float = 0.0
     first_token: float | None = None
+    over: Reached | None = None

@@ -100,6 +100,7 @@ class Pursuit:
                 continue
             except ModelError as error:
                 completion, failure = Completion("", "stopped", None, 0.0), error
+                chase.tries -= not error.asked
             else:
                 if completion.finish != "length" or completion.text.strip():
                     return chase.brief, _later(completion, before)

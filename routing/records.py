@@ -94,6 +94,9 @@ class HistoryStore(Protocol):
     async def last_question(self, conversation_id: int) -> StoredMessage | None:
         """The newest message of a person."""
 
+    async def tiers(self, conversation_id: int, limit: int, before: int | None = None) -> tuple[Tier, ...]:
+        """Which tiers served the newest questions (older than message id `before`), the newest last."""
+
     async def begin(self, chat: ChatKey) -> Conversation:
         """End the current conversation and begin another."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from routing.briefing import Asked, Plan, Recent, TurnBriefing, plan
+from routing import automatic
+from routing.briefing import TurnBriefing
 from routing.caller import Caller
 from routing.conversation.context import Context, FetchPicture
 from routing.conversation.summaries import Summariser
@@ -16,7 +17,9 @@ from routing.conversation.window import PromptFit, Window
 from routing.deadline import Deadline
 from routing.models.choice import Models
 from routing.money.bill import Bill
+from routing.money.purse import Purse
 from routing.outcome import CallRecord, Outcome
+from routing.planning import Asked, Plan, Recent, plan
 from routing.ports import Clock, LiveReply, Toolbox
 from routing.prompt import Instructions
 from routing.pursuit import Pursuit
@@ -28,7 +31,7 @@ from routing.tools.chooser import ToolChooser
 from routing.tools.following import select
 from routing.tools.offer import TurnTools
 from routing.turn import Turn
-from routing.types import Person, PersonSettings, Question, Tier
+from routing.types import TIERS, Person, PersonSettings, Question, Tier
 
 EARLIER = 1
 """Questions that a follow-up may go on with."""
@@ -62,6 +65,7 @@ class Router:
         self,
         models: Models,
         caller: Caller,
+        purse: Purse,
         toolbox: Toolbox,
         chooser: ToolChooser,
         preferences: PreferenceStore,
@@ -72,6 +76,7 @@ class Router:
     ) -> None:
         self.models = models
         self._caller = caller
+        self._purse = purse
         self._toolbox = toolbox
         self._chooser = chooser
         self._turn = Turn(Pursuit(caller))
@@ -93,6 +98,9 @@ class Router:
         deadline = Deadline(self._clock, self.models.config.turn.seconds)
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
         context = await self._context(question, summariser)
+        if asked.preferences.auto:
+            chosen = await automatic.choose(self.models, self._history, question, asked.preferences, context)
+            asked = replace(asked, auto=chosen)
         briefing = TurnBriefing(
             asked=asked,
             models=self.models,
@@ -103,8 +111,19 @@ class Router:
             bill=bill,
             deadline=deadline,
             note=self._recent.note,
+            prices=self._purse.prices,
         )
         return await self._turn.run(briefing, live, stop)
+
+    async def affordable(self, person: Person, tier: Tier, tokens: int, bill: Bill) -> Tier | None:
+        """The best tier of a lower price class than one for which there is no money; coding is for code."""
+        preferences, contracts = await self._preferences.get(person.id), self.models.config.contracts
+        for lower in reversed([each for each in TIERS if contracts[each].is_cheaper(contracts[tier])]):
+            choice = self.models.choose(lower, preferences)
+            request = self.models.request(lower, choice, ())
+            if lower != "coding" and choice.source != "local" and await self._purse.has_room(request, tokens, bill):
+                return lower
+        return None
 
     def last(self, conversation_id: int) -> Plan | None:
         """What the newest call in a conversation used, also while its turn runs; None when none is remembered."""

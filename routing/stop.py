@@ -15,9 +15,9 @@ class Stop:
 
     def request(self) -> None:
         """End the turn now, or as soon as it begins to wait for a model or a tool."""
-        self.requested = True
-        if self._listening is not None:
+        if not self.requested and self._listening is not None:
             self._listening.cancel()
+        self.requested = True
 
     async def guard(self, work: Coroutine[None, None, None]) -> bool:
         """Run `work`; False when it was ended by `request`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from routing.types import (
     ChatKey,
@@ -24,7 +24,7 @@ class PreferenceStore(Protocol):
     """A person's tier, lock and models, and what /settings keeps."""
 
     async def get(self, person_id: int) -> Preferences: ...
-    async def set_tier(self, person_id: int, tier: Tier, force: bool) -> None: ...
+    async def set_tier(self, person_id: int, tier: Tier | Literal["auto"], force: bool) -> None: ...
     async def set_override(self, person_id: int, tier: Tier, override: Override) -> None: ...
     async def clear_override(self, person_id: int, tier: Tier) -> bool:
         """Remove it; False when there was none."""

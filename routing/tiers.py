@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from rapidfuzz import process
 
 from routing.decisions import TierDecision, TierSwitch
 from routing.errors import Refused
-from routing.types import DEFAULT_TIER, TIERS, Preferences, Tier
+from routing.types import AUTO, DEFAULT_TIER, TIERS, Preferences, Tier
 
 _PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
 
 
-def resolve(preferences: Preferences, prefix: Tier | None = None, switches: Sequence[TierSwitch] = ()) -> TierDecision:
-    """Prefix, then the lock, then the newest switch of the conversation, then the stored tier, then the default.
+def resolve(
+    preferences: Preferences,
+    prefix: Tier | None = None,
+    switches: Sequence[TierSwitch] = (),
+    auto: TierDecision | None = None,
+) -> TierDecision:
+    """Prefix, then the lock, then the newest switch of the conversation, then the stored tier or what `auto` chose,
+    then the default.
 
     A lock without a stored tier locks nothing.
     """
@@ -27,6 +34,8 @@ def resolve(preferences: Preferences, prefix: Tier | None = None, switches: Sequ
     if switches:
         newest = max(switches, key=lambda switch: switch.at)
         return TierDecision(newest.tier, newest.source, newest.evidence)
+    if preferences.auto:
+        return auto or TierDecision(DEFAULT_TIER, "auto", "auto")
     if stored is not None:
         return TierDecision(stored, "preference", "preference")
     return TierDecision(DEFAULT_TIER, "default", "default")
@@ -44,13 +53,27 @@ def split_prefix(text: str) -> tuple[Tier | None, str]:
 def parse(name: str) -> Tier:
     """A tier by its name in any case. Raises Refused, naming the four and the nearest."""
     tier = _by_name(name)
-    if tier is not None:
-        return tier
-    nearest = process.extractOne(name.lower(), TIERS, score_cutoff=60)
-    valid = ", ".join(TIERS)
+    if tier is None:
+        raise _unknown(name, TIERS)
+    return tier
+
+
+def parse_preference(name: str) -> Tier | Literal["auto"]:
+    """The same for what may be stored: `auto`, too."""
+    if name.strip().lower() == AUTO:
+        return AUTO
+    tier = _by_name(name)
+    if tier is None:
+        raise _unknown(name, (*TIERS, AUTO))
+    return tier
+
+
+def _unknown(name: str, known: Sequence[str]) -> Refused:
+    nearest = process.extractOne(name.lower(), known, score_cutoff=60)
+    valid = ", ".join(known)
     if nearest is None:
-        raise Refused("There is no tier {name}. The tiers are {valid}. Nothing was changed.", name=name, valid=valid)
-    raise Refused(
+        return Refused("There is no tier {name}. The tiers are {valid}. Nothing was changed.", name=name, valid=valid)
+    return Refused(
         "There is no tier {name}; did you mean {nearest}? The tiers are {valid}. Nothing was changed.",
         name=name,
         nearest=nearest[0],

@@ -13,7 +13,8 @@ from routing.bounds import TurnBounds
 from routing.calls import ChatMessage, Completion, ToolCall
 from routing.conversation.truncation import emergency_all, emergency_chars
 from routing.deadline import Deadline
-from routing.errors import EmptyAnswer, ModelError
+from routing.errors import EmptyAnswer, ModelError, OverBudget
+from routing.failover.step import LEAST_SECONDS
 from routing.money.bill import Bill
 from routing.outcome import Bound, CallRecord, Limit, Outcome
 from routing.ports import LiveReply, Tools
@@ -88,7 +89,9 @@ class Turn:
                 completion = Completion(state.last_words(), "stopped" if stop.requested else "stop", None, 0.0)
             elif completion is not None and completion.text.strip():
                 state.said.append(ChatMessage("assistant", completion.text, made_by=brief.choice.model))
-            elif isinstance(error, EmptyAnswer) and state.last_words():
+            elif isinstance(error, (EmptyAnswer, OverBudget)) and state.last_words():
+                if isinstance(error, OverBudget):
+                    self._reached(state, "budget", float(error.reached.standing.ceiling.dollars))
                 completion, error = Completion(state.last_words(), "cut", None, 0.0), None
             elif completion is not None:
                 completion = replace(completion, text=state.last_words())
@@ -105,6 +108,7 @@ class Turn:
                 failed=tuple(state.tried.failed),
                 seconds=state.deadline.taken,
                 first_token=state.first_token,
+                over=error.reached if isinstance(error, OverBudget) else briefing.bill.over,
             )
 
     async def _decide(self, briefing: Briefing, state: _State) -> Brief:
@@ -163,7 +167,7 @@ class Turn:
         bounds = briefing.bounds
         if bounds.dollars is not None and spent(briefing.bill.calls) >= bounds.dollars:
             self._reached(state, "money", float(bounds.dollars))
-        elif state.deadline.passed:
+        elif state.deadline.left < (LEAST_SECONDS if state.said else 0.0) or state.deadline.passed:
             self._reached(state, "seconds", state.deadline.seconds)
 
     def _is_last_call(self, state: _State, briefing: Briefing) -> bool:

@@ -8,6 +8,8 @@ from typing import Literal, get_args
 Tier = Literal["balanced", "smart", "coding", "deep"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 DEFAULT_TIER: Tier = "balanced"
+AUTO: Literal["auto"] = "auto"
+"""What /tier takes beside the tiers: each message chooses."""
 
 Role = Literal["owner", "admin", "user", "guest", "blocked"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -75,7 +77,7 @@ class Press:
     message_id: str
 
 
-InboundKind = Literal["message", "edited", "press", "unsupported"]
+InboundKind = Literal["message", "edited", "press", "unsupported", "reaction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,8 @@ class InboundMessage:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A labelled command; the platform carries a short token, the command stays with us. `about` is the turn whose
-    question the command is for, where it is for one only."""
+    """A labelled command; the platform carries a short token, the command stays with us. `about` is what
+    the command is for, where that is one thing only: the turn of a question, a council's question, its votes."""
 
     label: str
     command: str
@@ -120,9 +122,17 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A PNG that is shown with a text; `name` is a file's name without a folder."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class OutboundMessage:
-    """A reply in Markdown, with a document if it has one. `edits` names a message of ours to replace; only `owner` may
-    press the buttons."""
+    """A reply in Markdown, with a picture and a document if it has them. `edits` names a message of ours to replace;
+    only `owner` may press the buttons."""
 
     chat: ChatKey
     text: str
@@ -131,6 +141,7 @@ class OutboundMessage:
     owner: int = 0
     buttons: tuple[tuple[Button, ...], ...] = ()
     document: Document | None = None
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +154,13 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a person stored: a tier (None: never chosen), the lock on it, models of their own."""
+    """What a person stored: a tier (None: never chosen), the lock on it, models of their own. With `auto` each message
+    chooses its tier."""
 
     tier: Tier | None = None
     force: bool = False
     overrides: dict[Tier, Override] = field(default_factory=dict)
+    auto: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +179,7 @@ class PersonSettings:
 class Question:
     """What a person asks in a conversation; with `replaces` the history from that message id on is not shown.
     `prefix` is the tier that `!tier` before the message asked for, `source` the platform's id of the message, `kept`
-    the turn that keeps what is asked again."""
+    the turn that keeps what is asked again; `escalates`: it is asked again of a higher tier."""
 
     person: Person
     conversation_id: int
@@ -176,3 +189,4 @@ class Question:
     prefix: Tier | None = None
     source: str = ""
     kept: str = ""
+    escalates: bool = False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from routing.ports import Clock
 from routing.records import Conversation, StoredMessage, Summary, Switches
 from routing.types import ChatKey, Tier
 from storage.database import Database
-from storage.schema import conversations, messages
+from storage.schema import conversations, messages, turns
 from storage.spoken import MINE, message, span, spoken
 from storage.summaries import keep, newest, shorten, unsummarised
 
@@ -22,6 +22,15 @@ _CURRENT = (
 )
 _END = update(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).values(ended_at=bindparam("now"))
 _LAST_QUESTION = select(messages).where(MINE, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
+
+NEWEST = 2**63 - 1
+_TIERS = (
+    select(turns.c.tier)
+    .join(messages, and_(messages.c.person_id == turns.c.person_id, messages.c.turn_id == turns.c.turn_id))
+    .where(MINE, messages.c.role == "user", messages.c.id < bindparam("newest"))
+    .order_by(messages.c.id.desc())
+    .limit(bindparam("most"))
+)
 
 
 class SqlHistory:
@@ -49,6 +58,11 @@ class SqlHistory:
         where = {"conversation": conversation_id}
         row = await self._database.read(lambda c: c.execute(_LAST_QUESTION, where).one_or_none())
         return None if row is None else message(row)
+
+    async def tiers(self, conversation_id: int, limit: int, before: int | None = None) -> tuple[Tier, ...]:
+        where = {"conversation": conversation_id, "newest": before or NEWEST, "most": limit}
+        rows = await self._database.read(lambda c: c.execute(_TIERS, where).scalars().all())
+        return tuple(reversed(rows))
 
     async def begin(self, chat: ChatKey) -> Conversation:
         now = self._clock()

@@ -48,7 +48,7 @@ class SqlLedger:
                 connection.execute(_DONE, [{"inbox_id": each} for each in inbox_ids])
             if record is not None:
                 _remember(connection, record, now)
-            return queue(connection, replies, now)
+            return queue(connection, replies, now, record.turn_id if record is not None and record.facts else "")
 
         try:
             return await self._database.write(step)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Update, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Update, bindparam, delete, func, insert, literal, select, update
 
 from routing.ports import Clock
 from routing.stores import OutboxEntry
 from routing.types import OutboundMessage
 from storage.codec import OUTBOUND
 from storage.database import Database
-from storage.schema import outbox
+from storage.schema import outbox, pieces
 
 _UNSENT = select(outbox).where(outbox.c.state.in_(("pending", "attempting"))).order_by(outbox.c.id)
 _THIS = outbox.c.id == bindparam("outbox_id")
@@ -23,7 +24,8 @@ _PIECE_SENT = (
     .where(_THIS)
     .values(state="pending", pieces_sent=bindparam("new_pieces"), message_id=bindparam("new_message"))
 )
-_SENT = update(outbox).where(_THIS).values(state="sent", message_id=bindparam("new_message"))
+_SENT = update(outbox).where(_THIS).values(state="sent", message_id=bindparam("new_message"), picture=None)
+"""A sent reply is kept for its buttons, which need no picture."""
 _AGAIN = (
     update(outbox)
     .where(_THIS)
@@ -55,10 +57,10 @@ class SqlOutbox:
         await self._change(_ATTEMPTING, outbox_id)
 
     async def piece_sent(self, outbox_id: int, pieces: int, message_id: str) -> None:
-        await self._change(_PIECE_SENT, outbox_id, new_pieces=pieces, new_message=message_id)
+        await self._shown(_PIECE_SENT, outbox_id, message_id, new_pieces=pieces)
 
     async def sent(self, outbox_id: int, message_id: str) -> None:
-        await self._change(_SENT, outbox_id, new_message=message_id)
+        await self._shown(_SENT, outbox_id, message_id)
 
     async def again(self, outbox_id: int, not_before: float, maybe_sent: bool, error: str) -> None:
         state = "attempting" if maybe_sent else "pending"
@@ -77,31 +79,52 @@ class SqlOutbox:
         old = delete(outbox).where(outbox.c.state.in_(("sent", "dead")), outbox.c.created_at < before)
         await self._database.write(lambda c: c.execute(old))
 
+    async def _shown(self, change: Update, outbox_id: int, message_id: str, **values: object) -> None:
+        """Keep every message that shows a part of a turn's answer: a reaction to any of them is meant for the turn."""
+        part = select(outbox.c.id, literal(message_id)).where(outbox.c.id == outbox_id, outbox.c.turn_id != "")
+
+        def step(connection: Connection) -> None:
+            connection.execute(change, {"outbox_id": outbox_id, "new_message": message_id} | values)
+            connection.execute(insert(pieces).from_select(["outbox_id", "message_id"], part))
+
+        await self._database.write(step)
+
     async def _change(self, change: Update, outbox_id: int, **values: object) -> None:
         await self._database.write(lambda c: c.execute(change, {"outbox_id": outbox_id} | values))
 
 
-def queue(connection: Connection, messages: Sequence[OutboundMessage], now: float) -> tuple[OutboxEntry, ...]:
-    """Add replies inside somebody's transaction."""
-    return tuple(_add(connection, message, now) for message in messages)
+def queue(
+    connection: Connection, messages: Sequence[OutboundMessage], now: float, turn_id: str = ""
+) -> tuple[OutboxEntry, ...]:
+    """Add replies inside somebody's transaction; those that show a turn's answer name it."""
+    return tuple(_add(connection, message, now, turn_id) for message in messages)
 
 
-def _add(connection: Connection, message: OutboundMessage, now: float) -> OutboxEntry:
+def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: str) -> OutboxEntry:
     row = {
         "platform": message.chat.platform,
         "chat_id": message.chat.chat_id,
         "thread_id": message.chat.thread_id,
-        "payload": OUTBOUND.dump(message),
+        "payload": OUTBOUND.dump(_without_bytes(message)),
+        "picture": message.picture.data if message.picture else None,
         "state": "pending",
         "created_at": now,
+        "turn_id": turn_id,
     }
     added = connection.execute(_QUEUE, row).inserted_primary_key
     assert added is not None
     return OutboxEntry(added[0], message, "pending", 0, 0, 0.0, "", now)
 
 
+def _without_bytes(message: OutboundMessage) -> OutboundMessage:
+    """What the payload keeps, which is text: of a picture its name."""
+    return message if message.picture is None else replace(message, picture=replace(message.picture, data=b""))
+
+
 def _entry(row: Row[Any]) -> OutboxEntry:
     message = OUTBOUND.load(row.payload)
+    if message.picture is not None:
+        message = replace(message, picture=replace(message.picture, data=row.picture or b""))
     return OutboxEntry(
         id=row.id,
         message=message,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from routing.types import Override, PersonSettings, Preferences, Tier
+from routing.types import AUTO, Override, PersonSettings, Preferences, Tier
 from storage.codec import NAMES
 from storage.database import Database
 from storage.schema import overrides, preferences
@@ -27,7 +29,7 @@ class SqlPreferences:
     async def settings(self, person_id: int) -> PersonSettings:
         return (await self._load(person_id))[1]
 
-    async def set_tier(self, person_id: int, tier: Tier, force: bool) -> None:
+    async def set_tier(self, person_id: int, tier: Tier | Literal["auto"], force: bool) -> None:
         await self._change(person_id, tier=tier, force=force)
 
     async def set_settings(self, person_id: int, settings: PersonSettings) -> None:
@@ -82,6 +84,7 @@ def _read(connection: Connection, person_id: int) -> tuple[Preferences, PersonSe
     models = {each.tier: Override(each.model, each.reasoning) for each in own}
     if row is None:
         return Preferences(overrides=models), PersonSettings()
-    chosen = Preferences(row.tier, row.force, models)
+    auto = row.tier == AUTO
+    chosen = Preferences(None if auto else row.tier, row.force, models, auto)
     off = frozenset(NAMES.load(row.toolkits_off))
     return chosen, PersonSettings(row.language, row.time_zone, row.instructions, off, row.footer)

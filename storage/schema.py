@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0008"
+REVISION = "0010"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -171,6 +171,7 @@ outbox = Table(
     Column("chat_id", String(64), nullable=False),
     Column("thread_id", String(64), nullable=False),
     Column("payload", Text, nullable=False),
+    Column("picture", LargeBinary),
     Column("state", String(16), nullable=False),
     Column("attempts", Integer, nullable=False, default=0),
     Column("pieces_sent", Integer, nullable=False, default=0),
@@ -178,8 +179,19 @@ outbox = Table(
     Column("message_id", String(64), nullable=False, default=""),
     Column("error", Text, nullable=False, default=""),
     Column("created_at", Float, nullable=False),
+    Column("turn_id", String(16), nullable=False, default="", server_default=text("''")),
     Index("ix_outbox_state", "state"),
     sqlite_autoincrement=True,
+)
+
+pieces = Table(
+    "pieces",
+    metadata,
+    _id(),
+    Column("outbox_id", BigInteger, ForeignKey("outbox.id", ondelete="CASCADE"), nullable=False),
+    Column("message_id", String(64), nullable=False),
+    Index("ix_pieces_outbox_id", "outbox_id"),
+    Index("ix_pieces_message_id", "message_id"),
 )
 
 usage = Table(

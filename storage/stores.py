@@ -14,6 +14,7 @@ from storage.links import SqlLinks
 from storage.outbox import SqlOutbox
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
+from storage.ratings import SqlRatings
 from storage.spending import SqlSpending
 from storage.state import SqlChats, SqlState
 from storage.turns import SqlTurns
@@ -34,6 +35,7 @@ class Stores:
     spending: SqlSpending
     budgets: SqlBudgets
     turns: SqlTurns
+    ratings: SqlRatings
     state: SqlState
     chats: SqlChats
     inbox: SqlInbox
@@ -56,6 +58,7 @@ def open_stores(database: Database, clock: Clock) -> Stores:
         spending=SqlSpending(database),
         budgets=SqlBudgets(database, clock),
         turns=SqlTurns(database),
+        ratings=SqlRatings(database),
         state=SqlState(database),
         chats=SqlChats(database, clock),
         inbox=SqlInbox(database, clock),

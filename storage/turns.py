@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, case, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, insert, literal, select, update
 
 from routing.money.books import Rating, Trouble, TurnReport
 from routing.records import TurnFacts, TurnRecord
@@ -50,9 +50,14 @@ class SqlTurns:
         change = update(turns).where(mine).values(rating=rating)
         return await self._database.write(lambda c: c.execute(change).rowcount > 0)
 
-    async def by_tier(self, since: float = 0.0, by_model: bool = False) -> tuple[TurnReport, ...]:
+    async def by_tier(
+        self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
+    ) -> tuple[TurnReport, ...]:
         groups = (turns.c.tier, turns.c.model) if by_model else (turns.c.tier,)
-        inside = ranked(turns, turns.c.seconds, groups, turns.c.at >= since)
+        which = [turns.c.at >= since]
+        if person_id is not None:
+            which.append(turns.c.person_id == person_id)
+        inside = ranked(turns, turns.c.seconds, groups, and_(*which))
         question = select(
             inside.c.tier,
             inside.c.model if by_model else literal("").label("model"),

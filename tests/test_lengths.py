@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULE_LINES, FUNCTION_LINES = 220, 40
-LONG_MODULES = {"storage/schema.py": 280}
+LONG_MODULES = {"storage/schema.py": 300}
 """A list of tables, without any logic: to cut it would only add places to look."""
 LONG_FUNCTIONS = {"bot/app.py:assembled": 69}
 """The composition root names everything once, in the order in which it is built."""

@@ -11,6 +11,7 @@ from handlers.codes import read_code, shown
 from handlers.linking import CODE_MINUTES, LINKED, MERGES, Linking
 from handlers.needs import ForgetFiles, Needs
 from handlers.notices import Notices
+from handlers.parsing import parse_account
 from routing.errors import Refused
 from routing.stores import ChatStore, PeopleStore
 from routing.types import ROLES, Button, Role, UserKey
@@ -95,7 +96,7 @@ class AccessCommand:
             case ["role", account, role]:
                 return await self._role(ask, account, _role(role))
             case ["forget", account]:
-                return await self._forget_other(ask, _account(account))
+                return await self._forget_other(ask, parse_account(account))
             case ["here", switch] if switch.lower() in ("on", "off"):
                 return await self._here(ask, switch.lower() == "on")
         raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage[1:]))
@@ -133,7 +134,7 @@ class AccessCommand:
         return Reply(ask.say("✅ {name} may use me now.", name=_plain(found.name) or str(found.user)))
 
     async def _role(self, ask: Ask, account: str, role: Role) -> Reply:
-        user = _account(account)
+        user = parse_account(account)
         known = await self._people.find(user)
         touches_power = role in ("owner", "admin") or (known is not None and known.role in ("owner", "admin"))
         if touches_power and not may(ask.person, "owner"):
@@ -170,7 +171,7 @@ class AccessCommand:
         return Reply(ask.say(LINKED, accounts=await self._linking.names(person)))
 
     async def _unlink(self, ask: Ask, account: str = "") -> Reply:
-        user = _account(account) if account else ask.message.user
+        user = parse_account(account) if account else ask.message.user
         await self._linking.unlink(ask.person, user, ask.message.user)
         words = "✂️ {user} is no longer yours: it is a stranger's account now. What you have set stays with {accounts}."
         return Reply(ask.say(words, user=f"`{user}`", accounts=await self._linking.names(ask.person)))
@@ -196,13 +197,6 @@ class AccessCommand:
         await self._linking.end_turns(person_id)
         await asyncio.to_thread(self._forget_files, person_id)
         await self._people.forget(person_id, str(by))
-
-
-def _account(text: str) -> UserKey:
-    platform, colon, user_id = text.partition(":")
-    if not (platform and colon and user_id):
-        raise Refused("Write an account like telegram:123; /whoami shows one's own. Nothing was changed.")
-    return UserKey(platform.lower(), user_id)
 
 
 def _role(text: str) -> Role:

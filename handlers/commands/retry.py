@@ -11,7 +11,7 @@ from handlers.needs import Needs
 from routing import tiers
 from routing.errors import Refused
 from routing.records import HistoryStore
-from routing.types import TIERS, Question
+from routing.types import TIERS, Question, Tier
 
 SPEC = CommandSpec(
     "retry",
@@ -55,10 +55,23 @@ class RetryCommand:
         await ask.live.working()
         text = found.group(2) or asked.text
         again = Question(
-            ask.person, conversation.id, text, asked.pictures, asked.id, prefix, asked.source, asked.turn_id
+            ask.person,
+            conversation.id,
+            text,
+            asked.pictures,
+            asked.id,
+            prefix,
+            asked.source,
+            asked.turn_id,
+            await self._escalates(conversation.id, prefix),
         )
         reply = await self._chat.turn(ask, again)
         if reply.buttons and found.group(2):  # the next try is for the new words, too
             button = replace(reply.buttons[0][0], command=f"/retry {found.group(1)}: {text}")
             return replace(reply, buttons=((button,),))
         return reply
+
+    async def _escalates(self, conversation_id: int, prefix: Tier | None) -> bool:
+        """Whether this tier is higher than the one that had the question."""
+        before = await self._history.tiers(conversation_id, 1)
+        return prefix is not None and bool(before) and TIERS.index(prefix) > TIERS.index(before[-1])

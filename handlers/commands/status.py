@@ -8,15 +8,16 @@ from zoneinfo import ZoneInfo
 
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.commands.tier import WHY, describe, first_line
+from handlers.commands.tier import because, describe, first_line
 from handlers.commands.usage import DAY, spending
 from handlers.needs import Needs
+from handlers.promise import Promise
 from handlers.span import span
 from handlers.tool_status import ToolStatus, tool_status
-from routing.briefing import Plan
 from routing.diagnostics import Health, percentile
 from routing.errors import Refused
 from routing.models.sizes import SizeSource
+from routing.planning import Plan
 from routing.ports import Clock
 from routing.records import HistoryStore, UsageStore
 from routing.router import Router
@@ -44,7 +45,10 @@ WHY_SIZE: Mapping[SizeSource, str] = {
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
     tools = tool_status(needs)
-    return StatusCommand(needs.preferences, needs.history, needs.usage, needs.router, tools, needs.health, needs.clock)
+    promise = Promise(needs.router.models, needs.purse, needs.clock)
+    return StatusCommand(
+        needs.preferences, needs.history, needs.usage, needs.router, promise, tools, needs.health, needs.clock
+    )
 
 
 class StatusCommand:
@@ -56,6 +60,7 @@ class StatusCommand:
         history: HistoryStore,
         usage: UsageStore,
         router: Router,
+        promise: Promise,
         tools: ToolStatus,
         health: Health,
         clock: Clock,
@@ -64,6 +69,7 @@ class StatusCommand:
         self._history = history
         self._usage = usage
         self._router = router
+        self._promise = promise
         self._tools = tools
         self._health = health
         self._clock = clock
@@ -83,7 +89,8 @@ class StatusCommand:
         plan = await self._router.plan(ask.person, conversation.id)
         tier, model, *others = describe(ask, plan)
         size = self._size(ask, plan.choice.model)
-        return [first_line(stored), tier, model, size, *others, *self._last(ask, conversation.id, plan)]
+        promised = await self._promise.lines(ask, plan)
+        return [first_line(stored), tier, model, size, *others, *promised, *self._last(ask, conversation.id, plan)]
 
     def _size(self, ask: Ask, model: str) -> str:
         """The size class of a model, by which the tools are shown to it, and what tells it."""
@@ -97,7 +104,7 @@ class StatusCommand:
         last = self._router.last(conversation_id)
         if last is None or (last.decision, last.choice) == (now.decision, now.choice):
             return []
-        reason = ask.say(WHY[last.decision.source], tier=last.decision.tier)
+        reason = because(ask, last.decision)
         words = "Last call: {tier} with {model}, because {reason}."
         return [ask.say(words, tier=last.decision.tier, model=f"`{last.choice.model}`", reason=reason)]
 

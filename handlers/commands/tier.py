@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
+from handlers.promise import Promise
 from routing import tiers
-from routing.briefing import Plan
-from routing.decisions import TierSource
+from routing.decisions import TierDecision, TierSource
 from routing.errors import Refused
 from routing.models.choice import provider_of
+from routing.planning import Plan
 from routing.records import HistoryStore
 from routing.router import Router
 from routing.stores import PreferenceStore
-from routing.types import DEFAULT_TIER, TIERS, Button, Preferences
+from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences
 
 SPEC = CommandSpec(
     "tier",
-    "Show or choose the tier: balanced, smart, coding or deep",
-    ("/tier", "/tier smart", "/tier smart force"),
-    choices=(TIERS, ("force",)),
+    "Show or choose the tier: balanced, smart, coding or deep, or auto for each message its own",
+    ("/tier", "/tier auto", "/tier smart", "/tier smart force"),
+    choices=((AUTO, *TIERS), ("force",)),
     personal=True,
 )
 
@@ -28,6 +29,7 @@ WHY: dict[TierSource, str] = {
     "conversation": "the model switched to it in this conversation",
     "skill": "an active skill asks for it",
     "preference": "you chose it with /tier {tier}",
+    "auto": "/tier auto chose it",
     "default": "nothing else was chosen",
     "dynamic": "the turn turned to coding",
 }
@@ -35,16 +37,18 @@ WHY: dict[TierSource, str] = {
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return TierCommand(needs.preferences, needs.history, needs.router)
+    promise = Promise(needs.router.models, needs.purse, needs.clock)
+    return TierCommand(needs.preferences, needs.history, needs.router, promise)
 
 
 class TierCommand:
     """Shows the stored pair first, then what is in effect and why; sets it, with or without the lock."""
 
-    def __init__(self, preferences: PreferenceStore, history: HistoryStore, router: Router) -> None:
+    def __init__(self, preferences: PreferenceStore, history: HistoryStore, router: Router, promise: Promise) -> None:
         self._preferences = preferences
         self._history = history
         self._router = router
+        self._promise = promise
 
     async def __call__(self, ask: Ask) -> Reply:
         if ask.arguments:
@@ -52,12 +56,14 @@ class TierCommand:
         stored = await self._preferences.get(ask.person.id)
         conversation = await self._history.current(ask.message.chat)
         plan = await self._router.plan(ask.person, conversation.id)
-        lines = [first_line(stored), *describe(ask, plan)]
+        lines = [first_line(stored), *describe(ask, plan), *await self._promise.lines(ask, plan)]
         return Reply("  \n".join(lines), _keyboard(stored))
 
     async def _set(self, ask: Ask) -> None:
         name, *more = ask.arguments
-        tier = tiers.parse(name)
+        tier = tiers.parse_preference(name)
+        if more and tier == AUTO:
+            raise Refused("/tier auto can't be locked: it chooses for each message. Nothing was changed.")
         if more and [word.lower() for word in more] != ["force"]:
             raise Refused(
                 "After the tier only the word force may follow: /tier {tier} force. Nothing was changed.", tier=tier
@@ -69,14 +75,18 @@ class TierCommand:
 
 def first_line(stored: Preferences) -> str:
     """The stored pair, the same in every language: outside tools read it."""
-    return f"Tier: {stored.tier or DEFAULT_TIER}, Force: {'on' if stored.force else 'off'}"
+    return f"Tier: {_stored(stored)}, Force: {'on' if stored.force else 'off'}"
 
 
 def describe(ask: Ask, plan: Plan) -> list[str]:
     """The tier in effect and why, the model and why, who was passed over."""
     choice, decision = plan.choice, plan.decision
-    reason = ask.say(WHY[decision.source], tier=decision.tier)
-    lines = [ask.say("In effect: {tier}, because {reason}.", tier=decision.tier, reason=reason), model_line(ask, plan)]
+    if decision.source == "auto" and not decision.signals:
+        words = "In effect: each message chooses its tier; {tier} is the everyday one."
+        lines = [ask.say(words, tier=decision.tier), model_line(ask, plan)]
+    else:
+        words = "In effect: {tier}, because {reason}."
+        lines = [ask.say(words, tier=decision.tier, reason=because(ask, decision)), model_line(ask, plan)]
     if plan.skill is not None:
         lines.append(ask.say("Skill: {name}.", name=plan.skill.name))
     if choice.source == "local":
@@ -94,6 +104,13 @@ def describe(ask: Ask, plan: Plan) -> list[str]:
     return lines
 
 
+def because(ask: Ask, decision: TierDecision) -> str:
+    """Why this tier, in a clause; what /tier auto saw in the message is named."""
+    reason = ask.say(WHY[decision.source], tier=decision.tier)
+    signals = ", ".join(ask.say(each) for each in decision.signals)
+    return f"{reason} ({signals})" if signals else reason
+
+
 def model_line(ask: Ask, plan: Plan) -> str:
     """The model, its reasoning level and where the choice comes from."""
     choice = plan.choice
@@ -103,7 +120,13 @@ def model_line(ask: Ask, plan: Plan) -> str:
 
 def _keyboard(stored: Preferences) -> tuple[tuple[Button, ...], ...]:
     """Two by two, a tick on the current tier, and the lock below."""
-    current = stored.tier or DEFAULT_TIER
-    buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in TIERS]
+    current = _stored(stored)
+    buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in (*TIERS, AUTO)]
+    if stored.auto:
+        return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4],))
     lock = Button("🔓 Force: off" if stored.force else "🔒 Force", f"/tier {current}{'' if stored.force else ' force'}")
-    return (tuple(buttons[:2]), tuple(buttons[2:]), (lock,))
+    return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4], lock))
+
+
+def _stored(stored: Preferences) -> str:
+    return AUTO if stored.auto else stored.tier or DEFAULT_TIER

@@ -1,58 +1,162 @@
-"""/usage: tokens and money."""
+"""/usage: tokens and money, how far the limits are used, how each tier did; to an owner, everyone's."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from decimal import Decimal
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.charts import usage_chart
+from handlers.costs import cost, standings
 from handlers.needs import Needs
+from handlers.tier_report import tier_report
 from routing.errors import Refused
+from routing.money.books import PersonSpending, SpendingStore, TurnStore
+from routing.money.budget import Budget
+from routing.money.periods import days
 from routing.ports import Clock
 from routing.records import Spending, UsageStore
+from routing.stores import PeopleStore
+from routing.types import Picture
 
 SPEC = CommandSpec(
     "usage",
-    "Tokens and cost of the last 24 hours, or of more days",
-    ("/usage", "/usage 7d"),
-    choices=(("7d", "30d"),),
+    "Tokens and cost of the last 24 hours, or of more days; how each tier did",
+    ("/usage", "/usage 7d", "/usage tiers", "/usage all 30d"),
+    choices=(("7d", "30d", "tiers", "all"),),
     personal=True,
 )
 DAY = 86_400.0
+TIER_DAYS = 7
+FEWEST_BARS, MOST_BARS = 7, 90
+"""Days in the picture."""
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)
 
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return UsageCommand(needs.usage, needs.clock)
+    return UsageCommand(needs.usage, needs.spending, needs.turns, needs.people, needs.purse.budget, needs.clock)
 
 
 class UsageCommand:
-    """What this person used, by model."""
+    """What this person used, or everyone."""
 
-    def __init__(self, usage: UsageStore, clock: Clock) -> None:
+    def __init__(
+        self,
+        usage: UsageStore,
+        spending: SpendingStore,
+        turns: TurnStore,
+        people: PeopleStore,
+        budget: Budget,
+        clock: Clock,
+    ) -> None:
         self._usage = usage
+        self._spending = spending
+        self._turns = turns
+        self._people = people
+        self._budget = budget
         self._clock = clock
 
     async def __call__(self, ask: Ask) -> Reply:
-        days = 1
-        if ask.arguments:
-            found = _DAYS.fullmatch(ask.arguments[0])
-            if found is None or not int(found.group(1)):
-                raise Refused("Write /usage, or /usage 7d for seven days.")
-            days = int(found.group(1))
-        spent = await self._usage.by_model(person_id=ask.person.id, since=self._clock() - days * DAY)
-        head = ask.say("Last {hours} hours", hours=24 * days) if days == 1 else ask.say("Last {days} days", days=days)
+        match [word.lower() for word in ask.arguments]:
+            case []:
+                return await self._own(ask, 1)
+            case ["tiers"]:
+                return await self._tiers(ask, TIER_DAYS)
+            case ["tiers", word] if count := _count(word):
+                return await self._tiers(ask, count)
+            case ["all"]:
+                return await self._all(ask, 1)
+            case ["all", word] if count := _count(word):
+                return await self._all(ask, count)
+            case [word] if count := _count(word):
+                return await self._own(ask, count)
+        raise Refused("Write /usage, /usage 7d for seven days, /usage tiers or /usage all 30d.")
+
+    async def _own(self, ask: Ask, count: int) -> Reply:
+        """By model and by tier, and how far the limits of this person in this chat are used."""
+        since, mine = self._since(count), ask.person.id
+        spent = await self._usage.by_model(person_id=mine, since=since)
+        limits = " · ".join(standings(ask.say, await self._budget.standings(mine, ask.message.chat)))
         if not spent:
+            return Reply("\n\n".join(filter(None, [ask.say("{when}: nothing yet.", when=_head(ask, count)), limits])))
+        tiers = await self._spending.by_tier(since, mine)
+        parts = [
+            f"**{_head(ask, count)}**",
+            "\n".join(f"- `{each.model}`: {spending(ask, [each])}" for each in spent),
+            "  \n".join(f"{each.tier}: {each.spent.calls}×, {money(ask, [each.spent])}" for each in tiers),
+            ask.say("In all: {sum}", sum=spending(ask, spent)),
+            limits,
+        ]
+        return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, mine))
+
+    async def _tiers(self, ask: Ask, count: int) -> Reply:
+        """Everyone's turns to an owner in private, else one's own: what others spend is not for groups."""
+        everyone = ask.person.role == "owner" and ask.message.private
+        whose, since = None if everyone else ask.person.id, self._since(count)
+        tiers = await self._turns.by_tier(since, person_id=whose)
+        when = _head(ask, count)
+        head = ask.say("{when}, everyone's turns" if everyone else "{when}, your own turns", when=when)
+        if not tiers:
             return Reply(ask.say("{when}: nothing yet.", when=head))
-        lines = [f"**{head}**", "", *(f"- `{each.model}`: {spending(ask, [each])}" for each in spent)]
-        lines += ["", ask.say("In all: {sum}", sum=spending(ask, spent))]
-        return Reply("\n".join(lines))
+        models = await self._turns.by_tier(since, by_model=True, person_id=whose)
+        return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers, models)}")
+
+    async def _all(self, ask: Ask, count: int) -> Reply:
+        """A row a person, the dearest first, with the limits that they have reached."""
+        if ask.person.role != "owner":
+            raise Refused("Only an owner sees what everyone used. /usage shows what you did.")
+        if not ask.message.private:
+            raise Refused("What others used is not for a group. Write /usage all in a private chat with me.")
+        people = await self._spending.by_person(self._since(count))
+        head = _head(ask, count)
+        if not people:
+            return Reply(ask.say("{when}: nothing yet.", when=head))
+        rows = await self._rows(ask, people)
+        limits = standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat), "all")
+        whole = ask.say("In all: {sum}", sum=spending(ask, [each.spent for each in people]))
+        parts = [f"**{head}**", "\n".join(rows), whole, " · ".join(limits)]
+        return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, None))
+
+    async def _rows(self, ask: Ask, people: Sequence[PersonSpending]) -> list[str]:
+        """Who has no name is called by their account."""
+        accounts = {person.id: str(keys[0]) for person, keys in await self._people.everyone() if keys}
+        rows = []
+        for each in people:
+            found = await self._budget.standings(each.person_id, ask.message.chat)
+            reached = [limit for limit in found if not limit.left]
+            name = " ".join(each.name.split()).replace("`", "'") or accounts.get(each.person_id, "?")
+            said = f"`{name}`: {spending(ask, [each.spent])}"
+            rows.append("- " + " · ".join([said, *standings(ask.say, reached, "person")]))
+        return rows
+
+    async def _picture(self, count: int, person_id: int | None) -> Picture | None:
+        """A bar a day, by the days that limits are counted by; None where nothing was used on any of them."""
+        count = min(max(count, FEWEST_BARS), MOST_BARS)
+        stretches = days(self._clock(), count, self._budget.limits.zone)
+        found = await self._spending.by_day(stretches, person_id)
+        if not any(day.models for day in found):
+            return None
+        return Picture(f"usage-{count}d.png", await asyncio.to_thread(usage_chart, found))
+
+    def _since(self, count: int) -> float:
+        return self._clock() - count * DAY
+
+
+def _count(word: str) -> int:
+    """`7d` is 7; 0 for what is no number of days."""
+    found = _DAYS.fullmatch(word)
+    return int(found.group(1)) if found else 0
+
+
+def _head(ask: Ask, count: int) -> str:
+    return ask.say("Last {hours} hours", hours=24) if count == 1 else ask.say("Last {days} days", days=count)
 
 
 def spending(ask: Ask, spent: Sequence[Spending]) -> str:
-    """`3×, 1200 + 300 tokens, $0.0042`; what has no price is counted, not called free."""
+    """`3×, 1200 + 300 tokens, $0.0042`."""
     calls = sum(each.calls for each in spent)
     into = sum(each.input_tokens for each in spent)
     out = sum(each.output_tokens for each in spent)
@@ -65,9 +169,5 @@ def spending(ask: Ask, spent: Sequence[Spending]) -> str:
 
 def money(ask: Ask, spent: Sequence[Spending]) -> str:
     """US dollars; unknown prices are said to be unknown."""
-    unknown = sum(each.unknown for each in spent)
-    calls = sum(each.calls for each in spent)
-    if unknown and unknown == calls:
-        return ask.say("price unknown")
-    total = f"${sum((each.cost for each in spent), Decimal(0)):.4f}"
-    return total + (ask.say(" and {n}× of unknown price", n=unknown) if unknown else "")
+    calls, unknown = sum(each.calls for each in spent), sum(each.unknown for each in spent)
+    return cost(ask.say, sum((each.cost for each in spent), Decimal(0)), unknown, bool(unknown) and unknown == calls)

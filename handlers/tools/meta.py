@@ -13,7 +13,7 @@ from routing.decisions import ModelChoice
 from routing.diagnostics import Facts
 from routing.errors import StorageFault
 from routing.outcome import ToolScope
-from routing.types import TIERS, Preferences, Tier
+from routing.types import AUTO, TIERS, Preferences, Tier
 
 NAME = "meta"
 RECENT_SECONDS = 3600.0
@@ -80,7 +80,7 @@ class MetaTools:
         reason = self._about.why[scope.decision.source].format(tier=scope.decision.tier)
         lines = [
             'As it is for the person who asks ("you" is them):',
-            f"Stored: tier {stored.tier or 'none'}, force {'on' if stored.force else 'off'}.",
+            f"Stored: tier {AUTO if stored.auto else stored.tier or 'none'}, force {'on' if stored.force else 'off'}.",
             f"In effect: {scope.decision.tier}, because {reason}.",
             *(self._model(tier, stored) for tier in TIERS),
             f"Language: {settings.language or 'never chosen'}. Time zone: {settings.time_zone}. "
@@ -173,6 +173,8 @@ def _source(choice: ModelChoice) -> str:
             return "chosen with /model"
         case "configured":
             return "as configured"
+        case "cheapest":
+            return "the cheapest, for a limit of money is reached"
         case "fallback":
             return f"for want of a key for {', '.join(choice.keyless)}"
         case "local":

@@ -70,6 +70,10 @@ class Context:
         asked = (each.text for each in reversed(self._mine()) if each.role == "user")
         return tuple(islice(asked, most))
 
+    def last_answer(self) -> str:
+        """What was said to this person last; empty at the beginning."""
+        return next((each.text for each in reversed(self._mine()) if each.role == "assistant" and each.text), "")
+
     def called(self) -> frozenset[str]:
         """The tools that were called for this person in the window."""
         return frozenset(call.name for each in self._mine() for call in each.calls)

@@ -1,4 +1,4 @@
-"""The calls of a council: each within its seconds, all of them in the books, several at the same time."""
+"""The calls of a council: each within its seconds, several at the same time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from routing.calls import ChatMessage
 from routing.council.seats import Seat
-from routing.council.verdict import Answer, Failure
+from routing.council.verdict import Failure
 from routing.errors import ModelError
 from routing.outcome import CallRecord
 from routing.ports import Clock
@@ -19,18 +19,21 @@ LEAST_SECONDS = 2.0
 
 
 class Ask(Protocol):
-    """One call to a model, without tools. What is no longer wanted is cancelled; a Stop that it listens to must be its
-    own, for a Stop has one listener."""
+    """Calls to models, without tools. What is no longer wanted is cancelled; a Stop that it listens to must be its own,
+    for a Stop has one listener."""
 
-    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> Answer:
-        """Raises ModelError; TimeoutError when `seconds` were too few."""
+    @property
+    def books(self) -> Sequence[CallRecord]:
+        """All calls so far that are to be paid for: without a count those that were ended."""
+
+    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
+        """What the model says. Raises ModelError; TimeoutError when `seconds` were too few."""
 
 
 class Asking:
-    """Asks, and keeps the books: `calls` are those that were answered, and without a count those that were ended."""
+    """Asks, and knows why there is no answer."""
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
-        self.calls: list[CallRecord] = []
         self._ask = ask
         self._clock = clock
 
@@ -41,23 +44,12 @@ class Asking:
         began = self._clock()
         try:
             async with asyncio.timeout(seconds):
-                answer = await self._ask(seat, messages, seconds)
+                text = await self._ask(seat, messages, seconds)
         except TimeoutError:
-            self._note_ended(seat, began)
             return Failure("late")
         except ModelError as error:
-            if self._clock() - began < seconds:
-                return Failure("failed", error.reason)
-            self._note_ended(seat, began)
-            return Failure("late", error.reason)
-        except asyncio.CancelledError:
-            self._note_ended(seat, began)
-            raise
-        self.calls.append(CallRecord(seat.tier, seat.model, answer.usage, answer.seconds))
-        return storable(answer.text).strip() or Failure("empty")
-
-    def _note_ended(self, seat: Seat, began: float) -> None:
-        self.calls.append(CallRecord(seat.tier, seat.model, None, self._clock() - began))
+            return Failure("late" if self._clock() - began >= seconds else "failed", error.reason)
+        return storable(text).strip() or Failure("empty")
 
 
 async def side_by_side(

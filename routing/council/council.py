@@ -53,7 +53,7 @@ class _Sitting:
         show: Callable[[Progress], None],
     ) -> None:
         self._question, self._seats = question, seats
-        self._asking = Asking(ask, clock)
+        self._asking, self._books = Asking(ask, clock), ask.books
         self._clock, self._random, self._show = clock, random, show
         self._began = clock()
         self._members = {seat.model: Member(seat, failure=Failure("stopped")) for seat in seats}
@@ -96,7 +96,7 @@ class _Sitting:
             stopped=stopped,
             chairman=self._chairman,
             trouble=self._trouble,
-            calls=tuple(self._asking.calls),
+            calls=tuple(self._books),
         )
 
     async def _hear(self, seat: Seat) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from routing.calls import Usage
 from routing.council.ballots import Ranking, Tally
 from routing.council.seats import Seat
 from routing.outcome import CallRecord
@@ -19,15 +18,6 @@ Stage = Literal["answers", "ranking", "synthesis"]
 Cause = Literal["late", "failed", "empty", "stopped"]
 Voting = Literal["none", "counted", "abstained", "late", "failed", "stopped", "unneeded"]
 """`none`: was not asked for a ranking. `unneeded`: the leader was certain before this ballot came."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a model said to one call; `usage` None is unknown, `seconds` is the model's own time."""
-
-    text: str
-    usage: Usage | None
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

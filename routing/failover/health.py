@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from routing.calls import ProviderProfile
 from routing.contracts import TierContract
 from routing.diagnostics import Failures
-from routing.errors import ModelError, Unreachable
+from routing.errors import KeyRejected, ModelError, ModelUnknown, Unreachable
 from routing.failover import memory
 from routing.failover.breaker import Standing, Trial
 from routing.failover.breakers import Breakers, fingerprint
@@ -31,13 +31,18 @@ class Condition:
 
 
 class ModelHealth:
-    """Breakers, cooldowns, latencies and places, for all models. `changed` is told of what should survive a restart;
-    it must return at once."""
+    """Breakers, cooldowns, latencies and places, for all models. `changed` is told of what should survive a restart,
+    `unusable` of what only the owner can mend; they must return at once."""
 
     def __init__(
-        self, clock: Clock, changed: Callable[[], None] = lambda: None, limits: ParallelLimits | None = None
+        self,
+        clock: Clock,
+        changed: Callable[[], None] = lambda: None,
+        limits: ParallelLimits | None = None,
+        unusable: Callable[[ModelError], None] = lambda error: None,
     ) -> None:
         self._clock = clock
+        self._unusable = unusable
         self.failures = Failures()
         self.breakers = Breakers(clock, changed)
         self.cooldowns = Cooldowns(clock, changed)
@@ -49,7 +54,7 @@ class ModelHealth:
         standing = self.breakers.standing(model, fingerprint(profile))
         return Condition(self.cooldowns.until(model), standing, self.latencies.slow(model, tier))
 
-    async def begin(self, model: str, profile: ProviderProfile, probe: bool) -> Trial:
+    async def begin(self, model: str, profile: ProviderProfile, probe: bool) -> Trial | None:
         """A try may begin. Raises ModelError while the model is left alone; `probe`: nobody else can be asked, so the
         one probe that there may be is made early, or awaited and its failure shared, and a short Retry-After is waited
         for."""
@@ -58,16 +63,23 @@ class ModelHealth:
             await asyncio.sleep(until - self._clock())
         self.cooldowns.check(model)
         breaker = self.breakers.of(model, fingerprint(profile))
-        while (trial := breaker.begin(early=probe)) is None:
-            shared = await breaker.probed() if probe else Unreachable(model, breaker.standing().why)
-            if shared is not None:
-                raise type(shared)(model, shared.reason, shared.retry_after)
+        trial = breaker.begin(early=probe)
+        if trial is None and not probe:
+            raise Unreachable(model, breaker.standing().why)
         return trial
+
+    async def probed(self, model: str, profile: ProviderProfile) -> None:
+        """Wait for somebody else's probe. Raises its failure, which is everybody's."""
+        shared = await self.breakers.of(model, fingerprint(profile)).probed()
+        if shared is not None:
+            raise type(shared)(model, shared.reason, shared.retry_after)
 
     def failed(self, error: ModelError) -> None:
         """A try failed; its breaker has heard of it by its trial."""
         self.failures.note(error.model, error.reason, self._clock())
         self.cooldowns.note(error)
+        if isinstance(error, (KeyRejected, ModelUnknown)):
+            self._unusable(error)
 
     def took(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
         """A try brought an answer in so many seconds, or (not finished) was ended after them."""

@@ -70,7 +70,7 @@ class Models:
         pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
         found = candidates([self._member(model, tier) for model in pool], needs, self._clock())
         order = [model for model in found.order if model not in tried] or list(found.order)
-        if not any(self.has_key(provider_of(model)) for model in pool):
+        if self.only_local(tier, preferences):
             return ModelChoice(LOCAL_MODEL, None, "local", passed=found.passed)
         if not order:  # all of them asked to be left alone for longer than anybody waits: the first will say so
             order = [next(each.model for each in found.passed if each.why != "key")]
@@ -114,6 +114,12 @@ class Models:
         if level is None or (card.known and level not in (*card.levels, SENDS_NOTHING)):
             level = card.reasoning.default if card.reasoning else None
         return None if level == SENDS_NOTHING else level
+
+    def only_local(self, tier: Tier, preferences: Preferences) -> bool:
+        """Whether nobody but the small local model can serve a tier."""
+        own = preferences.overrides.get(tier)
+        pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
+        return not any(self.has_key(provider_of(model)) for model in pool)
 
     def has_key(self, provider: str) -> bool:
         """Whether a call to this provider can be made: it has a key, or an address of its own that needs none."""

@@ -8,7 +8,8 @@ from decimal import Decimal
 from routing.money.accounts import Account, Accounts
 from routing.money.books import BudgetStore, SpendingStore
 from routing.money.limits import BudgetLimits, Ceiling, PersonLimits
-from routing.money.reservation import Reached, Reservation, Standing
+from routing.money.reservation import Reservation
+from routing.money.standing import Reached, Standing
 from routing.ports import Clock
 from routing.types import ChatKey
 

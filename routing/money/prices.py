@@ -48,8 +48,8 @@ class PriceList(Protocol):
         """The price of `provider/model`; None when nobody knows it."""
 
 
-def cheapest(models: Iterable[str], prices: PriceList, input_tokens: int, output_tokens: int) -> str | None:
-    """The model that would answer for the least; the first of equals. One of unknown price is never called cheap: None
-    when no price is known."""
-    known = ((price.cost(input_tokens, output_tokens), model) for model in models if (price := prices(model)))
-    return min(known, key=lambda each: each[0], default=(Decimal(0), None))[1]
+def cheapest_first(models: Iterable[str], prices: PriceList, input_tokens: int, output_tokens: int) -> tuple[str, ...]:
+    """By what they would take for an answer; of equals the first comes first. Models of unknown price are left out:
+    they are never called cheap."""
+    known = [(price.cost(input_tokens, output_tokens), model) for model in models if (price := prices(model))]
+    return tuple(model for _, model in sorted(known, key=lambda each: each[0]))

@@ -12,7 +12,8 @@ from routing.money.bill import Bill
 from routing.money.budget import Budget
 from routing.money.estimates import Estimate, Estimates, Outputs
 from routing.money.prices import PriceList
-from routing.money.reservation import Reached, Reservation
+from routing.money.reservation import Reservation
+from routing.money.standing import Reached
 
 UNLIMITED_OUTPUT = 4_096
 """Tokens to reckon with where a call has no limit."""
@@ -26,17 +27,18 @@ class Purse:
         self.prices = prices
         self._outputs = Outputs()
 
-    async def estimate(self, request: ModelRequest) -> Estimate:
-        """What a call is expected to cost."""
+    async def estimate(self, request: ModelRequest, tokens: int | None = None) -> Estimate:
+        """What a call is expected to cost, with a prompt of so many tokens (None: as long as its messages)."""
         estimates = Estimates(await self.prices(), self._outputs)
-        tokens = round(estimate(request.messages) + _weight(request.tools) / UNITS)
+        if tokens is None:
+            tokens = round(estimate(request.messages) + _weight(request.tools) / UNITS)
         most = request.max_output or UNLIMITED_OUTPUT
         return estimates.of(request.tier, request.model, tokens, most, self.budget.limits.assumed)
 
     async def hold(self, request: ModelRequest, bill: Bill) -> Reservation:
         """Room for a call in every limit that its payer has. Raises OverBudget; nothing is looked up where there is no
         limit."""
-        if not await self.budget.ceilings(bill.person_id):
+        if bill.prepaid or not await self.budget.ceilings(bill.person_id):
             return Reservation((), None, None, None)
         dollars = (await self.estimate(request)).dollars
         found = await self.budget.reserve(bill.person_id, bill.chat, dollars, even_so=bill.cheapest)
@@ -44,6 +46,11 @@ class Purse:
             raise OverBudget(request.model, found, self.budget.limits.at_limit == "cheapest")
         bill.over = found.reached or bill.over
         return found
+
+    async def has_room(self, request: ModelRequest, tokens: int, bill: Bill) -> bool:
+        """Whether every limit of its payer has room for a call with a prompt of so many tokens."""
+        dollars = (await self.estimate(request, tokens)).dollars
+        return all(each.fits(dollars) for each in await self.budget.standings(bill.person_id, bill.chat))
 
     def settle(self, held: Reservation, request: ModelRequest, usage: Usage | None) -> None:
         """The call was made."""

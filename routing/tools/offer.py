@@ -26,6 +26,8 @@ from routing.tools.toolkits import QUARTERS, ToolCard, Toolkit
 
 UNLIKELY = -2.5
 """Odds below which nothing is found, though it is searched for."""
+NEEDED = 0.8
+"""How probable it must be that a toolkit is meant for a model without tools to be passed over."""
 MOST_LIKELY = 3
 """Tools that are found where none is sure."""
 SHARE_OF_WINDOW = 8
@@ -92,6 +94,12 @@ class TurnTools:
     def selection(self) -> ToolSelection:
         """What the turn began with."""
         return self._selection
+
+    @property
+    def needed(self) -> bool:
+        """Whether the message is surely about something that takes a tool of its own."""
+        sure = {each.toolkit for each in self._selection.activated if each.score >= NEEDED}
+        return any(toolkit.name in sure and not toolkit.base for toolkit in self._toolkits)
 
     def shown(self, model: str, window: int) -> Shown:
         """What a model is shown in its next call; `window` is its context window in tokens."""

@@ -9,7 +9,7 @@ from handlers.commands import COMMANDS
 
 
 def test_what_changes_the_conversation_is_for_the_whole_chat() -> None:
-    assert {spec.name for spec in COMMANDS if not spec.personal} == {"new", "retry", "compact", "skill"}
+    assert {spec.name for spec in COMMANDS if not spec.personal} == {"new", "retry", "compact", "council", "skill"}
     assert {spec.name: spec.shared for spec in COMMANDS if spec.shared} == {"history": ("resume",)}
 
 

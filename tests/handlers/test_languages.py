@@ -15,10 +15,11 @@ import pytest
 from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
-from handlers import footer, languages, tool_list, tool_offer, wording
-from handlers.commands import COMMANDS, status, tier
+from handlers import alarms, council, footer, languages, limits, outages, tool_list, tool_offer, wording
+from handlers.commands import COMMANDS, budget, status, tier
 from handlers.languages import Say
 from handlers.linking import LINKED, MERGES
+from routing.auto.decision import EVIDENCE
 from routing.decisions import ModelSource
 from routing.types import ROLES
 
@@ -30,7 +31,7 @@ SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners"}
 TABLES: Mapping[str, tuple[str, ...]] = {
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "WHY[decision.source]": tuple(tier.WHY.values()),
-    "WHY[last.decision.source]": tuple(tier.WHY.values()),
+    "each": tuple(EVIDENCE.values()),  # what /tier auto saw
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
     "STAGES[each.why]": tuple(tool_offer.STAGES.values()),
     "ORDERS[strategy]": tuple(tool_offer.ORDERS.values()),
@@ -49,12 +50,20 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "verdict.refusal.template": (),
     "LINKED": (LINKED,),
     "PASSED[each.why]": tuple(footer.PASSED.values()),
+    "FAILED[member.failure.cause]": tuple(council.FAILED.values()),
+    "FAILED[verdict.trouble.cause]": (),
+    "VOTED[member.voting]": tuple(council.VOTED.values()),
+    "THEN[self._budget.limits.at_limit]": tuple(budget.THEN.values()),
+    "NAMES[ceiling.scope, ceiling.period]": tuple(limits.NAMES.values()),
+    "KEY if is_key else MODEL": (outages.KEY, outages.MODEL),
+    "alarm.words": tuple(each.words for each in alarms.ALARMS),
     "NOTHING_SAID": (footer.NOTHING_SAID,),
     "MERGES": (MERGES,),
     "verdict.greeting.template": (),  # of Greeting
     "template": (  # of tell_owners in Notices, and of the alarms of Discord; in wording: FAILURES
         *("⚠️ " + words for words in (trouble.REVOKED, trouble.SHARDS, trouble.CLOSED)),
         "⚠️ Discord: " + trouble.BLIND,
+        *(limits.NEVER, limits.BUSY, limits.FULL),
         *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
     ),
     "str(values['reason'])": tuple(failure.REASONS.values()),

@@ -67,7 +67,7 @@ async def test_levels_are_those_of_the_tiers_own_model() -> None:
         ("retry", "sm", ("smart",)),
         ("retry", "smart again", ()),
         ("history", "ex", ("export",)),
-        ("usage", "", ("7d", "30d")),
+        ("usage", "", ("7d", "30d", "tiers", "all")),
         ("settings", "", ("language", "streaming", "footer", "timezone", "instructions")),
         ("settings", "language d", ("language de",)),
         ("settings", "Language d", ("Language de",)),

@@ -23,11 +23,11 @@ from handlers.tools.shelf import OurShelves
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from routing import jsonfile
-from routing.briefing import Plan
 from routing.config import read_config
 from routing.decisions import ModelChoice, TierDecision
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models
+from routing.planning import Plan
 from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
 from routing.tools.doubts import OFF, SLOW
 from routing.tools.offer import ToolOffer, TurnTools

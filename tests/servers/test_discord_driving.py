@@ -126,6 +126,11 @@ async def test_a_person_can_type() -> None:
             obey(dc, "!press More")
         assert (await dc.reply(obey(dc, "/count to=3 loud=true"))).text == "3 True"
         assert obey(dc, "!press More").data["custom_id"] == "more"
+        obey(dc, "!react 👍")
+        newest = max(dc.dm().from_bot(), key=lambda message: message.id)
+        assert list(newest.reactions) == ["👍"]
+        obey(dc, "!unreact 👍")
+        assert newest.reactions == {}
         obey(dc, "!reconnect")
         await dc.wait_for(lambda dc: dc.sessions[0].resumes)
 

@@ -15,6 +15,8 @@ from tests.servers.sdk import Answer, button
 from tests.servers.telegram import TelegramServer
 from tests.servers.telegram.control import Control
 
+JPEG = b"\xff\xd8\xff and more"
+
 
 async def test_replies_come_in_order_and_only_once(tg: TelegramServer, bot: Bot) -> None:
     said = tg.say("hello")
@@ -113,7 +115,7 @@ async def test_nothing_in_the_server_blocks_the_loop(control: httpx.AsyncClient)
             said = tg.say_document("a.txt", b"abc")
             async with httpx.AsyncClient(base_url=tg.root, timeout=10) as client:
                 api = f"/bot{tg.token}"
-                sent = await client.post(f"{api}/sendPhoto", data={"chat_id": 1001}, files={"photo": b"jpeg"})
+                sent = await client.post(f"{api}/sendPhoto", data={"chat_id": 1001}, files={"photo": JPEG})
                 assert sent.status_code == 200, sent.text
                 file_id = said.content["document"]["file_id"]
                 path = (await client.get(f"{api}/getFile", params={"file_id": file_id})).json()["result"]["file_path"]

@@ -19,6 +19,8 @@ from tests.servers.telegram import TelegramServer
 from tests.servers.telegram.schema import SCHEMA
 from tests.servers.telegram.typed import utf16_pieces
 
+PNG = b"\x89PNG\r\n\x1a\n and more"
+
 
 async def test_the_sdk_reads_every_kind_of_message(tg: TelegramServer, bot: Bot) -> None:
     said = tg.say("/start@tierbot see https://example.org @bob 🙂 #tag")
@@ -128,9 +130,19 @@ async def test_files_go_both_ways(tg: TelegramServer, bot: Bot) -> None:
     assert (kept.name, kept.mime, kept.data) == ("answer.md", "text/markdown", b"long answer")
     with pytest.raises(AssertionError, match="no document"):
         tg.document(tg.say("only words"))
-    await bot.send_photo(chat.id, b"png", caption="<b>one</b>", parse_mode="HTML")
+    await bot.send_photo(chat.id, PNG, filename="a.png", caption="<b>one</b>", parse_mode="HTML")
     logged = chat.messages[-1]
     assert (logged.text, logged.entities) == ("one", [{"type": "bold", "offset": 0, "length": 3}])
+    assert (tg.picture(logged).name, tg.picture(logged).data) == ("a.png", PNG)
+    with pytest.raises(AssertionError, match="no photo"):
+        tg.picture(tg.say("only words"))
+    with pytest.raises(BadRequest, match=r"(?i)IMAGE_PROCESS_FAILED"):
+        await bot.send_photo(chat.id, b"no picture")
+    with pytest.raises(BadRequest, match=r"(?i)caption is too long"):
+        await bot.send_photo(chat.id, PNG, caption="x" * 1025)
+    (breach,) = tg.violations
+    assert breach.method == "sendPhoto"
+    tg.violations.clear()
     album = await bot.send_media_group(chat.id, [InputMediaPhoto(b"1", caption="c"), InputMediaPhoto(b"2")])
     assert len({message.media_group_id for message in album}) == 1
     assert tg.violations == []

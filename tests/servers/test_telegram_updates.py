@@ -10,6 +10,7 @@ from telegram.error import Conflict
 
 from tests.servers.sdk import a_bot
 from tests.servers.telegram import TelegramServer
+from tests.servers.telegram.schema import SCHEMA
 
 
 async def test_updates_come_again_until_an_offset_confirms_them(tg: TelegramServer, bot: Bot) -> None:
@@ -69,6 +70,21 @@ async def test_only_wanted_kinds_are_queued(tg: TelegramServer, bot: Bot) -> Non
     assert kinds == [{"message"}, {"message_reaction"}]
     await bot.get_updates(allowed_updates=[])
     assert tg.react(said, "👍") is None
+
+
+async def test_reactions_are_told_with_those_before_where_the_bot_may_know_of_them(tg: TelegramServer) -> None:
+    tg.updates.subscribe(["message_reaction"])
+    said = tg.say("hello")
+    seen = [tg.react(said, *emoji) for emoji in (("👍",), ("👍", ":55"), ())]
+    for update in seen:
+        SCHEMA.check("Update")(update, "update")
+    told = [update["message_reaction"] for update in seen if update is not None]
+    assert [(len(each["old_reaction"]), len(each["new_reaction"])) for each in told] == [(0, 1), (1, 2), (2, 0)]
+    assert {each["user"]["id"] for each in told} == {1001}
+    in_group = tg.say("hello", group="Team")
+    assert tg.react(in_group, "👍", user="bob") is None
+    in_group.chat.bot_is_admin = True
+    assert tg.react(in_group, "👍", user="carol") is not None
 
 
 async def test_an_update_can_be_delivered_twice(tg: TelegramServer, bot: Bot) -> None:

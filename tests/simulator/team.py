@@ -88,7 +88,7 @@ class Team:
         before = self.sim.sessions
         async with running(on, self.sim.clock) as app:
             await self.sim.wait_for(lambda: self.sim.sessions > before and self.sim.env.backend.commands.get(None))
-            await app.llm.load()
+            await app.engine.llm.load()
             yield app
 
 

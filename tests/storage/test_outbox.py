@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from routing.types import Button, OutboundMessage
+from routing.types import Button, Document, OutboundMessage, Picture
 from storage.database import Database
 from storage.outbox import SqlOutbox
 from tests.storage.samples import HOME, TOPIC, Hand
@@ -31,3 +31,19 @@ async def test_the_outbox_goes_through_its_states(database: Database, clock: Han
     (three,) = await outbox.add([OutboundMessage(HOME, "three")])
     assert three.id > two.id, "buttons name replies by id: one given out again would answer for another"
     assert await outbox.unsent() == (three,)
+
+
+async def test_a_picture_is_kept_to_the_byte_until_it_is_sent(database: Database, clock: Hand) -> None:
+    outbox = SqlOutbox(database, clock)
+    picture = Picture("usage.png", bytes(range(256)) * 300)
+    message = OutboundMessage(HOME, "Last week", document=Document("a.md", "x"), picture=picture)
+    (added, plain) = await outbox.add([message, OutboundMessage(HOME, "words")])
+    assert added.message == message
+    assert [each.message for each in await outbox.unsent()] == [message, plain.message]
+    await outbox.piece_sent(added.id, 1, "m1")
+    await outbox.again(added.id, clock.now, True, "time-out")
+    again = await outbox.get(added.id)
+    assert again is not None and again.message == message
+    await outbox.sent(added.id, "m2")
+    done = await outbox.get(added.id)
+    assert done is not None and done.message.picture == Picture("usage.png", b""), "a sent one takes no room"

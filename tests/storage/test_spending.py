@@ -12,7 +12,8 @@ from routing.money.books import UNCOUNTED_TOKENS, Payer, Rating, Spent
 from routing.money.budget import Budget
 from routing.money.limits import BudgetLimits, PersonLimits
 from routing.money.periods import Stretch, current, days
-from routing.money.reservation import Reached, Reservation
+from routing.money.reservation import Reservation
+from routing.money.standing import Reached
 from routing.outcome import CallRecord
 from routing.records import TurnFacts, TurnRecord
 from routing.types import ChatKey, Tier
@@ -173,6 +174,8 @@ async def test_turns_are_told_by_tier_and_by_model(stores: Stores, clock: Hand, 
     assert [(each.tier, each.model, each.turns, each.disliked, each.p50) for each in models] == [
         ("balanced", "", 1, 0, 4.0), ("smart", "a/x", 19, 1, 10.0), ("smart", "c/z", 1, 1, 0.5),
     ]  # fmt: skip
+    mine = await stores.turns.by_tier(by_model=True, person_id=ben)
+    assert [(each.model, each.turns, each.disliked, each.p95) for each in mine] == [("", 1, 0, 4.0), ("c/z", 1, 1, 0.5)]
     assert (await stores.turns.by_tier())[1].turns == 21 and await stores.turns.by_tier(clock.now + 1) == ()
 
 

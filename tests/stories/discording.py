@@ -38,7 +38,7 @@ async def up(dc: DiscordServer, app: App) -> None:
     """Once people can write and find the commands."""
     await dc.ready()
     await dc.wait_for(lambda _: dc.commands)
-    await app.llm.load()
+    await app.engine.llm.load()
 
 
 async def mention(dc: DiscordServer, text: str) -> Message:

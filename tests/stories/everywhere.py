@@ -192,7 +192,7 @@ async def held(
         await app.kept.people.admit(place.user, NAME, role, "story")
         if room == "aloud":
             await app.kept.people.admit(place.other, OTHERS_NAME, "user", "story")
-        await app.llm.load()
+        await app.engine.llm.load()
         await indexed(app, OFF)
         answers: list[Answer] = []
         last = 0

@@ -93,7 +93,7 @@ async def ready(on: Stage, doubt: str = "") -> AsyncIterator[App]:
 
 async def indexed(app: App, doubt: str = "") -> None:
     """Until this is all that is in doubt."""
-    chooser = app.tooling.chooser
+    chooser = app.engine.tooling.chooser
     await until(lambda: chooser.doubt.startswith(doubt) if doubt else not chooser.doubt)
 
 

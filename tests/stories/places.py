@@ -25,6 +25,8 @@ from tests.servers.telegram import User as TelegramUser
 
 PERSON, NAME = 2001, "Alice"
 OTHER, OTHERS_NAME, ROOM = 2002, "Bob", "general"
+PICTURE = "image/png"
+"""Has no words."""
 _SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -157,7 +159,7 @@ class OnDiscord:
         new = [each for each in seen if self._seen.get(each.id) != len(each.versions)]
         redrawn = bool(new) and all(each.id in self._seen for each in new)
         self._seen |= {each.id: len(each.versions) for each in [*new, *notices]}
-        files = [file.data.decode() for each in new for file in each.attachments]
+        files = [file.data.decode() for each in new for file in each.attachments if file.mime != PICTURE]
         labels = [label for each in new for label in _discord_labels(each)]
         notice = "\n".join(each.text for each in notices)
         return Shown(words("\n".join([*(each.text for each in new), *files])), labels, notice, redrawn)

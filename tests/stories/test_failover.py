@@ -139,9 +139,13 @@ async def test_tier_and_status_while_a_model_is_left_alone(on: Stage) -> None:
     vendors(on)
     on.ms.fail(401, when=OPENAI)
     async with running(on):
-        await ask(on, "hm")
+        on.tg.say("hm")
+        assert (await on.tg.reply(matching="↪")).text.startswith("You said: hm")
+        told = await on.tg.reply(matching="🔑")
+        assert told.text.startswith("🔑 openai refused the key in OPENAI_API_KEY: ") and KEYS["openai"] not in told.text
         for command in ("/tier", "/status"):
             shown = (await ask(on, command)).text
+            assert re.search(rf"⚠️ Passed over for \d+ s: {FIRST} is left alone for a while after failures", shown)
             assert f"Model: {CLAUDE}, reasoning medium (fallback)." in shown and f"Next in the pool: {GEMINI}." in shown
         assert f"⚠️ {FIRST} failed" in shown and "openai refused the key in OPENAI_API_KEY" in shown
         assert asked(on) == [FIRST, CLAUDE]

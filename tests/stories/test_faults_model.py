@@ -94,9 +94,11 @@ async def test_a_connection_reset_is_tried_once_more(on: Stage) -> None:
 async def test_a_refused_key_is_named_and_never_shown(on: Stage, status: int) -> None:
     on.ms.fail(status, message=f"Incorrect API key provided: {KEY}.")
     async with running(on):
-        said = (await ask(on, "hm")).text
-        assert "OPENAI_API_KEY" in said and "/retry" in said
-        assert KEY not in said and KEY[:12] not in said
+        on.tg.say("hm")
+        said = (await on.tg.reply(matching="/retry")).text
+        told = (await on.tg.reply(matching="🔑")).text
+        assert "OPENAI_API_KEY" in said and "OPENAI_API_KEY" in told
+        assert KEY not in said + told and KEY[:12] not in said + told
         assert len(on.ms.calls) == 1
         assert (await ask(on, "/retry")).text == "You said: hm"
 
@@ -104,9 +106,11 @@ async def test_a_refused_key_is_named_and_never_shown(on: Stage, status: int) ->
 async def test_an_unknown_model_is_named(on: Stage) -> None:
     on.ms.fail(404)
     async with running(on):
-        said = (await ask(on, "hm")).text
+        on.tg.say("hm")
+        said = (await on.tg.reply(matching="⚠️")).text
         assert said.startswith("⚠️ openai/gpt-5.1 is not known to its provider")
         assert "/model" in said and len(on.ms.calls) == 1
+        assert (await on.tg.reply(matching="❓")).text.startswith("❓ openai has no model openai/gpt-5.1 (")
 
 
 async def test_a_short_retry_after_is_waited_for(on: Stage) -> None:
@@ -163,7 +167,7 @@ async def test_a_conversation_longer_than_the_model_reads(on: Stage) -> None:
 
 
 async def test_a_failure_is_in_status(on: Stage) -> None:
-    on.ms.fail(401)
+    on.ms.fail(500, times=2)
     async with running(on):
         await ask(on, "hm")
         assert "openai/gpt-5.1 failed" in (await ask(on, "/status")).text

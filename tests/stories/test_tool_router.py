@@ -78,7 +78,7 @@ FOLLOW_UP = "and the other one?"
 
 async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     async with ready(on) as app:
-        alone = await app.tooling.chooser.choose(FOLLOW_UP)
+        alone = await app.engine.tooling.chooser.choose(FOLLOW_UP)
         assert "weather" not in {each.toolkit for each in alone.activated}, "by itself it says nothing of weather"
         await ask(on, "What's the weather like in Paris?")
         await ask(on, FOLLOW_UP)
@@ -206,24 +206,24 @@ async def test_a_file_is_taken_up_while_the_bot_runs(
         await ask(on, question)
         assert shown(on) == set()
         write(on, WEATHER)
-        await until(lambda: "get_forecast" in _names(app.tooling.toolbox.toolkits()))
+        await until(lambda: "get_forecast" in _names(app.engine.tooling.toolbox.toolkits()))
         await until(lambda: caplog.text.count("[Embeddings] ") == 2)
         await ask(on, question)
         assert shown(on) == {"get_forecast"} and "words only" not in decided(caplog)[-1]
         write(on, '{"name": "weather",', "weather")
-        await until(lambda: app.tooling.toolkits.broken)
+        await until(lambda: app.engine.tooling.toolkits.broken)
         assert "weather.json line 1 column 20: not valid JSON" in caplog.text
         await ask(on, question)
         assert shown(on) == {"get_forecast"}, "the last good version"
         changed = task("get_forecast", "Tell how the sky looks.", "Sky", NOTES["tasks"][0]["parameters"], "grey")
         write(on, {**WEATHER, "tasks": [changed]})
-        await until(lambda: not app.tooling.toolkits.broken)
+        await until(lambda: not app.engine.tooling.toolkits.broken)
         on.ms.call_tools([("get_forecast", {"text": "up"})])
         await ask(on, question)
         assert tool_results(on)[-1] == 'grey\n{"text": "up"}'
         assert _described(on.ms.last.body, "get_forecast") == "Tell how the sky looks."
         file.unlink()
-        await until(lambda: "get_forecast" not in _names(app.tooling.toolbox.toolkits()))
+        await until(lambda: "get_forecast" not in _names(app.engine.tooling.toolbox.toolkits()))
         await ask(on, question)
         assert shown(on) == set()
 
@@ -237,12 +237,12 @@ async def test_while_nothing_changes_the_index_stays(
 ) -> None:
     monkeypatch.setattr("bot.owned.RELOAD_SECONDS", 0.001)
     async with ready(on) as app:
-        before = app.tooling.toolbox.toolkits()
-        looks = app.tooling.toolkits.found
-        await until(lambda: app.tooling.toolkits.found is not looks)
-        await app.tooling.refresh()
+        before = app.engine.tooling.toolbox.toolkits()
+        looks = app.engine.tooling.toolkits.found
+        await until(lambda: app.engine.tooling.toolkits.found is not looks)
+        await app.engine.tooling.refresh()
         await ask(on, "hello")
-        assert app.tooling.toolbox.toolkits() is before
+        assert app.engine.tooling.toolbox.toolkits() is before
     assert caplog.text.count("[Embeddings] ") == 1
 
 

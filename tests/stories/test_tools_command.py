@@ -56,7 +56,7 @@ async def test_the_list_names_every_toolkit_with_its_source(taught: Stage) -> No
     async with running(taught) as app:
         await indexed(taught)
         text = (await ask(taught, "/tools")).text
-        there = {each.name for each in app.tooling.toolbox.toolkits()}
+        there = {each.name for each in app.engine.tooling.toolbox.toolkits()}
     assert line(text, "• weather ") == "(workspace, 1 tool): The weather of any place."
     assert line(text, "• basics ") == (
         "(ours, 2 tools, always at hand): The present date and time anywhere, and exact arithmetic with units."
@@ -262,7 +262,7 @@ async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> N
     taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
     late = "⚠️ Only words are compared: the embeddings took longer than 50 ms."
     async with running(taught) as app:
-        await until(lambda: not app.tooling.chooser.doubt)
+        await until(lambda: not app.engine.tooling.chooser.doubt)
         assert "by embeddings" in (await ask(taught, "/status")).text
         taught.ms.gate(when=lambda request: request.embeds, times=None)
         await ask(taught, "Shall I take something against the wet?")

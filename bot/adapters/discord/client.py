@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import discord
@@ -18,42 +18,23 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+from bot.adapters.discord.content import Json as Json
+from bot.adapters.discord.events import Listener, listen
 from bot.adapters.discord.options import DiscordOptions
 
 log = logging.getLogger(__name__)
-Json = dict[str, Any]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LONGEST_LIMIT = 30.0  # seconds to sit out a 429 within a call; a longer one is raised as RateLimited
 _HANG_UP = 2.0  # seconds for a farewell; a dead connection does not even close
-
-
-class Listener(Protocol):
-    """Who is told what the gateway brings; nothing here may wait."""
-
-    def began(self, payload: Json) -> None:
-        """READY, a new session: events before it may be missing."""
-
-    def resumed(self, payload: Json) -> None:
-        """RESUMED: the session goes on; nothing is missing."""
-
-    def lost(self, shard: int) -> None:
-        """This connection ended, or could not be made again."""
-
-    def arrived(self, payload: Json) -> None:
-        """GUILD_CREATE, with what was said last in each of its channels."""
-
-    def message(self, payload: Json) -> None: ...
-    def edited(self, payload: Json) -> None: ...
-    def interaction(self, payload: Json) -> None: ...
-    def removed(self, guild: str) -> None:
-        """Somebody removed the bot from the guild of this name."""
 
 
 class Client(discord.Client):
     """One gateway connection. `content` says whether what people write is readable without a mention."""
 
     def __init__(self, options: DiscordOptions, listener: Listener) -> None:
-        self._wanted = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
+        self._wanted = discord.Intents(
+            guilds=True, guild_messages=True, dm_messages=True, message_content=True, reactions=True
+        )
         self._listener = listener
         self._gap = options.pace.identify_gap
         self._leaving = False
@@ -67,21 +48,7 @@ class Client(discord.Client):
             heartbeat_timeout=options.pace.silence,
             max_ratelimit_timeout=_LONGEST_LIMIT,
         )
-        parsers = self._connection.parsers
-        for event, parse in parsers.items():
-            parsers[event] = _guarded(event, parse)
-        for event, tell in (
-            ("MESSAGE_CREATE", listener.message),
-            ("MESSAGE_UPDATE", listener.edited),
-            ("INTERACTION_CREATE", listener.interaction),
-        ):
-            parsers[event] = _guarded(event, tell)
-        for event, then in (
-            ("READY", listener.began),
-            ("RESUMED", listener.resumed),
-            ("GUILD_CREATE", listener.arrived),
-        ):
-            parsers[event] = _followed(event, parsers[event], then)
+        listen(self._connection.parsers, listener)
 
     @property
     def content(self) -> bool:
@@ -193,26 +160,3 @@ def point(options: DiscordOptions) -> None:
 def proxy_for(options: DiscordOptions) -> str | None:
     """None for a server of one's own."""
     return None if urlsplit(options.api_root).hostname in LOOPBACK else options.proxy
-
-
-def _guarded(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
-    """An event that cannot be read is passed over: raised, it would end the connection, and again after the next."""
-
-    def guarded(payload: Any) -> None:
-        try:
-            parse(payload)
-        except Exception as error:  # whatever is made of what is not known yet
-            log.error("Discord's %s cannot be read and is passed over: %s", event, type(error).__name__)
-            log.debug("the unreadable event", exc_info=True)
-
-    return guarded
-
-
-def _followed(event: str, parse: Callable[[Any], None], then: Callable[[Json], None]) -> Callable[[Any], None]:
-    follow = _guarded(event, then)
-
-    def both(payload: Any) -> None:
-        parse(payload)
-        follow(payload)
-
-    return both

@@ -1,6 +1,6 @@
 """Final replies: Markdown in pieces, sent, written over a preview, or as the answer to an interaction.
 
-Very long output is a file with its beginning as text. A file comes with the last piece.
+Very long output is a file with its beginning as text. Files come with the last piece.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import discord
 from bot.adapters.discord.failure import TROUBLES, Refusal, failure, may_have_arrived, reason, refusal
 from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.parts import NONCE, Part, parts
-from bot.adapters.discord.stage import EPHEMERAL, PROTECTED, Json, Stage
+from bot.adapters.discord.stage import EPHEMERAL, PROTECTED, File, Json, Stage
 from bot.adapters.discord.target import Target
 from bot.platform import SendFailed, SendLater, SendRefused, Sent
-from routing.types import Document, OutboundMessage
+from routing.types import OutboundMessage
 
 _DOUBTS = 256  # pieces remembered
 
 log = logging.getLogger(__name__)
 
-_Write = Callable[[Json, Sequence[Document]], Awaitable[Json]]
+_Write = Callable[[Json, Sequence[File]], Awaitable[Json]]
 
 
 class _Unattached(Exception):

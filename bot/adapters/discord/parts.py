@@ -1,4 +1,4 @@
-"""A reply as the messages that it becomes: text in pieces, a file and controls with the last one."""
+"""A reply as the messages that it becomes: text in pieces, files and controls with the last one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from zlib import crc32
 
 from bot.adapters.discord.buttons import components
-from bot.adapters.discord.stage import Json, body
+from bot.adapters.discord.stage import File, Json, body
 from bot.rendering.discord import MAX_TEXT, pieces
 from routing.types import Document, OutboundMessage
 
@@ -25,7 +25,7 @@ class Part:
 
     text: str
     nonce: str = ""
-    files: tuple[Document, ...] = ()
+    files: tuple[File, ...] = ()
     controls: tuple[Json, ...] = ()
     whole: bool = False
     """The first of its files is the whole answer, of which the text is only the beginning."""
@@ -46,7 +46,7 @@ class Part:
 
 def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> list[Part]:
     """One message each; none for a reply that holds nothing visible. `in_full`: however many that are."""
-    files = () if message.document is None else (message.document,)
+    files = tuple(file for file in (message.picture, message.document) if file is not None)
     texts = pieces(message.text, MAX_TEXT - _ROOM - _NOTE * bool(files))
     whole = len(texts) > MOST_PIECES and not in_full
     if whole:

@@ -42,7 +42,7 @@ _SILENT = 1 << 12  # a message that notifies nobody
 
 
 class DiscordPlatform:
-    """See bot.platform.Platform, and `client.Listener` for what the gateway brings."""
+    """See bot.platform.Platform, and `events.Listener` for what the gateway brings."""
 
     name = PLATFORM
 
@@ -151,6 +151,9 @@ class DiscordPlatform:
         if not self._stopping:
             self.progress.last_contact = self.progress.last_update = self._clock()
             self._stage.background.spawn(self._interactions.take(payload))
+
+    def reacted(self, payload: Json, gone: bool) -> None:
+        self._receiver.reacted(payload, gone)
 
     def removed(self, guild: str) -> None:
         self._stage.background.spawn(self._guilds.compare(left=guild))

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from bot.adapters.discord import inbound
+from bot.adapters.discord import inbound, reactions
 from bot.adapters.discord.catchup import CatchUp
 from bot.adapters.discord.content import Json
 from bot.adapters.discord.inbound import Me
@@ -96,6 +96,10 @@ class Receiver:
     def edited(self, payload: Json) -> None:
         self._put(payload, inbound.edited)
 
+    def reacted(self, payload: Json, gone: bool) -> None:
+        if reactions.meant(payload, self._me()):
+            self._lanes.put(int(payload["channel_id"]), partial(self._react, payload, gone))
+
     async def stop(self, grace: float) -> None:
         """Accept what has come within `grace` seconds; the next start looks for the rest."""
         for task in self._beginning:
@@ -121,6 +125,11 @@ class Receiver:
         message = read(payload, place, self._me())
         if message is not None:
             await self._keep([await self._threaded(payload, place, message)])
+
+    async def _react(self, payload: Json, gone: bool) -> None:
+        place = self._find(payload) or await self._catchup.place(int(payload["channel_id"]))
+        if place is not None:
+            await self._keep([reactions.read(payload, place, self._me(), self._clock(), gone)])
 
     async def _threaded(self, payload: Json, place: Place, message: InboundMessage) -> InboundMessage:
         """The message in a thread of its own, where one is to begin. Until it is accepted the mark stays before it."""
@@ -183,7 +192,7 @@ class Receiver:
             else:
                 if failed:
                     self._trouble.over()
-                self._places.join(message.chat for message in messages)
+                self._places.join(message.chat for message in messages if message.kind != "reaction")
                 self._progress.last_update = self._clock()
                 return
 

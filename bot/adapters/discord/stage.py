@@ -21,9 +21,10 @@ from bot.adapters.discord.failure import TROUBLES, UNKNOWN_WEBHOOK, Offline
 from bot.adapters.discord.options import Pace
 from bot.adapters.discord.origin import Origin, created
 from routing.ports import Clock
-from routing.types import Document
+from routing.types import Document, Picture
 
 Json = dict[str, Any]
+File = Document | Picture
 MENTIONS: Json = {"parse": []}
 """`allowed_mentions` of everything that is sent: nobody."""
 EPHEMERAL = 1 << 6
@@ -67,23 +68,23 @@ class Stage:
     def __post_init__(self) -> None:
         self._began = self.clock()
 
-    async def send(self, channel_id: str, content: Json, files: Sequence[Document] = ()) -> Json:
+    async def send(self, channel_id: str, content: Json, files: Sequence[File] = ()) -> Json:
         """A new message; `@` and the id of a user is their private channel."""
         if channel_id.startswith("@"):
             channel_id = await self._room(channel_id[1:])
         return await self._written("POST", "/channels/{channel_id}/messages", content, files, channel_id=channel_id)
 
-    async def edit(self, channel_id: str, message_id: str, content: Json, files: Sequence[Document] = ()) -> Json:
+    async def edit(self, channel_id: str, message_id: str, content: Json, files: Sequence[File] = ()) -> Json:
         """What the content does not name stays."""
         place = {"channel_id": channel_id, "message_id": message_id}
         return await self._written("PATCH", "/channels/{channel_id}/messages/{message_id}", content, files, **place)
 
-    async def original(self, origin: Origin, content: Json, files: Sequence[Document] = ()) -> Json:
+    async def original(self, origin: Origin, content: Json, files: Sequence[File] = ()) -> Json:
         """A new text for the deferred answer of a command, or for the message whose control was pressed."""
         path = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
         return await self._deferred("PATCH", path, origin, content, files)
 
-    async def follow_up(self, origin: Origin, content: Json, files: Sequence[Document] = ()) -> Json:
+    async def follow_up(self, origin: Origin, content: Json, files: Sequence[File] = ()) -> Json:
         """A further message; as visible as the origin says. Nothing would show that it is there already: what may have
         arrived is not sent again here."""
         return await self._deferred("POST", "/webhooks/{webhook_id}/{webhook_token}", origin, content, files)
@@ -140,7 +141,7 @@ class Stage:
             self._rooms[user_id] = str(room["id"])
         return self._rooms[user_id]
 
-    async def _deferred(self, method: str, path: str, origin: Origin, content: Json, files: Sequence[Document]) -> Json:
+    async def _deferred(self, method: str, path: str, origin: Origin, content: Json, files: Sequence[File]) -> Json:
         """By the interaction's token, which opens nothing before the deferral has arrived."""
         tries = 0
         while True:
@@ -155,7 +156,7 @@ class Stage:
                     raise
             await asyncio.sleep(_DEFER_GAP)
 
-    async def _written(self, method: str, path: str, content: Json, files: Sequence[Document], **place: Any) -> Json:
+    async def _written(self, method: str, path: str, content: Json, files: Sequence[File], **place: Any) -> Json:
         route = Route(method, path, **place)
         once: Json = {"raise_for_status": _once} if method == "POST" and "webhook_token" in place else {}
         content = content | {"allowed_mentions": MENTIONS}
@@ -165,8 +166,7 @@ class Stage:
         named = [{"id": number, "filename": file.name} for number, file in enumerate(files)]
         form: list[Json] = [{"name": "payload_json", "value": json.dumps(content | {"attachments": named})}]
         for number, file in enumerate(files):
-            data, mime = file.text.encode(errors="replace"), "application/octet-stream"
-            form.append({"name": f"files[{number}]", "value": data, "filename": file.name, "content_type": mime})
+            form.append({"name": f"files[{number}]", "filename": file.name, **_content(file)})
         result = await self._request(route, self.answer + _UPLOAD, form=form, **once)
         return result
 
@@ -177,6 +177,13 @@ class Stage:
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT)
         with unlocking(client):
             return await client.http.request(route, timeout=timeout, **given)
+
+
+def _content(file: File) -> Json:
+    """A file's bytes and their type, as a field of a form."""
+    if isinstance(file, Picture):
+        return {"value": file.data, "content_type": "image/png"}
+    return {"value": file.text.encode(errors="replace"), "content_type": "application/octet-stream"}
 
 
 async def _once(response: aiohttp.ClientResponse) -> None:

@@ -24,7 +24,7 @@ from bot.adapters.telegram.options import TelegramOptions
 from routing.errors import ConfigError
 
 Json = dict[str, Any]
-UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
+UPDATES = ("message", "edited_message", "callback_query", "my_chat_member", "message_reaction")
 _SLACK = 10.0  # seconds that a long poll's answer may come late
 _UNSTATED = 5.0  # seconds to wait after a 429 that does not say how long
 _POOL = 64  # connections
@@ -130,10 +130,10 @@ class Api(Bot):
         await asyncio.gather(self._polls.shutdown(), self._calls.shutdown(), return_exceptions=True)
 
 
-def upload(name: str, text: str) -> InputFile:
-    """A text as a parameter of `call`, which then goes as multipart. The first one may read the system's list of file
+def upload(name: str, data: bytes) -> InputFile:
+    """A file as a parameter of `call`, which then goes as multipart. The first one may read the system's list of file
     types: not for the event loop."""
-    return InputFile(text.encode(errors="replace"), filename=name)
+    return InputFile(data, filename=name)
 
 
 def quiet() -> None:

@@ -1,31 +1,24 @@
-"""Final replies: Markdown in pieces, sent or written over a preview, repaired once where Telegram allows it.
-
-A document is the last piece. A short text is its caption; a longer one, or one that is written over a preview, goes
-before it, for a message of text never becomes a document.
-"""
+"""Final replies: in parts, sent or written over a preview, repaired once where Telegram allows it."""
 
 from __future__ import annotations
 
-import asyncio
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from telegram.error import BadRequest, ChatMigrated, TelegramError
 
-from bot.adapters.telegram.api import Json, upload
+from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.failure import Refusal, failure, refusal
 from bot.adapters.telegram.inbound import PLATFORM
+from bot.adapters.telegram.parts import NO_PREVIEW, RECOVERED, Part, parts
 from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import SendRefused, Sent
-from bot.rendering.plain import utf16_length
-from bot.rendering.telegram import Entity, Piece, pieces
+from bot.rendering.telegram import Piece
 from routing.stores import ChatStore
-from routing.types import ChatKey, Document, OutboundMessage
+from routing.types import ChatKey, OutboundMessage, Picture
 
-MAX_TEXT = 4096  # UTF-16 units
-MAX_CAPTION = 1024  # UTF-16 units
-RECOVERED = "(recovered)"
-_NO_PREVIEW = {"is_disabled": True}
+log = logging.getLogger(__name__)
 _ENTITIES = ("entities", "caption_entities")
 
 
@@ -50,32 +43,28 @@ class Outbound:
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
     ) -> AsyncIterator[Sent]:
         """See Platform.send. Yields nothing when every piece had been sent."""
-        parts = _parts(message)
-        if not parts:
+        made = parts(message)
+        if not made:
             raise SendRefused("the reply holds nothing visible")
         target = _Target(message.chat.person or message.chat.chat_id, message.chat.thread_id)
-        for index in range(first_piece, len(parts)):
-            last = index == len(parts) - 1
+        for index in range(first_piece, len(made)):
+            part, last = made[index], index == len(made) - 1
             markup = _keyboard(message, outbox_id) if last and message.buttons else None
             sent = ""
-            document = message.document if last else None
-            if index == 0 and message.edits and document is None:
-                sent = await self._edit(target, message.edits, parts[0], markup)
+            if index == 0 and message.edits and part.file is None:
+                sent = await self._edit(target, message.edits, part.piece, markup)
             if not sent:
                 quoted = index == 0 and target.chat_id.startswith("-")  # in private it is plain what is answered
-                reply_to = message.reply_to if quoted else ""
-                piece = parts[index]
                 if recovered and index == first_piece:
-                    piece = await self._marked(target, piece, MAX_CAPTION if document else MAX_TEXT)
-                data = await _body(piece, document) | _extras(markup, reply_to)
-                sent = await self._new(target, data)
+                    part = await self._marked(target, part)
+                sent = await self._new(target, part, _extras(markup, message.reply_to if quoted else ""))
             yield Sent(sent, last)
 
     async def _edit(self, target: _Target, message_id: str, piece: Piece, markup: Json | None) -> str:
         """The message's id, or empty when it cannot be edited and a new one is due. A repetition does no harm."""
         if self._stage.shown.pop((target.chat_id, message_id), None) == piece and markup is None:
             return message_id
-        data = {"chat_id": target.chat_id, "message_id": message_id, "link_preview_options": _NO_PREVIEW}
+        data = {"chat_id": target.chat_id, "message_id": message_id, "link_preview_options": NO_PREVIEW}
         data |= {"reply_markup": markup} if markup else {}
         try:
             await self._call("editMessageText", data | body(piece), target)
@@ -88,26 +77,27 @@ class Outbound:
             raise failure(error, self._failures) from error
         return message_id
 
-    async def _new(self, target: _Target, data: Json) -> str:
-        """A message of its own. Where a document is refused, the person learns that and why."""
-        method = "sendDocument" if "document" in data else "sendMessage"
+    async def _new(self, target: _Target, part: Part, extras: Json) -> str:
+        """A message of its own. Where a file is refused, the person learns that and why, with the text: without its
+        picture a reply has arrived, without its document it has not."""
+        method, data = await part.call()
         try:
-            result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data, target)
+            result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data | extras, target)
         except BadRequest as error:
-            if method == "sendDocument":
-                words = f"{data.get('caption', '')}\n⚠️ {data['document'].filename}: {error.message}".strip()
-                await self._new(target, {"text": words})
+            if part.file is not None:
+                log.warning("Telegram refuses a file: %s", error.message)
+                told = await self._new(target, part.noted(error.message), extras)
+                if isinstance(part.file, Picture):
+                    return told
             raise failure(error, self._failures) from error
         return str(result["message_id"])
 
-    async def _marked(self, target: _Target, piece: Piece, limit: int) -> Piece:
-        """The piece with its mark; where that would make it too long, the mark goes ahead as a message."""
-        shift = len(RECOVERED) + 1
-        if utf16_length(piece.text) + shift > limit:
-            await self._new(target, {"text": RECOVERED})
-            return piece
-        moved = (Entity(e.type, e.offset + shift, e.length, e.url, e.language) for e in piece.entities)
-        return Piece(f"{RECOVERED} {piece.text}", tuple(moved))
+    async def _marked(self, target: _Target, part: Part) -> Part:
+        """The part with its mark; where that would make it too long, the mark goes ahead as a message."""
+        if (marked := part.marked()) is not None:
+            return marked
+        await self._new(target, Part(Piece(RECOVERED, ())), {})
+        return part
 
     async def _call(self, method: str, data: Json, target: _Target) -> Json:
         """One call with its repairs: a chat that moved, a topic that is gone, entities that are refused.
@@ -151,24 +141,6 @@ class Outbound:
             target.thread_id = ""
             return {name: value for name, value in data.items() if name != "message_thread_id"}
         raise error
-
-
-def _parts(message: OutboundMessage) -> tuple[Piece, ...]:
-    """One message each. With a document the last is its caption, empty when the text goes before it."""
-    parts = pieces(message.text)
-    if message.document is None:
-        return parts
-    short = len(parts) == 1 and utf16_length(parts[0].text) <= MAX_CAPTION
-    return parts if short and not message.edits else (*parts, Piece("", ()))
-
-
-async def _body(piece: Piece, document: Document | None) -> Json:
-    """Text or document as parameters."""
-    if document is None:
-        return body(piece) | {"link_preview_options": _NO_PREVIEW}
-    file = await asyncio.to_thread(upload, document.name, document.text)
-    caption = {"text": "caption", "entities": "caption_entities"}
-    return {"document": file} | {caption[name]: value for name, value in body(piece).items() if value}
 
 
 def _extras(markup: Json | None, reply_to: str) -> Json:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from telegram import Update
 
+from bot.adapters.telegram import reactions
 from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.inbound import Me, moved, read
 from bot.platform import Accept, Progress
@@ -49,6 +50,8 @@ class Receiver:
         """An update that the library cannot read is passed over: kept, it would stand before all others for ever."""
         try:
             update = Update.de_json(raw, None)
+            if update.message_reaction is not None:
+                return reactions.read(update.message_reaction, update.update_id, self._me), None
             return read(update, self._me, now), moved(update)
         except Exception as error:  # whatever the library makes of what it does not know
             number = raw.get("update_id") if isinstance(raw, dict) else None

@@ -16,8 +16,9 @@ from routing.calls import ChatMessage, Usage
 from routing.council.council import Council
 from routing.council.prompts import ANSWERING, CHAIRING, RANKING
 from routing.council.seats import Seat
-from routing.council.verdict import Answer, Progress, Stage, Verdict
+from routing.council.verdict import Progress, Stage, Verdict
 from routing.errors import ModelError
+from routing.outcome import CallRecord
 from routing.stop import Stop
 
 T = TypeVar("T")
@@ -97,20 +98,25 @@ class Members:
     costs: Mapping[str, Decimal | None] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     cancelled: list[tuple[str, Stage]] = field(default_factory=list)
+    books: list[CallRecord] = field(default_factory=list)
 
-    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> Answer:
+    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
         stage = stage_of(messages)
-        self.calls.append(Call(seat.model, stage, messages[1].text, messages[0].text, seconds, elapsed()))
+        began = elapsed()
+        self.calls.append(Call(seat.model, stage, messages[1].text, messages[0].text, seconds, began))
         said = self._said(self.calls[-1])
         took = self.after.get((seat.model, stage), 1.0)
         try:
             await asyncio.sleep(took)
         except asyncio.CancelledError:
             self.cancelled.append((seat.model, stage))
+            self.books.append(CallRecord(seat.tier, seat.model, None, elapsed() - began))
             raise
         if isinstance(said, ModelError):
             raise said
-        return Answer(said, Usage(10, 20, cost=self.costs.get(seat.model, Decimal("0.001"))), took)
+        counted = Usage(10, 20, cost=self.costs.get(seat.model, Decimal("0.001")))
+        self.books.append(CallRecord(seat.tier, seat.model, counted, took))
+        return said
 
     def made(self, stage: Stage) -> list[Call]:
         return [call for call in self.calls if call.stage == stage]

@@ -10,7 +10,7 @@ from routing.calls import ChatMessage
 from routing.council.asking import LEAST_SECONDS
 from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, SYNTHESIS_AT
 from routing.council.seats import Seat
-from routing.council.verdict import Answer, Failure, Stage
+from routing.council.verdict import Failure, Stage
 from routing.errors import ModelError, Unreachable
 from tests.routing.council.sitting import MOON, NEVER, STAR, SUN, Members, held
 
@@ -21,7 +21,7 @@ class Translating(Members):
     said: Exception = TimeoutError()
     lingers: float = 0.0
 
-    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> Answer:
+    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
         try:
             return await super().__call__(seat, messages, seconds)
         except asyncio.CancelledError:

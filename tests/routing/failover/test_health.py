@@ -11,6 +11,7 @@ from bot.remembering import STATE_KEY, HealthMemory
 from routing.calls import ProviderProfile
 from routing.contracts import DEFAULT_CONTRACTS
 from routing.errors import BadModelRequest, KeyRejected, ModelError, PolicyRefused, RateLimited, Unreachable
+from routing.failover.breaker import Trial
 from routing.failover.health import ModelHealth
 from routing.failover.latency import LEAST_TRIES
 from tests.routing.failover.standing import DOWN, REFUSED, Time
@@ -21,16 +22,23 @@ WAY = ProviderProfile("a", "openai", None, "key-1", 30.0, "A_API_KEY")
 OTHER_WAY = ProviderProfile("a", "openai", None, "key-2", 30.0, "A_API_KEY")
 
 
+async def begun(health: ModelHealth, model: str, way: ProviderProfile, probe: bool) -> Trial:
+    """As the caller does it: who waited for somebody else's probe asks again."""
+    while (trial := await health.begin(model, way, probe)) is None:
+        await health.probed(model, way)
+    return trial
+
+
 async def fails(health: ModelHealth, *errors: ModelError, way: ProviderProfile = WAY, probe: bool = False) -> None:
     """One try after the other, as a caller makes them."""
     for error in errors:
-        with pytest.raises(type(error)), await health.begin(MODEL, way, probe):
+        with pytest.raises(type(error)), await begun(health, MODEL, way, probe):
             raise error
         health.failed(error)
 
 
 async def answers(health: ModelHealth, probe: bool = False) -> None:
-    with await health.begin(MODEL, WAY, probe) as trial:
+    with await begun(health, MODEL, WAY, probe) as trial:
         trial.end()
 
 
@@ -47,7 +55,7 @@ async def test_three_failures_in_a_row_leave_a_model_alone_for_a_minute() -> Non
     standing = health.of(MODEL, WAY, "balanced").breaker
     assert (standing.state, standing.until, standing.why) == ("open", clock.now + 60.0, "it is down")
     with pytest.raises(Unreachable, match="it is down"):
-        await health.begin(MODEL, WAY, probe=False)
+        await begun(health, MODEL, WAY, probe=False)
     clock.now += 60.0
     await answers(health)
     assert state(health) == "closed"
@@ -66,7 +74,7 @@ async def test_a_refused_key_opens_at_once_and_another_key_begins_anew() -> None
     health = ModelHealth(Time())
     await fails(health, REFUSED)
     assert (state(health), state(health, OTHER_WAY)) == ("open", "closed")
-    with await health.begin(MODEL, OTHER_WAY, probe=False) as trial:
+    with await begun(health, MODEL, OTHER_WAY, probe=False) as trial:
         trial.end()
 
 
@@ -84,7 +92,7 @@ async def test_a_retry_after_holds_for_everybody_even_for_a_probe() -> None:
     clock.now += 20.0
     for probe in (False, True):
         with pytest.raises(RateLimited, match="try again in 10 s") as refused:
-            await health.begin(MODEL, WAY, probe)
+            await begun(health, MODEL, WAY, probe)
         assert refused.value.retry_after == 10.0
     clock.now += 10.0
     await answers(health)
@@ -94,7 +102,7 @@ async def test_a_short_one_is_waited_for_where_nobody_else_can_be_asked() -> Non
     health = ModelHealth(time.time)
     health.failed(RateLimited(MODEL, "busy", 0.1))
     with pytest.raises(RateLimited):
-        await health.begin(MODEL, WAY, probe=False)
+        await begun(health, MODEL, WAY, probe=False)
     await answers(health, probe=True)
 
 
@@ -105,7 +113,7 @@ async def test_fifty_at_once_make_one_probe_and_share_its_failure() -> None:
 
     async def turn() -> None:
         nonlocal probes
-        with await health.begin(MODEL, WAY, probe=True):
+        with await begun(health, MODEL, WAY, probe=True):
             probes += 1
             await go.wait()
             raise KeyRejected(MODEL, "still refused", 7.0)
@@ -130,7 +138,7 @@ async def test_fifty_at_once_go_on_with_the_first_word_of_the_probe() -> None:
 
     async def turn() -> None:
         nonlocal under_way
-        with await health.begin(MODEL, WAY, probe=True) as trial:
+        with await begun(health, MODEL, WAY, probe=True) as trial:
             under_way += 1
             await first_word.wait()
             trial.speaks()
@@ -154,7 +162,7 @@ async def test_who_waits_for_a_probe_that_is_given_up_makes_the_next_one() -> No
     await fails(health, REFUSED)
 
     async def hangs() -> None:
-        with await health.begin(MODEL, WAY, probe=True):
+        with await begun(health, MODEL, WAY, probe=True):
             await asyncio.Event().wait()
 
     first = asyncio.create_task(hangs())

@@ -13,7 +13,8 @@ from routing.money.books import Day, Payer, PersonSpending, Spent, TierSpending
 from routing.money.budget import Budget
 from routing.money.limits import BudgetLimits, PersonLimits, Scope
 from routing.money.periods import Period, Stretch
-from routing.money.reservation import Reached, Reservation
+from routing.money.reservation import Reservation
+from routing.money.standing import Reached
 from routing.types import ChatKey
 
 HOME, TOPIC, OTHER = ChatKey("telegram", "1"), ChatKey("telegram", "1", "7"), ChatKey("discord", "1")

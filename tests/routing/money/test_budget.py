@@ -10,7 +10,8 @@ import pytest
 
 from routing.money.accounts import NOTHING
 from routing.money.limits import PersonLimits
-from routing.money.reservation import Reached, Reservation
+from routing.money.reservation import Reservation
+from routing.money.standing import Reached
 from tests.routing.money.paying import ANN, BEN, HOME, NOON, OTHER, TOPIC, Till, cost, limits
 
 MIDNIGHT = NOON + 12 * 3600.0

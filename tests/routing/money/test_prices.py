@@ -9,7 +9,7 @@ import pytest
 
 from routing.calls import ProviderProfile
 from routing.door.prices import PriceMap, cost
-from routing.money.prices import Price, Rates, cheapest
+from routing.money.prices import Price, Rates, cheapest_first
 from tests.library import litellm_without_clients
 
 SHAPES = ((1, 0, 0), (1_000, 500, 0), (1_000, 500, 600), (150_000, 1_000, 0), (300_000, 20_000, 250_000))
@@ -95,9 +95,13 @@ def test_cost_is_exact() -> None:
     assert assumed.assumed and assumed.cost(500_000, 500_000) == 3
 
 
-def test_the_cheapest_has_a_known_price() -> None:
+def test_the_cheapest_comes_first_and_has_a_known_price() -> None:
     dear, cheap = Price.flat(Decimal(10)), Price.flat(Decimal(1))
     known = {"a/dear": dear, "b/cheap": cheap, "c/too": cheap}
-    assert cheapest(("x/unknown", "a/dear", "b/cheap", "c/too"), known.get, 100, 100) == "b/cheap"
-    assert cheapest(("x/unknown",), known.get, 100, 100) is None
-    assert cheapest((), known.get, 100, 100) is None
+    assert cheapest_first(("x/unknown", "a/dear", "b/cheap", "c/too"), known.get, 100, 100) == (
+        "b/cheap",
+        "c/too",
+        "a/dear",
+    )
+    assert cheapest_first(("x/unknown",), known.get, 100, 100) == ()
+    assert cheapest_first((), known.get, 100, 100) == ()

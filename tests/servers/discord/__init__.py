@@ -29,7 +29,7 @@ People act
     dc.say(text, user=None, channel=None, guild=None, thread=None, mention=False, reply_to=None, attachments=())
         -> Message      channel: a value, an id, a name in the guild; none of them: the user's DM.
                         attachments: (name, bytes) or (name, bytes, media type)
-    dc.edit(message, text), dc.delete(message), dc.react(message, emoji, user=None)
+    dc.edit(message, text), dc.delete(message), dc.react(message, emoji, user=None), dc.unreact(…)
     dc.system(kind, user=None, channel="general")   6 pinned, 7 joined, 18 thread opened
     dc.slash("model set", {"tier": "coding"}, user=None, where=None, installed="guild" | "user") -> Interaction
     dc.suggest("model set", {"model": "gp"}, focused="model") -> Interaction

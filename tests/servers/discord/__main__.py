@@ -4,6 +4,7 @@ hello                    Alice says it in her DM          @general hello   she s
 /tier tier=smart         a slash command                  !press More      a button of the newest message that has it
 bob: hello               Bob says it in his DM            bob: @general hello   and there
 !thread Plans hello      she says it in a thread          !kick [guild]    the bot is removed
+!react 👍                a reaction to the bot's newest message; !unreact takes it away
 !forbid general send_messages                             a permission is taken; !allow gives it back
 !fault "POST /channels/*/messages" rate_limit             the next such call fails; the kinds are in faults.py
 !advance 3600            the clock goes on                !reconnect  !invalidate  !silent  !cut   the gateway
@@ -13,8 +14,10 @@ import argparse
 import asyncio
 import re
 import shlex
+from collections.abc import Callable
 from typing import Any
 
+from tests.servers.discord.message import Message
 from tests.servers.discord.server import TOKEN, DiscordServer
 from tests.servers.discord.transcript import line
 
@@ -79,6 +82,10 @@ def _order(dc: DiscordServer, text: str) -> Any:
     match first, words:
         case "!press", _:
             return _press(dc, rest)
+        case "!react", [emoji]:
+            return dc.react(_newest(dc), emoji)
+        case "!unreact", [emoji]:
+            return dc.unreact(_newest(dc), emoji)
         case "!thread", [name, *said]:
             return dc.say(" ".join(said), thread=dc.thread(name), mention=True)
         case "!fault", [call, kind]:
@@ -99,10 +106,14 @@ def _order(dc: DiscordServer, text: str) -> Any:
 
 
 def _press(dc: DiscordServer, button: str) -> Any:
-    found = [m for channel in dc.channels.values() for m in channel.from_bot() if m.buttons]
+    return dc.press(_newest(dc, lambda message: bool(message.buttons)), button)
+
+
+def _newest(dc: DiscordServer, fits: Callable[[Message], bool] = lambda _: True) -> Message:
+    found = [m for channel in dc.channels.values() for m in channel.from_bot() if fits(m)]
     if not found:
-        raise LookupError("no message has a button")
-    return dc.press(max(found, key=lambda message: message.id), button)
+        raise LookupError("no message of the bot is like that")
+    return max(found, key=lambda message: message.id)
 
 
 def _slash(dc: DiscordServer, text: str) -> Any:

@@ -48,7 +48,8 @@ class Events:
         guild = message.channel.guild
         body: Json = {"user_id": str(user.id), "channel_id": str(message.channel.id), "message_id": str(message.id)}
         body |= {"emoji": {"id": None, "name": emoji}, "burst": False, "type": 0} | _home(guild)
-        body["message_author_id"] = str(message.author.id)
+        if event.endswith("ADD"):
+            body["message_author_id"] = str(message.author.id)
         if guild is not None and event.endswith("ADD"):
             body["member"] = views.member_json(self._world, guild, user)
         self.dispatch(event, body, guild, intents.DIRECT_REACTIONS if guild is None else intents.GUILD_REACTIONS)

@@ -76,6 +76,14 @@ class Talk(People):
         self.events.reaction("MESSAGE_REACTION_ADD", message, who, emoji)
         self.changed()
 
+    def unreact(self, message: Message, emoji: str, *, user: Who = None) -> None:
+        who = self.user(user)
+        message.reactions[emoji].remove(who.id)
+        if not message.reactions[emoji]:
+            del message.reactions[emoji]
+        self.events.reaction("MESSAGE_REACTION_REMOVE", message, who, emoji)
+        self.changed()
+
     def _where(
         self, sender: User, channel: Where, guild: Home | None, thread: Channel | None, reply_to: Message | None
     ) -> Channel:

@@ -6,6 +6,8 @@ from tests.servers.telegram.errors import Breach, bad_request
 from tests.servers.telegram.values import Json, StoredFile, Upload
 from tests.servers.telegram.world import World, file_json
 
+PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
+"""How the files begin that the server makes a photo of."""
 _THUMBNAIL = {"width": 90, "height": 67}
 _FULL = {"width": 1280, "height": 960}
 

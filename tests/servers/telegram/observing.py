@@ -110,6 +110,12 @@ class Observing(Script):
             raise AssertionError(f"no document in message {message.id}\n{transcript(self)}")
         return self.file(message.content["document"]["file_id"])
 
+    def picture(self, message: Message) -> StoredFile:
+        """The photo that a message shows, in its largest size."""
+        if "photo" not in message.content:
+            raise AssertionError(f"no photo in message {message.id}\n{transcript(self)}")
+        return self.file(message.content["photo"][-1]["file_id"])
+
     def calls(self, method: str) -> list[Request]:
         return [request for request in self.requests if request.method == method]
 

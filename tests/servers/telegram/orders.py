@@ -96,8 +96,11 @@ def answer(tg: TelegramServer, *, id: str) -> Json:
     return {"answer": tg.presses[id].answer}
 
 
-def react(tg: TelegramServer, *, chat: int | str, message_id: int, emoji: str) -> Json:
-    return {"update": tg.react(_message(tg, chat, message_id), emoji)}
+def react(
+    tg: TelegramServer, *, chat: int | str, message_id: int, emoji: str = "", user: int | str | None = None
+) -> Json:
+    """`emoji` is one, none to take it back, or several with spaces between."""
+    return {"update": tg.react(_message(tg, chat, message_id), *emoji.split(), user=user)}
 
 
 def redeliver(tg: TelegramServer, *, chat: int | str, message_id: int) -> Json:

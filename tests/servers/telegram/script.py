@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.servers.telegram.journal import Press
@@ -37,12 +38,16 @@ class Script(Sharing):
         """The query is too old to be answered now."""
         press.expired = True
 
-    def react(self, message: Message, emoji: str, *, user: Who = None) -> Json | None:
-        """A user's reaction; only bots that ask for message_reaction learn of it."""
-        new = [{"type": "emoji", "emoji": emoji}]
-        body: Json = {"chat": message.chat.json(), "message_id": message.id, "user": self.user(user).json()}
-        body |= {"date": int(time.time()), "old_reaction": [], "new_reaction": new}
-        update = self.updates.push("message_reaction", body)
+    def react(self, message: Message, *emoji: str, user: Who = None) -> Json | None:
+        """All that a user now reacts with (nothing takes it back). Bots that ask for message_reaction learn of it, in
+        private chats and where they are administrators."""
+        who = self.user(user) if user is not None else message.chat.user or self.user()
+        old, new = message.reactions_of.get(who.id, ()), emoji
+        message.reactions_of[who.id] = new
+        body: Json = {"chat": message.chat.json(), "message_id": message.id, "user": who.json()}
+        body |= {"date": int(time.time()), "old_reaction": _reactions(old), "new_reaction": _reactions(new)}
+        told = message.chat.is_private or message.chat.bot_is_admin
+        update = self.updates.push("message_reaction", body) if told else None
         self.changed()
         return update
 
@@ -60,6 +65,14 @@ class Script(Sharing):
         if renamed.id in self.chats:
             self.chats[renamed.id].user = renamed
         return renamed
+
+
+def _reactions(emoji: Sequence[str]) -> list[Json]:
+    """A name with a colon before it is somebody's custom emoji."""
+    return [
+        {"type": "custom_emoji", "custom_emoji_id": each[1:]} if each[0] == ":" else {"type": "emoji", "emoji": each}
+        for each in emoji
+    ]
 
 
 def _data_of(button: str, message: Message) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.servers.telegram.errors import Breach, bad_request
 from tests.servers.telegram.journal import Action, Draft
-from tests.servers.telegram.media import MEDIA, given_file
+from tests.servers.telegram.media import MEDIA, PICTURES, given_file
 from tests.servers.telegram.rules import prepare
 from tests.servers.telegram.values import Chat, Json, Message
 from tests.servers.telegram.world import Handler, World
@@ -54,7 +54,10 @@ def send_media(kind: str) -> Handler:
     def handler(world: World, params: Json) -> Json:
         chat = world.open_chat(params["chat_id"])
         world.check_thread(chat, params.get("message_thread_id"))
-        content = MEDIA[kind](world, given_file(world, kind, params[kind], params))
+        file = given_file(world, kind, params[kind], params)
+        if kind == "photo" and not file.data.startswith(PICTURES):
+            raise bad_request("IMAGE_PROCESS_FAILED")
+        content = MEDIA[kind](world, file)
         return _show(world, params, params.get("caption", ""), params.get("caption_entities", []), content)
 
     return handler

@@ -114,6 +114,8 @@ class Message:
     thread_id: int | None = None
     reply_to: "Message | None" = None
     reactions: list[Json] = field(default_factory=list)
+    reactions_of: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """People's, by their ids."""
     deleted: bool = False
     edit_date: int | None = None
     update: Json | None = None

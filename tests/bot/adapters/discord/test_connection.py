@@ -16,7 +16,7 @@ from tests.servers.discord.sdk import pointed
 async def test_it_asks_for_what_it_needs_and_no_more() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         await home.heard(dc.say("hi"))
-        assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 12 | 1 << 15]
+        assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15]
         assert dc.sessions[0].presence is None
         assert home.platform.progress.trouble == ""
         assert home.platform.progress.up_since > 0 and home.platform.progress.last_step > 0

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from bot.adapters.telegram.api import UPDATES
 from routing.errors import ConfigError
 from routing.types import ChatKey, UserKey
 from tests.bot.adapters.telegram.house import House, house, to
@@ -39,7 +40,7 @@ async def test_the_first_calls_are_the_necessary_ones() -> None:
         assert not tg.calls("deleteWebhook")[0].params.get("drop_pending_updates")
         poll = tg.calls("getUpdates")[0].params
         assert "offset" not in poll
-        assert poll["allowed_updates"] == ["message", "edited_message", "callback_query", "my_chat_member"]
+        assert poll["allowed_updates"] == list(UPDATES)
 
 
 async def test_the_offset_moves_only_after_accept_returned() -> None:

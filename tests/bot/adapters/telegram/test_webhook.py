@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from bot.adapters.telegram.api import UPDATES
 from routing.errors import ConfigError
 from tests.bot.adapters.telegram.house import House, house, to
 from tests.servers.telegram import TelegramServer
@@ -31,7 +32,7 @@ async def test_updates_are_delivered_and_answered() -> None:
         assert (await tg.reply()).text == "hi"
         (call,) = tg.calls("setWebhook")
         assert call.params["secret_token"] == "s3cret" and not call.params.get("drop_pending_updates")
-        assert call.params["allowed_updates"] == ["message", "edited_message", "callback_query", "my_chat_member"]
+        assert call.params["allowed_updates"] == list(UPDATES)
         assert tg.calls("getUpdates") == [] and home.platform.progress.last_contact > 0
 
 

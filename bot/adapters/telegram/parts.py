@@ -1,0 +1,68 @@
+"""A reply as the messages that it becomes.
+
+A text short enough is the caption of its file. Else a picture goes before the text and a document after it; what is
+written over a preview goes before both, for a message of text never becomes a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from bot.adapters.telegram.api import Json, upload
+from bot.adapters.telegram.stage import body
+from bot.rendering.plain import utf16_length
+from bot.rendering.telegram import Entity, Piece, pieces
+from routing.types import Document, OutboundMessage, Picture
+
+MAX_TEXT = 4096  # UTF-16 units
+MAX_CAPTION = 1024  # UTF-16 units
+RECOVERED = "(recovered)"
+NO_PREVIEW = {"is_disabled": True}
+_BARE = Piece("", ())
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message: a text, or a file with its caption."""
+
+    piece: Piece
+    file: Document | Picture | None = None
+
+    async def call(self) -> tuple[str, Json]:
+        """The method that sends it, and its parameters but for the place."""
+        given = body(self.piece)
+        if self.file is None:
+            return "sendMessage", given | {"link_preview_options": NO_PREVIEW}
+        names = {"text": "caption", "entities": "caption_entities"}
+        caption = {names[name]: value for name, value in given.items() if value}
+        if isinstance(self.file, Picture):
+            return "sendPhoto", {"photo": await asyncio.to_thread(upload, self.file.name, self.file.data)} | caption
+        data = self.file.text.encode(errors="replace")
+        return "sendDocument", {"document": await asyncio.to_thread(upload, self.file.name, data)} | caption
+
+    def marked(self) -> Part | None:
+        """As perhaps a repetition; None where that would make it too long."""
+        shift = len(RECOVERED) + 1
+        if utf16_length(self.piece.text) + shift > (MAX_TEXT if self.file is None else MAX_CAPTION):
+            return None
+        moved = (Entity(e.type, e.offset + shift, e.length, e.url, e.language) for e in self.piece.entities)
+        return Part(Piece(f"{RECOVERED} {self.piece.text}", tuple(moved)), self.file)
+
+    def noted(self, why: str) -> Part:
+        """Without its file, of which a note below the text tells."""
+        note = f"⚠️ {self.file.name}: {why}" if self.file else ""
+        return Part(Piece(f"{self.piece.text}\n{note}".strip(), self.piece.entities))
+
+
+def parts(message: OutboundMessage) -> tuple[Part, ...]:
+    """One message each; none for a reply that holds nothing visible."""
+    texts = [Part(piece) for piece in pieces(message.text)]
+    before = [] if message.picture is None else [Part(_BARE, message.picture)]
+    after = [] if message.document is None else [Part(_BARE, message.document)]
+    if message.edits:
+        return (*texts, *before, *after)
+    files = before + after
+    if len(texts) == len(files) == 1 and utf16_length(texts[0].piece.text) <= MAX_CAPTION:
+        return (Part(texts[0].piece, files[0].file),)
+    return (*before, *texts, *after)

@@ -1,0 +1,100 @@
+"""Everything that answers a question and lives as long as the bot: models, their health and prices, tools, router."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bot.files import Files
+from bot.health import ProcessHealth
+from bot.owned import OwnersFiles
+from bot.platform import Platform
+from bot.remembering import HealthMemory
+from bot.settings import Environment, Settings
+from bot.tooling import Tooling, build_tooling, embedder_of
+from bot.workspace import Workspace
+from handlers.commands import COMMANDS
+from handlers.commands.tier import WHY
+from handlers.running import RunningTurns
+from handlers.tools.needs import About, ToolNeeds
+from handlers.tools.sandbox import Sandbox
+from routing.caller import Caller
+from routing.errors import ModelError
+from routing.llm import LiteLlm
+from routing.local.runtime import LocalRuntime
+from routing.models.choice import Models
+from routing.money.budget import Budget
+from routing.money.purse import Purse
+from routing.ports import Clock
+from routing.router import Router
+from storage.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What `bot.app` puts behind the handlers."""
+
+    models: Models
+    llm: LiteLlm
+    files: Files
+    owned: OwnersFiles
+    health: ProcessHealth
+    tooling: Tooling
+    purse: Purse
+    caller: Caller
+    router: Router
+    local: LocalRuntime
+    remembered: HealthMemory
+
+    async def close(self) -> None:
+        """Until no process is left, and what is known of the models is kept."""
+        await self.tooling.close()
+        await self.local.close()
+        await self.remembered.close()
+
+
+async def build_engine(
+    environment: Environment,
+    workspace: Workspace,
+    kept: Stores,
+    platforms: Mapping[str, Platform],
+    running: RunningTurns,
+    clock: Clock,
+    unusable: Callable[[ModelError], None],
+) -> Engine:
+    """`unusable` is told of a model that only the owner can mend."""
+    settings, config = environment.settings, workspace.config()
+    remembered = HealthMemory(kept.state, clock, config.parallel, unusable)
+    models = Models(config, workspace.catalog(), health=remembered.health, clock=clock)
+    await remembered.recall()
+    local = LocalRuntime(workspace.models, clock)
+    llm = LiteLlm(local, models.catalog, settings.https_proxy)
+    files, owned = Files(platforms, llm, models, settings.transcription_model), OwnersFiles(workspace)
+    health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, clock)
+    about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
+    sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
+    needed = ToolNeeds(workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about)
+    embedder = embedder_of(environment, llm, models, clock)
+    tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors)
+    budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
+    purse = Purse(budget, lambda: llm.prices(models.config.profile))
+    caller = Caller(llm, models.health, clock, purse)
+    router = Router(
+        models=models,
+        caller=caller,
+        purse=purse,
+        toolbox=tooling.toolbox,
+        chooser=tooling.chooser,
+        preferences=kept.preferences,
+        history=kept.history,
+        pictures=files.picture,
+        owned=owned,
+        clock=clock,
+    )
+    return Engine(models, llm, files, owned, health, tooling, purse, caller, router, local, remembered)
+
+
+def _shown(settings: Settings) -> Mapping[str, str]:
+    """The variables that an owner may ask for in a chat: nothing secret, and no address."""
+    shown = ("bot_access", "user_rate_limit", "embeddings", "transcription_model", "log_level")
+    return {name.upper(): str(getattr(settings, name)) for name in shown}

@@ -1,0 +1,95 @@
+"""What the owner hears when many turns go another way than planned. Nothing is changed by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from handlers.notices import Notices
+from routing.money.books import Trouble, TurnStore
+from routing.stores import StateStore
+
+LAST = 50
+"""Turns that are looked at; before there are so many no share says anything."""
+STATE_KEY = "alarms"
+
+log = logging.getLogger("handlers.alarms")
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Rings once more than `most` percent of the newest turns are counted, and is silent until they are no more."""
+
+    name: str
+    most: int
+    count: Callable[[Trouble], int]
+    words: str
+
+
+ALARMS = (
+    Alarm(
+        "escalations",
+        30,
+        lambda trouble: trouble.escalations,
+        "🔔 {share}% of the last {turns} turns went up a tier (the limit is {most}%). The tier that they began in was "
+        "too weak for what was asked. See /usage tiers. I changed nothing.",
+    ),
+    Alarm(
+        "timeouts",
+        15,
+        lambda trouble: trouble.timeouts,
+        "🔔 {share}% of the last {turns} turns were not done in time (the limit is {most}%). Their models are slow, or "
+        "the tier's deadline is short. See /usage tiers. I changed nothing.",
+    ),
+    Alarm(
+        "fallbacks",
+        30,
+        lambda trouble: trouble.fallbacks,
+        "🔔 {share}% of the last {turns} turns were answered by another model than the first of its tier (the limit is "
+        "{most}%). That one fails often, or its key or quota is at an end. See /usage tiers and /status. "
+        "I changed nothing.",
+    ),
+)
+
+
+class Alarms:
+    """Looks at the newest turns, with one question to the storage. Which alarms have rung survives a restart."""
+
+    def __init__(self, turns: TurnStore, state: StateStore, notices: Notices) -> None:
+        self._turns = turns
+        self._state = state
+        self._notices = notices
+        self._rung: frozenset[str] | None = None
+        self._turn = asyncio.Lock()
+
+    async def look(self) -> None:
+        """After a turn. Raises StorageFault; the next look makes up for it."""
+        async with self._turn:  # or two turns that end at once would ring twice
+            rung = await self._known()
+            trouble = await self._turns.newest(LAST)
+            if trouble.turns < LAST:
+                return
+            for alarm in ALARMS:
+                count = alarm.count(trouble)
+                if 100 * count <= alarm.most * trouble.turns:
+                    rung -= {alarm.name}
+                elif alarm.name not in rung:
+                    await self._ring(alarm, count, trouble.turns)
+                    rung |= {alarm.name}
+            if rung != self._rung:
+                await self._state.put(STATE_KEY, json.dumps(sorted(rung)))
+                self._rung = rung
+
+    async def _known(self) -> frozenset[str]:
+        """Those that have rung and not been silent since."""
+        if self._rung is None:
+            self._rung = frozenset(json.loads(await self._state.get(STATE_KEY) or "[]"))
+        return self._rung
+
+    async def _ring(self, alarm: Alarm, count: int, turns: int) -> None:
+        share = round(100 * count / turns)
+        log.warning("[Alarm] %s: %d%% of the last %d turns", alarm.name, share, turns)
+        await self._notices.tell_owners(alarm.words, (), share=share, turns=turns, most=alarm.most)

@@ -1,0 +1,101 @@
+"""/budget: what may be spent, how much of it is; the owner sets it for single people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+
+from handlers.access import may
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.costs import dollars, standing
+from handlers.needs import Needs
+from handlers.parsing import parse_account
+from handlers.span import span
+from routing.errors import Refused
+from routing.money.budget import Budget
+from routing.money.limits import MOST_DOLLARS, AtLimit, PersonLimits
+from routing.ports import Clock
+from routing.stores import PeopleStore
+from routing.types import Person
+
+SPEC = CommandSpec(
+    "budget",
+    "What you may spend and what is left of it",
+    ("/budget", "/budget telegram:123 2.50 30", "/budget telegram:123 off"),
+    personal=True,
+)
+OFF = "off"
+THEN: dict[AtLimit, str] = {
+    "refuse": "At a limit nothing is asked until it opens again.",
+    "cheapest": "At a limit the cheapest model answers, and says so.",
+    "warn": "At a limit answers go on, with a warning.",
+}
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return BudgetCommand(needs.purse.budget, needs.people, needs.clock)
+
+
+class BudgetCommand:
+    """Everybody sees their own limits; an owner anybody's, and sets them."""
+
+    def __init__(self, budget: Budget, people: PeopleStore, clock: Clock) -> None:
+        self._budget = budget
+        self._people = people
+        self._clock = clock
+
+    async def __call__(self, ask: Ask) -> Reply:
+        if not ask.arguments:
+            return await self._show(ask, ask.person, ask.say("What you may spend here"))
+        if not may(ask.person, "owner"):
+            raise Refused("Only an owner sees and sets other people's limits. /budget shows yours.")
+        whom, *words = ask.arguments
+        user = parse_account(whom)
+        person = await self._people.find(user)
+        if person is None:
+            raise Refused("I don't know {user}. Nothing was changed.", user=user)
+        if words:
+            await self._set(ask, person, words)
+        return await self._show(ask, person, ask.say("What {name} may spend here", name=f"`{user}`"))
+
+    async def _show(self, ask: Ask, person: Person, head: str) -> Reply:
+        found = await self._budget.standings(person.id, ask.message.chat)
+        if not found:
+            return Reply(ask.say("{head}: there is no limit.", head=head))
+        lines = []
+        for each in found:
+            opens = ask.say("{left} left, opens in {span}", left=dollars(each.left), span=self._span(each.opens_at))
+            own = ask.say(", set for them alone") if each.ceiling.own and person.id != ask.person.id else ""
+            lines.append(f"- {standing(ask.say, each)} ({opens}{own})")
+        then = ask.say(THEN[self._budget.limits.at_limit])
+        return Reply("\n".join([f"**{head}**", "", *lines, "", then]))
+
+    def _span(self, at: float) -> str:
+        return span(at - self._clock())
+
+    async def _set(self, ask: Ask, person: Person, words: Sequence[str]) -> None:
+        match [word.lower() for word in words]:
+            case ["off"]:
+                limits = PersonLimits()
+            case [daily]:
+                limits = PersonLimits(_amount(daily), (await self._budget.limits_of(person.id)).monthly)
+            case [daily, monthly]:
+                limits = PersonLimits(_amount(daily), _amount(monthly))
+            case _:
+                raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
+        await self._budget.set_limits(person.id, limits, str(ask.message.user))
+
+
+def _amount(word: str) -> Decimal | None:
+    """US dollars; `off` is no limit of one's own. Raises Refused."""
+    if word == OFF:
+        return None
+    try:
+        amount = Decimal(word.removeprefix("$").replace(",", "."))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or not 0 < amount <= MOST_DOLLARS:
+        words = "A limit is a number of US dollars above 0, such as 2.50, or off; not {word}. Nothing was changed."
+        raise Refused(words, word=word)
+    return amount

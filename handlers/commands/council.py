@@ -1,0 +1,180 @@
+"""/council: several models answer, rank each other, and one of the strongest writes what comes of it."""
+
+from __future__ import annotations
+
+from random import SystemRandom
+
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.chat import Chat
+from handlers.convening import Convening, Plan
+from handlers.council import about, names, passed_over, progress, reckoning, verdict_text
+from handlers.limits import gone_beyond, refusal
+from handlers.needs import Needs
+from handlers.sittings import Sittings
+from handlers.votes import document_text
+from routing.caller import Caller
+from routing.calls import ChatMessage
+from routing.council.calling import ModelCalls
+from routing.council.council import Council
+from routing.council.paying import charged
+from routing.council.prompts import MOST_QUESTION_CHARS
+from routing.council.verdict import Verdict
+from routing.errors import Refused
+from routing.models.choice import Models
+from routing.money.bill import Bill
+from routing.money.budget import Budget
+from routing.money.standing import Reached
+from routing.ports import Clock
+from routing.records import HistoryStore, TurnRecord
+from routing.types import Button, Document
+
+SPEC = CommandSpec(
+    "council",
+    "Let several models answer one question, rank each other and agree",
+    ("/council", "/council Is P equal to NP?", "/council yes", "/council votes"),
+    free_text=True,
+    role="user",
+    queued=True,
+)
+READABLE = ("text", "voice")
+"""Attachments that become words."""
+VOTES = "council.md"
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports. What a council may cost is held as a whole, so its calls have no purse."""
+    models = needs.router.models
+    caller = Caller(needs.llm, models.health, needs.clock)
+    convening = Convening(models, needs.purse, needs.clock)
+    return CouncilCommand(models, caller, convening, needs.purse.budget, needs.chat, needs.history, needs.clock)
+
+
+class CouncilCommand:
+    """Says what it will take, asks first where that is much, and holds one council a person at a time."""
+
+    def __init__(
+        self,
+        models: Models,
+        caller: Caller,
+        convening: Convening,
+        budget: Budget,
+        chat: Chat,
+        history: HistoryStore,
+        clock: Clock,
+    ) -> None:
+        self._models = models
+        self._caller = caller
+        self._convening = convening
+        self._budget = budget
+        self._chat = chat
+        self._history = history
+        self._clock = clock
+        self._sittings = Sittings(clock)
+
+    async def __call__(self, ask: Ask) -> Reply:
+        left, brought = self._sittings.left(ask), ask.button.about if ask.button is not None else ""
+        match ask.rest.lower():
+            case "yes":
+                return await self._confirmed(ask, brought or left.question)
+            case "no":
+                left.question = ""
+                return Reply(ask.say("Nobody was asked."))
+            case "votes":
+                return _votes(ask, brought or left.votes)
+        question = await self._question(ask)
+        if not question:
+            return await self._help(ask)
+        plan = await self._convening.plan(ask, question)
+        if ask.attempts or plan.needs_a_yes(self._models.config.council.confirm_above):
+            return self._offer(ask, plan)
+        return await self._sit(ask, plan)
+
+    async def _question(self, ask: Ask) -> str:
+        """What was written, what it replies to, and the texts that came with it."""
+        unreadable = [each.name for each in ask.message.attachments if each.kind not in READABLE]
+        if unreadable:
+            words = "A council can't see pictures, and of files it reads texts only: {name}. Nobody was asked."
+            raise Refused(words, name=unreadable[0])
+        await ask.live.working()
+        question = (await self._chat.whole_text(ask.message, ask.rest)).strip()
+        if len(question) > MOST_QUESTION_CHARS:
+            words = "A council takes a question of {most} characters at most; this one has {n}. Nobody was asked."
+            raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
+        return question
+
+    async def _confirmed(self, ask: Ask, question: str) -> Reply:
+        """What was interrupted is not begun again without another yes."""
+        if not question:
+            raise Refused("No question waits for a yes here. Write it once more behind /council.")
+        await ask.live.working()
+        plan = await self._convening.plan(ask, question)
+        return self._offer(ask, plan) if ask.attempts else await self._sit(ask, plan)
+
+    def _offer(self, ask: Ask, plan: Plan) -> Reply:
+        self._sittings.left(ask).question = plan.question
+        lines = [
+            ask.say("🏛 Shall I ask {models}?", models=names(seat.model for seat in plan.seats)),
+            reckoning(ask, plan.reckoned),
+        ]
+        if ask.attempts:
+            words = "⚠️ I was interrupted while I was at this. What a council had spent by then is not in the books."
+            lines.insert(0, ask.say(words))
+        yes = Button(ask.say("🏛 Ask them · {cost}", cost=about(ask, plan.reckoned)), "/council yes", plan.question)
+        no = Button(ask.say("Leave it"), "/council no")
+        return Reply("  \n".join([*lines, *self._passed(ask, plan)]), ((yes, no),), apart=True)
+
+    async def _sit(self, ask: Ask, plan: Plan) -> Reply:
+        """The council itself, within the limits of whoever pays."""
+        with self._sittings.enter(ask):
+            held = await self._budget.reserve(ask.person.id, ask.message.chat, plan.dollars)
+            if isinstance(held, Reached):
+                raise refusal(ask, held)
+            self._sittings.left(ask).question = ""
+            bill = Bill(ask.person.id, ask.message.chat, prepaid=True)
+            council = Council(ModelCalls(self._models, self._caller, self._clock, bill), self._clock, SystemRandom())
+            with held:
+                verdict = await council.run(
+                    plan.question,
+                    plan.seats,
+                    ask.stop,
+                    lambda now: ask.live.show(progress(ask, now, plan.reckoned)),
+                )
+                if verdict.calls:
+                    held.settle(charged(verdict.calls, plan.assumed))
+        return await self._reply(ask, plan, verdict, held.reached)
+
+    async def _reply(self, ask: Ask, plan: Plan, verdict: Verdict, over: Reached | None) -> Reply:
+        conversation = await self._history.current(ask.message.chat)
+        said = (ChatMessage("assistant", verdict.answer, made_by=verdict.writer),) if verdict.answer else ()
+        record = TurnRecord(ask.turn_id, conversation.id, ask.person.id, plan.question, said=said, calls=verdict.calls)
+        beyond = [gone_beyond(ask, over, cheapest=False)] if over is not None else []
+        text = "  \n".join([verdict_text(ask, verdict), *beyond, *self._passed(ask, plan)])
+        if not verdict.answered:
+            return Reply(text, record=record)
+        left = self._sittings.left(ask)
+        left.votes = document_text(ask, plan.question, verdict)
+        return Reply(text, ((Button(ask.say("🗳 Votes"), "/council votes", left.votes),),), record)
+
+    def _passed(self, ask: Ask, plan: Plan) -> list[str]:
+        told = passed_over(ask, self._models, plan.passed)
+        return [ask.say("Passed over: {models}.", models=told)] if told else []
+
+    async def _help(self, ask: Ask) -> Reply:
+        words = (
+            "🏛 A council: up to three models of several vendors answer your question, each alone, rank each other's "
+            "answers, and one of the strongest writes what comes of it. Write the question behind /council, or reply "
+            "with /council to the message that asks it."
+        )
+        plan = await self._convening.plan(ask, "")
+        now = ask.say(
+            "Now I would ask {models}: {reckoning}.",
+            models=names(each.model for each in plan.seats),
+            reckoning=reckoning(ask, plan.reckoned),
+        )
+        return Reply("\n\n".join([ask.say(words), now, *self._passed(ask, plan)]))
+
+
+def _votes(ask: Ask, text: str) -> Reply:
+    if not text:
+        raise Refused("There are no votes at hand here. The button below a council's answer brings them for a week.")
+    return Reply(ask.say("🗳 What each member said, and how it ranked the others."), document=Document(VOTES, text))

@@ -1,0 +1,49 @@
+"""/rate: what somebody thinks of an answer, where no reaction can say it."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.needs import Needs
+from handlers.ratings import THUMBS, thumb
+from routing.errors import Refused
+from routing.money.books import TurnStore
+from routing.ratings import RatingStore
+from routing.types import Button
+
+SPEC = CommandSpec(
+    "rate",
+    "Say what you think of my last answer",
+    ("/rate 👍", "/rate 👎", "/rate none"),
+    choices=(("up", "down", "none"),),
+    personal=True,
+)
+WORDS = {"up": "👍", "down": "👎"}
+
+
+def build(needs: Needs) -> Handler:
+    """The command with its ports."""
+    return RateCommand(needs.turns, needs.ratings)
+
+
+class RateCommand:
+    """Rates the newest answer that this person had in this chat; a button the one that it was shown for."""
+
+    def __init__(self, turns: TurnStore, ratings: RatingStore) -> None:
+        self._turns = turns
+        self._ratings = ratings
+
+    async def __call__(self, ask: Ask) -> Reply:
+        turn = ask.button.about if ask.button and ask.button.about else None
+        turn = turn or await self._ratings.newest(ask.message.chat, ask.person.id)
+        if turn is None:
+            raise Refused("You had no answer here in the last days that could be rated.")
+        if not ask.arguments:
+            buttons = tuple(Button(each, f"/rate {each}", turn) for each in THUMBS)
+            return Reply(ask.say("What do you think of my last answer?"), (buttons,))
+        wanted = ask.arguments[0].lower()
+        given = thumb(WORDS.get(wanted, wanted))
+        if not given and wanted != "none":
+            raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
+        if not await self._turns.rate(turn, ask.person.id, THUMBS.get(given)):
+            raise Refused("You had no answer here in the last days that could be rated.")
+        return Reply(ask.say("{thumb} Noted.", thumb=given) if given else ask.say("Your rating is taken back."))

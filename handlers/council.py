@@ -1,0 +1,142 @@
+"""A council in words: what it will take, how far it is, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from handlers.asking import Ask
+from handlers.costs import cost, dollars
+from handlers.footer import PASSED
+from routing.council.estimates import Estimate
+from routing.council.verdict import Cause, Member, Progress, Verdict, Voting
+from routing.decisions import Passed
+from routing.models.choice import Models, provider_of
+
+CENTS_FROM = Decimal("0.1")
+"""US dollars from which on an estimate is not told to a hundredth of a cent."""
+FAILED: dict[Cause, str] = {
+    "late": "timed out",
+    "failed": "failed",
+    "empty": "wrote nothing",
+    "stopped": "was stopped",
+}
+VOTED: dict[Voting, str] = {
+    "none": "was not asked for a ranking",
+    "counted": "ranks {ranking}",
+    "abstained": "abstains",
+    "late": "timed out",
+    "failed": "failed",
+    "stopped": "was stopped",
+    "unneeded": "was not waited for: the leader was certain",
+}
+
+
+def names(models: Iterable[str]) -> str:
+    """`a/x`, `b/y`."""
+    return ", ".join(f"`{model}`" for model in models)
+
+
+def passed_over(ask: Ask, models: Models, passed: Iterable[Passed]) -> str:
+    """Who can't be asked, each with the reason."""
+    told = []
+    for each in passed:
+        variable = models.config.profile(provider_of(each.model)).variable
+        told.append(f"`{each.model}` {ask.say(PASSED[each.why], variable=variable, reason=each.reason)}")
+    return "; ".join(told)
+
+
+def about(ask: Ask, reckoned: Estimate) -> str:
+    """What it is expected to cost; what nobody knows the price of is said to be unknown."""
+    if reckoned.unknown == reckoned.calls:
+        return ask.say("price unknown")
+    amount = round(reckoned.cost, 2) if reckoned.cost >= CENTS_FROM else round(reckoned.cost, 4)
+    known = ask.say("about {dollars}", dollars=dollars(amount))
+    return known + (ask.say(" and {n}× of unknown price", n=reckoned.unknown) if reckoned.unknown else "")
+
+
+def reckoning(ask: Ask, reckoned: Estimate) -> str:
+    """What it will take, in one line."""
+    words = "{cost} · {calls} calls · at most {seconds:.0f} s"
+    return ask.say(words, cost=about(ask, reckoned), calls=reckoned.calls, seconds=reckoned.seconds)
+
+
+def progress(ask: Ask, now: Progress, reckoned: Estimate) -> str:
+    """How far it is, what it will take, and who is waited for."""
+    parts = [ask.say("answers {answered}/{asked}", answered=len(now.answered), asked=now.asked)]
+    if now.voters:
+        parts.append(ask.say("ranking {voted}/{voters}", voted=len(now.voted), voters=now.voters))
+    if now.stage == "synthesis":
+        parts.append(ask.say("synthesis"))
+    lines = [ask.say("🏛 Council: {parts} …", parts=" · ".join(parts)), reckoning(ask, reckoned)]
+    if now.waiting:
+        lines.append(f"⏳ {names(now.waiting)}")
+    return "  \n".join(lines)
+
+
+def verdict_text(ask: Ask, verdict: Verdict) -> str:
+    """The answer, how it came about, what is disputed, the vote, the cost."""
+    lines = [_came_about(ask, verdict), _vote(ask, verdict), _cost(ask, verdict)]
+    parts = [verdict.answer, _dissent(ask, verdict), "  \n".join(line for line in lines if line)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def failure(ask: Ask, member: Member) -> str:
+    """Why a member gave no answer."""
+    assert member.failure is not None
+    words = ask.say(FAILED[member.failure.cause])
+    return f"{words} ({member.failure.reason})" if member.failure.reason else words
+
+
+def voting(ask: Ask, member: Member) -> str:
+    """What a member did when it was asked to rank the others."""
+    return ask.say(VOTED[member.voting], ranking=" > ".join(member.ranking))
+
+
+def _came_about(ask: Ask, verdict: Verdict) -> str:
+    missing = "; ".join(f"`{each.model}` {failure(ask, each)}" for each in verdict.members if each.failure)
+    stopped = [ask.say("⏹ Stopped.")] if verdict.stopped else []
+    if verdict.form == "none":
+        return " ".join([*stopped, ask.say("⚠️ No member of the council answered: {missing}.", missing=missing)])
+    words = "🏛 {answered} of {asked} answered; {missing}." if missing else "🏛 {answered} of {asked} answered."
+    count = ask.say(words, answered=len(verdict.answered), asked=len(verdict.members), missing=missing)
+    return " ".join([*stopped, count, _writer(ask, verdict)])
+
+
+def _writer(ask: Ask, verdict: Verdict) -> str:
+    model = f"`{verdict.writer}`"
+    if verdict.form == "synthesis":
+        return ask.say("{model} wrote what comes of it.", model=model)
+    if verdict.form == "single":
+        return ask.say("This is the answer of {model} alone: nobody checked it.", model=model)
+    if verdict.trouble is None or verdict.stopped:
+        return ask.say("There is no synthesis; this is the answer of {model}.", model=model)
+    why = verdict.trouble.reason or ask.say(FAILED[verdict.trouble.cause])
+    words = "There is no synthesis, for {chairman}: {why}; this is the answer of {model}."
+    return ask.say(words, chairman=f"`{verdict.chairman}`", why=why, model=model)
+
+
+def _dissent(ask: Ask, verdict: Verdict) -> str:
+    """By the labels that it speaks of."""
+    if not verdict.dissent:
+        return ""
+    key = ", ".join(f"{each.label} `{each.model}`" for each in verdict.answered)
+    return f"**{ask.say('Dissent')}** ({key}): {verdict.dissent}"
+
+
+def _vote(ask: Ask, verdict: Verdict) -> str:
+    """Who leads, and whether that was certain early."""
+    places = verdict.tally.places
+    if not places:
+        return ""
+    by_label = {each.label: each.model for each in verdict.answered}
+    first = names(by_label[label] for label in places[0])
+    words = "🗳 Tied at the top: {models}." if len(places[0]) > 1 else "🗳 Ranked first by the others: {models}."
+    early = f" {ask.say('The vote ended early: the rest could change nothing.')}" if verdict.early else ""
+    return ask.say(words, models=first) + early
+
+
+def _cost(ask: Ask, verdict: Verdict) -> str:
+    calls = len(verdict.calls)
+    paid = cost(ask.say, verdict.cost, verdict.unknown, nothing_known=0 < verdict.unknown == calls)
+    return f"`{ask.say('{cost} · {calls} calls · {seconds:.0f} s', cost=paid, calls=calls, seconds=verdict.seconds)}`"

@@ -1,0 +1,62 @@
+"""Limits of money in words: which is reached, when it opens again, what goes on all the same."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask
+from handlers.costs import dollars
+from handlers.span import span
+from routing.errors import Refused
+from routing.money.limits import Ceiling, Scope
+from routing.money.periods import Period
+from routing.money.standing import Reached
+
+NAMES: dict[tuple[Scope, Period], str] = {
+    ("person", "day"): "your limit of {limit} a day",
+    ("person", "month"): "your limit of {limit} a month",
+    ("chat", "day"): "this chat's limit of {limit} a day",
+    ("chat", "month"): "this chat's limit of {limit} a month",
+    ("all", "day"): "the bot's limit of {limit} a day",
+    ("all", "month"): "the bot's limit of {limit} a month",
+}
+
+NEVER = "💰 This would cost about {needs}, more than {limit} ever has room for. Nobody was asked."
+BUSY = "💰 Answers under way hold the rest of {limit}. Nobody was asked; try again in a moment."
+FULL = (
+    "💰 There is no room for this (about {needs}) in {limit}: {spent} are spent. Nobody was asked; it opens again in "
+    "{span}. /budget shows the limits."
+)
+
+
+def refusal(ask: Ask, reached: Reached) -> Refused:
+    """Why nothing was asked, and when it can be."""
+    template, values = _why(ask, reached)
+    return Refused(template, **values)
+
+
+def refused(ask: Ask, reached: Reached) -> str:
+    """The same in the person's language."""
+    template, values = _why(ask, reached)
+    return ask.say(template, **values)
+
+
+def gone_beyond(ask: Ask, reached: Reached, cheapest: bool) -> str:
+    """A limit is reached, and there was an answer all the same. Never hidden."""
+    limit = _name(ask, reached.standing.ceiling)
+    if cheapest:
+        return ask.say("💰 This goes beyond {limit}, so the cheapest model answered.", limit=limit)
+    return ask.say("💰 This goes beyond {limit}. /budget shows where you are.", limit=limit)
+
+
+def _why(ask: Ask, reached: Reached) -> tuple[str, dict[str, str]]:
+    standing = reached.standing
+    needs = ask.say("price unknown") if reached.needs is None else dollars(reached.needs)
+    values = {"limit": _name(ask, standing.ceiling), "needs": needs, "spent": dollars(standing.spent)}
+    if reached.never:
+        return NEVER, values
+    if reached.busy:
+        return BUSY, values
+    return FULL, values | {"span": span(standing.opens_at - ask.message.sent_at)}
+
+
+def _name(ask: Ask, ceiling: Ceiling) -> str:
+    return ask.say(NAMES[ceiling.scope, ceiling.period], limit=dollars(ceiling.dollars))

@@ -1,0 +1,65 @@
+"""What a tier promises, in words: who is passed over now, by when there is an answer, what it costs."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask
+from handlers.footer import PASSED
+from handlers.span import span
+from routing.contracts import TierContract, warnings
+from routing.models.choice import Models, provider_of
+from routing.money.prices import MILLION, Price
+from routing.money.purse import Purse
+from routing.planning import Plan
+from routing.ports import Clock
+
+
+class Promise:
+    """The lines of /tier and /status about a plan's contract."""
+
+    def __init__(self, models: Models, purse: Purse, clock: Clock) -> None:
+        self._models = models
+        self._purse = purse
+        self._clock = clock
+
+    async def lines(self, ask: Ask, plan: Plan) -> list[str]:
+        """Those passed over for want of a key are named elsewhere."""
+        contract = self._models.config.contracts[plan.decision.tier]
+        price = (await self._purse.prices())(plan.choice.model)
+        return [*self._passed(ask, plan), *_vendor(ask, contract), _times(ask, contract), _price(ask, price)]
+
+    def _passed(self, ask: Ask, plan: Plan) -> list[str]:
+        """Who is not asked now although their turn would come, why, and for how long."""
+        lines = []
+        for each in plan.choice.passed:
+            if each.why == "key":
+                continue
+            variable = self._models.config.profile(provider_of(each.model)).variable
+            reason = ask.say(PASSED[each.why], variable=variable, reason=each.reason)
+            if each.until is None:
+                lines.append(ask.say("⚠️ Passed over: {model} {reason}.", model=f"`{each.model}`", reason=reason))
+                continue
+            words = "⚠️ Passed over for {span}: {model} {reason}."
+            left = span(each.until - self._clock())
+            lines.append(ask.say(words, model=f"`{each.model}`", reason=reason, span=left))
+        return lines
+
+
+def _vendor(ask: Ask, contract: TierContract) -> list[str]:
+    words = "⚠️ All models of this tier are of {vendor}: one outage takes them all."
+    return [ask.say(words, vendor=each.vendor) for each in warnings([contract])]
+
+
+def _times(ask: Ask, contract: TierContract) -> str:
+    words = "Promised: an answer within {deadline:g} s, its first sign within {first:g} s, at most {tries} tries."
+    deadline, first = contract.deadline_seconds, contract.first_token_seconds
+    return ask.say(words, deadline=deadline, first=first, tries=contract.attempts)
+
+
+def _price(ask: Ask, price: Price | None) -> str:
+    if price is None:
+        return ask.say("Price: nobody knows it.")
+    rates = price.rates[0]
+    into, out = rates.input * MILLION, rates.output * MILLION
+    if not into and not out:
+        return ask.say("Price: nothing, it runs here.")
+    return ask.say("Price: ${into:.2f} a million tokens in, ${out:.2f} out.", into=into, out=out)

@@ -1,0 +1,65 @@
+"""The councils of people: one at a time each, and what the newest in a chat left to be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from handlers.asking import Ask
+from routing.errors import Refused
+from routing.ports import Clock
+from routing.types import ChatKey
+
+MOST_LEFT = 50
+"""Chats whose newest is remembered for those who type what others press; a button brings its own along."""
+
+WHOLE_SECONDS = 1.0
+"""Telegram's times have no fractions: what was sent right after the end may look as if it had been before."""
+
+
+@dataclass(slots=True)
+class Left:
+    """A `question` that waits for a yes; the `votes` of the newest council, as a document."""
+
+    question: str = ""
+    votes: str = ""
+
+
+class Sittings:
+    """Known by the person, whichever of their accounts they write from."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._sitting: set[int] = set()
+        self._ended: dict[int, float] = {}
+        self._left: dict[tuple[int, ChatKey], Left] = {}
+
+    @contextmanager
+    def enter(self, ask: Ask) -> Iterator[None]:
+        """A council sits for as long as the block. Raises Refused while another one of this person does, and for what
+        was sent while it did: that has waited in its chat for the end of it."""
+        person = ask.person.id
+        if person in self._sitting:
+            raise Refused(
+                "A council of yours is sitting already, and there is one at a time. /stop in its chat ends it."
+            )
+        if ask.message.sent_at < self._ended.get(person, 0.0) - WHOLE_SECONDS:
+            raise Refused(
+                "A council of yours was still sitting when you sent this, and there is one at a time. "
+                "To ask another one, send it again."
+            )
+        self._sitting.add(person)
+        try:
+            yield
+        finally:
+            self._sitting.discard(person)
+            self._ended[person] = self._clock()
+
+    def left(self, ask: Ask) -> Left:
+        """What this person's newest council here left; to be changed in place."""
+        key = (ask.person.id, ask.message.chat)
+        found = self._left[key] = self._left.pop(key, Left())
+        if len(self._left) > MOST_LEFT:
+            del self._left[next(iter(self._left))]
+        return found

@@ -1,0 +1,32 @@
+"""What the members of a council said and how they ranked each other, as a Markdown document."""
+
+from __future__ import annotations
+
+from handlers.asking import Ask
+from handlers.council import failure, voting
+from handlers.fences import fenced
+from routing.council.verdict import Member, Verdict
+
+
+def document_text(ask: Ask, question: str, verdict: Verdict) -> str:
+    """The ballots by label, then each member's answer; whatever stands in an answer ends with it."""
+    parts = [f"# {ask.say('Council')}", fenced(question), f"## {ask.say('Votes')}", _ballots(ask, verdict)]
+    for member in verdict.answered:
+        parts += [f"## {_title(member)}", fenced(member.answer)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _ballots(ask: Ask, verdict: Verdict) -> str:
+    lines = []
+    for member in verdict.members:
+        if member.failure is not None:
+            lines.append(f"- {_title(member)}: {failure(ask, member)}")
+            continue
+        score = verdict.tally.scores.get(member.label)
+        points = f" · {ask.say('{score:.2f} points', score=float(score))}" if score is not None else ""
+        lines.append(f"- {_title(member)}: {voting(ask, member)}{points}")
+    return "\n".join(lines)
+
+
+def _title(member: Member) -> str:
+    return f"{member.label} · `{member.model}`" if member.label else f"`{member.model}`"

@@ -1,0 +1,43 @@
+"""What /tier auto chooses for a question, among the tiers that it may take it to."""
+
+from __future__ import annotations
+
+import asyncio
+
+from routing import auto
+from routing.auto.decision import EVIDENCE
+from routing.conversation.context import Context
+from routing.decisions import TierDecision
+from routing.models.choice import Models
+from routing.records import HistoryStore
+from routing.types import DEFAULT_TIER, TIERS, Preferences, Question, Tier
+
+EARLIER = 3
+"""Turns whose tiers are looked at."""
+
+
+async def choose(
+    models: Models, history: HistoryStore, question: Question, preferences: Preferences, context: Context
+) -> TierDecision:
+    """The tier with its reason. What is asked again is judged as it was the first time."""
+    if not auto.loaded():  # nobody who never asks for it pays for it
+        await asyncio.to_thread(auto.load)
+    previous = await history.tiers(question.conversation_id, EARLIER, question.replaces)
+    found = auto.choose(
+        question.text,
+        previous=previous,
+        had_code=previous[-1:] == ("coding",) or "```" in context.last_answer(),
+        allowed=allowed(models, preferences),
+        pictures=len(question.pictures),
+    )
+    signals = tuple(EVIDENCE[each] for each in found.signals)
+    return TierDecision(found.tier, "auto", f"auto: {found.evidence}", signals)
+
+
+def allowed(models: Models, preferences: Preferences) -> tuple[Tier, ...]:
+    """The everyday tier, and those that the contracts let a question be taken up to from there and that more than the
+    small local model serves."""
+    contracts = models.config.contracts
+    everyday = contracts[DEFAULT_TIER]
+    higher = [tier for tier in TIERS if everyday.escalates_to(contracts[tier])]
+    return (DEFAULT_TIER, *(each for each in higher if not models.only_local(each, preferences)))

@@ -1,0 +1,80 @@
+"""The calls of a council to real models: with places, breakers and the log of any other call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from routing.caller import Caller, Errand
+from routing.calls import ChatMessage, ModelRequest
+from routing.conversation.window import estimate as tokens
+from routing.council.seats import Seat
+from routing.deadline import Deadline
+from routing.decisions import ModelChoice, Passed
+from routing.models.choice import Models, provider_of
+from routing.money.bill import Bill
+from routing.outcome import CallRecord
+from routing.ports import Clock
+from routing.stop import Stop
+
+EFFORT = "low"
+"""Three models think side by side: little each, where they can be told so."""
+BROKEN = "\n\n[…]"
+"""Behind an answer that broke off."""
+LEAST_TOKENS = 256
+"""Asked for in any case: whether there is room for them the provider knows better."""
+
+
+def obstacle(models: Models, model: str, now: float) -> Passed | None:
+    """Why a model can't be asked now; None when it can."""
+    profile = models.config.profile(provider_of(model))
+    if not models.has_key(profile.name):
+        return Passed(model, "key")
+    health = models.health.of(model, profile, "deep")
+    if health.cooldown is not None and health.cooldown > now:
+        return Passed(model, "cooldown", health.cooldown)
+    if health.breaker.state == "open" and health.breaker.until > now:
+        return Passed(model, "breaker", health.breaker.until, health.breaker.why)
+    return None
+
+
+class ModelCalls:
+    """`routing.council.asking.Ask`, on one bill."""
+
+    def __init__(self, models: Models, caller: Caller, clock: Clock, bill: Bill) -> None:
+        self._models = models
+        self._caller = caller
+        self._clock = clock
+        self._bill = bill
+
+    @property
+    def books(self) -> Sequence[CallRecord]:
+        return self._bill.calls
+
+    async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
+        errand = Errand(self._models.config.contracts[seat.tier], Deadline(self._clock, seconds), self._bill)
+        completion = await self._caller.complete(self._request(seat, messages), errand, _Unseen(), Stop())
+        if completion.finish == "late":
+            raise TimeoutError
+        text = completion.text.strip()
+        broken = bool(text) and completion.finish != "stop"
+        return text + BROKEN if broken else text
+
+    def _request(self, seat: Seat, messages: tuple[ChatMessage, ...]) -> ModelRequest:
+        card = self._models.catalog.lookup(seat.model)
+        level = self._models.reasoning(seat.model, EFFORT if EFFORT in card.levels else None)
+        choice = ModelChoice(seat.model, level, "configured")
+        room = max(LEAST_TOKENS, card.limit(level) - round(tokens(messages)))
+        return self._models.request(seat.tier, choice, messages, room=room)
+
+
+class _Unseen:
+    """A live reply that shows nothing: what members say is not for the person yet."""
+
+    async def working(self) -> None: ...
+
+    def show(self, text: str) -> None: ...
+
+    async def acknowledge(self, text: str = "") -> None: ...
+
+    async def close(self) -> str:
+        return ""

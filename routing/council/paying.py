@@ -1,0 +1,46 @@
+"""What a council holds of its payer's limits, and what it is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from routing.calls import Usage
+from routing.council.estimates import Estimate, estimate
+from routing.council.seats import Seat
+from routing.money.prices import Price, PriceList
+from routing.outcome import CallRecord
+
+
+def expected(question: str, seats: Sequence[Seat], prices: PriceList, assumed: Price | None = None) -> Estimate:
+    """What the council will take; `assumed` stands in for a price that nobody knows."""
+
+    def price(model: str, into: int, out: int) -> Decimal | None:
+        known = prices(model) or assumed
+        return None if known is None else known.cost(into, out)
+
+    return estimate(question, seats, price)
+
+
+def to_hold(reckoned: Estimate) -> Decimal | None:
+    """US dollars to hold for all the calls; None where no price is known at all."""
+    return None if reckoned.unknown == reckoned.calls else reckoned.cost
+
+
+def charged(calls: Sequence[CallRecord], assumed: Price | None = None) -> Usage:
+    """The calls as one: what is known of their costs, the others at the `assumed` price; unknown where there is
+    neither."""
+    counted = [call.usage for call in calls if call.usage is not None]
+    costs = [_cost(usage, assumed) for usage in counted]
+    known = [cost for cost in costs if cost is not None]
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in counted),
+        output_tokens=sum(usage.output_tokens for usage in counted),
+        cost=sum(known, Decimal(0)) if known else None,
+    )
+
+
+def _cost(usage: Usage, assumed: Price | None) -> Decimal | None:
+    if usage.cost is not None or assumed is None:
+        return usage.cost
+    return assumed.cost(usage.input_tokens, usage.output_tokens, usage.cached_tokens)

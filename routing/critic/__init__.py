@@ -1,0 +1,1 @@
+"""A second look at answers of the balanced tier."""

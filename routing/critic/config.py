@@ -1,0 +1,26 @@
+"""Whether answers get a second look, from `runtime-config.json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from routing.jsonfile import JsonObject
+
+KEYS = frozenset({"enabled", "model"})
+"""What the section `critic` may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriticConfig:
+    """Off unless the owner wants it. `model` None: the first of the balanced pool that is of another vendor."""
+
+    enabled: bool = False
+    model: str | None = None
+
+
+def read_critic(section: JsonObject) -> CriticConfig:
+    """`critic`: enabled, model. Raises ConfigError."""
+    model = section.values.get("model")
+    if model is not None and not (isinstance(model, str) and all(part.strip() for part in model.partition("/"))):
+        raise section.file.fault((*section.path, "model"), "must look like provider/model, or be null")
+    return CriticConfig(section.flag("enabled", False), model.strip() if model else None)

@@ -1,0 +1,35 @@
+"""What a critic said, and how its words may be shown."""
+
+from __future__ import annotations
+
+import json
+import re
+
+MOST_WORDS = 20
+LONG_WORD = 15
+"""Characters; more than so many a word are cut off."""
+_FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
+_LINK = re.compile(r"\S*(?:://|www\.|@)\S*", re.IGNORECASE)
+_MARKUP = re.compile(r"[\\`*_\[\]<>~|]")
+
+
+def verdict(text: str) -> str | None:
+    """Why the answer is doubted, as plain words; empty where it is not; None for what is no verdict."""
+    fenced = _FENCED.fullmatch(text.strip())
+    try:
+        told = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict) or not isinstance(told.get("doubt"), bool) or told.keys() - {"doubt", "why"}:
+        return None
+    if not told["doubt"]:
+        return ""
+    why = told.get("why")
+    return (plain(why) or None) if isinstance(why, str) else None
+
+
+def plain(why: str) -> str:
+    """Somebody else's words so that they can be shown: at most MOST_WORDS of them, without links and markup."""
+    words = _LINK.sub("…", why).split()
+    cut = " ".join(words[:MOST_WORDS])[: MOST_WORDS * LONG_WORD]
+    return _MARKUP.sub(r"\\\g<0>", f"{cut} …" if len(words) > MOST_WORDS else cut)

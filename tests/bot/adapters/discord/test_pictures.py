@@ -1,0 +1,82 @@
+"""Stories of pictures that are sent: beside the text, as the answer to a command, and refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.platform import SendLater
+from routing.types import Document, Picture
+from tests.bot.adapters.discord.scene import scene, to
+from tests.servers.discord import Message
+
+CHART = Picture("usage.png", b"\x89PNG\r\n\x1a\n and more")
+TALK = Document("talk.md", "# Talk")
+
+
+def shown(message: Message) -> list[tuple[str, str, bytes]]:
+    return [(file.name, file.mime, file.data) for file in message.attachments]
+
+
+async def test_a_picture_comes_beside_the_text() -> None:
+    async with scene() as here:
+        await here.send(to(here.dc.dm(), "**Last** week", picture=CHART))
+        message = await here.dc.reply()
+        assert message.text == "**Last** week" and shown(message) == [("usage.png", "image/png", CHART.data)]
+
+
+async def test_a_long_text_has_it_with_its_last_message_also_after_a_restart() -> None:
+    async with scene() as here:
+        reply = to(here.dc.dm(), "word " * 700, picture=CHART)
+        sent = await here.send(reply)
+        assert [len(message.attachments) for message in here.dc.dm().from_bot()] == [0, 1]
+        assert [part.last for part in sent] == [False, True]
+        (again,) = await here.send(reply, outbox_id=8, first=1)
+        assert again.last and [len(message.attachments) for message in here.dc.dm().from_bot()] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("ephemeral", [False, True])
+async def test_a_command_is_answered_with_it(ephemeral: bool) -> None:
+    async with scene() as here:
+        asked = here.dc.slash("ask", where="general")
+        origin = await here.defer(asked, ephemeral)
+        await here.send(to(here.dc.channel(), "Last week", reply_to=origin.pack(), picture=CHART))
+        (answer,) = asked.answers
+        assert (answer.text, answer.ephemeral) == ("Last week", ephemeral)
+        assert shown(answer) == [("usage.png", "image/png", CHART.data)]
+
+
+async def test_with_a_document_both_come() -> None:
+    async with scene() as here:
+        await here.send(to(here.dc.dm(), "both", picture=CHART, document=TALK))
+        message = await here.dc.reply()
+        assert [(name, data) for name, _, data in shown(message)] == [
+            ("usage.png", CHART.data), ("talk.md", TALK.text.encode()),
+        ]  # fmt: skip
+
+
+async def test_a_refused_picture_still_brings_the_text() -> None:
+    async with scene() as here:
+        general = here.dc.channel()
+        here.dc.forbid(general, "attach_files")
+        (sent,) = await here.send(to(general, "Last week", picture=CHART))
+        message = await here.dc.reply(general)
+        assert message.text == "Last week\n⚠️ usage.png: Missing Permissions" and not message.attachments
+        assert (sent.message_id, sent.last) == (str(message.id), True)
+        asked = here.dc.slash("ask", where=general)
+        origin = await here.defer(asked)
+        here.dc.fault("PATCH /webhooks/**", "refuse", status=413, code=40005, text="Request entity too large")
+        await here.send(to(general, "Last week", reply_to=origin.pack(), picture=CHART), outbox_id=8)
+        (answer,) = asked.answers
+        assert answer.text == "Last week\n⚠️ usage.png: Request entity too large" and not answer.attachments
+
+
+async def test_one_that_may_have_arrived_is_not_shown_twice() -> None:
+    async with scene() as here:
+        reply = to(here.dc.dm(), "Last week", picture=CHART)
+        here.dc.fault("POST /channels/*/messages", "drop_after")
+        with pytest.raises(SendLater) as caught:
+            await here.send(reply)
+        assert caught.value.maybe_sent
+        await here.send(reply, again=True)
+        (message,) = here.dc.dm().from_bot()
+        assert message.text == "Last week" and len(message.attachments) == 1

@@ -1,0 +1,78 @@
+"""Which reactions are meant for the bot; what comes of them in every kind of channel."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.discord.inbound import Me
+from bot.adapters.discord.reactions import meant
+from routing.types import UserKey
+from tests.bot.adapters.discord.house import house, key
+from tests.servers.discord import Channel, DiscordServer, Message
+
+ME, ANN = 1, 5
+Json = dict[str, object]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_meant"),
+    [
+        ({}, True),
+        ({"emoji": {"id": None, "name": "👎🏿"}}, True),
+        ({"emoji": {"id": None, "name": "👍️"}}, True),
+        ({"emoji": {"id": None, "name": "🔥"}}, False),
+        ({"emoji": {"id": "77", "name": "👍"}}, False),
+        ({"emoji": {"id": "77", "name": None}}, False),
+        ({"message_author_id": "9"}, False),
+        ({"message_author_id": None}, True),
+        ({"user_id": str(ME)}, False),
+    ],
+)
+def test_a_thumb_at_a_message_of_the_bots_own_is_meant(change: Json, is_meant: bool) -> None:
+    payload: Json = {"user_id": str(ANN), "channel_id": "3", "message_id": "4", "message_author_id": str(ME)}
+    assert meant(payload | {"emoji": {"id": None, "name": "👍"}} | change, Me(ME, "tierbot")) == is_meant
+
+
+async def answered(dc: DiscordServer, where: Channel, number: int) -> Message:
+    return next(message for message in where.from_bot() if message.text == f"answer {number}")
+
+
+async def test_reactions_come_from_private_channels_servers_and_threads() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.guild()
+        where = [dc.dm(), dc.channel("general"), dc.thread("plans")]
+        for number, channel in enumerate(where):
+            await home.send(channel, f"answer {number}", outbox_id=number)
+            said = await answered(dc, channel, number)
+            dc.react(said, "🔥")
+            dc.react(said, "👍🏽")
+            dc.unreact(said, "👍🏽")
+            await home.texts(2 * number + 2)
+            put, taken = home.accepted[-2:]
+            assert [(each.kind, each.text) for each in (put, taken)] == [("reaction", "👍"), ("reaction", "-👍")]
+            assert {each.message_id for each in (put, taken)} == {str(said.id)}
+            assert {each.chat for each in (put, taken)} == {key(channel)}
+            assert put.user == UserKey("discord", "1001") and put.private == channel.is_dm
+            assert put.update_id != taken.update_id
+
+
+async def test_what_others_wrote_is_not_the_bots_affair() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.guild()
+        dc.react(dc.say("not for you", channel="general"), "👍", user="Bob")
+        await home.heard(dc.say("last"))
+        assert await home.texts(1) == ["last"]
+
+
+async def test_a_reaction_is_kept_however_often_that_fails_and_draws_the_bot_into_no_thread() -> None:
+    async with DiscordServer() as dc, house(dc) as home:
+        thread = dc.thread("plans")
+        said = dc.say("among us", thread=thread)
+        home.failures = 2
+        dc.react(said, "👍")
+        dc.unreact(said, "👍")
+        await home.texts(1)
+        assert [each.text for each in home.accepted] == ["-👍"], "whose message it was is not said any more"
+        dc.say("still among us", thread=thread)
+        await home.heard(dc.say("last"))
+        assert [each.text for each in home.accepted] == ["-👍", "last"]

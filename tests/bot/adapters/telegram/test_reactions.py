@@ -1,0 +1,86 @@
+"""Which reactions are meant for the bot; and that none is acknowledged before it is kept."""
+
+from __future__ import annotations
+
+import pytest
+from telegram import Update
+
+from bot.adapters.telegram.inbound import Me
+from bot.adapters.telegram.reactions import read
+from routing.types import ChatKey, InboundMessage, UserKey
+from tests.bot.adapters.telegram.house import house, to
+from tests.servers.telegram import TelegramServer
+
+Json = dict[str, object]
+
+
+def said(*old: str, new: tuple[str, ...] = (), **more: object) -> str | None:
+    """What the adapter makes of a reaction that was `old` before."""
+    found = heard(old, new, **more)
+    return None if found is None else found.text
+
+
+def heard(old: tuple[str, ...], new: tuple[str, ...], **more: object) -> InboundMessage | None:
+    chat, user = {"id": 5, "type": "private"}, {"id": 5, "is_bot": False, "first_name": "Ann"}
+    body: Json = {"chat": chat, "message_id": 9, "user": user, "date": 7} | more
+    body |= {"old_reaction": [_reaction(each) for each in old], "new_reaction": [_reaction(each) for each in new]}
+    update = Update.de_json({"update_id": 3, "message_reaction": body}, None)
+    assert update.message_reaction is not None
+    return read(update.message_reaction, update.update_id, Me(1, "tierbot"))
+
+
+def _reaction(each: str) -> Json:
+    kinds: dict[str, Json] = {
+        "paid": {"type": "paid"},
+        "custom": {"type": "custom_emoji", "custom_emoji_id": "👍"},
+    }
+    return kinds.get(each, {"type": "emoji", "emoji": each})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ((), ("👍",), "👍"),
+        ((), ("👎",), "👎"),
+        (("👍",), ("👎",), "👎"),
+        (("👍",), (), "-👍"),
+        (("👎",), ("🔥",), "-👎"),
+        (("🔥",), ("👍",), "👍"),
+        (("🔥",), ("🔥", "👎", "👍"), "👍"),
+        (("👍", "👎"), ("👍",), "👍"),
+        (("👍",), ("👍", "🔥"), None),
+        ((), ("🔥",), None),
+        ((), ("👌",), None),
+        (("🔥",), (), None),
+        ((), ("paid",), None),
+        ((), ("custom",), None),
+    ],
+)
+def test_a_thumb_is_meant(old: tuple[str, ...], new: tuple[str, ...], text: str | None) -> None:
+    assert said(*old, new=new) == text
+
+
+def test_chats_and_bots_do_not_rate() -> None:
+    channel = {"id": -7, "type": "channel", "title": "News"}
+    assert said(new=("👍",), user=None, actor_chat=channel) is None
+    assert said(new=("👍",), user={"id": 6, "is_bot": True, "first_name": "Bot"}) is None
+
+
+async def test_a_reaction_arrives_with_whose_and_where_and_is_acknowledged_once_it_is_kept() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        asked = tg.say("hello")
+        await home.send(to(asked.chat, "hi"))
+        reply = await tg.reply()
+        await home.heard(asked)
+        home.failures = 2
+        update = tg.react(reply, "👍")
+        assert update is not None
+        inbound = await home.until(2)
+        assert (inbound.kind, inbound.text, inbound.message_id) == ("reaction", "👍", str(reply.id))
+        assert (inbound.user, inbound.chat) == (UserKey("telegram", "1001"), ChatKey("telegram", "1001"))
+        assert inbound.private and inbound.update_id == str(update["update_id"])
+        await tg.wait_for(lambda _: not tg.updates.pending)
+        assert home.batches == 4
+        tg.react(reply, "👍", "🔥")
+        tg.react(reply)
+        assert [(await home.until(3)).text] == ["-👍"]

@@ -1,0 +1,161 @@
+"""A council in words, its file of votes, and that a person has one at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from handlers.council import about, progress, reckoning, verdict_text
+from handlers.sittings import MOST_LEFT, Sittings
+from handlers.votes import document_text
+from routing.calls import Usage
+from routing.council.ballots import Tally
+from routing.council.estimates import Estimate
+from routing.council.seats import Seat
+from routing.council.verdict import Failure, Member, Progress, Verdict
+from routing.errors import Refused
+from routing.outcome import CallRecord
+from routing.types import ChatKey
+from tests.handlers.asked import asked
+
+ASK = asked("/council Tabs?")
+RECKONED = Estimate(7, 180.0, Decimal("0.3987"), 0)
+SUN, MOON, STAR = (
+    Seat("openai/sun", "openai", "deep"),
+    Seat("anthropic/moon", "anthropic", "deep"),
+    Seat("gemini/star", "gemini", "coding"),
+)
+A = Member(SUN, "A", "sun says", None, "counted", ("B", "C"))
+B = Member(MOON, "B", "moon says", None, "abstained")
+C = Member(STAR, "C", "star says", None, "unneeded")
+PAID = CallRecord("deep", SUN.model, Usage(1, 2, cost=Decimal("0.0312")), 1.0)
+ENDED = CallRecord("deep", SUN.model, None, 1.0)
+WHOLE = Verdict(
+    form="synthesis",
+    answer="All agree.",
+    writer=SUN.model,
+    members=(A, B, C),
+    seconds=41.6,
+    tally=Tally({"B": Fraction(1), "C": Fraction(0)}, (("B",), ("C",))),
+    early=True,
+    chairman=SUN.model,
+    calls=(PAID, ENDED),
+)
+
+
+def test_a_whole_verdict() -> None:
+    assert verdict_text(ASK, WHOLE) == (
+        "All agree.\n\n"
+        "🏛 3 of 3 answered. `openai/sun` wrote what comes of it.  \n"
+        "🗳 Ranked first by the others: `anthropic/moon`. The vote ended early: the rest could change nothing.  \n"
+        "`$0.0312 and 1× of unknown price · 2 calls · 42 s`"
+    )
+
+
+def test_dissent_stands_between_with_whose_the_labels_are() -> None:
+    parts = verdict_text(ASK, replace(WHOLE, dissent="B doubts it.")).split("\n\n")
+    assert parts[1] == "**Dissent** (A `openai/sun`, B `anthropic/moon`, C `gemini/star`): B doubts it."
+
+
+def test_a_tie_names_all_who_share_it() -> None:
+    tied = Tally({"A": Fraction(1, 2), "B": Fraction(1, 2)}, (("A", "B"),))
+    assert "🗳 Tied at the top: `openai/sun`, `anthropic/moon`.  \n" in verdict_text(
+        ASK, replace(WHOLE, tally=tied, early=False)
+    )
+
+
+LATE = Member(STAR, failure=Failure("late"))
+BROKEN = Member(MOON, failure=Failure("failed", "it is down"))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line"),
+    [
+        (
+            replace(WHOLE, members=(A, B, LATE)),
+            "🏛 2 of 3 answered; `gemini/star` timed out. `openai/sun` wrote what comes of it.",
+        ),
+        (
+            replace(WHOLE, form="single", tally=Tally(), members=(A, BROKEN, LATE)),
+            "🏛 1 of 3 answered; `anthropic/moon` failed (it is down); `gemini/star` timed out. "
+            "This is the answer of `openai/sun` alone: nobody checked it.",
+        ),
+        (
+            replace(WHOLE, form="none", answer="", tally=Tally(), members=(BROKEN, LATE)),
+            "⚠️ No member of the council answered: `anthropic/moon` failed (it is down); `gemini/star` timed out.",
+        ),
+        (
+            replace(WHOLE, form="member", writer=MOON.model, trouble=Failure("failed", "it is down")),
+            "🏛 3 of 3 answered. There is no synthesis, for `openai/sun`: it is down; "
+            "this is the answer of `anthropic/moon`.",
+        ),
+        (
+            replace(WHOLE, form="member", stopped=True, trouble=Failure("stopped")),
+            "⏹ Stopped. 🏛 3 of 3 answered. There is no synthesis; this is the answer of `openai/sun`.",
+        ),
+    ],
+)
+def test_how_it_came_about(verdict: Verdict, line: str) -> None:
+    assert line in [each.strip() for each in verdict_text(ASK, verdict).splitlines()]
+
+
+def test_what_has_no_known_price_is_never_free() -> None:
+    assert verdict_text(ASK, replace(WHOLE, calls=(ENDED, ENDED))).endswith("`price unknown · 2 calls · 42 s`")
+    assert about(ASK, replace(RECKONED, unknown=7, cost=Decimal(0))) == "price unknown"
+    assert about(ASK, replace(RECKONED, unknown=2)) == "about $0.40 and 2× of unknown price"
+
+
+def test_what_it_will_take() -> None:
+    assert reckoning(ASK, RECKONED) == "about $0.40 · 7 calls · at most 180 s"
+    assert about(ASK, replace(RECKONED, cost=Decimal("0.012345"))) == "about $0.0123"
+
+
+def test_how_far_it_is() -> None:
+    two = ("openai/sun", "anthropic/moon")
+    begun = progress(ASK, Progress("answers", 3, two, 3, (), ("gemini/star",)), RECKONED)
+    assert begun.startswith("🏛 Council: answers 2/3 · ranking 0/3 …  \nabout $0.40")
+    assert begun.endswith("⏳ `gemini/star`")
+    ending = progress(ASK, Progress("synthesis", 2, two, 0, (), two[:1]), RECKONED)
+    assert ending.startswith("🏛 Council: answers 2/2 · synthesis …")
+
+
+def test_the_votes_as_a_file() -> None:
+    text = document_text(ASK, "Tabs?", replace(WHOLE, members=(A, B, LATE)))
+    assert text.startswith("# Council\n\n```\nTabs?\n```\n\n## Votes\n\n- A · `openai/sun`: ranks B > C\n")
+    assert "\n- B · `anthropic/moon`: abstains · 1.00 points\n- `gemini/star`: timed out\n\n" in text
+    assert text.endswith("## B · `anthropic/moon`\n\n```\nmoon says\n```\n")
+
+
+def test_one_at_a_time_and_what_waited_for_its_end_is_refused() -> None:
+    sittings, ask = Sittings(lambda: 100.0), asked("/council x")
+    with sittings.enter(ask), pytest.raises(Refused, match="is sitting already"), sittings.enter(ask):
+        raise AssertionError
+    waited = replace(ask, message=replace(ask.message, sent_at=98.5))
+    with pytest.raises(Refused, match="still sitting when you sent this"), sittings.enter(waited):
+        raise AssertionError
+    later = replace(ask, message=replace(ask.message, sent_at=99.0))
+    with sittings.enter(later), sittings.enter(replace(waited, person=replace(ask.person, id=2))):
+        pass
+
+
+def test_a_council_that_breaks_leaves_its_place() -> None:
+    sittings, ask = Sittings(lambda: 0.0), asked("/council x")
+    with pytest.raises(ZeroDivisionError), sittings.enter(ask):
+        raise ZeroDivisionError
+    with sittings.enter(ask):
+        pass
+
+
+def test_what_is_left_is_a_persons_in_a_chat_and_has_an_end() -> None:
+    sittings, ask = Sittings(lambda: 0.0), asked("/council x")
+    sittings.left(ask).question = "mine"
+    elsewhere = [
+        replace(ask, message=replace(ask.message, chat=ChatKey("console", str(number)))) for number in range(2, 400)
+    ]
+    assert sittings.left(elsewhere[0]).question == "" and sittings.left(ask).question == "mine"
+    for each in elsewhere[:MOST_LEFT]:
+        sittings.left(each)
+    assert sittings.left(ask).question == ""

@@ -1,0 +1,84 @@
+"""/rate: the newest answer, or the one that a button was shown for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from handlers.commands.rate import RateCommand
+from handlers.ratings import thumb
+from routing.errors import Refused
+from routing.money.books import Rating
+from routing.types import Button, ChatKey
+from tests.handlers.asked import asked
+
+
+@dataclass(slots=True)
+class Kept:
+    """One person's newest answer, and the ratings."""
+
+    last: str | None = "t1"
+    known: bool = True
+    rated: list[tuple[str, int, Rating | None]] = field(default_factory=list)
+
+    async def newest(self, chat: ChatKey, person_id: int) -> str | None:
+        assert (chat, person_id) == (ChatKey("console", "1"), 1)
+        return self.last
+
+    async def rate(self, turn_id: str, person_id: int, rating: Rating | None) -> bool:
+        self.rated.append((turn_id, person_id, rating))
+        return self.known
+
+    async def say(self, text: str, button: Button | None = None, language: str = "en") -> str:
+        ask = replace(asked(text, language=language), button=button)
+        return (await RateCommand(self, self)(ask)).text  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("word", "rating", "reply"),
+    [
+        ("👍", 1, "👍 Noted."),
+        ("👍🏿", 1, "👍 Noted."),
+        ("up", 1, "👍 Noted."),
+        ("👎", -1, "👎 Noted."),
+        ("Down", -1, "👎 Noted."),
+        ("none", None, "Your rating is taken back."),
+    ],
+)
+async def test_the_newest_answer_is_rated(word: str, rating: Rating | None, reply: str) -> None:
+    kept = Kept()
+    assert await kept.say(f"/rate {word}") == reply
+    assert kept.rated == [("t1", 1, rating)]
+
+
+async def test_without_a_word_it_asks_and_its_buttons_know_which_answer_is_meant() -> None:
+    kept = Kept()
+    reply = await RateCommand(kept, kept)(asked("/rate"))  # type: ignore[arg-type]
+    assert reply.buttons == ((Button("👍", "/rate 👍", "t1"), Button("👎", "/rate 👎", "t1")),)
+    assert kept.rated == []
+    kept.last = "t2"
+    await kept.say("/rate 👎", reply.buttons[0][1])
+    assert kept.rated == [("t1", 1, -1)]
+
+
+@pytest.mark.parametrize("word", ["🔥", "5", "great"])
+async def test_any_other_word_changes_nothing(word: str) -> None:
+    kept = Kept()
+    with pytest.raises(Refused, match=r"Write /rate 👍, /rate 👎, /rate none\. Nothing was changed\."):
+        await kept.say(f"/rate {word}")
+    assert kept.rated == []
+
+
+async def test_where_there_is_nothing_to_rate_it_says_so() -> None:
+    with pytest.raises(Refused, match="no answer here"):
+        await Kept(last=None).say("/rate up")
+    with pytest.raises(Refused, match="no answer here"):
+        await Kept(known=False).say("/rate up")
+
+
+@pytest.mark.parametrize(
+    ("emoji", "found"), [("👍", "👍"), ("👎🏻", "👎"), ("👍️", "👍"), ("👌", ""), ("", ""), ("👍👎", "")]
+)
+def test_a_thumb_of_any_colour(emoji: str, found: str) -> None:
+    assert thumb(emoji) == found

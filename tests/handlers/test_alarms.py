@@ -1,0 +1,134 @@
+"""The owner hears of each trouble once, when it begins; also across a restart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from handlers.alarms import LAST, Alarms
+from handlers.notices import Notices
+from routing.errors import StorageFault
+from routing.money.books import Trouble
+from routing.types import OutboundMessage, Person, UserKey
+
+OWNER = UserKey("telegram", "1")
+NOTHING = Trouble(0, 0, 0, 0)
+
+
+@dataclass(slots=True)
+class House:
+    """Turns as they are said to have gone, one owner, and what outlives a restart."""
+
+    trouble: Trouble = NOTHING
+    kept: dict[str, str] = field(default_factory=dict)
+    posted: list[OutboundMessage] = field(default_factory=list)
+    asked: int = 0
+    broken: bool = False
+
+    async def newest(self, limit: int) -> Trouble:
+        assert limit == LAST
+        self.asked += 1
+        return self.trouble
+
+    async def get(self, key: str) -> str | None:
+        return self.kept.get(key)
+
+    async def put(self, key: str, value: str | None) -> None:
+        self.kept[key] = value or ""
+
+    async def owners(self) -> tuple[UserKey, ...]:
+        return (OWNER,)
+
+    async def find(self, user: UserKey) -> Person:
+        return Person(1, "owner", "Ann")
+
+    async def post(self, messages: list[OutboundMessage]) -> None:
+        if self.broken:
+            raise StorageFault("the disk is full")
+        self.posted += messages
+
+    def alarms(self) -> Alarms:
+        return Alarms(self, self, Notices(self, self.post))  # type: ignore[arg-type]
+
+    def rung(self) -> list[str]:
+        found = [each.text for each in self.posted]
+        self.posted = []
+        return found
+
+
+@pytest.mark.parametrize(
+    ("quiet", "loud", "words"),
+    [
+        (Trouble(50, 15, 0, 0), Trouble(50, 16, 0, 0), "🔔 32% of the last 50 turns were answered by another model"),
+        (Trouble(50, 0, 7, 0), Trouble(50, 0, 8, 0), "🔔 16% of the last 50 turns were not done in time"),
+        (Trouble(50, 0, 0, 15), Trouble(50, 0, 0, 16), "🔔 32% of the last 50 turns went up a tier"),
+    ],
+    ids=["fallbacks", "timeouts", "escalations"],
+)
+async def test_each_rings_above_its_limit_and_not_at_it(quiet: Trouble, loud: Trouble, words: str) -> None:
+    house = House(quiet)
+    alarms = house.alarms()
+    await alarms.look()
+    assert house.rung() == [] and house.kept == {}
+    house.trouble = loud
+    await alarms.look()
+    (told,) = house.rung()
+    assert told.startswith(words) and "/usage tiers" in told and "I changed nothing" in told
+
+
+async def test_the_limit_is_named() -> None:
+    house = House(Trouble(50, 20, 20, 20))
+    await house.alarms().look()
+    assert [("30%" in each, "15%" in each) for each in house.rung()] == [(True, False), (False, True), (True, False)]
+
+
+async def test_before_there_are_fifty_turns_nothing_is_said() -> None:
+    house = House(Trouble(49, 49, 49, 49))
+    await house.alarms().look()
+    assert house.rung() == []
+
+
+async def test_once_and_once_more_after_it_was_better() -> None:
+    house = House(Trouble(50, 30, 0, 0))
+    alarms = house.alarms()
+    for _ in range(3):
+        await alarms.look()
+    assert len(house.rung()) == 1
+    house.trouble = Trouble(50, 15, 0, 0)
+    await alarms.look()
+    house.trouble = Trouble(50, 16, 0, 0)
+    await alarms.look()
+    assert len(house.rung()) == 1
+
+
+async def test_what_has_rung_is_known_after_a_restart() -> None:
+    house = House(Trouble(50, 30, 0, 0))
+    await house.alarms().look()
+    house.trouble = Trouble(50, 30, 10, 0)
+    await house.alarms().look()
+    first, second = house.rung()
+    assert "another model" in first and "not done in time" in second
+    house.trouble = Trouble(50, 0, 10, 0)
+    await house.alarms().look()
+    house.trouble = Trouble(50, 30, 10, 0)
+    await house.alarms().look()
+    assert ["another model" in each for each in house.rung()] == [True]
+
+
+async def test_what_could_not_be_told_is_told_later() -> None:
+    house = House(Trouble(50, 30, 0, 0), broken=True)
+    alarms = house.alarms()
+    with pytest.raises(StorageFault):
+        await alarms.look()
+    house.broken = False
+    await alarms.look()
+    assert len(house.rung()) == 1
+
+
+async def test_one_question_a_turn() -> None:
+    house = House(Trouble(50, 30, 30, 30))
+    alarms = house.alarms()
+    await alarms.look()
+    await alarms.look()
+    assert house.asked == 2

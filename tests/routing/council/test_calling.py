@@ -1,0 +1,125 @@
+"""A council's calls to real models: their effort, their time, their place in the books, and who can be asked at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from routing import jsonfile
+from routing.caller import Caller
+from routing.calls import ChatMessage, StreamEnd, TextDelta, Usage
+from routing.config import read_config
+from routing.council.calling import BROKEN, ModelCalls, obstacle
+from routing.council.seats import Seat
+from routing.decisions import Passed
+from routing.errors import KeyRejected, ModelError, RateLimited, Unreachable
+from routing.failover.health import ModelHealth
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models
+from tests.fakes import END, FakeLlm, Step, says
+from tests.routing.council.sitting import BEGAN, elapsed, in_no_time
+from tests.routing.trying import bill
+
+GPT = Seat("openai/gpt-5.2", "openai", "deep")
+MINI = Seat("openai/gpt-4.1", "openai", "balanced")
+ASKED = (ChatMessage("user", "Is it so?"),)
+KEYS = {"openai": "sk-1", "anthropic": "sk-2"}
+
+
+def now() -> float:
+    return BEGAN + elapsed()
+
+
+def models(clock: Callable[[], float] = now) -> Models:
+    config = read_config(jsonfile.parse("{}", "runtime-config.json"), KEYS, {})
+    return Models(config, Catalog.load(BUNDLED), health=ModelHealth(clock), clock=clock)
+
+
+def calling(llm: FakeLlm) -> ModelCalls:
+    known = models()
+    return ModelCalls(known, Caller(llm, known.health, now), now, bill())
+
+
+def called(seat: Seat, steps: list[Step], seconds: float = 60.0) -> tuple[str | Exception, ModelCalls, FakeLlm, float]:
+    """What came of one call, and how long it took."""
+
+    async def story() -> tuple[str | Exception, ModelCalls, FakeLlm, float]:
+        llm = FakeLlm(steps)
+        calls = calling(llm)
+        try:
+            said: str | Exception = await calls(seat, ASKED, seconds)
+        except (ModelError, TimeoutError) as error:
+            said = error
+        return said, calls, llm, elapsed()
+
+    return in_no_time(story())
+
+
+def test_an_answer_costs_little_thought_and_is_in_the_books_under_its_tier() -> None:
+    said, calls, llm, _ = called(GPT, says("yes "))
+    assert said == "yes"
+    [request] = llm.asked
+    assert (request.model, request.reasoning, request.tools, request.messages) == (GPT.model, "low", (), ASKED)
+    assert [(each.tier, each.model, each.usage) for each in calls.books] == [("deep", GPT.model, Usage(1, 2))]
+
+
+def test_who_has_no_low_effort_has_its_usual_one() -> None:
+    assert called(MINI, says("yes"))[2].asked[0].reasoning is None
+
+
+def test_its_seconds_over_are_no_failure_of_the_model() -> None:
+    said, calls, _, took = called(GPT, [asyncio.Event()])
+    assert isinstance(said, TimeoutError) and took == 60.0
+    assert [each.usage for each in calls.books] == [None]
+
+
+def test_a_tier_that_promises_its_first_token_sooner_is_held_to_it() -> None:
+    said, _, _, took = called(MINI, [asyncio.Event()])
+    assert isinstance(said, Unreachable) and said.reason == "no first word within 25 s" and took == 25.0
+
+
+@pytest.mark.parametrize("finish", ["length", "cut"])
+def test_half_an_answer_is_marked(finish: str) -> None:
+    end = StreamEnd(finish, Usage(1, 2))  # type: ignore[arg-type]
+    assert called(GPT, [TextDelta("half"), end])[0] == "half" + BROKEN
+
+
+def test_an_error_comes_through() -> None:
+    said, calls, _, _ = called(GPT, [KeyRejected(GPT.model, "no")])
+    assert isinstance(said, KeyRejected) and calls.books == []
+
+
+def test_the_caller_may_be_left_at_any_moment() -> None:
+    async def story() -> None:
+        calls = calling(FakeLlm([TextDelta("ha"), asyncio.Event(), END]))
+        task = asyncio.create_task(calls(GPT, ASKED, 60.0))
+        await asyncio.sleep(1.0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert [each.usage for each in calls.books] == [None]
+
+    in_no_time(story())
+
+
+def test_who_can_not_be_asked_and_why() -> None:
+    known = models(lambda: BEGAN)
+    key = known.config.profile("anthropic")
+    assert obstacle(known, "gemini/gemini-2.5-pro", BEGAN) == Passed("gemini/gemini-2.5-pro", "key")
+    assert obstacle(known, GPT.model, BEGAN) is None
+    known.health.failed(RateLimited(GPT.model, "busy", 30.0))
+    assert obstacle(known, GPT.model, BEGAN) == Passed(GPT.model, "cooldown", BEGAN + 30.0)
+
+    async def refused() -> None:
+        trial = await known.health.begin("anthropic/claude", key, False)
+        assert trial is not None
+        with trial:
+            raise KeyRejected("anthropic/claude", "no such key")
+
+    with pytest.raises(KeyRejected):
+        in_no_time(refused())
+    found = obstacle(known, "anthropic/claude", BEGAN)
+    assert found == Passed("anthropic/claude", "breaker", BEGAN + 60.0, "no such key")
+    assert obstacle(known, "anthropic/claude", BEGAN + 60.0) is None

@@ -1,0 +1,71 @@
+"""What a council holds of the limits of whoever pays, what it is charged, and from which cost on it asks first."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from routing import jsonfile
+from routing.calls import Usage
+from routing.council.config import KEYS, CouncilConfig, read_council
+from routing.council.paying import charged, expected, to_hold
+from routing.errors import ConfigError
+from routing.jsonfile import JsonObject
+from routing.money.prices import Price
+from routing.outcome import CallRecord
+from tests.routing.council.sitting import SEATS, SUN
+
+DOLLAR = Price.flat(Decimal(1))
+"""A million tokens."""
+
+
+def nobody_knows(model: str, /) -> Price | None:
+    return None
+
+
+def only_the_sun(model: str, /) -> Price | None:
+    return DOLLAR if model == SUN else None
+
+
+def call(cost: str | None, tokens: int = 500_000) -> CallRecord:
+    return CallRecord("deep", SUN, Usage(tokens, tokens, cost=None if cost is None else Decimal(cost)), 1.0)
+
+
+def test_what_is_known_is_held_and_where_nothing_is_nobody_knows() -> None:
+    some = expected("Is it so?", SEATS, only_the_sun)
+    assert (some.calls, some.unknown) == (7, 4) and to_hold(some) == some.cost > 0
+    assert to_hold(expected("Is it so?", SEATS, nobody_knows)) is None
+    assumed = expected("Is it so?", SEATS, nobody_knows, DOLLAR)
+    assert assumed.unknown == 0 and to_hold(assumed) == assumed.cost > some.cost
+
+
+def test_all_calls_are_charged_as_one() -> None:
+    assert charged([call("0.1"), call("0.2")]) == Usage(1_000_000, 1_000_000, cost=Decimal("0.3"))
+    ended = CallRecord("deep", SUN, None, 1.0)
+    assert charged([call("0.1"), call(None), ended]).cost == Decimal("0.1")
+    assert charged([call("0.1"), call(None), ended], DOLLAR).cost == Decimal("1.1")
+
+
+def test_what_has_no_price_at_all_is_not_free() -> None:
+    assert charged([call(None), call(None)]).cost is None
+    assert charged([CallRecord("deep", SUN, None, 1.0)]).cost is None
+
+
+def read(section: object) -> CouncilConfig:
+    file = jsonfile.parse(json.dumps({"council": section}), "runtime-config.json")
+    return read_council(file.root().child("council") or JsonObject(file, ("council",), {}))
+
+
+@pytest.mark.parametrize(
+    ("given", "above"), [({}, "0.25"), ({"confirmAboveUsd": 0}, "0"), ({"confirmAboveUsd": 1.5}, "1.5")]
+)
+def test_the_cost_above_which_a_council_asks(given: object, above: str) -> None:
+    assert read(given).confirm_above == Decimal(above) and {"confirmAboveUsd"} == KEYS
+
+
+@pytest.mark.parametrize("value", [-1, True, "1", [1], 1e9])
+def test_anything_else_is_refused_with_its_place(value: object) -> None:
+    with pytest.raises(ConfigError, match=r"runtime-config\.json line 1: council\.confirmAboveUsd must be a number"):
+        read({"confirmAboveUsd": value})

@@ -1,0 +1,92 @@
+"""What counts as a verdict, and how a stranger's words are shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from routing import jsonfile
+from routing.critic.config import CriticConfig, read_critic
+from routing.critic.verdict import MOST_WORDS, plain, verdict
+from routing.errors import ConfigError
+
+
+def doubts(why: object, **more: object) -> str:
+    return json.dumps({"doubt": True, "why": why} | more)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (doubts("Canberra is the capital."), "Canberra is the capital."),
+        ('```json\n{"doubt": true, "why": "no"}\n```', "no"),
+        (' \n{"doubt": false}\n', ""),
+        ('{"doubt": false, "why": "it is right"}', ""),
+    ],
+)
+def test_a_verdict(text: str, found: str) -> None:
+    assert verdict(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I can't help with that.",
+        "doubt: true",
+        "true",
+        "[]",
+        '"doubt"',
+        '{"why": "no verdict"}',
+        '{"doubt": "true", "why": "a text"}',
+        '{"doubt": 1, "why": "a number"}',
+        doubts(""),
+        doubts(None),
+        doubts(["a", "list"]),
+        '{"doubt": true}',
+        doubts("x", button="Buy now"),
+        doubts("x") + " and more",
+        "Sure! " + doubts("x"),
+        "[" * 100_000,
+    ],
+)
+def test_anything_else_is_none(text: str) -> None:
+    assert verdict(text) is None
+
+
+@pytest.mark.parametrize(
+    ("why", "shown"),
+    [
+        ("2*3 is not 7", r"2\*3 is not 7"),
+        ("see [here](https://bad.example/x) now", "see … now"),
+        ("ask @somebody or www.bad.example", "ask … or …"),
+        ("# big\n\n> quote\n- list", r"# big \> quote - list"),
+        ("<@123> `code` ||spoiler||", r"… \`code\` \|\|spoiler\|\|"),
+        (" ".join(["word"] * MOST_WORDS), " ".join(["word"] * MOST_WORDS)),
+        (" ".join(["word"] * (MOST_WORDS + 1)), " ".join(["word"] * MOST_WORDS) + " …"),
+        ("x" * 10_000, "x" * 300),
+    ],
+)
+def test_words_are_shown_as_words(why: str, shown: str) -> None:
+    assert plain(why) == shown
+
+
+def section(text: str) -> jsonfile.JsonObject:
+    found = jsonfile.parse(f'{{"critic": {text}}}', "runtime-config.json").root().child("critic")
+    assert found is not None
+    return found
+
+
+def test_the_configuration() -> None:
+    assert read_critic(section("{}")) == CriticConfig(enabled=False, model=None)
+    assert read_critic(section('{"enabled": true, "model": null}')) == CriticConfig(True)
+    assert read_critic(section('{"enabled": true, "model": " a/x "}')) == CriticConfig(True, "a/x")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"enabled": 1}', '{"model": "haiku"}', '{"model": 3}', '{"model": "/x"}', '{"model": ""}']
+)
+def test_a_slip_of_the_pen_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"runtime-config\.json line 1.*critic"):
+        read_critic(section(text))

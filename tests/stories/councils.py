@@ -1,0 +1,93 @@
+"""Members of a council on the scripted server, who do as they are told, and what a story wants to know of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from routing.council.prompts import ANSWERING, CHAIRING, RANKING
+from routing.council.verdict import Stage as Part
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import Script, When
+from tests.stories.failing import vendors
+from tests.stories.harness import Stage
+
+GPT, CLAUDE, GEMINI = "openai/gpt-5.2", "anthropic/claude-opus-4-5", "gemini/gemini-2.5-pro"
+IN_A_CIRCLE = {"openai": ["anthropic", "gemini"], "anthropic": ["gemini", "openai"], "gemini": ["openai", "anthropic"]}
+"""A tie, in whichever order the ballots come, and nobody can be certain of it before the last one."""
+MEMBERS = {"openai": GPT, "anthropic": CLAUDE, "gemini": GEMINI}
+ASKED = "/council Tabs or spaces?"
+WRITER = GPT
+"""Of equally strong ones the first has the chair."""
+_BLOCK = re.compile(
+    r'<answer-(?P<mark>[0-9a-f]{16}) label="(?P<label>[A-C])">\n(?P<text>.*?)\n</answer-(?P=mark)>', re.S
+)
+
+
+def part_of(request: ModelRequest) -> Part | None:
+    """Which part of a council a request belongs to; None for an ordinary one."""
+    system = request.reading.system_text
+    if system == ANSWERING:
+        return "answers"
+    if system.startswith(RANKING[:40]):
+        return "ranking"
+    return "synthesis" if system.startswith(CHAIRING[:40]) else None
+
+
+def at(vendor: str, part: Part) -> When:
+    """Only this member, in this part."""
+    return lambda request: request.vendor == vendor and part_of(request) == part
+
+
+def blocks(request: ModelRequest) -> dict[str, str]:
+    """The answers that a voter or the chair was shown, by label."""
+    return {found["label"]: found["text"] for found in _BLOCK.finditer(request.last_user_text)}
+
+
+@dataclass(slots=True)
+class Members:
+    """What is not told is: answers "<vendor> says yes", ballots in a circle, and "All agree." from the chair. A ballot
+    is told as vendors in order, or as the text of the reply."""
+
+    answers: Mapping[str, str] = field(default_factory=dict)
+    ballots: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
+    synthesis: str = "All agree."
+
+    def __call__(self, request: ModelRequest) -> str | Script:
+        match part_of(request):
+            case "answers":
+                return self.answer(request.vendor)
+            case "ranking":
+                return self._ballot(request)
+            case "synthesis":
+                return self.synthesis
+        return f"You said: {request.last_user_text}"
+
+    def answer(self, vendor: str) -> str:
+        return self.answers.get(vendor, f"{vendor} says yes")
+
+    def _ballot(self, request: ModelRequest) -> str:
+        told = self.ballots.get(request.vendor, IN_A_CIRCLE[request.vendor])
+        if isinstance(told, str):
+            return told
+        shown = {text: label for label, text in blocks(request).items()}
+        return json.dumps({"ranking": [shown[self.answer(vendor)] for vendor in told if self.answer(vendor) in shown]})
+
+
+def seated(on: Stage, *names: str, members: Members | None = None, above: float = 100.0) -> Members:
+    """Those vendors that have a key (all, if none is named), answering as told; a council asks for a yes `above` so
+    many US dollars."""
+    vendors(on, *names, **{"deep": {"trySeconds": 100.0, "firstTokenSeconds": 100.0, "deadlineSeconds": 300.0}})
+    tiers = on.config["tiers"]
+    assert isinstance(tiers, dict)
+    tiers["coding"] |= {"trySeconds": 100.0, "firstTokenSeconds": 100.0, "deadlineSeconds": 299.0}
+    on.config["council"] = {"confirmAboveUsd": above}
+    on.ms.default = members or Members()
+    return on.ms.default
+
+
+def made(on: Stage, part: Part) -> list[ModelRequest]:
+    """The calls of one part, in their order."""
+    return [call for call in on.ms.calls if part_of(call) == part]

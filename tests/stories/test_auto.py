@@ -1,0 +1,97 @@
+"""/tier auto: each message chooses its tier, says why, and never leaves what the person may have."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.stories.failing import facts
+from tests.stories.harness import Stage, ask, running
+
+PROOF = "Prove P != NP"
+CODE = "Write a Python function that parses RFC 3339 timestamps, with tests.\n```python\ndef parse(text): ...\n```"
+TIERS = {"balanced": "gpt-5.1", "coding": "gpt-5.2", "deep": "gpt-5.2"}
+
+
+async def test_each_message_has_its_own_tier_and_the_reason_is_said(on: Stage) -> None:
+    async with running(on):
+        shown = (await ask(on, "/tier auto")).text
+        assert shown.startswith("Tier: auto, Force: off") and "each message chooses its tier" in shown
+        await ask(on, "/settings footer on")
+        for said, tier, why in ((PROOF, "deep", "a proof"), ("hi", "balanced", ""), (CODE, "coding", "code")):
+            answer = (await ask(on, said)).text
+            assert facts(on)["tier"] == tier and on.ms.last.model == TIERS[tier]
+            assert why in answer.rpartition(f"{tier} (")[2], "the footer says why"
+        assert (
+            "Last call: coding with openai/gpt-5.2, because /tier auto chose it (code"
+            in (await ask(on, "/status")).text
+        )
+        assert [row[0] for row in on.rows("select source from turns")] == ["auto"] * 3
+
+
+async def test_what_goes_on_stays_where_it_was_also_after_a_restart(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/tier auto")
+        await ask(on, CODE)
+    async with running(on):
+        assert (await ask(on, "/tier")).text.startswith("Tier: auto, Force: off")
+        await ask(on, "fix it")
+        assert facts(on)["tier"] == "coding"
+        await ask(on, "/new")
+        await ask(on, "fix it")
+        assert facts(on)["tier"] == "balanced"
+
+
+async def test_it_is_no_lock_and_ends_one(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/tier smart force")
+        assert "can't be locked" in (await ask(on, "/tier auto force")).text
+        assert (await ask(on, "/tier")).text.startswith("Tier: smart, Force: on"), "nothing was changed"
+        assert (await ask(on, "/tier AUTO")).text.startswith("Tier: auto, Force: off")
+        await ask(on, f"!balanced {PROOF}")
+        assert facts(on)["tier"] == "balanced", "the person's word on one message counts"
+        assert "did you mean auto" in (await ask(on, "/tier auot")).text
+        assert (await ask(on, "/tier balanced")).text.startswith("Tier: balanced, Force: off")
+        await ask(on, PROOF)
+        assert facts(on)["tier"] == "balanced"
+
+
+@pytest.mark.parametrize("closed", [{"deep": {"mayBeEscalatedTo": False}}, {"balanced": {"mayEscalate": False}}])
+async def test_it_goes_no_higher_than_the_contracts_let_it(on: Stage, closed: dict[str, object]) -> None:
+    on.config["tiers"] = closed
+    async with running(on):
+        await ask(on, "/tier auto")
+        await ask(on, PROOF)
+        assert facts(on)["tier"] == ("smart" if "deep" in closed else "balanced")
+
+
+async def test_what_is_asked_again_is_judged_as_the_first_time(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/tier auto")
+        await ask(on, CODE)
+        await ask(on, "hm?")
+        before = facts(on)["tier"]
+        await ask(on, "/retry")
+        assert facts(on)["tier"] == before
+
+
+async def test_going_up_is_in_the_books(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/tier auto")
+        for said, up in (("hi", 0), (PROOF, 1)):
+            await ask(on, said)
+            assert facts(on)["escalated"] == up
+        await ask(on, "/tier smart")
+        await ask(on, PROOF)
+        assert facts(on)["escalated"] == 0, "their own choice is no escalation"
+        await ask(on, "/retry smart")
+        assert facts(on)["escalated"] == 0, "neither is the same tier again"
+        await ask(on, "/retry deep")
+        assert facts(on)["escalated"] == 1
+
+
+async def test_in_german(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/settings language de")
+        await ask(on, "/tier auto")
+        await ask(on, "/settings footer on")
+        assert "deep (ein Beweis)" in (await ask(on, "Beweise, dass es unendlich viele Primzahlen gibt.")).text

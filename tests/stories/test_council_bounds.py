@@ -1,0 +1,209 @@
+"""A council costs: who may have one, what is asked first, which limits it keeps, and that there is one at a time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.servers.model import Script, Usage
+from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, at, seated
+from tests.stories.doors import account
+from tests.stories.failing import Clock, labels
+from tests.stories.harness import Stage, ask, press, running
+from tests.stories.test_media import RED
+
+YES = re.compile(r"🏛 Ask them · about \$0\.\d\d$")
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    litellm_without_clients()
+
+
+async def test_a_dear_one_asks_first_and_the_yes_holds_over_a_restart(on: Stage) -> None:
+    seated(on, above=0.01)
+    async with running(on):
+        offer = await ask(on, ASKED)
+        assert offer.text.startswith(f"🏛 Shall I ask {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
+        assert offer.text.endswith(" · 7 calls · at most 180 s") and on.ms.calls == []
+        yes, no = labels(offer)
+        assert YES.match(yes) and no == "Leave it"
+    async with running(on):
+        on.tg.press(yes, message=offer)
+        answer = await on.tg.reply(after=offer)
+        assert answer.text.startswith("All agree.\n\n🏛 3 of 3 answered.") and len(on.ms.calls) == 7
+        assert on.rows("select text from messages where role = 'user'") == [("Tabs or spaces?",)]
+
+
+async def test_left_alone_it_costs_nothing_and_a_typed_yes_finds_nothing_more(on: Stage) -> None:
+    seated(on, above=0.0)
+    async with running(on):
+        offer = await press(on, "Leave it", await ask(on, ASKED))
+        assert offer.text == "Nobody was asked." and labels(offer) == []
+        assert "No question waits for a yes here." in (await ask(on, "/council yes")).text
+        await ask(on, ASKED)
+        assert (await ask(on, "/council yes")).text.startswith("All agree."), "where there are no buttons"
+        assert "No question waits for a yes here." in (await ask(on, "/council yes")).text
+    assert len(on.ms.calls) == 7
+
+
+async def test_what_nobody_knows_the_price_of_asks_first(on: Stage) -> None:
+    seated(on)
+    on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
+    async with running(on):
+        offer = await ask(on, ASKED)
+    assert " and 3× of unknown price · 7 calls" in offer.text and on.ms.calls == []
+
+
+async def test_one_at_a_time_in_whichever_chat_and_none_in_line(on: Stage) -> None:
+    seated(on)
+    gate, clock = on.ms.gate(when=at("openai", "answers")), Clock()
+    async with running(on, clock):
+        await ask(on, "/access here on", group="Team")
+        first = on.tg.say(ASKED)
+        await gate.reached(60.0)
+        elsewhere = await ask(on, ASKED, group="Team")
+        assert elsewhere.text.startswith("A council of yours is sitting already")
+        in_line = on.tg.say("/council And tea or coffee?")
+        await on.tg.wait_for(lambda _: on.rows("select count(*) from inbox") == [(4,)])
+        clock.ahead = 5.0
+        gate.open()
+        assert (await on.tg.reply(first, after=first)).text.startswith("All agree.")
+        refused = await on.tg.reply(in_line, after=in_line, matching="still sitting when you sent this")
+        assert refused.text.endswith("send it again.")
+    assert len(on.ms.calls) == 7
+
+
+async def test_two_people_may_each_have_one(on: Stage) -> None:
+    seated(on)
+    gate = on.ms.gate(when=at("openai", "answers"))
+    async with running(on):
+        await ask(on, f"/access allow {account(on.tg.user('bob'))}")
+        first = on.tg.say(ASKED)
+        await gate.reached(60.0)
+        assert (await ask(on, ASKED, user="bob")).text.startswith("All agree.")
+        gate.open()
+        await on.tg.reply(first, after=first)
+
+
+async def test_guests_are_told_which_role_it_takes(on: Stage) -> None:
+    seated(on)
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        refused = await ask(on, ASKED, user="bob", group="Team")
+        assert refused.text == "/council is for the role user and above; yours is guest."
+    assert on.ms.calls == []
+
+
+async def test_too_few_vendors_are_named_with_what_is_missing(on: Stage) -> None:
+    seated(on, "openai")
+    async with running(on):
+        for typed in (ASKED, "/council"):
+            told = (await ask(on, typed)).text
+            assert f"2 models of 2 vendors at least; I can ask {GPT}, openai/gpt-5.1." in told
+            assert f"{CLAUDE} has no key (ANTHROPIC_API_KEY)" in told and f"{GEMINI} has no key" in told
+    assert on.ms.calls == []
+
+
+async def test_who_is_left_alone_has_no_seat_and_that_is_said(on: Stage) -> None:
+    seated(on)
+    on.ms.fail(401, when=at("anthropic", "answers"))
+    async with running(on):
+        said = on.tg.say(ASKED)
+        await on.tg.reply(said, after=said, matching="🏛 2 of 3 answered")
+        before = len(on.ms.calls)
+        said = on.tg.say(ASKED)
+        answer = await on.tg.reply(said, after=said, matching="All agree.")
+        assert "🏛 3 of 3 answered." in answer.text and answer.text.endswith(
+            f"Passed over: {CLAUDE} is left alone for a while after failures (anthropic refused the key in "
+            "ANTHROPIC_API_KEY)."
+        )
+        assert "anthropic" in {call.vendor for call in on.ms.calls[before:]}, "its next model is another one's"
+
+
+async def test_a_limit_that_has_no_room_for_all_of_it_refuses_before_the_first_call(on: Stage) -> None:
+    seated(on)
+    on.config["budget"] = {"perUserDailyUsd": 0.02}
+    async with running(on):
+        refused = await ask(on, ASKED)
+        assert "more than your limit of $0.02 a day ever has room for. Nobody was asked." in refused.text
+        assert on.ms.calls == []
+    on.config["budget"] = {"perUserDailyUsd": 0.02, "atLimit": "warn"}
+    async with running(on):
+        assert "\n💰 This goes beyond your limit of $0.02 a day." in (await ask(on, ASKED)).text
+    before = len(on.ms.calls)
+    on.config["budget"] = {"perUserDailyUsd": 2.0}
+    async with running(on):
+        assert (await ask(on, ASKED)).text.startswith("All agree.") and len(on.ms.calls) == before + 7
+    [(spent,)] = on.rows("select sum(cost_nano) from usage")
+    assert isinstance(spent, int) and 0 < spent < 2e9
+
+
+async def test_what_one_took_is_missing_for_the_next(on: Stage) -> None:
+    seated(on)
+    on.config["budget"] = {"perUserDailyUsd": 2.0}
+    on.ms.pace = Script(usage=Usage(100_000, 100_000))
+    async with running(on):
+        assert (await ask(on, ASKED)).text.startswith("All agree.")
+        assert "There is no room for this" in (await ask(on, "/council Tea or coffee?")).text
+    assert len(on.ms.calls) == 7
+
+
+async def test_what_was_interrupted_spends_nothing_more_without_a_yes(
+    on: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.app.GRACE_SECONDS", 0.1)
+    seated(on)
+    gate = on.ms.gate(when=at("openai", "answers"))
+    async with running(on):
+        said = on.tg.say(ASKED)
+        await gate.reached(60.0)
+    asked = len(on.ms.calls)
+    async with running(on):
+        offer = await on.tg.reply(said, after=said, matching="I was interrupted")
+        assert "What a council had spent by then is not in the books." in offer.text
+        assert YES.match(labels(offer)[0]) and len(on.ms.calls) == asked
+        gate = on.ms.gate(when=at("openai", "answers"))
+        on.tg.press(labels(offer)[0], message=offer)
+        await gate.reached(60.0)
+    asked = len(on.ms.calls)
+    async with running(on):
+        again = await on.tg.reply(after=offer, matching="I was interrupted")
+        assert len(on.ms.calls) == asked, "nor after a yes"
+        on.tg.press(labels(again)[0], message=again)
+        assert (await on.tg.reply(after=again)).text.startswith("All agree.")
+
+
+async def test_pictures_are_refused_and_long_questions(on: Stage) -> None:
+    seated(on)
+    async with running(on):
+        said = on.tg.say_photo(RED, caption=ASKED)
+        assert "A council can't see pictures" in (await on.tg.reply(said, after=said)).text
+        long = on.tg.say_document("long.txt", b"x" * 24_001, caption=ASKED)
+        assert "24000 characters at most" in (await on.tg.reply(long, after=long)).text
+    assert on.ms.calls == []
+
+
+async def test_a_text_that_came_along_and_what_it_replies_to_are_read(on: Stage) -> None:
+    seated(on)
+    async with running(on):
+        said = on.tg.say_document("notes.txt", b"four spaces", caption=ASKED)
+        await on.tg.reply(said, after=said)
+        assert on.ms.calls[0].last_user_text == "Tabs or spaces?\n\nnotes.txt:\n```\nfour spaces\n```"
+        told = on.tg.say("Is tea better than coffee?")
+        await on.tg.reply(told, after=told)
+        before = len(on.ms.calls)
+        reply = on.tg.say("/council", reply_to=told)
+        assert (await on.tg.reply(reply, after=reply)).text.startswith("All agree.")
+        assert on.ms.calls[before].last_user_text == "> Is tea better than coffee?"
+
+
+async def test_without_a_question_it_says_what_it_is_and_who_would_sit(on: Stage) -> None:
+    seated(on)
+    async with running(on):
+        told = (await ask(on, "/council")).text
+    assert told.startswith("🏛 A council:") and f"Now I would ask {GPT}, {CLAUDE}, {GEMINI}: about $0." in told
+    assert on.ms.calls == []

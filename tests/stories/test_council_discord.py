@@ -1,0 +1,60 @@
+"""A council on Discord: a yes and the votes by buttons, progress in a message that becomes the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.servers.discord import DiscordServer
+from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, Members, at, seated
+from tests.stories.discording import settled, up
+from tests.stories.harness import Stage, running
+from tests.stories.test_linking import code, only_telegram_has_owners, written
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    litellm_without_clients()
+
+
+async def test_a_council_by_its_slash_command(on: Stage, dc: DiscordServer) -> None:
+    seated(on, members=Members(synthesis="Spaces."), above=0.01)
+    gate = on.ms.gate(when=at("gemini", "answers"))
+    async with running(on) as app:
+        await up(dc, app)
+        offer = await dc.reply(dc.slash("council", {"council": "Tabs or spaces?"}))
+        assert offer.text.startswith("🏛 Shall I ask ") and [each["label"] for each in offer.buttons][1] == "Leave it"
+        yes = offer.buttons[0]["label"]
+        assert yes.startswith("🏛 Ask them · about $0.") and on.ms.calls == []
+        dc.press(offer, yes)
+        await gate.reached(60.0)
+        channel = offer.channel
+        await dc.wait_for(
+            lambda _: any("answers 2/3" in each.text and GEMINI in each.text for each in channel.from_bot())
+        )
+        gate.open()
+        await dc.wait_for(lambda _: any(each.text.startswith("Spaces.") for each in channel.from_bot()))
+        await settled(on)
+        answer = next(each for each in channel.from_bot() if each.text.startswith("Spaces."))
+        assert f"🏛 3 of 3 answered. `{GPT}` wrote what comes of it." in answer.text
+        dc.press(answer, "🗳 Votes")
+        await dc.wait_for(lambda _: any(each.attachments for each in channel.from_bot()))
+    [file] = [file for each in channel.from_bot() for file in each.attachments]
+    assert file.name == "council.md" and f"`{CLAUDE}`" in file.data.decode()
+
+
+async def test_there_is_one_at_a_time_on_all_platforms_of_a_person(on: Stage, dc: DiscordServer) -> None:
+    only_telegram_has_owners(on)
+    seated(on)
+    gate = on.ms.gate(when=at("openai", "answers"))
+    async with running(on) as app:
+        await up(dc, app)
+        await written(dc, "hello", "ali")
+        await written(dc, f"/access link {await code(on)}", "ali")
+        said = on.tg.say(ASKED)
+        await gate.reached(60.0)
+        assert (await written(dc, ASKED, "ali")).text.startswith("A council of yours is sitting already")
+        gate.open()
+        assert (await on.tg.reply(said, after=said)).text.startswith("All agree.")
+    assert len(on.ms.calls) == 7

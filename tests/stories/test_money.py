@@ -1,0 +1,189 @@
+"""What may be spent: looked at before a call, said when there is no more, gone beyond only as the owner wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.servers.model.script import Usage
+from tests.servers.telegram import User
+from tests.stories.failing import Clock, asked, at, labels, vendors
+from tests.stories.harness import OWNER, Stage, ask, running
+
+BOB = User(1002, "Bob")
+DAY = 86_400.0
+LITTLE = 0.0001
+"""US dollars: no call fits."""
+DEAR = Usage(20_000, 2_000)
+"""Tokens: $0.045 with gpt-5.1."""
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    litellm_without_clients()
+
+
+def allows(on: Stage, **budget: object) -> None:
+    """Three vendors with prices, and what may be spent."""
+    vendors(on)
+    on.config["budget"] = budget
+
+
+async def test_where_no_answer_fits_nobody_is_asked(on: Stage) -> None:
+    allows(on, perUserDailyUsd=LITTLE)
+    async with running(on):
+        said = await ask(on, "hm")
+        assert re.match(
+            r"💰 This would cost about \$0\.0\d+, more than your limit of \$0\.0001 a day ever has", said.text
+        )
+        assert labels(said) == ["🔁 Retry"] and asked(on) == []
+        assert "nothing yet" in (await ask(on, "/usage")).text
+    on.config["budget"] = {}
+    async with running(on):
+        on.tg.press("🔁 Retry", message=said)
+        assert (await on.tg.reply(after=said)).text == "You said: hm", "the question was kept"
+
+
+async def test_a_tier_that_can_not_be_paid_is_refused_and_the_best_that_can_is_offered(on: Stage) -> None:
+    allows(on, perUserDailyUsd=0.2)
+    async with running(on):
+        said = await ask(on, "!deep hm")
+        assert "more than your limit of $0.20 a day" in said.text and asked(on) == [], "never downgraded quietly"
+        assert labels(said) == ["🔁 Retry", "Ask smart instead"]
+        on.tg.press("Ask smart instead", message=said)
+        assert (await on.tg.reply(after=said)).text == "You said: hm"
+    assert asked(on) == ["openai/gpt-5.1"]
+
+
+async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: Stage) -> None:
+    allows(on, perUserDailyUsd=0.06)
+    clock = Clock()
+    on.ms.reply("You said: hm", usage=DEAR, times=1)
+    async with running(on, clock):
+        assert (await ask(on, "hm")).text == "You said: hm"
+    async with running(on, clock):
+        said = await ask(on, "hm")
+        assert re.search(
+            r"no room for this \(about \$0\.0\d+\) in your limit of \$0\.06 a day: \$0\.04\d* are", said.text
+        )
+        assert "opens again in" in said.text and len(asked(on)) == 1
+        clock.ahead = DAY
+        assert (await ask(on, "hm")).text == "You said: hm"
+
+
+async def test_two_turns_at_once_can_not_both_have_the_last_of_a_limit(on: Stage) -> None:
+    allows(on, totalDailyUsd=0.08)
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        gate = on.ms.gate("You said: one")
+        first, second = on.tg.say("one"), on.tg.say("two", user=BOB)
+        await on.tg.wait_for(lambda _: len(asked(on)) == 1)
+        refused = await on.tg.reply(second, after=second)
+        assert refused.text.startswith("💰 Answers under way hold the rest of the bot's limit of $0.08 a day.")
+        gate.open()
+        assert (await on.tg.reply(first, after=first)).text == "You said: one"
+        assert (await ask(on, "/retry", user=BOB)).text == "You said: two", "what was held came back"
+    assert len(asked(on)) == 2
+
+
+async def test_at_a_limit_the_cheapest_goes_on_visibly(on: Stage) -> None:
+    allows(on, perUserDailyUsd=LITTLE, atLimit="cheapest")
+    async with running(on):
+        said = (await ask(on, "!deep hm")).text
+        assert said.startswith("You said: hm")
+        assert said.endswith("💰 This goes beyond your limit of $0.0001 a day, so the cheapest model answered.")
+    assert asked(on) == ["gemini/gemini-2.5-flash"]
+
+
+async def test_what_has_no_known_price_is_never_the_cheapest(on: Stage) -> None:
+    allows(on, perUserDailyUsd=LITTLE, atLimit="cheapest")
+    on.config["tiers"] = {
+        tier: {"pool": [f"openai/strange-{tier}"]} for tier in ("balanced", "smart", "coding", "deep")
+    }
+    on.config["budget"] = {"perUserDailyUsd": LITTLE, "atLimit": "cheapest", "assumeUnknownUsdPerMillion": 5}
+    async with running(on):
+        assert "Nobody was asked" in (await ask(on, "hm")).text
+    assert asked(on) == []
+
+
+async def test_a_warning_where_the_owner_wants_no_more(on: Stage) -> None:
+    allows(on, perChatMonthlyUsd=LITTLE, atLimit="warn")
+    async with running(on):
+        said = (await ask(on, "hm")).text
+        assert said.startswith("You said: hm")
+        assert said.endswith("💰 This goes beyond this chat's limit of $0.0001 a month. /budget shows where you are.")
+
+
+async def test_an_unknown_price_is_counted_apart_and_never_as_nothing(on: Stage) -> None:
+    allows(on, perUserDailyUsd=0.05)
+    on.config["tiers"] = {"balanced": {"pool": ["openai/strange"]}}
+    async with running(on):
+        assert (await ask(on, "hm")).text == "You said: hm", "it takes nothing of a limit that is known"
+        assert "price unknown" in (await ask(on, "/usage")).text
+        shown = (await ask(on, "/budget")).text
+        assert "Today: $0.00 of $0.05 and 1× of unknown price" in shown
+    on.config["budget"] = {"perUserDailyUsd": 0.05, "assumeUnknownUsdPerMillion": 1000}
+    async with running(on):
+        assert "Nobody was asked" in (await ask(on, "hm")).text, "reckoned with where the owner says so"
+
+
+async def test_in_the_middle_of_a_turn_what_was_said_is_kept(on: Stage) -> None:
+    allows(on, perUserDailyUsd=0.06)
+    on.ms.call_tools([("get_datetime", {})], text="Let me look.", usage=DEAR)
+    async with running(on):
+        said = (await ask(on, "what time is it?")).text
+        assert said.startswith("Let me look.\n\n💰 I stop here: a limit of $0.06 has no room for more.")
+    assert len(asked(on)) == 1
+
+
+async def test_the_owner_sets_what_one_person_may_spend(on: Stage) -> None:
+    allows(on)
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        await ask(on, "hm", user=BOB)
+        assert (await ask(on, "/budget")).text == "What you may spend here: there is no limit."
+        shown = (await ask(on, f"/budget telegram:{BOB.id} {LITTLE}")).text
+        assert shown.startswith(f"What telegram:{BOB.id} may spend here") and "set for them alone" in shown
+    async with running(on):
+        assert "more than your limit of $0.0001 a day" in (await ask(on, "hm", user=BOB)).text
+        assert (await ask(on, "hm")).text == "You said: hm", "nobody else's"
+        for wrong in ("nought", "0", "-1", "nan", "1e9"):
+            assert "Nothing was changed" in (await ask(on, f"/budget telegram:{BOB.id} {wrong}")).text
+        assert "Only an owner" in (await ask(on, f"/budget telegram:{OWNER} 5", user=BOB)).text
+        assert "I don't know telegram:7" in (await ask(on, "/budget telegram:7 5")).text
+        await ask(on, f"/budget telegram:{BOB.id} off")
+        assert (await ask(on, "hm", user=BOB)).text == "You said: hm"
+    assert [row[0] for row in on.rows("select detail from audit where action = 'budget'")] == [
+        f"person 2: ${LITTLE} a day",
+        "person 2: as everyone",
+    ]
+
+
+async def test_what_a_thrown_away_try_took_is_in_the_books(on: Stage) -> None:
+    allows(on)
+    on.ms.empty(when=at("openai"), times=2)
+    async with running(on):
+        assert "↪" in (await ask(on, "hm")).text
+    assert [row[0] for row in on.rows("select model from usage order by id")] == [
+        "openai/gpt-5.1",
+        "openai/gpt-5.1",
+        "anthropic/claude-haiku-4-5",
+    ]
+
+
+async def test_several_people_asking_at_once_never_pass_a_limit_together(on: Stage) -> None:
+    allows(on, totalDailyUsd=0.16)
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        gate = on.ms.gate(times=None)
+        said = [on.tg.say(f"q{n}", user=User(2000 + n, f"P{n}")) for n in range(8)]
+        refused = 5  # three of about $0.05 fit
+        await on.tg.wait_for(
+            lambda _: sum("💰" in m.text for s in said for m in on.tg.chat_of(s).from_bot()) == refused
+        )
+        gate.open()
+        await asyncio.gather(*(on.tg.reply(each, after=each) for each in said))
+    assert len(asked(on)) == len(said) - refused

@@ -1,0 +1,53 @@
+"""What only the owner can mend is told to the owner: once an hour, and not to whom it does not concern."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.servers.telegram import User
+from tests.stories.failing import KEYS, Clock, at, vendors
+from tests.stories.harness import OWNER, Stage, ask, running
+
+BOB = User(1002, "Bob")
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    litellm_without_clients()
+
+
+@pytest.mark.parametrize(("status", "sign"), [(401, "🔑"), (403, "🔑"), (404, "❓")])
+async def test_a_key_or_a_model_that_is_refused_is_told_to_the_owner_once_an_hour(
+    on: Stage, status: int, sign: str
+) -> None:
+    vendors(on)
+    on.env["BOT_ACCESS"] = "open"
+    clock = Clock()
+    async with running(on, clock):
+        await ask(on, "/whoami")
+        on.ms.fail(status, when=at("openai"), times=9)
+        assert "↪" in (await ask(on, "hm", user=BOB)).text
+        told = await on.tg.reply(OWNER, matching=sign)
+        assert "openai" in told.text and KEYS["openai"] not in told.text
+        clock.ahead = 1000.0  # its breaker lets a probe through
+        assert "↪" in (await ask(on, "hm", user=BOB)).text
+        assert _told(on, OWNER) == 1, "not again within the hour"
+        clock.ahead = 3700.0
+        assert "↪" in (await ask(on, "hm", user=BOB)).text
+        await on.tg.wait_for(lambda _: _told(on, OWNER) == 2)
+        assert _told(on, BOB) == 0
+    assert sum(call.vendor == "openai" for call in on.ms.calls) == 3
+
+
+def _told(on: Stage, who: User | int) -> int:
+    return sum(each.text.startswith(("🔑", "❓")) for each in on.tg.chat_of(who).from_bot())
+
+
+async def test_what_passes_is_nothing_for_the_owner(on: Stage) -> None:
+    vendors(on)
+    on.ms.fail(500, when=at("openai"))
+    async with running(on):
+        assert "↪" in (await ask(on, "hm")).text
+        await ask(on, "/whoami")
+        assert _told(on, OWNER) == 0

@@ -1,0 +1,150 @@
+"""What people think of answers: by a reaction or a command; nobody is answered for it, and nobody else counts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.servers.discord import DiscordServer
+from tests.servers.telegram import Message
+from tests.stories.discording import hurried as hurried
+from tests.stories.discording import mention, settled, up
+from tests.stories.harness import Stage, ask, running
+from tests.stories.killing import until
+
+LONG = "\n\n".join(f"Paragraph {number}: " + "and so on, " * 80 for number in range(12))
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    """The library's clients belong to an earlier test's loop."""
+    litellm_without_clients()
+
+
+def ratings(on: Stage) -> list[object]:
+    """Of all turns, the oldest first."""
+    return [row[0] for row in on.rows("select rating from turns order by id")]
+
+
+async def rated(on: Stage, *wanted: int | None) -> None:
+    """Of all turns, soon."""
+    await until(lambda: ratings(on) == list(wanted))
+    await settled(on)
+
+
+async def test_a_reaction_on_telegram_is_put_changed_and_taken_back(on: Stage) -> None:
+    async with running(on):
+        first, second = await ask(on, "one"), await ask(on, "two")
+        on.tg.react(second, "👍")
+        await rated(on, None, 1)
+        on.tg.react(second, "👎")
+        await rated(on, None, -1)
+        on.tg.react(first, "🔥", "👍")
+        await rated(on, 1, -1)
+        on.tg.react(second)
+        await rated(on, 1, None)
+        on.tg.react(second, "🔥")
+        on.tg.react(second, "👍")
+        await rated(on, 1, 1)
+        assert len(on.tg.private().from_bot()) == 2, "nothing is said to any of them"
+
+
+async def test_every_message_of_a_long_answer_counts(on: Stage) -> None:
+    on.ms.reply(LONG)
+    async with running(on):
+        said = on.tg.say("tell me all")
+        pieces: list[Message] = await on.tg.reply(said.chat, after=said, count=3)
+        await settled(on)
+        for piece in pieces:
+            on.tg.react(piece, "👍")
+            await rated(on, 1)
+            on.tg.react(piece)
+            await rated(on, None)
+
+
+async def test_only_the_person_whose_answer_it_is_counts(on: Stage) -> None:
+    async with running(on):
+        answer = await ask(on, "one")
+        group = on.tg.group("Team")
+        group.bot_is_admin = True
+        await ask(on, "/access here on", group="Team")
+        in_group = await ask(on, "@tierbot two", group="Team")
+        before = on.rows("select count(*) from people"), len(group.from_bot())
+        on.tg.react(in_group, "👍", user="bob")
+        on.tg.react(answer, "👎", user="bob")
+        on.tg.react(in_group, "👎", user="alice")
+        await rated(on, None, -1)
+        assert (on.rows("select count(*) from people"), len(group.from_bot())) == before
+        assert on.rows("select count(*) from pairings") == [(0,)], "a stranger asked for nothing"
+
+
+async def test_a_reaction_that_came_while_it_was_away_counts_after_the_start(on: Stage) -> None:
+    async with running(on):
+        answer = await ask(on, "one")
+        await settled(on)
+    on.tg.react(answer, "👍")
+    async with running(on):
+        await rated(on, 1)
+    assert len(on.tg.private().from_bot()) == 1
+
+
+async def test_a_reaction_that_was_kept_and_not_done_counts_after_the_start(on: Stage) -> None:
+    async with running(on):
+        answer = await ask(on, "one")
+        await settled(on)
+    payload = {
+        "user": {"platform": "telegram", "user_id": "1001"},
+        "chat": {"platform": "telegram", "chat_id": "1001"},
+        "bot_id": "7",
+        "update_id": "5",
+        "text": "👎",
+        "sent_at": 0.0,
+        "kind": "reaction",
+        "message_id": str(answer.id),
+    }
+    row = ("telegram", "7", "5", json.dumps(payload))
+    on.change(
+        "insert into inbox (platform, bot_id, update_id, payload, state, attempts, placeholder, received_at) "
+        "values (?, ?, ?, ?, 'waiting', 0, '', 0.0)",
+        *row,
+    )
+    async with running(on):
+        await rated(on, -1)
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_reactions_on_discord_in_private_and_in_a_channel(on: Stage, dc: DiscordServer) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        await up(dc, app)
+        private = await dc.reply(dc.say("one"))
+        public = await mention(dc, "two")
+        await settled(on)
+        dc.react(private, "👍🏽")
+        await rated(on, 1, None)
+        dc.react(public, "👍", user="Bob")
+        dc.react(public, "👎")
+        await rated(on, 1, -1)
+        dc.react(public, "👍")
+        dc.unreact(public, "👎")
+        await rated(on, 1, 1)
+        dc.unreact(private, "👍🏽")
+        await rated(on, None, 1)
+        assert len(dc.dm().from_bot()) == len(dc.channel("general").from_bot()) == 1
+
+
+async def test_a_command_rates_where_no_reaction_can(on: Stage) -> None:
+    async with running(on):
+        assert (await ask(on, "/rate 👍")).text == "You had no answer here in the last days that could be rated."
+        await ask(on, "one")
+        await ask(on, "two")
+        assert (await ask(on, "/rate down")).text == "👎 Noted."
+        await rated(on, None, -1)
+        asked = await ask(on, "/rate")
+        await ask(on, "three")
+        on.tg.press("👍", message=asked)
+        await rated(on, None, 1, None)
+        assert (await ask(on, "/rate none")).text == "Your rating is taken back."
+        await rated(on, None, 1, None)

@@ -1,0 +1,163 @@
+"""A second model looks at an answer that was shown, and the owner hears when many turns go wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.servers.discord import DiscordServer
+from tests.servers.telegram import Message
+from tests.stories.discording import hurried as hurried
+from tests.stories.discording import mention, settled, up
+from tests.stories.failing import POOLS, asked, at, everybody_got_their_own_key, labels, vendors
+from tests.stories.harness import Stage, ask, running
+from tests.stories.killing import until
+
+FIRST, CLAUDE, GEMINI = POOLS["balanced"]
+DOUBT = '{"doubt": true, "why": "It is Canberra, not Sydney."}'
+WORDS = f"🔍 {CLAUDE} doubts this: It is Canberra, not Sydney."
+ANTHROPIC = at("anthropic")
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    litellm_without_clients()
+
+
+def critical(on: Stage, *names: str, **more: object) -> None:
+    vendors(on, *names)
+    on.config["critic"] = {"enabled": True} | more
+
+
+async def looked(on: Stage, calls: int) -> None:
+    """So many calls of models are in the books, and nothing is left to be sent."""
+    await until(lambda: on.rows("select count(*) from usage") == [(calls,)])
+    await settled(on)
+
+
+def told(on: Stage) -> list[str]:
+    return [message.text for message in on.tg.private().from_bot()]
+
+
+async def test_a_doubt_stands_below_the_answer_and_a_press_asks_the_higher_tier(on: Stage) -> None:
+    critical(on)
+    on.ms.reply("Sydney.", when=at("openai"))
+    on.ms.reply(DOUBT, when=ANTHROPIC)
+    async with running(on):
+        answer = await ask(on, "What is Australia's capital?")
+        doubt: Message = await on.tg.reply(after=answer)
+        assert (answer.text, doubt.text, labels(doubt)) == ("Sydney.", WORDS, ["🔁 Retry on smart"])
+        await looked(on, 2)
+        assert on.rows("select tier, model from usage order by id") == [("balanced", FIRST), ("balanced", CLAUDE)]
+        assert len({row[0] for row in on.rows("select turn_id from usage")}) == 1
+        assert on.rows("select count(*) from messages") == [(2,)], "the history has the question and its answer"
+        on.tg.react(doubt, "👎")
+        on.ms.reply("Canberra.", when=at("openai"))
+        on.tg.press("🔁 Retry on smart", message=doubt)
+        assert (await on.tg.reply(after=doubt)).text == "Canberra."
+        await looked(on, 3)
+        assert on.rows("select rating from turns") == [(None,), (None,)], "a doubt is no answer"
+    assert asked(on) == [FIRST, CLAUDE, POOLS["smart"][0]], "the higher tier's answer stands as it is"
+    everybody_got_their_own_key(on)
+
+
+async def test_a_doubt_survives_a_restart_before_it_was_sent(on: Stage) -> None:
+    critical(on)
+    on.ms.reply(DOUBT, when=ANTHROPIC)
+    async with running(on):
+        answer = await ask(on, "hm")
+        await on.tg.reply(after=answer)
+        await looked(on, 2)
+    on.change("update outbox set state = 'pending' where id = 2")
+    async with running(on):
+        again = await on.tg.reply(after=answer)
+        assert again.text.endswith(WORDS)
+
+
+@pytest.mark.parametrize(
+    "words", ['{"doubt": false}', "I agree!", '{"doubt": true}', "doubt"], ids=["none", "words", "no why", "one word"]
+)
+async def test_without_a_doubt_nothing_is_said(on: Stage, words: str) -> None:
+    critical(on)
+    on.ms.reply(words, when=ANTHROPIC)
+    async with running(on):
+        await ask(on, "hm")
+        await looked(on, 2)
+    assert told(on) == ["You said: hm"] and asked(on) == [FIRST, CLAUDE]
+
+
+async def test_a_critic_that_fails_or_hangs_is_not_missed(on: Stage) -> None:
+    critical(on)
+    on.ms.fail(500, when=ANTHROPIC)
+    async with running(on):
+        await ask(on, "one")
+        await until(lambda: len(on.ms.calls) == 2)
+        gate = on.ms.gate(DOUBT, when=ANTHROPIC)
+        await ask(on, "two")
+        await gate.reached()
+        assert (await ask(on, "!smart three")).text == "You said: three", "nobody waits for it"
+        gate.open()
+        on.ms.clear()
+    assert told(on) == ["You said: one", "You said: two", "You said: three"]
+
+
+async def test_off_by_default_and_for_other_tiers_nobody_is_asked(on: Stage) -> None:
+    vendors(on)
+    async with running(on):
+        await ask(on, "one")
+    critical(on)
+    async with running(on):
+        for tier in ("smart", "coding", "deep"):
+            await ask(on, f"!{tier} two")
+    assert {model.partition("/")[0] for model in asked(on)} == {"openai"} and len(on.ms.calls) == 4
+
+
+async def test_one_vendor_alone_judges_itself_never(on: Stage) -> None:
+    critical(on, "openai", model="openai/gpt-5-mini")
+    async with running(on):
+        await ask(on, "one")
+        await settled(on)
+    assert asked(on) == [FIRST] and told(on) == ["You said: one"]
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_a_doubt_on_discord(on: Stage, dc: DiscordServer) -> None:
+    critical(on)
+    on.env["BOT_ACCESS"] = "open"
+    for _ in range(2):
+        on.ms.reply(DOUBT, when=ANTHROPIC)
+    async with running(on) as app:
+        await up(dc, app)
+        private = await dc.reply(dc.say("one"))
+        doubt = await dc.reply(after=private)
+        assert doubt.text == WORDS.replace(CLAUDE, f"`{CLAUDE}`")
+        assert [each["label"] for each in doubt.controls] == ["🔁 Retry on smart"]
+        public = await mention(dc, "two")
+        doubt = await dc.reply("general", after=public)
+        assert "doubts this" in doubt.text and doubt.reply_to is not None
+        await settled(on)
+
+
+async def test_the_owner_hears_once_that_many_turns_fall_back(on: Stage) -> None:
+    vendors(on)
+    async with running(on):
+        await ask(on, "one")
+        await settled(on)
+    (row,) = on.rows("select person_id from turns")
+    for number in range(48):
+        on.change(
+            "insert into turns (turn_id, person_id, tier, source, model, failed, fallback, timed_out, escalated, "
+            "seconds, cost_nano, unknown, at) "
+            "values (?, ?, 'balanced', 'default', 'a/x', '[]', ?, 0, 0, 1.0, 0, 0, 0.0)",
+            f"t{number}",
+            row[0],
+            number < 20,
+        )
+    async with running(on):
+        answer = await ask(on, "two")
+        notice = await on.tg.reply(after=answer)
+        assert notice.text.startswith("🔔 40% of the last 50 turns were answered by another model than the first")
+        await ask(on, "three")
+        await settled(on)
+    assert sum("🔔" in text for text in told(on)) == 1

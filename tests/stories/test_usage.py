@@ -1,0 +1,137 @@
+"""`/usage` on each platform: the text, the picture on the wire, and what a kill or a refusal leaves of them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from io import BytesIO
+
+from PIL import Image
+
+from routing.types import Button, ChatKey, OutboundMessage
+from tests.servers.discord import DiscordServer
+from tests.stories.discording import shown, up
+from tests.stories.harness import ROOT, BotProcess, Stage, ask, running
+from tests.stories.killing import until
+
+BAR = (0x00, 0x72, 0xB2)
+"""The colour of the model that took most."""
+
+
+def drawn(data: bytes) -> bool:
+    """Whether a picture, decoded whole, has a bar in it."""
+    with Image.open(BytesIO(data)) as image:
+        assert (image.format, image.width) == ("PNG", 1200)
+        return BAR in {colour for _, colour in image.getcolors(1 << 20) or ()}
+
+
+async def test_on_telegram_the_picture_has_the_text_as_its_caption(on: Stage) -> None:
+    on.config["budget"] = {"perUserDailyUsd": 2}
+    async with running(on):
+        on.ms.reply("one", usage=(8000, 1000))
+        await ask(on, "hi")
+        on.ms.reply("two", usage=(8000, 1000))
+        await ask(on, "!deep hi")
+        reply = await ask(on, "/usage 7d")
+        assert drawn(on.tg.picture(reply).data) and on.tg.picture(reply).name == "usage-7d.png"
+        lines = reply.text.splitlines()
+        assert lines[0] == "Last 7 days" and "• openai/gpt-5.1: 1×, 8000 + 1000 tokens, $0.0200" in lines
+        assert "balanced: 1×, $0.0200" in lines and "deep: 1×, $0.0280" in lines
+        assert lines[-3:] == ["In all: 2×, 16000 + 2000 tokens, $0.0480", "", "Today: $0.0480 of $2.00"]
+        everyone = await ask(on, "/usage all")
+        assert "• telegram:1001: 2×, 16000 + 2000 tokens, $0.0480" in everyone.text and drawn(
+            on.tg.picture(everyone).data
+        )
+        tiers = await ask(on, "/usage tiers")
+        assert "deep: 1× · p50 " in tiers.text and "• openai/gpt-5.2: 1× · p50 " in tiers.text
+        assert "photo" not in tiers.content
+
+
+async def test_on_discord_it_comes_with_the_answer_to_the_command(on: Stage, dc: DiscordServer) -> None:
+    on.ms.reply("one", usage=(8000, 1000))
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("hi")
+        await dc.reply(said, after=said)
+        asked = dc.slash("usage", {"usage": "7d"})
+        await dc.wait_for(lambda _: shown(asked))
+        (answer,) = asked.answers
+        (file,) = answer.attachments
+    assert "openai/gpt-5.1`: 1×, 8000 + 1000 tokens, $0.0200" in answer.text
+    assert (file.name, file.mime) == ("usage-7d.png", "image/png") and drawn(file.data)
+
+
+async def test_in_the_terminal_it_is_the_text_alone(on: Stage) -> None:
+    on.write_config()
+    on.env["TELEGRAM_BOT_TOKEN"] = ""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "chat", "--as", "ann",
+        cwd=ROOT, env=on.environment(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await asyncio.wait_for(process.communicate(b"hello\n/usage 7d\n"), 60)
+    assert process.returncode == 0 and "Last 7 days" in output.decode() and "PNG" not in output.decode()
+    ((kept,),) = on.rows(
+        "select count(*) from outbox where state = 'sent' and picture is null and payload like '%.png%'"
+    )
+    assert kept == 1
+
+
+async def test_a_kill_between_queueing_and_sending_loses_nothing(on: Stage) -> None:
+    async with BotProcess(on) as bot:
+        await ask(on, "hello")
+        on.tg.fault("sendPhoto", "server_error", times=99)
+        said = on.tg.say("/usage 7d")
+        await on.tg.wait_for(lambda tg: tg.calls("sendPhoto"))
+        await bot.kill()
+    assert on.rows("select length(picture) > 1000 from outbox where state != 'sent'") == [(1,)]
+    on.tg.clear_faults()
+    async with BotProcess(on) as bot:
+        reply = await on.tg.reply(said, after=said, timeout=60)
+        await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
+        assert await bot.terminate() == 0
+    assert reply.text.removeprefix("(recovered) ").startswith("Last 7 days") and drawn(on.tg.picture(reply).data)
+    assert len(said.chat.from_bot()) == 2
+
+
+async def test_a_kill_behind_the_picture_sends_only_the_text(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello")
+    for number in range(40):  # too much for a caption
+        on.change(
+            "insert into usage (turn_id, person_id, conversation_id, tier, model, seconds, at)"
+            " select 't', person_id, conversation_id, tier, ?, 1.0, at from usage limit 1",
+            f"a/model-{number}",
+        )
+    async with BotProcess(on) as bot:
+        on.tg.fault("sendMessage", "server_error", times=99)
+        said = on.tg.say("/usage 7d")
+        await on.tg.wait_for(lambda tg: tg.calls("sendPhoto"))
+        await until(lambda: on.rows("select pieces_sent from outbox where state != 'sent'") == [(1,)])
+        await bot.kill()
+    on.tg.clear_faults()
+    async with BotProcess(on) as bot:
+        await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
+        assert await bot.terminate() == 0
+    picture, text = said.chat.from_bot()[1:]
+    assert drawn(on.tg.picture(picture).data) and picture.text == "" and "a/model-39" in text.text
+
+
+async def test_a_refused_picture_still_brings_the_text(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hello")
+        on.tg.fault("sendPhoto", "bad_request", text="not enough rights to send photos to the chat")
+        reply = await ask(on, "/usage 7d")
+        assert reply.text.startswith("Last 7 days")
+        assert reply.text.endswith("⚠️ usage-7d.png: Not enough rights to send photos to the chat")
+        await until(lambda: on.rows("select distinct state, picture from outbox") == [("sent", None)])
+
+
+async def test_a_press_for_it_leaves_the_pressed_message_as_it_was(on: Stage) -> None:
+    async with running(on) as app:
+        asked = await ask(on, "hello")
+        chat = ChatKey("telegram", str(asked.chat.id))
+        await app.outbox.post([OutboundMessage(chat, "Shall I?", owner=1, buttons=((Button("Yes", "/usage"),),))])
+        offer = await on.tg.reply(matching="Shall I?")
+        on.tg.press("Yes", message=offer)
+        reply = await on.tg.reply(matching="Last 24 hours")
+        assert drawn(on.tg.picture(reply).data) and offer.text == "Shall I?"
