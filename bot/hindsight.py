@@ -10,6 +10,8 @@ from routing.caller import Caller
 from routing.critic.critic import Critic
 from routing.models.choice import Models
 from routing.ports import Clock
+from routing.records import TurnRecord
+from routing.types import InboundMessage
 from storage.stores import Stores
 
 
@@ -18,4 +20,9 @@ def build_aftermath(kept: Stores, notices: Notices, models: Models, caller: Call
     alarms = Alarms(kept.turns, kept.state, notices)
     critic = Critic(models, caller, lambda: models.config.critic, clock)
     doubts = Doubts(critic, kept.people, kept.ledger, notices.send, lambda: models.config.contracts)
-    return Aftermath(lambda *_: alarms.look(), doubts.look)
+
+    async def ring(message: InboundMessage, record: TurnRecord) -> None:
+        if record.facts is not None:
+            await alarms.look(record.facts)
+
+    return Aftermath(ring, doubts.look)

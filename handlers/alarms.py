@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from handlers.notices import Notices
 from routing.money.books import Trouble, TurnStore
+from routing.records import TurnFacts
 from routing.stores import StateStore
 
 LAST = 50
@@ -34,8 +35,8 @@ ALARMS = (
         "escalations",
         30,
         lambda trouble: trouble.escalations,
-        "🔔 {share}% of the last {turns} turns went up a tier (the limit is {most}%). The tier that they began in was "
-        "too weak for what was asked. See /usage tiers. I changed nothing.",
+        "🔔 {share}% of the last {turns} turns went up a tier, by /tier auto or by the button (the limit is "
+        "{most}%). See /usage tiers. I changed nothing.",
     ),
     Alarm(
         "timeouts",
@@ -56,7 +57,8 @@ ALARMS = (
 
 
 class Alarms:
-    """Looks at the newest turns, with one question to the storage. Which alarms have rung survives a restart."""
+    """Looks at the newest turns, with one question to the storage where the last one can have changed something. Which
+    alarms have rung survives a restart."""
 
     def __init__(self, turns: TurnStore, state: StateStore, notices: Notices) -> None:
         self._turns = turns
@@ -65,10 +67,12 @@ class Alarms:
         self._rung: frozenset[str] | None = None
         self._turn = asyncio.Lock()
 
-    async def look(self) -> None:
-        """After a turn. Raises StorageFault; the next look makes up for it."""
+    async def look(self, facts: TurnFacts) -> None:
+        """After a turn that went so. Raises StorageFault; the next look makes up for it."""
         async with self._turn:  # or two turns that end at once would ring twice
             rung = await self._known()
+            if not (rung or facts.fallback or facts.timed_out or facts.escalated):
+                return  # it went as planned, and nothing waits for better days
             trouble = await self._turns.newest(LAST)
             if trouble.turns < LAST:
                 return

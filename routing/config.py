@@ -55,10 +55,12 @@ _KNOWN: dict[str, set[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RouterConfig:
-    """Which models serve the tiers, and how providers are reached. `unknown_keys` are for doctor to report."""
+    """Which models serve the tiers, and how providers are reached. `internal_model` is for calls that are not a
+    person's: the critic's. `unknown_keys` are for doctor to report."""
 
     profiles: Mapping[str, ProviderProfile]
     reasoning: Mapping[Slot, str | None]
+    internal_model: str
     contracts: Mapping[Tier, TierContract]
     temperature: float
     dynamic_tier: bool
@@ -105,6 +107,7 @@ def read_config(
     return RouterConfig(
         profiles=profiles,
         reasoning={slot: slots[slot][1] for slot in SLOTS},
+        internal_model=slots["routing"][0],
         contracts=read_contracts(root, {tier: slots[tier][0] for tier in TIERS}, pools),
         temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _HOTTEST),
         dynamic_tier=router.flag("dynamicTierEnabled", True),

@@ -32,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     providers.tiers,
     providers.sizes,
     providers.keys,
+    providers.critic,
     providers.voice,
     providers.local,
     tools.toolkits,

@@ -12,7 +12,8 @@ KEYS = frozenset({"enabled", "model"})
 
 @dataclass(frozen=True, slots=True)
 class CriticConfig:
-    """Off unless the owner wants it. `model` None: the first of the balanced pool that is of another vendor."""
+    """Off unless the owner wants it. `model` None: the model for internal calls
+    (`modelRouter.routingModel`), or else the first of the balanced pool, that is of another vendor."""
 
     enabled: bool = False
     model: str | None = None

@@ -79,9 +79,7 @@ class Critic:
 
     def model(self, author: str) -> str | None:
         """Who may judge an answer of this model: of another vendor, with a key, in health; None when nobody can."""
-        wanted = self._config().model
-        pool = (wanted,) if wanted else self._models.config.contracts["balanced"].pool
-        return next((each for each in pool if provider_of(each) != provider_of(author) and self._ready(each)), None)
+        return next((each for each in judges(self._models, self._config(), author) if self._ready(each)), None)
 
     async def look(self, question: str, answer: str, author: str, bill: Bill) -> Doubt | None:
         """A doubt, or nothing: within its seconds and what its payer may spend. The call goes on the bill."""
@@ -110,7 +108,7 @@ class Critic:
         profile = self._models.config.profile(provider_of(model))
         health = self._models.health.of(model, profile, "balanced")
         resting = health.cooldown is not None and health.cooldown > self._clock()
-        return self._models.has_key(profile.name) and health.breaker.state == "closed" and not resting
+        return health.breaker.state == "closed" and not resting
 
     def _request(self, model: str, question: str, answer: str) -> ModelRequest:
         """As little thinking as the model knows, on top of the words that it may write."""
@@ -123,6 +121,14 @@ class Critic:
         short = replace(self._models.config.contracts["balanced"], max_output_tokens=MOST_TOKENS)
         request = self._models.request("balanced", ModelChoice(model, effort, "configured"), messages)
         return replace(request, max_output=output_limit(short, effort))
+
+
+def judges(models: Models, wanted: CriticConfig, author: str) -> tuple[str, ...]:
+    """Who could judge this model's answers, if they are in health: of another vendor, with a key."""
+    config = models.config
+    pool = (wanted.model,) if wanted.model else (config.internal_model, *config.contracts["balanced"].pool)
+    others = (each for each in pool if provider_of(each) != provider_of(author))
+    return tuple(each for each in others if models.has_key(provider_of(each)))
 
 
 def _block(name: str, mark: str, text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -10,10 +10,13 @@ from handlers.alarms import LAST, Alarms
 from handlers.notices import Notices
 from routing.errors import StorageFault
 from routing.money.books import Trouble
+from routing.records import TurnFacts
 from routing.types import OutboundMessage, Person, UserKey
 
 OWNER = UserKey("telegram", "1")
 NOTHING = Trouble(0, 0, 0, 0)
+WELL = TurnFacts("balanced", "default", "openai/m", 1.0)
+AMISS = replace(WELL, fallback=True)
 
 
 @dataclass(slots=True)
@@ -69,23 +72,23 @@ class House:
 async def test_each_rings_above_its_limit_and_not_at_it(quiet: Trouble, loud: Trouble, words: str) -> None:
     house = House(quiet)
     alarms = house.alarms()
-    await alarms.look()
+    await alarms.look(AMISS)
     assert house.rung() == [] and house.kept == {}
     house.trouble = loud
-    await alarms.look()
+    await alarms.look(AMISS)
     (told,) = house.rung()
     assert told.startswith(words) and "/usage tiers" in told and "I changed nothing" in told
 
 
 async def test_the_limit_is_named() -> None:
     house = House(Trouble(50, 20, 20, 20))
-    await house.alarms().look()
+    await house.alarms().look(AMISS)
     assert [("30%" in each, "15%" in each) for each in house.rung()] == [(True, False), (False, True), (True, False)]
 
 
 async def test_before_there_are_fifty_turns_nothing_is_said() -> None:
     house = House(Trouble(49, 49, 49, 49))
-    await house.alarms().look()
+    await house.alarms().look(AMISS)
     assert house.rung() == []
 
 
@@ -93,26 +96,26 @@ async def test_once_and_once_more_after_it_was_better() -> None:
     house = House(Trouble(50, 30, 0, 0))
     alarms = house.alarms()
     for _ in range(3):
-        await alarms.look()
+        await alarms.look(AMISS)
     assert len(house.rung()) == 1
     house.trouble = Trouble(50, 15, 0, 0)
-    await alarms.look()
+    await alarms.look(AMISS)
     house.trouble = Trouble(50, 16, 0, 0)
-    await alarms.look()
+    await alarms.look(AMISS)
     assert len(house.rung()) == 1
 
 
 async def test_what_has_rung_is_known_after_a_restart() -> None:
     house = House(Trouble(50, 30, 0, 0))
-    await house.alarms().look()
+    await house.alarms().look(AMISS)
     house.trouble = Trouble(50, 30, 10, 0)
-    await house.alarms().look()
+    await house.alarms().look(AMISS)
     first, second = house.rung()
     assert "another model" in first and "not done in time" in second
     house.trouble = Trouble(50, 0, 10, 0)
-    await house.alarms().look()
+    await house.alarms().look(AMISS)
     house.trouble = Trouble(50, 30, 10, 0)
-    await house.alarms().look()
+    await house.alarms().look(AMISS)
     assert ["another model" in each for each in house.rung()] == [True]
 
 
@@ -120,15 +123,29 @@ async def test_what_could_not_be_told_is_told_later() -> None:
     house = House(Trouble(50, 30, 0, 0), broken=True)
     alarms = house.alarms()
     with pytest.raises(StorageFault):
-        await alarms.look()
+        await alarms.look(AMISS)
     house.broken = False
-    await alarms.look()
+    await alarms.look(AMISS)
     assert len(house.rung()) == 1
 
 
-async def test_one_question_a_turn() -> None:
-    house = House(Trouble(50, 30, 30, 30))
+@pytest.mark.parametrize(
+    "amiss", [AMISS, replace(WELL, timed_out=True), replace(WELL, escalated=True)], ids=["fallback", "late", "up"]
+)
+async def test_one_question_for_a_turn_that_went_amiss(amiss: TurnFacts) -> None:
+    house = House(Trouble(50, 0, 0, 0))
     alarms = house.alarms()
-    await alarms.look()
-    await alarms.look()
-    assert house.asked == 2
+    await alarms.look(amiss)
+    await alarms.look(WELL)
+    assert house.asked == 1
+
+
+async def test_what_has_rung_is_looked_at_until_it_is_better() -> None:
+    house = House(Trouble(50, 30, 0, 0))
+    alarms = house.alarms()
+    for turn in (AMISS, WELL, WELL):
+        await alarms.look(turn)
+    house.trouble = Trouble(50, 15, 0, 0)
+    for turn in (WELL, WELL):
+        await alarms.look(turn)
+    assert house.asked == 4

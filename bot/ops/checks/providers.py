@@ -11,6 +11,7 @@ from bot.ops.web import client
 from routing.calls import ProviderProfile
 from routing.config import RouterConfig
 from routing.contracts import DEFAULT_FALLBACKS
+from routing.critic.critic import judges
 from routing.errors import ConfigError
 from routing.local.weights import available, engine_installed
 from routing.models.choice import LOCAL_PROVIDER, Models, provider_of
@@ -54,6 +55,19 @@ async def keys(inspection: Inspection) -> list[Finding]:
     wanted = _wanted(models.config, inspection.environment.settings.transcription_model)
     asked = [profile for profile in models.config.profiles.values() if profile.api_key]
     return list(await asyncio.gather(*(_provider(inspection, profile, wanted) for profile in asked)))
+
+
+async def critic(inspection: Inspection) -> list[Finding]:
+    """Whether anybody can look at the balanced tier's answers a second time, where the owner wants that."""
+    models = _models(inspection)
+    if models is None or not models.config.critic.enabled:
+        return []
+    author = models.configured("balanced", Preferences()).model
+    found = judges(models, models.config.critic, author)
+    if not found:
+        mend = "Give a model of another vendor a key, or name one in critic.model; until then nobody looks."
+        return [warn("critic", f"nobody of another vendor than {author} can judge its answers", mend)]
+    return [ok("critic", f"{found[0]} looks at the answers of {author}")]
 
 
 async def voice(inspection: Inspection) -> list[Finding]:

@@ -132,6 +132,24 @@ async def test_the_transcription_model(on: Stage, model: str, expected: str) -> 
     assert (await status(on, "voice", TRANSCRIPTION_MODEL=model))[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("critic", "key", "expected"),
+    [
+        ({"enabled": True}, "k", ("ok", "anthropic/claude-haiku-4-5")),
+        ({"enabled": True}, "", ("warn", "nobody of another vendor than openai/gpt-5.1")),
+        ({"enabled": True, "model": "openai/gpt-5-mini"}, "k", ("warn", "nobody of another vendor")),
+    ],
+)
+async def test_who_looks_a_second_time(on: Stage, critic: object, key: str, expected: tuple[str, str]) -> None:
+    on.config["critic"] = critic
+    worst, said = await status(on, "critic", ANTHROPIC_API_KEY=key)
+    assert worst == expected[0] and expected[1] in said
+
+
+async def test_nothing_is_said_of_a_second_look_that_nobody_wants(on: Stage) -> None:
+    assert [each for each in await findings(on) if each.name == "critic"] == []
+
+
 @asynccontextmanager
 async def answering(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
     app = web.Application()

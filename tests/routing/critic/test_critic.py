@@ -107,7 +107,7 @@ async def test_it_waits_in_no_line_for_longer() -> None:
     ("author", "config", "keys", "model"),
     [
         (GPT, ON, None, CLAUDE),
-        (CLAUDE, ON, None, GPT),
+        (CLAUDE, ON, None, "openai/gpt-5.2-codex"),  # modelRouter.routingModel
         (GPT, ON, {"openai": "k", "gemini": "k"}, GEMINI),
         (GPT, ON, {"openai": "k"}, None),
         (GPT, CriticConfig(True, GEMINI), None, GEMINI),
