@@ -142,7 +142,8 @@ async def test_the_transcription_model(on: Stage, model: str, expected: str) -> 
 )
 async def test_who_looks_a_second_time(on: Stage, critic: object, key: str, expected: tuple[str, str]) -> None:
     on.config["critic"] = critic
-    worst, said = await status(on, "critic", ANTHROPIC_API_KEY=key)
+    pool = "openai/gpt-5.1,anthropic/claude-haiku-4-5"
+    worst, said = await status(on, "critic", ANTHROPIC_API_KEY=key, TIER_BALANCED_POOL=pool)
     assert worst == expected[0] and expected[1] in said
 
 
