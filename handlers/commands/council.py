@@ -130,7 +130,7 @@ class CouncilCommand:
             if isinstance(held, Reached):
                 raise refusal(ask, held)
             self._sittings.left(ask).question = ""
-            bill = Bill(ask.person.id, ask.message.chat, prepaid=True)
+            bill = Bill(ask.person.id, ask.message.chat)
             council = Council(ModelCalls(self._models, self._caller, self._clock, bill), self._clock, SystemRandom())
             with held:
                 verdict = await council.run(

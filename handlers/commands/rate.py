@@ -13,7 +13,7 @@ from routing.types import Button
 SPEC = CommandSpec(
     "rate",
     "Say what you think of my last answer",
-    ("/rate 👍", "/rate 👎", "/rate none"),
+    ("/rate", "/rate up", "/rate down", "/rate none"),
     choices=(("up", "down", "none"),),
     personal=True,
 )

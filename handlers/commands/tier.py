@@ -17,7 +17,7 @@ from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences
 
 SPEC = CommandSpec(
     "tier",
-    "Show or choose the tier: balanced, smart, coding or deep, or auto for each message its own",
+    "Show or choose the tier: balanced, smart, coding, deep; auto lets each message choose",
     ("/tier", "/tier auto", "/tier smart", "/tier smart force"),
     choices=((AUTO, *TIERS), ("force",)),
     personal=True,

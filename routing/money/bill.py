@@ -13,11 +13,10 @@ from routing.types import ChatKey
 class Bill:
     """One for a whole turn: `calls` are all that were made for it, those among them that brought nothing. `over` is a
     limit that the turn went beyond all the same: because the owner only wants a warning, or (`cheapest`) because it is
-    answered by the cheapest model. `prepaid`: what all its calls may cost is held already."""
+    answered by the cheapest model."""
 
     person_id: int
     chat: ChatKey
-    prepaid: bool = False
     cheapest: bool = False
     over: Reached | None = None
     calls: list[CallRecord] = field(default_factory=list)

@@ -38,7 +38,7 @@ class Purse:
     async def hold(self, request: ModelRequest, bill: Bill) -> Reservation:
         """Room for a call in every limit that its payer has. Raises OverBudget; nothing is looked up where there is no
         limit."""
-        if bill.prepaid or not await self.budget.ceilings(bill.person_id):
+        if not await self.budget.ceilings(bill.person_id):
             return Reservation((), None, None, None)
         dollars = (await self.estimate(request)).dollars
         found = await self.budget.reserve(bill.person_id, bill.chat, dollars, even_so=bill.cheapest)

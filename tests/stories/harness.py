@@ -114,10 +114,14 @@ def tool_results(on: Stage) -> list[str]:
     return [result.text for result in on.ms.last.reading.tool_results]
 
 
+NOTICES = ("🔑", "❓", "🔔")
+"""How begins what is told to owners who asked nothing."""
+
+
 async def ask(on: Stage, text: str, *, user: User | str | None = None, group: str | None = None) -> Message:
-    """Say something and wait for the reply to it."""
+    """Say something and wait for the reply to it; what owners are told in between is none."""
     said = on.tg.say(text, user=user, group=group)
-    return await on.tg.reply(said, after=said)
+    return await on.tg.reply(said, after=said, matching=lambda message: not message.text.startswith(NOTICES))
 
 
 async def press(on: Stage, button: str, message: Message) -> Message:

@@ -88,6 +88,7 @@ async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: Stage) 
     on.ms.fail(401)
     async with running(on):
         sorry = await ask(on, "!deep pq")
+        await on.tg.reply(matching="🔑")
         on.tg.press("🔁 Retry", message=sorry)
         await on.tg.reply(after=sorry)
         assert on.ms.last.model == "gpt-5.2" and on.ms.last.reading.effort == "xhigh"

@@ -90,4 +90,4 @@ async def test_buttons_stand_under_the_last_part_only(on: Stage) -> None:
     async with running(on):
         on.ms.fail(400, None, "no")
         failed = await ask(on, "hello")
-    assert [button["text"] for button in failed.buttons] == ["🔁 Retry"]
+    assert [button["text"] for button in failed.buttons] == ["🔁 Retry", "🔁 Retry on smart"]

@@ -87,13 +87,13 @@ async def test_a_command_for_another_bot_is_ignored(on: Stage, group: str | None
 async def test_the_keyboard_ticks_the_current_tier_and_is_redrawn_in_place(on: Stage) -> None:
     async with running(on):
         menu = await ask(on, "/tier")
-        assert labels(menu) == [["✅ balanced", "smart"], ["coding", "deep"], ["🔒 Force"]]
+        assert labels(menu) == [["✅ balanced", "smart"], ["coding", "deep"], ["auto", "🔒 Force"]]
         await press(on, "deep", menu)
         assert first_line(menu) == "Tier: deep, Force: off"
-        assert labels(menu) == [["balanced", "smart"], ["coding", "✅ deep"], ["🔒 Force"]]
+        assert labels(menu) == [["balanced", "smart"], ["coding", "✅ deep"], ["auto", "🔒 Force"]]
         await press(on, "🔒 Force", menu)
         assert first_line(menu) == "Tier: deep, Force: on"
-        assert labels(menu)[2] == ["🔓 Force: off"]
+        assert labels(menu)[2] == ["auto", "🔓 Force: off"]
         await press(on, "🔓 Force: off", menu)
         assert first_line(menu) == "Tier: deep, Force: off"
         assert menu.chat.from_bot() == [menu]

@@ -54,9 +54,10 @@ def test_all_that_follows_is_one_option_of_the_same_name(spec: CommandSpec) -> N
 
 def test_choices_where_nothing_else_may_be_written() -> None:
     assert {name for name in TREE if name not in OWN and any(words(each) for each in TREE[name]["options"])} == {
-        "status"
+        "rate",
+        "status",
     }
-    assert words(option("status", "status")) == ["full"]
+    assert words(option("status", "status")) == ["full"] and words(option("rate", "rate")) == ["up", "down", "none"]
 
 
 def made(**differences: Any) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def test_the_description_of_an_option_has_examples() -> None:
 
 
 def test_tier_and_model() -> None:
-    assert words(option("tier", "tier")) == list(TIERS) and option("tier", "force")["type"] == BOOLEAN
+    assert words(option("tier", "tier")) == ["auto", *TIERS] and option("tier", "force")["type"] == BOOLEAN
     assert not any(each.get("required") for each in TREE["tier"]["options"])
     parts = {each["name"]: [inner["name"] for inner in each["options"]] for each in TREE["model"]["options"]}
     assert parts == {
