@@ -12,8 +12,9 @@ from handlers.footer import fallback_lines, footer
 from handlers.wording import answer_text, losses
 from routing.conversation.truncation import emergency
 from routing.decisions import TierDecision
-from routing.errors import OverBudget, Refused
+from routing.errors import Refused
 from routing.money.bill import Bill
+from routing.money.over import OverBudget
 from routing.outcome import Outcome
 from routing.records import HistoryStore, TurnFacts, TurnRecord
 from routing.router import Router

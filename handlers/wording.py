@@ -11,11 +11,11 @@ from routing.errors import (
     KeyRejected,
     ModelError,
     ModelUnknown,
-    OverBudget,
     PolicyRefused,
     RateLimited,
     Unreachable,
 )
+from routing.money.over import OverBudget
 from routing.outcome import Bound, Outcome
 
 ENDINGS: dict[Finish, str] = {

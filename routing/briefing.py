@@ -12,11 +12,11 @@ from routing.conversation.context import Context
 from routing.conversation.window import Window, estimate
 from routing.deadline import Deadline
 from routing.decisions import TierDecision
-from routing.errors import OverBudget
 from routing.failover.candidates import Needs
 from routing.models.cheapest import cheapest
 from routing.models.choice import Models
 from routing.money.bill import Bill
+from routing.money.over import OverBudget
 from routing.money.prices import PriceList
 from routing.outcome import NO_TOOL, ToolScope
 from routing.planning import Asked, Plan, plan, serves

@@ -14,15 +14,8 @@ TierbotError
     ├── PolicyRefused    the provider declined the content; never shopped around
     ├── EmptyAnswer      success without any text
     ├── BadModelRequest  any other 400
-    └── OverBudget       it was not asked: a limit of money has no room for the call
+    └── OverBudget       it was not asked: a limit of money has no room for the call (routing.money.over)
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from routing.money.standing import Reached
 
 
 class TierbotError(Exception):
@@ -104,14 +97,3 @@ class EmptyAnswer(ModelError):
 
 class BadModelRequest(ModelError):
     """The provider understood and refused for another reason."""
-
-
-class OverBudget(ModelError):
-    """The call was not made: a limit of money has no room for it. `cheaper`: the owner wants the cheapest model to
-    answer then."""
-
-    def __init__(self, model: str, reached: Reached, cheaper: bool = False) -> None:
-        ceiling = reached.standing.ceiling
-        super().__init__(model, f"a limit of ${ceiling.dollars} a {ceiling.period} has no room for it")
-        self.reached = reached
-        self.cheaper = cheaper

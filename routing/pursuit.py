@@ -15,9 +15,10 @@ from routing.contracts import TierContract, output_limit
 from routing.conversation.window import PromptFit
 from routing.deadline import Deadline
 from routing.decisions import ModelChoice, TierDecision
-from routing.errors import ModelError, OverBudget
+from routing.errors import ModelError
 from routing.failover.step import Situation, Step, after
 from routing.money.bill import Bill
+from routing.money.over import OverBudget
 from routing.outcome import Failed, ToolScope
 from routing.ports import LiveReply
 from routing.stop import Stop

@@ -13,9 +13,10 @@ from routing.bounds import TurnBounds
 from routing.calls import ChatMessage, Completion, ToolCall
 from routing.conversation.truncation import emergency_all, emergency_chars
 from routing.deadline import Deadline
-from routing.errors import EmptyAnswer, ModelError, OverBudget
+from routing.errors import EmptyAnswer, ModelError
 from routing.failover.step import LEAST_SECONDS
 from routing.money.bill import Bill
+from routing.money.over import OverBudget
 from routing.outcome import Bound, CallRecord, Limit, Outcome
 from routing.ports import LiveReply, Tools
 from routing.pursuit import Brief, Course, Pursuit, Tried

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 
 from routing.calls import ModelRequest, ToolSpec, Usage
 from routing.conversation.window import UNITS, estimate, text_weight
-from routing.errors import OverBudget
 from routing.money.bill import Bill
 from routing.money.budget import Budget
 from routing.money.estimates import Estimate, Estimates, Outputs
+from routing.money.over import OverBudget
 from routing.money.prices import PriceList
 from routing.money.reservation import Reservation
 from routing.money.standing import Reached
