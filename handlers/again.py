@@ -20,7 +20,9 @@ def buttons(ask: Ask, question: Question, outcome: Outcome, contracts: Mapping[T
     broken = completion is not None and completion.finish in UNFINISHED and bool(completion.text.strip())
     if completion is not None and not broken and completion.finish not in UNFINISHED:
         return ()
-    first = (Button(ask.say("▶ Continue"), ask.say("go on")),) if broken else ()
+    named = question.prefix is not None or outcome.decision.source == "auto"  # else the next one resolves alike
+    words = f"!{outcome.decision.tier} {ask.say('go on')}" if named else ask.say("go on")
+    first = (Button(ask.say("▶ Continue"), words, about),) if broken else ()
     again = (*first, retry_button(ask, question.prefix, about))
     return (again, *higher(ask.say, outcome.decision.tier, contracts, about))
 

@@ -65,22 +65,24 @@ class Alarms:
         self._state = state
         self._notices = notices
         self._rung: frozenset[str] | None = None
+        self._full = False
         self._turn = asyncio.Lock()
 
     async def look(self, facts: TurnFacts) -> None:
         """After a turn that went so. Raises StorageFault; the next look makes up for it."""
         async with self._turn:  # or two turns that end at once would ring twice
             rung = await self._known()
-            if not (rung or facts.fallback or facts.timed_out or facts.escalated):
+            if self._full and not (rung or facts.fallback or facts.timed_out or facts.escalated):
                 return  # it went as planned, and nothing waits for better days
             trouble = await self._turns.newest(LAST)
             if trouble.turns < LAST:
                 return
+            self._full = True
             for alarm in ALARMS:
                 count = alarm.count(trouble)
-                if 100 * count <= alarm.most * trouble.turns:
+                if 200 * count <= alarm.most * trouble.turns:  # or one that stays about its limit would ring and ring
                     rung -= {alarm.name}
-                elif alarm.name not in rung:
+                elif 100 * count > alarm.most * trouble.turns and alarm.name not in rung:
                     await self._ring(alarm, count, trouble.turns)
                     rung |= {alarm.name}
             if rung != self._rung:

@@ -55,6 +55,10 @@ class Chat:
             raise Refused("Write your question behind !{tier}, in the same message.", tier=prefix)
         await ask.live.working()
         conversation = await self._history.current(ask.message.chat)
+        if ask.button is not None and ask.button.about:
+            last = await self._history.last_question(conversation.id)
+            if last is None or last.turn_id != ask.button.about:
+                raise Refused("The answer of this button is no longer the last one here. Nothing was asked.")
         text = await self.whole_text(ask.message, written)
         pictures = _pictures(ask.message)
         question = Question(ask.person, conversation.id, text, pictures, prefix=prefix, source=_source(ask.message))

@@ -31,6 +31,11 @@ class Plan:
     assumed: Price | None
     dollars: Decimal | None
 
+    @property
+    def each(self) -> Decimal | None:
+        """US dollars that one of its calls is expected to cost."""
+        return None if self.dollars is None else self.dollars / self.reckoned.calls
+
     def needs_a_yes(self, above: Decimal) -> bool:
         """Whether it may cost more than so many US dollars."""
         return self.reckoned.unknown > 0 or self.reckoned.cost > above

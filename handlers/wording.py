@@ -56,7 +56,10 @@ def answer_text(ask: Ask, outcome: Outcome) -> str:
         if isinstance(error, OverBudget):
             return f"{refused(ask, error.reached)} {ask.say('Your message is kept: /retry asks again.')}"
         template = next((words for kind, words in FAILURES if isinstance(error, kind)), OTHER_FAILURE)
-        return ask.say(template, model=f"`{error.model}`", reason=error.reason)
+        said = ask.say(template, model=f"`{error.model}`", reason=error.reason)
+        if outcome.limit is None:
+            return said
+        return f"{said}\n\n{ask.say(LIMITS[outcome.limit.bound], value=outcome.limit.value)}"
     if outcome.completion.finish == "length" and not outcome.completion.text.strip():
         return ask.say(NOTHING, model=f"`{outcome.choice.model}`")
     parts = [outcome.completion.text.strip()]

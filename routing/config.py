@@ -34,7 +34,7 @@ DEFAULT_SLOTS: dict[Slot, tuple[str, str | None]] = {
     "routing": ("openai/gpt-5.2-codex", "none"),
 }
 ALWAYS_ALLOWED = ("openai", "anthropic", "local")
-DEFAULT_TIMEOUT_SECONDS = 300.0
+DEFAULT_TIMEOUT_SECONDS = 600.0
 DEFAULT_TEMPERATURE = 0.7
 _HOTTEST = 2.0
 _KNOWN: dict[str, set[str]] = {

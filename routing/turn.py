@@ -83,6 +83,8 @@ class Turn:
                 brief, completion = await self._complete(briefing, brief, state, live, stop)
             except ModelError as failure:
                 error = failure
+                if failure.retryable and state.deadline.left < LEAST_SECONDS:
+                    self._reached(state, "seconds", state.deadline.seconds)
             if completion is not None and completion.calls:
                 await self._use_tools(completion, brief, state, briefing, live, stop)
                 if self._goes_on(state, briefing, stop, brief):

@@ -140,7 +140,7 @@ class CouncilCommand:
                     lambda now: ask.live.show(progress(ask, now, plan.reckoned)),
                 )
                 if verdict.calls:
-                    held.settle(charged(verdict.calls, plan.assumed))
+                    held.settle(charged(verdict.calls, plan.assumed, plan.each))
         return await self._reply(ask, plan, verdict, held.reached)
 
     async def _reply(self, ask: Ask, plan: Plan, verdict: Verdict, over: Reached | None) -> Reply:

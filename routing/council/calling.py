@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from routing.caller import Caller, Errand
 from routing.calls import ChatMessage, ModelRequest
@@ -51,7 +52,11 @@ class ModelCalls:
         return self._bill.calls
 
     async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
-        errand = Errand(self._models.config.contracts[seat.tier], Deadline(self._clock, seconds), self._bill)
+        own = self._models.config.contracts[seat.tier]
+        contract = replace(
+            own, first_token_seconds=seconds + 1, try_seconds=seconds + 1
+        )  # a council has times of its own
+        errand = Errand(contract, Deadline(self._clock, seconds), self._bill)
         completion = await self._caller.complete(self._request(seat, messages), errand, _Unseen(), Stop())
         if completion.finish == "late":
             raise TimeoutError

@@ -27,11 +27,11 @@ def to_hold(reckoned: Estimate) -> Decimal | None:
     return None if reckoned.unknown == reckoned.calls else reckoned.cost
 
 
-def charged(calls: Sequence[CallRecord], assumed: Price | None = None) -> Usage:
+def charged(calls: Sequence[CallRecord], assumed: Price | None = None, each: Decimal | None = None) -> Usage:
     """The calls as one: what is known of their costs, the others at the `assumed` price; unknown where there is
-    neither."""
+    neither. Without the provider's count one is taken to have cost what was expected of `each`."""
     counted = [call.usage for call in calls if call.usage is not None]
-    costs = [_cost(usage, assumed) for usage in counted]
+    costs = [_cost(usage, assumed) for usage in counted] + [each] * (len(calls) - len(counted))
     known = [cost for cost in costs if cost is not None]
     return Usage(
         input_tokens=sum(usage.input_tokens for usage in counted),

@@ -66,10 +66,10 @@ def _seats(pools: Mapping[Tier, Sequence[str]], catalog: Catalog) -> Iterator[Se
         for model in pools.get(tier, ()):
             if model not in seen and not catalog.lookup(model).tiny:
                 seen.add(model)
-                yield Seat(model, _vendor(model, catalog), tier)
+                yield Seat(model, vendor_of(model, catalog), tier)
 
 
-def _vendor(model: str, catalog: Catalog) -> str:
+def vendor_of(model: str, catalog: Catalog) -> str:
     """`openrouter/google/gemini-2.5-pro` and `gemini/gemini-2.5-pro` → `gemini`; of a model that the catalogue does not
     know, what stands before its name."""
     own = "/".join(model.split("/")[-2:])

@@ -13,6 +13,7 @@ from routing.caller import Caller, Errand
 from routing.calls import ChatMessage, ModelRequest
 from routing.contracts import output_limit
 from routing.conversation.truncation import shorten
+from routing.council.seats import vendor_of
 from routing.critic.config import CriticConfig
 from routing.critic.verdict import verdict
 from routing.deadline import Deadline
@@ -127,7 +128,8 @@ def judges(models: Models, wanted: CriticConfig, author: str) -> tuple[str, ...]
     """Who could judge this model's answers, if they are in health: of another vendor, with a key."""
     config = models.config
     pool = (wanted.model,) if wanted.model else (config.internal_model, *config.contracts["balanced"].pool)
-    others = (each for each in pool if provider_of(each) != provider_of(author))
+    whose = vendor_of(author, models.catalog)
+    others = (each for each in pool if vendor_of(each, models.catalog) != whose)
     return tuple(each for each in others if models.has_key(provider_of(each)))
 
 

@@ -9,7 +9,8 @@ MOST_WORDS = 20
 LONG_WORD = 15
 """Characters; more than so many a word are cut off."""
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
-_LINK = re.compile(r"\S*(?:://|www\.|@)\S*", re.IGNORECASE)
+_LINK = re.compile(r"\S*(?:://|www\.|@|[^\W\d_]\.[^\W\d_]{2,}\b|\w\.\w+/)\S*", re.IGNORECASE)
+_UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|]")
 
 
@@ -30,6 +31,6 @@ def verdict(text: str) -> str | None:
 
 def plain(why: str) -> str:
     """Somebody else's words so that they can be shown: at most MOST_WORDS of them, without links and markup."""
-    words = _LINK.sub("…", why).split()
+    words = _LINK.sub("…", _UNSEEN.sub("", why)).split()
     cut = " ".join(words[:MOST_WORDS])[: MOST_WORDS * LONG_WORD]
     return _MARKUP.sub(r"\\\g<0>", f"{cut} …" if len(words) > MOST_WORDS else cut)

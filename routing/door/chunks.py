@@ -121,4 +121,9 @@ def _gemini_reasons(stream: Any) -> Callable[[], str | None] | None:
     return lambda: _GEMINI_FINISHES.get(reasons[-1], "stop") if reasons else None
 
 
-_GEMINI_FINISHES = {"MAX_TOKENS": "length", "SAFETY": "content_filter", "PROHIBITED_CONTENT": "content_filter"}
+_GEMINI_FINISHES = {
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    **dict.fromkeys(("BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY"), "content_filter"),
+}

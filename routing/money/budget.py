@@ -64,7 +64,7 @@ class Budget:
     async def set_limits(self, person_id: int, limits: PersonLimits, actor: str) -> None:
         """The owner's word on one person; audited."""
         await self._people.set(person_id, limits, actor)
-        self._own = None
+        self.reread(person_id)
 
     def reread(self, *people: int) -> None:
         """These people were joined: read anew what is kept of them."""
