@@ -116,7 +116,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe)
     outbox = OutboxSender(kept.outbox, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
     notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(clock)
-    outages = Outages(notices, clock)
+    outages = Outages(notices, kept.state, clock)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, purse.budget.reread)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
     needs = Needs(

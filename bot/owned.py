@@ -68,4 +68,5 @@ async def _read_anew(workspace: Workspace, models: Models, owned: OwnersFiles) -
         log.error("%s The last good state stays in force.", error)
         return
     models.config, models.catalog = config, catalog
+    models.health.parallel.limit(config.parallel)
     log.info("[Config] Read anew")

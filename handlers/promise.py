@@ -25,7 +25,8 @@ class Promise:
         """Those passed over for want of a key are named elsewhere."""
         contract = self._models.config.contracts[plan.decision.tier]
         price = (await self._purse.prices())(plan.choice.model)
-        return [*self._passed(ask, plan), *_vendor(ask, contract), _times(ask, contract), _price(ask, price)]
+        seconds = min(contract.deadline_seconds, self._models.config.turn.seconds)
+        return [*self._passed(ask, plan), *_vendor(ask, contract), _times(ask, contract, seconds), _price(ask, price)]
 
     def _passed(self, ask: Ask, plan: Plan) -> list[str]:
         """Who is not asked now although their turn would come, why, and for how long."""
@@ -49,10 +50,10 @@ def _vendor(ask: Ask, contract: TierContract) -> list[str]:
     return [ask.say(words, vendor=each.vendor) for each in warnings([contract])]
 
 
-def _times(ask: Ask, contract: TierContract) -> str:
+def _times(ask: Ask, contract: TierContract, seconds: float) -> str:
     words = "Promised: an answer within {deadline:g} s, its first sign within {first:g} s, at most {tries} tries."
-    deadline, first = contract.deadline_seconds, contract.first_token_seconds
-    return ask.say(words, deadline=deadline, first=first, tries=contract.attempts)
+    first = min(contract.first_token_seconds, seconds)
+    return ask.say(words, deadline=seconds, first=first, tries=contract.attempts)
 
 
 def _price(ask: Ask, price: Price | None) -> str:

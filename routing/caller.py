@@ -106,8 +106,9 @@ class Caller:
                 if answer.billed:
                     if self._purse is not None and held is not None:
                         self._purse.settle(held, request, answer.usage)
+                    charged = held.dollars if held is not None and answer.usage is None else None
                     seconds = self._clock() - answer.began
-                    errand.bill.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds))
+                    errand.bill.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds, charged))
 
     async def _placed(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> None:
         """Whatever ends the try early is on record; what was said before that is kept."""

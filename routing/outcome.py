@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from routing.calls import ChatMessage, Completion, Usage
@@ -50,12 +51,14 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call to a model, for the books; `seconds` is the model's own time."""
+    """One call to a model, for the books; `seconds` is the model's own time. `charged` is what the limits of its payer
+    were charged, in US dollars, where the provider did not count it."""
 
     tier: Tier
     model: str
     usage: Usage | None
     seconds: float
+    charged: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,7 @@ def _spent(record: TurnRecord, call: CallRecord, now: float) -> dict[str, object
         "cached_tokens": counted.cached_tokens if counted else None,
         "reasoning_tokens": counted.reasoning_tokens if counted else None,
         "cost_nano": nano(counted.cost) if counted else None,
+        "held_nano": nano(call.charged),
         "seconds": call.seconds,
         "at": now,
     }

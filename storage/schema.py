@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0010"
+REVISION = "0011"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -208,6 +208,7 @@ usage = Table(
     Column("cached_tokens", Integer),
     Column("reasoning_tokens", Integer),
     Column("cost_nano", BigInteger),
+    Column("held_nano", BigInteger),
     Column("seconds", Float, nullable=False),
     Column("at", Float, nullable=False),
     Index("ix_usage_person_id_at", "person_id", "at"),

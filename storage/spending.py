@@ -18,7 +18,8 @@ from storage.schema import conversations, people, usage
 
 _UNKNOWN = usage.c.cost_nano.is_(None)
 _TOKENS = func.coalesce(usage.c.input_tokens + usage.c.output_tokens, UNCOUNTED_TOKENS)
-_SPENT = select(func.sum(usage.c.cost_nano), func.count(case((_UNKNOWN, 1))), func.sum(case((_UNKNOWN, _TOKENS))))
+_CHARGED = func.coalesce(usage.c.cost_nano, usage.c.held_nano)
+_SPENT = select(func.sum(_CHARGED), func.count(case((_UNKNOWN, 1))), func.sum(case((_CHARGED.is_(None), _TOKENS))))
 
 
 class SqlSpending:

@@ -68,8 +68,13 @@ class BudgetCommand:
             opens = ask.say("{left} left, opens in {span}", left=dollars(each.left), span=self._span(each.opens_at))
             own = ask.say(", set for them alone") if each.ceiling.own and person.id != ask.person.id else ""
             lines.append(f"- {standing(ask.say, each)} ({opens}{own})")
-        then = ask.say(THEN[self._budget.limits.at_limit])
-        return Reply("\n".join([f"**{head}**", "", *lines, "", then]))
+        notes = [ask.say(THEN[self._budget.limits.at_limit])]
+        if any(each.unknown for each in found) and self._budget.limits.assumed is None:
+            words = (
+                "⚠️ Calls of unknown price take nothing of a limit; assumeUnknownUsdPerMillion in budget changes that."
+            )
+            notes.append(ask.say(words))
+        return Reply("\n".join([f"**{head}**", "", *lines, "", "  \n".join(notes)]))
 
     def _span(self, at: float) -> str:
         return span(at - self._clock())

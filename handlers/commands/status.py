@@ -149,8 +149,10 @@ class StatusCommand:
     async def _process(self, ask: Ask, full: bool) -> list[str]:
         now = self._clock()
         facts = await self._health.facts()
+        in_line = self._router.models.health.parallel.lines
         lines = [
             ask.say("Running turns: {running}, waiting: {queued}", running=facts.running, queued=facts.queued),
+            *(ask.say("In line at {provider}: {n}", provider=name, n=n) for name, n in sorted(in_line.items())),
             ask.say("Replies on their way: {pending}, undeliverable: {dead}", pending=facts.pending, dead=facts.dead),
         ]
         for name, link in facts.links:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -31,23 +32,25 @@ def read_parallel(section: JsonObject) -> ParallelLimits:
 
 @dataclass(slots=True)
 class _Line:
-    """`heads` are inside or waiting; there is no line without any."""
+    """`heads` are inside, `most` of them, or waiting; there is no line without any."""
 
     places: asyncio.Semaphore
+    most: int
     heads: int = 0
 
 
 class _Lines:
-    """First come, first served, one line for each key. `asyncio.Semaphore` is fair, also when one who waits leaves."""
+    """First come, first served, one line for each key. `asyncio.Semaphore` is fair, also when one who waits leaves.
+    Another `most` holds for a line that begins."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self._lines: dict[str | int, _Line] = {}
 
     async def enter(self, key: str | int) -> None:
         line = self._lines.get(key)
         if line is None:
-            line = self._lines[key] = _Line(asyncio.Semaphore(self._most))
+            line = self._lines[key] = _Line(asyncio.Semaphore(self.most), self.most)
         line.heads += 1
         try:
             await line.places.acquire()
@@ -60,9 +63,13 @@ class _Lines:
         line.places.release()
         self._lost(key, line)
 
-    def heads(self, key: str | int) -> int:
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(str(key) for key in self._lines)
+
+    def waiting(self, key: str | int) -> int:
         line = self._lines.get(key)
-        return 0 if line is None else line.heads
+        return 0 if line is None else max(0, line.heads - line.most)
 
     def _lost(self, key: str | int, line: _Line) -> None:
         line.heads -= 1
@@ -75,9 +82,17 @@ class Parallel:
 
     def __init__(self, clock: Clock, limits: ParallelLimits) -> None:
         self._clock = clock
-        self._limits = limits
         self._people = _Lines(limits.per_user)
         self._providers = _Lines(limits.per_provider)
+
+    def limit(self, limits: ParallelLimits) -> None:
+        """Other limits, for all lines that begin from now on."""
+        self._people.most, self._providers.most = limits.per_user, limits.per_provider
+
+    @property
+    def lines(self) -> Mapping[str, int]:
+        """Where calls wait for a provider now, and how many."""
+        return {name: n for name in self._providers.names if (n := self.waiting(name))}
 
     def place(self, provider: str, person_id: int) -> Place:
         """A place for one call, to be held by `async with` while it lasts; its value is the seconds in the line, which
@@ -87,7 +102,7 @@ class Parallel:
 
     def waiting(self, provider: str) -> int:
         """How many calls wait for the provider now, for /status."""
-        return max(0, self._providers.heads(provider) - self._limits.per_provider)
+        return self._providers.waiting(provider)
 
 
 class Place:

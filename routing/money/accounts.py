@@ -58,6 +58,11 @@ class Accounts:
                 account.spent = spent.dollars + reckoned
         return [(account, payer.stretch) for account, payer in wanted]
 
+    def forget(self) -> None:
+        """Read everything anew; what is held for calls under way stays."""
+        for account in self._accounts.values():
+            account.stretch = None
+
     def reread(self, *people: int) -> None:
         """Read anew what these people have spent."""
         for (scope, _, payer), account in self._accounts.items():

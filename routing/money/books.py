@@ -31,7 +31,8 @@ class Payer:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """US dollars of the calls whose price is known; how many there are of the others, and their tokens."""
+    """US dollars of the calls whose price is known, and of those that the provider did not count what was charged for
+    them; how many calls have no known cost, and the tokens of those for which nothing was charged."""
 
     dollars: Decimal
     unknown: int = 0
@@ -67,10 +68,10 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """How the turns of a tier (with `model`: those that it answered) went; seconds are of whole turns, `first` of the
-    first token (None: never measured). Dollars are of the calls whose price is known, `unknown` counts the others."""
+    """How the turns of a tier, or the councils, (with `model`: those that it answered) went; seconds are of whole
+    turns, `first` of the first token (None: never measured). Dollars are of the calls whose price is known, `unknown` counts the others."""
 
-    tier: Tier
+    tier: Tier | Literal["council"]
     model: str
     turns: int
     fallbacks: int
@@ -131,7 +132,7 @@ class TurnStore(Protocol):
     async def by_tier(
         self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
     ) -> tuple[TurnReport, ...]:
-        """In the order of the tiers; then most turns first. Of one person, or of everyone."""
+        """In the order of the tiers, councils last; then most turns first. Of one person, or of everyone."""
 
     async def newest(self, limit: int) -> Trouble:
-        """Of the newest turns, whosever."""
+        """Of the newest turns, whosever; councils are none."""

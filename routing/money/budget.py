@@ -25,6 +25,7 @@ class Budget:
         self._read_limits = limits
         self._people = people
         self._accounts = Accounts(spending, clock)
+        self._known = limits()
         self._own: Mapping[int, PersonLimits] | None = None
 
     async def reserve(
@@ -33,7 +34,7 @@ class Budget:
         """Hold what a call of this person in this chat may cost (None: nobody knows); or say which limit has no room
         for it, the last to open if there are several. With `even_so` (a call to the cheapest model), and where the
         configuration says `warn`, it is held all the same."""
-        limits = self.limits
+        limits = self._now()
         found = await self._found(person_id, chat, limits)
         # Nothing waits from here on: two turns can't both take the last of a limit.
         reached = [Reached(each, dollars) for each, _ in found if not each.fits(dollars)]
@@ -44,7 +45,7 @@ class Budget:
 
     async def standings(self, person_id: int, chat: ChatKey) -> tuple[Standing, ...]:
         """Every limit that holds for this person in this chat."""
-        return tuple(standing for standing, _ in await self._found(person_id, chat, self.limits))
+        return tuple(standing for standing, _ in await self._found(person_id, chat, self._now()))
 
     @property
     def limits(self) -> BudgetLimits:
@@ -53,7 +54,7 @@ class Budget:
 
     async def ceilings(self, person_id: int) -> tuple[Ceiling, ...]:
         """What holds for this person in any chat; nothing where nothing is limited."""
-        return self.limits.ceilings(await self.limits_of(person_id))
+        return self._now().ceilings(await self.limits_of(person_id))
 
     async def limits_of(self, person_id: int) -> PersonLimits:
         """What the owner set for this person."""
@@ -70,6 +71,15 @@ class Budget:
         """These people were joined: read anew what is kept of them."""
         self._own = None
         self._accounts.reread(*people)
+
+    def _now(self) -> BudgetLimits:
+        """The limits; where they are others than before, what was spent is read anew: without a limit nothing was
+        added up."""
+        limits = self.limits
+        if limits != self._known:
+            self._known = limits
+            self._accounts.forget()
+        return limits
 
     async def _found(self, person_id: int, chat: ChatKey, limits: BudgetLimits) -> list[tuple[Standing, Account]]:
         ceilings = limits.ceilings(await self.limits_of(person_id))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
+from routing.money.limits import BudgetLimits
 from tests.library import litellm_without_clients
 from tests.servers.model.script import Usage
 from tests.servers.telegram import User
@@ -160,6 +162,46 @@ async def test_the_owner_sets_what_one_person_may_spend(on: Stage) -> None:
         f"person 2: ${LITTLE} a day",
         "person 2: as everyone",
     ]
+
+
+async def test_what_nobody_counted_is_charged_also_after_a_restart(on: Stage) -> None:
+    allows(on, perUserDailyUsd=0.06)
+    async with running(on):
+        gate = on.ms.reply("word " * 40, gate_after=2)
+        on.tg.say("hm")
+        await gate.reached()
+        assert "⏹ Stopped." in (await ask(on, "/stop")).text
+        gate.open()
+        assert re.search(r"Today: \$0\.04\d+ of \$0\.06 and 1× of unknown price", (await ask(on, "/budget")).text)
+    async with running(on):
+        assert "There is no room for this" in (await ask(on, "hm")).text
+    assert len(asked(on)) == 1
+
+
+async def test_a_limit_that_was_away_knows_what_was_spent_meanwhile(on: Stage) -> None:
+    allows(on)
+    on.ms.reply("You said: hm", usage=DEAR, times=3)
+    async with running(on):
+        me = f"telegram:{OWNER}"
+        await ask(on, f"/budget {me} 1")
+        await ask(on, "hm")
+        await ask(on, f"/budget {me} off")
+        await ask(on, "hm")
+        assert "Today: $0.09 of $0.10" in (await ask(on, f"/budget {me} 0.10")).text
+        assert "There is no room for this" in (await ask(on, "hm")).text
+
+
+async def test_a_limit_of_the_configuration_that_comes_later_knows_it_too(on: Stage) -> None:
+    allows(on, perUserDailyUsd=1)
+    on.ms.reply("You said: hm", usage=DEAR, times=3)
+    async with running(on) as app:
+        models = app.engine.models
+        with_limit = models.config.budget
+        await ask(on, "hm")
+        models.config = replace(models.config, budget=BudgetLimits())
+        await ask(on, "hm")
+        models.config = replace(models.config, budget=with_limit)
+        assert "Today: $0.09 of $1.00" in (await ask(on, "/budget")).text
 
 
 async def test_what_a_thrown_away_try_took_is_in_the_books(on: Stage) -> None:

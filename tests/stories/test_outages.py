@@ -6,6 +6,7 @@ import pytest
 
 from tests.library import litellm_without_clients
 from tests.servers.telegram import User
+from tests.stories.discording import settled
 from tests.stories.failing import KEYS, Clock, at, vendors
 from tests.stories.harness import OWNER, Stage, ask, running
 
@@ -42,6 +43,18 @@ async def test_a_key_or_a_model_that_is_refused_is_told_to_the_owner_once_an_hou
 
 def _told(on: Stage, who: User | int) -> int:
     return sum(each.text.startswith(("🔑", "❓")) for each in on.tg.chat_of(who).from_bot())
+
+
+async def test_the_hour_goes_on_through_a_restart(on: Stage) -> None:
+    vendors(on)
+    clock = Clock()
+    for ahead, told in ((0.0, 1), (100.0, 1), (3700.0, 2)):
+        clock.ahead = ahead
+        on.ms.fail(401, when=at("openai"))
+        async with running(on, clock):
+            assert "↪" in (await ask(on, "hm")).text
+            await settled(on)
+            assert _told(on, OWNER) == told
 
 
 async def test_what_passes_is_nothing_for_the_owner(on: Stage) -> None:

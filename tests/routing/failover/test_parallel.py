@@ -163,3 +163,16 @@ def test_the_limits_are_read_from_the_file() -> None:
     assert read_parallel(section) == ParallelLimits(2, 3)
     with pytest.raises(ConfigError, match=r"bad\.perUser"):
         read_parallel(bad)
+
+
+async def test_other_limits_hold_for_the_lines_that_begin_from_then_on() -> None:
+    calls = Calls(1, 5)
+    await calls.start("first", "a", 1)
+    calls.parallel.limit(ParallelLimits(2, 5))
+    await calls.start("second", "a", 2)
+    assert calls.inside == ["first"] and calls.parallel.lines == {"a": 1}, "this line was begun before"
+    for name in ("third", "fourth"):
+        await calls.start(name, "b", 3)
+    assert calls.inside == ["first", "third", "fourth"] and calls.parallel.lines == {"a": 1}
+    for name in ("first", "second", "third", "fourth"):
+        await calls.end(name)

@@ -1,0 +1,75 @@
+"""What /tier and /status say of a tier's promise and of the lines in front of its providers is what a turn gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.servers.telegram import User
+from tests.stories.failing import Clock, asked, at, vendors
+from tests.stories.harness import Stage, ask, running
+
+BOB = User(1002, "Bob")
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    litellm_without_clients()
+
+
+async def test_the_deadline_the_tries_and_the_price(on: Stage) -> None:
+    vendors(on, smart={"deadlineSeconds": 30.0, "attempts": 2})
+    on.config["tiers"]["coding"]["deadlineSeconds"] = 40.0  # type: ignore[index]
+    on.config["tiers"]["deep"]["deadlineSeconds"] = 50.0  # type: ignore[index]
+    on.config["turn"] = {"deadlineSeconds": 25}
+    async with running(on):
+        shown = (await ask(on, "/tier smart")).text
+        assert "Promised: an answer within 25 s, its first sign within 9 s, at most 2 tries." in shown, (
+            "the shorter one"
+        )
+        assert "Price: $1.25 a million tokens in, $10.00 out." in shown
+
+
+async def test_a_price_that_nobody_knows(on: Stage) -> None:
+    vendors(on, balanced={"pool": ["openai/strange-9", "anthropic/claude-haiku-4-5"]})
+    async with running(on):
+        assert "Price: nobody knows it." in (await ask(on, "/tier")).text
+
+
+async def test_a_pool_of_one_vendor_is_warned_of(on: Stage) -> None:
+    vendors(on, balanced={"pool": ["openai/gpt-5.1", "openai/gpt-5.2"]})
+    async with running(on):
+        words = "⚠️ All models of this tier are of openai: one outage takes them all."
+        assert words in (await ask(on, "/tier")).text and words in (await ask(on, "/status")).text
+        assert words not in (await ask(on, "/tier smart")).text
+
+
+async def test_who_waits_for_a_place_is_in_status_and_the_limits_are_those_of_now(on: Stage) -> None:
+    vendors(on)
+    on.env["BOT_ACCESS"] = "open"
+    on.config["parallel"] = {"perProvider": 1, "perUser": 3}
+    async with running(on) as app:
+        gate = on.ms.gate(when=at("openai"))
+        first = on.tg.say("one")
+        await gate.reached()
+        second = on.tg.say("two", user=BOB)
+        lines = app.engine.models.health.parallel
+        await on.tg.wait_for(lambda _: lines.waiting("openai") == 1)
+        assert "In line at openai: 1" in (await ask(on, "/status")).text
+        gate.open()
+        for each in (first, second):
+            await on.tg.reply(each, after=each)
+        assert "In line" not in (await ask(on, "/status")).text and len(asked(on)) == 2
+
+
+async def test_until_when_a_model_is_passed_over(on: Stage) -> None:
+    vendors(on)
+    on.ms.fail(429, retry_after=90, when=at("openai"))
+    clock = Clock()
+    async with running(on, clock):
+        await ask(on, "hm")
+        clock.ahead = 20.0
+        shown = (await ask(on, "/tier")).text
+        assert "⚠️ Passed over for 1 min: openai/gpt-5.1 asked to be left alone." in shown
+        clock.ahead = 100.0
+        assert "Passed over" not in (await ask(on, "/tier")).text
