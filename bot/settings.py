@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -16,10 +17,11 @@ from handlers.ratelimit import parse_limits
 from routing.config import parse_pool
 from routing.embedding.backend import read_backend
 from routing.errors import ConfigError
-from routing.types import Tier, UserKey
+from routing.types import TIERS, Tier, UserKey
 
 _KEY_ENDING = "_API_KEY"
 _FILE_ENDING = "_FILE"
+_POOL = re.compile("TIER_[A-Z]+_POOL")
 _SECRET = (
     "TELEGRAM_BOT_TOKEN",
     "TELEGRAM_WEBHOOK_SECRET",
@@ -94,12 +96,7 @@ class Settings(BaseModel):
     @property
     def pools(self) -> dict[Tier, tuple[str, ...]]:
         """The tiers whose pool the environment sets."""
-        pools: dict[Tier, tuple[str, ...]] = {
-            "balanced": parse_pool(self.tier_balanced_pool),
-            "smart": parse_pool(self.tier_smart_pool),
-            "coding": parse_pool(self.tier_coding_pool),
-            "deep": parse_pool(self.tier_deep_pool),
-        }
+        pools = {tier: parse_pool(getattr(self, f"tier_{tier}_pool")) for tier in TIERS}
         for tier, pool in pools.items():
             wrong = next((number for number, model in enumerate(pool, 1) if "/" not in model), None)
             if wrong:
@@ -138,6 +135,9 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     merged = {name: value.strip() for layer in layers for name, value in _with_files(layer).items()}
     values = {name: value for name, value in merged.items() if value}
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
+    for name in values:
+        if _POOL.fullmatch(name) and name.lower() not in known:
+            raise ConfigError(f"{name} is for no tier; the tiers are {', '.join(TIERS)}.")
     try:
         settings = Settings(**{**known, "workspace": workspace})  # type: ignore[arg-type]  # pydantic reads texts
     except ValidationError as error:

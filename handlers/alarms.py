@@ -69,7 +69,10 @@ class Alarms:
         self._turn = asyncio.Lock()
 
     async def look(self, facts: TurnFacts) -> None:
-        """After a turn that went so. Raises StorageFault; the next look makes up for it."""
+        """After a turn that went so; after a council there is nothing to see. Raises StorageFault; the next look makes
+        up for it."""
+        if facts.source == "council":
+            return
         async with self._turn:  # or two turns that end at once would ring twice
             rung = await self._known()
             if self._full and not (rung or facts.fallback or facts.timed_out or facts.escalated):

@@ -58,7 +58,8 @@ class Chat:
         if ask.button is not None and ask.button.about:
             last = await self._history.last_question(conversation.id)
             if last is None or last.turn_id != ask.button.about:
-                raise Refused("The answer of this button is no longer the last one here. Nothing was asked.")
+                words = "The answer of this button is no longer the last one here. Nothing was asked."
+                return Reply(ask.say(words), apart=True)
         text = await self.whole_text(ask.message, written)
         pictures = _pictures(ask.message)
         question = Question(ask.person, conversation.id, text, pictures, prefix=prefix, source=_source(ask.message))
@@ -170,6 +171,7 @@ def _went_up(decision: TierDecision) -> bool:
 
 def _facts(question: Question, outcome: Outcome) -> TurnFacts:
     completion, choice = outcome.completion, outcome.choice
+    late = completion is not None and completion.finish == "late"
     return TurnFacts(
         tier=outcome.decision.tier,
         source=outcome.decision.source,
@@ -178,6 +180,6 @@ def _facts(question: Question, outcome: Outcome) -> TurnFacts:
         first_token_seconds=outcome.first_token,
         failed=tuple(each.model for each in outcome.failed),
         fallback=bool(outcome.failed or choice.instead_of),
-        timed_out=completion is not None and completion.finish == "late",
+        timed_out=late or (outcome.limit is not None and outcome.limit.bound == "seconds"),
         escalated=question.escalates or _went_up(outcome.decision),
     )

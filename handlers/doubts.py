@@ -53,7 +53,7 @@ class Doubts:
         say = Say((person.language if person else "") or message.language)
         return OutboundMessage(
             chat=message.chat,
-            text=say("🔍 {model} doubts this: {why}", model=f"`{doubt.model}`", why=doubt.why),
+            text=say("🔍 {model} doubts this: {why}", model=f"`{doubt.model}`", why=f"`{doubt.why}`"),
             reply_to=message.message_id,
             owner=record.person_id,
             buttons=higher(say, "balanced", self._contracts(), record.turn_id),
@@ -63,7 +63,7 @@ class Doubts:
 def _answer(message: InboundMessage, record: TurnRecord) -> str:
     """What is to be judged; empty for what is not: another tier, an answer that is none or was not finished in time,
     a question about pictures that the judge does not see. What a button or a command began may be for one person's
-    eyes, in a place where nothing but its own reply can be (Discord): it is left out."""
+    eyes, in a place where nothing but its own reply can be (Discord): it is left out, and so are councils."""
     facts, last = record.facts, record.said[-1] if record.said else None
     if facts is None or facts.tier != "balanced" or not facts.model or facts.timed_out or record.pictures:
         return ""

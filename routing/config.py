@@ -135,8 +135,9 @@ def parse_pool(text: str) -> tuple[str, ...]:
 
 def _slot(router: JsonObject, slot: Slot) -> tuple[str, str | None]:
     model, reasoning = DEFAULT_SLOTS[slot]
-    named = router.text(f"{slot}Model", model)
-    if "/" not in named:
+    named = router.text(f"{slot}Model", model).strip()
+    provider, _, name = named.partition("/")
+    if not (provider.strip() and name.strip()):
         raise router.file.fault((*router.path, f"{slot}Model"), "must look like provider/model")
     level = router.text(f"{slot}ModelReasoning", reasoning if named == model and reasoning else "default")
     return named, None if level == "default" else level

@@ -83,8 +83,7 @@ class Turn:
                 brief, completion = await self._complete(briefing, brief, state, live, stop)
             except ModelError as failure:
                 error = failure
-                if failure.retryable and state.deadline.left < LEAST_SECONDS:
-                    self._reached(state, "seconds", state.deadline.seconds)
+                self._note_failure(failure, state)
             if completion is not None and completion.calls:
                 await self._use_tools(completion, brief, state, briefing, live, stop)
                 if self._goes_on(state, briefing, stop, brief):
@@ -93,8 +92,6 @@ class Turn:
             elif completion is not None and completion.text.strip():
                 state.said.append(ChatMessage("assistant", completion.text, made_by=brief.choice.model))
             elif isinstance(error, (EmptyAnswer, OverBudget)) and state.last_words():
-                if isinstance(error, OverBudget):
-                    self._reached(state, "budget", float(error.reached.standing.ceiling.dollars))
                 completion, error = Completion(state.last_words(), "cut", None, 0.0), None
             elif completion is not None:
                 completion = replace(completion, text=state.last_words())
@@ -164,6 +161,13 @@ class Turn:
     def _goes_on(self, state: _State, briefing: Briefing, stop: Stop, brief: Brief) -> bool:
         self._note_exhaustion(state, briefing)
         return not stop.requested and state.limit is None and brief.request.may_call
+
+    def _note_failure(self, error: ModelError, state: _State) -> None:
+        """Where a bound is why nobody else is asked."""
+        if isinstance(error, OverBudget) and state.last_words():
+            self._reached(state, "budget", float(error.reached.standing.ceiling.dollars))
+        elif error.retryable and state.deadline.left < LEAST_SECONDS:
+            self._reached(state, "seconds", state.deadline.seconds)
 
     def _note_exhaustion(self, state: _State, briefing: Briefing) -> None:
         """Time or money is used up: no call more, but for the answer where a summary took it."""

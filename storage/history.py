@@ -27,7 +27,7 @@ NEWEST = 2**63 - 1
 _TIERS = (
     select(turns.c.tier)
     .join(messages, and_(messages.c.person_id == turns.c.person_id, messages.c.turn_id == turns.c.turn_id))
-    .where(MINE, messages.c.role == "user", messages.c.id < bindparam("newest"))
+    .where(MINE, messages.c.role == "user", messages.c.id < bindparam("newest"), turns.c.source != "council")
     .order_by(messages.c.id.desc())
     .limit(bindparam("most"))
 )

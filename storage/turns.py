@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Subquery,
+    Table,
+    and_,
+    case,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from routing.money.books import Rating, Trouble, TurnReport
 from routing.records import TurnFacts, TurnRecord
@@ -15,6 +28,7 @@ from storage.quantiles import quantile, ranked
 from storage.schema import turns
 
 _KEEP = insert(turns)
+_GROUPS = (*TIERS, "council")
 
 
 def keep(connection: Connection, record: TurnRecord, facts: TurnFacts, now: float) -> None:
@@ -39,6 +53,11 @@ def keep(connection: Connection, record: TurnRecord, facts: TurnFacts, now: floa
     connection.execute(_KEEP, row)
 
 
+def _group(rows: Table | Subquery) -> ColumnElement[str]:
+    """The tier of a turn; councils are a group of their own, for they take longer than any tier promises."""
+    return case((rows.c.source == "council", "council"), else_=rows.c.tier)
+
+
 class SqlTurns:
     """`routing.money.books.TurnStore`."""
 
@@ -53,13 +72,13 @@ class SqlTurns:
     async def by_tier(
         self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
     ) -> tuple[TurnReport, ...]:
-        groups = (turns.c.tier, turns.c.model) if by_model else (turns.c.tier,)
+        groups = (_group(turns), turns.c.model) if by_model else (_group(turns),)
         which = [turns.c.at >= since]
         if person_id is not None:
             which.append(turns.c.person_id == person_id)
         inside = ranked(turns, turns.c.seconds, groups, and_(*which))
         question = select(
-            inside.c.tier,
+            _group(inside).label("grouped"),
             inside.c.model if by_model else literal("").label("model"),
             func.count().label("turns"),
             _count(inside.c.fallback).label("fallbacks"),
@@ -73,13 +92,13 @@ class SqlTurns:
             func.sum(inside.c.unknown).label("unknown"),
             _count(inside.c.rating > 0).label("liked"),
             _count(inside.c.rating < 0).label("disliked"),
-        ).group_by(inside.c.tier, *((inside.c.model,) if by_model else ()))
+        ).group_by("grouped", *((inside.c.model,) if by_model else ()))
         rows = await self._database.read(lambda c: c.execute(question).all())
         reports = [_report(row) for row in rows]
-        return tuple(sorted(reports, key=lambda each: (TIERS.index(each.tier), -each.turns, each.model)))
+        return tuple(sorted(reports, key=lambda each: (_GROUPS.index(each.tier), -each.turns, each.model)))
 
     async def newest(self, limit: int) -> Trouble:
-        last = select(turns).order_by(turns.c.id.desc()).limit(limit).subquery()
+        last = select(turns).where(turns.c.source != "council").order_by(turns.c.id.desc()).limit(limit).subquery()
         marks = (_count(last.c.fallback), _count(last.c.timed_out), _count(last.c.escalated))
         return await self._database.read(lambda c: Trouble(*c.execute(select(func.count(last.c.id), *marks)).one()))
 
@@ -91,7 +110,7 @@ def _count(mark: ColumnElement[bool]) -> ColumnElement[int]:
 
 def _report(row: Row[Any]) -> TurnReport:
     return TurnReport(
-        tier=row.tier,
+        tier=row.grouped,
         model=row.model,
         turns=row.turns,
         fallbacks=row.fallbacks,

@@ -6,17 +6,17 @@ from random import SystemRandom
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
-from handlers.convening import Convening, Plan
-from handlers.council import about, names, passed_over, progress, reckoning, verdict_text
+from handlers.council.convening import Convening, Plan
+from handlers.council.sittings import Sittings
+from handlers.council.votes import document_text
+from handlers.council.words import about, names, passed_over, progress, reckoning, verdict_text
 from handlers.limits import gone_beyond, refusal
 from handlers.needs import Needs
-from handlers.sittings import Sittings
-from handlers.votes import document_text
 from routing.caller import Caller
 from routing.calls import ChatMessage
 from routing.council.calling import ModelCalls
 from routing.council.council import Council
-from routing.council.paying import charged
+from routing.council.paying import charged, for_books
 from routing.council.prompts import MOST_QUESTION_CHARS
 from routing.council.verdict import Verdict
 from routing.errors import Refused
@@ -25,7 +25,8 @@ from routing.money.bill import Bill
 from routing.money.budget import Budget
 from routing.money.standing import Reached
 from routing.ports import Clock
-from routing.records import HistoryStore, TurnRecord
+from routing.records import HistoryStore, TurnFacts, TurnRecord
+from routing.stores import ChatStore
 from routing.types import Button, Document
 
 SPEC = CommandSpec(
@@ -46,11 +47,13 @@ def build(needs: Needs) -> Handler:
     models = needs.router.models
     caller = Caller(needs.llm, models.health, needs.clock)
     convening = Convening(models, needs.purse, needs.clock)
-    return CouncilCommand(models, caller, convening, needs.purse.budget, needs.chat, needs.history, needs.clock)
+    budget, chats = needs.purse.budget, needs.chats
+    return CouncilCommand(models, caller, convening, budget, needs.chat, chats, needs.history, needs.clock)
 
 
 class CouncilCommand:
-    """Says what it will take, asks first where that is much, and holds one council a person at a time."""
+    """Says what it will take, asks first where that is much or nothing would be seen of it for minutes, and holds one
+    council a person at a time."""
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class CouncilCommand:
         convening: Convening,
         budget: Budget,
         chat: Chat,
+        chats: ChatStore,
         history: HistoryStore,
         clock: Clock,
     ) -> None:
@@ -67,6 +71,7 @@ class CouncilCommand:
         self._convening = convening
         self._budget = budget
         self._chat = chat
+        self._chats = chats
         self._history = history
         self._clock = clock
         self._sittings = Sittings(clock)
@@ -85,7 +90,8 @@ class CouncilCommand:
         if not question:
             return await self._help(ask)
         plan = await self._convening.plan(ask, question)
-        if ask.attempts or plan.needs_a_yes(self._models.config.council.confirm_above):
+        streams = await self._chats.streaming(ask.message.chat)
+        if ask.attempts or not streams or plan.needs_a_yes(self._models.config.council.confirm_above):
             return self._offer(ask, plan)
         return await self._sit(ask, plan)
 
@@ -104,6 +110,8 @@ class CouncilCommand:
 
     async def _confirmed(self, ask: Ask, question: str) -> Reply:
         """What was interrupted is not begun again without another yes."""
+        if self._sittings.used(ask):
+            raise Refused("This was asked already. To ask it again, write it once more behind /council.")
         if not question:
             raise Refused("No question waits for a yes here. Write it once more behind /council.")
         await ask.live.working()
@@ -129,6 +137,7 @@ class CouncilCommand:
             held = await self._budget.reserve(ask.person.id, ask.message.chat, plan.dollars)
             if isinstance(held, Reached):
                 raise refusal(ask, held)
+            self._sittings.use(ask)
             self._sittings.left(ask).question = ""
             bill = Bill(ask.person.id, ask.message.chat)
             council = Council(ModelCalls(self._models, self._caller, self._clock, bill), self._clock, SystemRandom())
@@ -146,7 +155,15 @@ class CouncilCommand:
     async def _reply(self, ask: Ask, plan: Plan, verdict: Verdict, over: Reached | None) -> Reply:
         conversation = await self._history.current(ask.message.chat)
         said = (ChatMessage("assistant", verdict.answer, made_by=verdict.writer),) if verdict.answer else ()
-        record = TurnRecord(ask.turn_id, conversation.id, ask.person.id, plan.question, said=said, calls=verdict.calls)
+        record = TurnRecord(
+            ask.turn_id,
+            conversation.id,
+            ask.person.id,
+            plan.question,
+            said=said,
+            calls=for_books(verdict.calls, plan.each),
+            facts=_facts(plan, verdict),
+        )
         beyond = [gone_beyond(ask, over, cheapest=False)] if over is not None else []
         text = "  \n".join([verdict_text(ask, verdict), *beyond, *self._passed(ask, plan)])
         if not verdict.answered:
@@ -172,6 +189,19 @@ class CouncilCommand:
             reckoning=reckoning(ask, plan.reckoned),
         )
         return Reply("\n\n".join([ask.say(words), now, *self._passed(ask, plan)]))
+
+
+def _facts(plan: Plan, verdict: Verdict) -> TurnFacts:
+    """As of the tier of whoever wrote the answer, or would have; a council without its synthesis for want of time timed
+    out, one without a slow member did not."""
+    tiers = {seat.model: seat.tier for seat in plan.seats}
+    return TurnFacts(
+        tier=tiers.get(verdict.writer, plan.seats[0].tier),
+        source="council",
+        model=verdict.writer,
+        seconds=verdict.seconds,
+        timed_out=verdict.trouble is not None and verdict.trouble.cause in ("late", "line"),
+    )
 
 
 def _votes(ask: Ask, text: str) -> Reply:

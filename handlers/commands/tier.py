@@ -32,6 +32,7 @@ WHY: dict[TierSource, str] = {
     "auto": "/tier auto chose it",
     "default": "nothing else was chosen",
     "dynamic": "the turn turned to coding",
+    "council": "it was a council",
 }
 
 

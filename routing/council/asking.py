@@ -41,15 +41,19 @@ class Asking:
         """What a model says, or why it says nothing."""
         if seconds < LEAST_SECONDS:
             return Failure("late")
-        began = self._clock()
+        began, before = self._clock(), self._calls(seat)
         try:
             async with asyncio.timeout(seconds):
                 text = await self._ask(seat, messages, seconds)
         except TimeoutError:
-            return Failure("late")
+            return Failure("late" if self._calls(seat) > before else "line")
         except ModelError as error:
             return Failure("late" if self._clock() - began >= seconds else "failed", error.reason)
         return storable(text).strip() or Failure("empty")
+
+    def _calls(self, seat: Seat) -> int:
+        """How many of the calls that a provider had are this seat's."""
+        return sum(call.model == seat.model for call in self._ask.books)
 
 
 async def side_by_side(

@@ -52,10 +52,8 @@ class ModelCalls:
         return self._bill.calls
 
     async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
-        own = self._models.config.contracts[seat.tier]
-        contract = replace(
-            own, first_token_seconds=seconds + 1, try_seconds=seconds + 1
-        )  # a council has times of its own
+        contract = self._models.config.contracts[seat.tier]  # but a council has times of its own:
+        contract = replace(contract, first_token_seconds=seconds + 1, try_seconds=seconds + 1)
         errand = Errand(contract, Deadline(self._clock, seconds), self._bill)
         completion = await self._caller.complete(self._request(seat, messages), errand, _Unseen(), Stop())
         if completion.finish == "late":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from routing.calls import Usage
@@ -38,6 +39,11 @@ def charged(calls: Sequence[CallRecord], assumed: Price | None = None, each: Dec
         output_tokens=sum(usage.output_tokens for usage in counted),
         cost=sum(known, Decimal(0)) if known else None,
     )
+
+
+def for_books(calls: Sequence[CallRecord], each: Decimal | None) -> tuple[CallRecord, ...]:
+    """The calls with what was charged for those without the provider's count."""
+    return tuple(replace(call, charged=each) if call.usage is None else call for call in calls)
 
 
 def _cost(usage: Usage, assumed: Price | None) -> Decimal | None:

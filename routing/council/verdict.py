@@ -15,8 +15,9 @@ Form = Literal["synthesis", "member", "single", "none"]
 """What the answer is: the chairman's; that of one member for several, because the chairman's did not come; that of the
 only member that answered; nothing."""
 Stage = Literal["answers", "ranking", "synthesis"]
-Cause = Literal["late", "failed", "empty", "stopped"]
-Voting = Literal["none", "counted", "abstained", "late", "failed", "stopped", "unneeded"]
+Cause = Literal["late", "line", "failed", "empty", "stopped"]
+"""`line`: its seconds were over before its provider had a place for it, so it was never asked."""
+Voting = Literal["none", "counted", "abstained", "late", "line", "failed", "stopped", "unneeded"]
 """`none`: was not asked for a ranking. `unneeded`: the leader was certain before this ballot came."""
 
 

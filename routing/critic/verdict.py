@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 
+from routing.text import storable
+
 MOST_WORDS = 20
 LONG_WORD = 15
 """Characters; more than so many a word are cut off."""
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
-_LINK = re.compile(r"\S*(?:://|www\.|@|[^\W\d_]\.[^\W\d_]{2,}\b|\w\.\w+/)\S*", re.IGNORECASE)
+_LINK = re.compile(r"\S*(?:://|www\.|@)\S*", re.IGNORECASE)
 _UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_MARKUP = re.compile(r"[\\`*_\[\]<>~|]")
 
 
 def verdict(text: str) -> str | None:
-    """Why the answer is doubted, as plain words; empty where it is not; None for what is no verdict."""
+    """Why the answer is doubted, as words for a code span; empty where it is not; None for what is no verdict."""
     fenced = _FENCED.fullmatch(text.strip())
     try:
         told = json.loads(fenced[1] if fenced else text)
@@ -30,7 +31,8 @@ def verdict(text: str) -> str | None:
 
 
 def plain(why: str) -> str:
-    """Somebody else's words so that they can be shown: at most MOST_WORDS of them, without links and markup."""
-    words = _LINK.sub("…", _UNSEEN.sub("", why)).split()
-    cut = " ".join(words[:MOST_WORDS])[: MOST_WORDS * LONG_WORD]
-    return _MARKUP.sub(r"\\\g<0>", f"{cut} …" if len(words) > MOST_WORDS else cut)
+    """Somebody else's words so that they can be shown in a code span, where no platform makes a link of `Node.js`: at
+    most MOST_WORDS of them, without links and what nobody sees."""
+    words = _LINK.sub("…", _UNSEEN.sub("", storable(why))).replace("`", "'").split()
+    cut = " ".join(words[:MOST_WORDS])[: MOST_WORDS * LONG_WORD].rstrip()
+    return f"{cut} …" if len(words) > MOST_WORDS else cut

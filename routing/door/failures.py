@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
+import time
 from collections.abc import Iterator
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 
 from routing.calls import ProviderProfile
 from routing.errors import (
@@ -16,6 +21,7 @@ from routing.errors import (
     RateLimited,
     Unreachable,
 )
+from routing.ports import Clock
 
 OVERFLOW_WORDS = (
     "exceeds maximum input length",
@@ -39,8 +45,16 @@ llama.cpp's, OpenAI's, Anthropic's, xAI's, Gemini's, Groq's, Anthropic's again, 
 _KEY_STATUSES = (401, 403)
 _POLICY_WORDS = ("content_policy", "content_filter")
 _SECRET = re.compile(r"(?:sk|pk|gsk|xai|AIza|key|Bearer)[-_ ]?[A-Za-z0-9*_-]{8,}|[A-Za-z0-9_-]{32,}")
-_MESSAGE = re.compile(r"""["']message["']: *["']([^"']+)["']""")
-_PREAMBLE = re.compile(r"^(?:(?:litellm\.)?\w*(?:Exception|Error)(?: - |: ))+")
+_MESSAGE = re.compile(r"""["']message["']: *(["'])((?:\\++.|(?!\1)[^\\])++)\1""")
+_ESCAPED = re.compile(r"""\\+(["'])""")
+_ESCAPED_LINE_END = re.compile(r"\\+n")
+_CLASS = r"(?:litellm\.)?\w*(?:Exception|Error|Timeout)(?: \w*Error| Timeout)?(?: - |: )"
+_STATE = r"[A-Z][A-Z_]+ - "
+_PREAMBLE = re.compile(f"^(?:{_CLASS}|{_STATE})+")
+"""Classes of the library, and what Gemini puts before its words: `INTERNAL - `."""
+_POSTSCRIPT = re.compile(r"\.? (?:Handle with `litellm\.\w+`|Error_str: .*)\.?$")
+_LINE_FAULTS = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError"})
+"""The HTTP client's names of what happens to a connection; some have no text."""
 _LONGEST_REASON = 160
 
 BY_NAME: dict[str, type[ModelError]] = {
@@ -83,7 +97,7 @@ BY_NAME: dict[str, type[ModelError]] = {
 """Every exception class of the library, by name; a test holds this against the library."""
 
 
-def explain(error: BaseException, model: str, profile: ProviderProfile) -> ModelError:
+def explain(error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time) -> ModelError:
     """The error that the router understands. The most special class of the exception decides."""
     error = getattr(error, "original_exception", None) or error
     text = " ".join(str(each) for each in _chain(error)).lower()
@@ -102,9 +116,9 @@ def explain(error: BaseException, model: str, profile: ProviderProfile) -> Model
     if kind is KeyRejected:
         return KeyRejected(model, f"{profile.name} refused the key in {profile.variable}")
     if kind is RateLimited:
-        wait = _retry_after(error)
+        wait = _retry_after(error, clock)
         return RateLimited(model, "too many requests" if wait is None else f"try again in {wait:g} s", wait)
-    return kind(model, reason, _retry_after(error))
+    return kind(model, reason, _retry_after(error, clock))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -118,23 +132,45 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _reason(error: BaseException, profile: ProviderProfile) -> str:
     """The first line of what the provider said, without the library's preamble, keys or control characters."""
+    if isinstance(error, json.JSONDecodeError):
+        return "its answer can't be read"
     text = str(getattr(error, "message", "") or error)
     quoted = _MESSAGE.search(text)
-    text = quoted.group(1) if quoted else _PREAMBLE.sub("", text.partition("\n")[0]).strip()
+    if quoted:
+        text = _ESCAPED.sub(r"\1", _ESCAPED_LINE_END.split(quoted.group(2))[0])
+    else:
+        text = _POSTSCRIPT.sub("", _PREAMBLE.sub("", text.partition("\n")[0])).strip()
     if profile.api_key:
         text = text.replace(profile.api_key, "***")
     text = "".join(sign for sign in _SECRET.sub("***", text) if sign.isprintable())
-    return text[:_LONGEST_REASON].rstrip(" .") or type(error).__name__
+    return text[:_LONGEST_REASON].rstrip(" .") or _unsaid(error)
 
 
-def _retry_after(error: BaseException) -> float | None:
-    """Seconds from the provider's Retry-After header."""
+def _unsaid(error: BaseException) -> str:
+    """Where nothing was said: whether it was the line."""
+    broken = any(isinstance(each, OSError) or type(each).__name__ in _LINE_FAULTS for each in _chain(error))
+    return "Connection error" if broken else "it gave no reason"
+
+
+def _retry_after(error: BaseException, clock: Clock) -> float | None:
+    """Seconds from the provider's Retry-After header, which may also be a date (RFC 9110, 10.2.3)."""
     for each in _chain(error):
         headers = getattr(each, "litellm_response_headers", None) or {}
         value = headers.get("retry-after")
         if value is not None:
-            try:
-                return max(0.0, float(value))
-            except ValueError:
-                return None
+            seconds = _seconds(str(value), clock)
+            return max(0.0, seconds) if math.isfinite(seconds) else None
     return None
+
+
+def _seconds(value: str, clock: Clock) -> float:
+    """From now on; `nan` for what is neither a number nor a date."""
+    try:
+        return float(value)
+    except ValueError:
+        pass
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return math.nan
+    return float(math.ceil((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - clock()))

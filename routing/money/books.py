@@ -68,8 +68,9 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """How the turns of a tier, or the councils, (with `model`: those that it answered) went; seconds are of whole
-    turns, `first` of the first token (None: never measured). Dollars are of the calls whose price is known, `unknown` counts the others."""
+    """How the turns of a tier, or the councils (with `model`: those that it answered), went; seconds are of whole
+    turns, `first` of the first token (None: never measured). Dollars are of the calls whose price is known, `unknown`
+    counts the others."""
 
     tier: Tier | Literal["council"]
     model: str

@@ -138,6 +138,15 @@ def test_pools_are_lists_of_provider_and_model(tmp_path: Path) -> None:
     assert SECRET not in str(refused.value)
 
 
+def test_a_pool_for_a_tier_that_there_is_not_is_refused_wherever_it_is_set(tmp_path: Path) -> None:
+    words = r"^TIER_SMRT_POOL is for no tier; the tiers are balanced, smart, coding, deep\.$"
+    with pytest.raises(ConfigError, match=words):
+        load({"WORKSPACE": str(tmp_path), "TIER_SMRT_POOL": "a/x"})
+    with pytest.raises(ConfigError, match=words):
+        load(workspace(tmp_path, "tier_smrt_pool=a/x\n"))
+    assert load({"WORKSPACE": str(tmp_path / "b"), "TIER_SMRT_POOL": " ", "TIER_POOL": "x", "MY_TIER_X_POOL": "x"})
+
+
 def test_every_secret_is_known_as_one(tmp_path: Path) -> None:
     environ = {
         "WORKSPACE": str(tmp_path),

@@ -92,16 +92,25 @@ async def test_before_there_are_fifty_turns_nothing_is_said() -> None:
     assert house.rung() == []
 
 
-async def test_once_and_once_more_after_it_was_better() -> None:
-    house = House(Trouble(50, 30, 0, 0))
+@pytest.mark.parametrize(
+    ("begun", "above_half", "half"),
+    [
+        (Trouble(50, 30, 0, 0), Trouble(50, 8, 0, 0), Trouble(50, 7, 0, 0)),
+        (Trouble(50, 0, 30, 0), Trouble(50, 0, 4, 0), Trouble(50, 0, 3, 0)),
+    ],
+    ids=["30%", "15%"],
+)
+async def test_once_and_once_more_after_it_was_much_better(begun: Trouble, above_half: Trouble, half: Trouble) -> None:
+    house = House(begun)
     alarms = house.alarms()
     for _ in range(3):
         await alarms.look(AMISS)
     assert len(house.rung()) == 1
-    house.trouble = Trouble(50, 15, 0, 0)
-    await alarms.look(AMISS)
-    house.trouble = Trouble(50, 16, 0, 0)
-    await alarms.look(AMISS)
+    for house.trouble in (above_half, begun):
+        await alarms.look(AMISS)
+    assert house.rung() == [], "what stays about its limit would ring and ring"
+    for house.trouble in (half, begun):
+        await alarms.look(AMISS)
     assert len(house.rung()) == 1
 
 
@@ -140,12 +149,28 @@ async def test_one_question_for_a_turn_that_went_amiss(amiss: TurnFacts) -> None
     assert house.asked == 1
 
 
-async def test_what_has_rung_is_looked_at_until_it_is_better() -> None:
+async def test_what_has_rung_is_looked_at_until_it_is_much_better() -> None:
     house = House(Trouble(50, 30, 0, 0))
     alarms = house.alarms()
     for turn in (AMISS, WELL, WELL):
         await alarms.look(turn)
-    house.trouble = Trouble(50, 15, 0, 0)
+    house.trouble = Trouble(50, 7, 0, 0)
     for turn in (WELL, WELL):
         await alarms.look(turn)
     assert house.asked == 4
+
+
+async def test_the_fiftieth_turn_rings_also_if_it_went_well() -> None:
+    house = House(Trouble(49, 49, 0, 0))
+    alarms = house.alarms()
+    for turn in (AMISS, WELL):
+        await alarms.look(turn)
+    house.trouble = Trouble(50, 49, 0, 0)
+    await alarms.look(WELL)
+    assert len(house.rung()) == 1
+
+
+async def test_a_council_is_no_turn_of_a_tier() -> None:
+    house = House(Trouble(50, 30, 0, 0))
+    await house.alarms().look(replace(AMISS, source="council"))
+    assert (house.asked, house.rung()) == (0, [])

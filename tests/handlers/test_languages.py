@@ -15,8 +15,9 @@ import pytest
 from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
-from handlers import alarms, council, footer, languages, limits, outages, tool_list, tool_offer, wording
+from handlers import alarms, footer, languages, limits, outages, tool_list, tool_offer, wording
 from handlers.commands import COMMANDS, budget, status, tier
+from handlers.council import words as council
 from handlers.languages import Say
 from handlers.linking import LINKED, MERGES
 from routing.auto.decision import EVIDENCE

@@ -19,6 +19,7 @@ from routing.calls import (
     ThinkingDelta,
     Usage,
 )
+from routing.contracts import DEFAULT_CONTRACTS
 from routing.errors import (
     EmptyAnswer,
     KeyRejected,
@@ -28,8 +29,9 @@ from routing.errors import (
     Unreachable,
 )
 from routing.failover.health import ModelHealth
+from routing.failover.latency import P99_SHARE
 from routing.stop import Stop
-from tests.fakes import END, FakeLlm, Seen, Step
+from tests.fakes import END, FakeLlm, Seen, Step, says
 from tests.routing.trying import errand
 
 
@@ -132,6 +134,28 @@ async def test_the_turns_own_end_is_no_failure_of_the_model() -> None:
     caller = running(FakeLlm([asyncio.Event()]))
     late = await caller.complete(asked(), errand(seconds=0.01, clock=time.time), Seen(), Stop())
     assert (late.text, late.finish) == ("", "late")
+
+
+async def test_how_long_an_answer_took_is_remembered() -> None:
+    health = ModelHealth(time.time)
+    done = await Caller(FakeLlm(says("hi")), health, time.time).complete(asked(), errand(), Seen(), Stop())
+    (took,) = health.latencies.keep()["openai/m", "balanced"].seconds
+    assert 0.0 <= took <= done.seconds
+
+
+async def test_an_answer_that_never_came_was_too_slow() -> None:
+    health = ModelHealth(time.time)
+    with pytest.raises(Unreachable):
+        silent = Caller(FakeLlm([asyncio.Event()]), health, time.time)
+        await silent.complete(asked(), errand(first=0.01), Seen(), Stop())
+    (took,) = health.latencies.keep()["openai/m", "balanced"].seconds
+    assert took >= P99_SHARE * DEFAULT_CONTRACTS["balanced"].deadline_seconds
+
+
+async def test_what_the_turns_own_end_cut_off_says_nothing_of_time() -> None:
+    health = ModelHealth(time.time)
+    await Caller(FakeLlm([asyncio.Event()]), health, time.time).complete(asked(), errand(0.01), Seen(), Stop())
+    assert health.latencies.keep() == {}
 
 
 async def test_stop_keeps_what_was_said() -> None:

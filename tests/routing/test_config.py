@@ -84,10 +84,17 @@ def test_a_pool_is_read_from_text() -> None:
     assert parse_pool("") == ()
 
 
+def test_blanks_around_a_tiers_own_model_are_no_part_of_it() -> None:
+    assert read({"modelRouter": {"smartModel": " acme/big "}}).pools["smart"][0] == "acme/big"
+
+
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"modelRouter": {"smartModel": "gpt-5.1"}}, "must look like provider/model"),
+        ({"modelRouter": {"smartModel": "gpt-5.1"}}, "modelRouter.smartModel must look like provider/model"),
+        ({"modelRouter": {"smartModel": "openai/"}}, "modelRouter.smartModel must look like provider/model"),
+        ({"modelRouter": {"deepModel": "/gpt-5.1"}}, "modelRouter.deepModel must look like provider/model"),
+        ({"modelRouter": {"routingModel": " / "}}, "modelRouter.routingModel must look like provider/model"),
         ({"modelRouter": {"temperature": 3}}, "must be a number from 0 to 2"),
         ({"modelRouter": {"temperature": True}}, "must be a number"),
         ({"tiers": {"deep": {"pool": "a/1"}}}, "must be a list of models"),

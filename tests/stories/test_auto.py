@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.stories.councils import ASKED, seated
 from tests.stories.failing import facts
 from tests.stories.harness import Stage, ask, running
 
@@ -89,9 +90,21 @@ async def test_going_up_is_in_the_books(on: Stage) -> None:
         assert facts(on)["escalated"] == 1
 
 
+async def test_a_council_in_between_changes_nothing(on: Stage) -> None:
+    seated(on)
+    async with running(on):
+        await ask(on, "/tier auto")
+        await ask(on, CODE)
+        await ask(on, ASKED)
+        assert on.rows("select tier, source from turns") == [("coding", "auto"), ("deep", "council")]
+        await ask(on, "fix it")
+        assert facts(on)["tier"] == "coding"
+
+
 async def test_in_german(on: Stage) -> None:
     async with running(on):
         await ask(on, "/settings language de")
         await ask(on, "/tier auto")
         await ask(on, "/settings footer on")
         assert "deep (ein Beweis)" in (await ask(on, "Beweise, dass es unendlich viele Primzahlen gibt.")).text
+        assert ", weil /tier auto sie gewählt hat (ein Beweis" in (await ask(on, "/status")).text

@@ -175,6 +175,47 @@ async def test_a_member_has_sixty_seconds(on: Stage) -> None:
     assert f"🏛 2 of 3 answered; {GEMINI} timed out. {GPT} wrote what comes of it." in answer.text
 
 
+async def test_a_seat_of_the_everyday_tier_has_them_too(on: Stage) -> None:
+    seated(on)
+    on.config["tiers"] = {tier: {"pool": [GPT]} for tier in ("deep", "coding", "smart")}
+    clock = Clock()
+    async with running(on, clock):
+        gate = on.ms.gate(when=at("anthropic", "answers"))
+        said = on.tg.say(ASKED)
+        await gate.reached(60.0)
+        await shown(on, "answers 2/3")
+        clock.ahead = 46.0
+        later(46.0)
+        gate.open()
+        answer = await on.tg.reply(said, after=said, matching="🏛 ")
+    assert "🏛 3 of 3 answered." in answer.text, "balanced promises a first word within 25 s, and an end within 45"
+
+
+async def test_who_had_no_place_in_time_is_said_to_have_waited(on: Stage) -> None:
+    seated(on)
+    on.config["parallel"] = {"perUser": 1}
+    gate, clock = on.ms.gate(when=at("openai", "answers")), Clock()
+    async with running(on, clock):
+        said = on.tg.say(ASKED)
+        await gate.reached(60.0)
+        clock.ahead = 61.0
+        later(61.0)
+        answer = await on.tg.reply(said, after=said, matching="No member of the council answered")
+    assert f": {GPT} timed out; {CLAUDE} waited in line; {GEMINI} waited in line.\n" in answer.text
+    assert len(on.ms.calls) == 1
+
+
+async def test_that_the_chair_writes_is_shown(on: Stage) -> None:
+    seated(on)
+    gate = on.ms.gate(when=at("openai", "synthesis"))
+    async with running(on):
+        said = on.tg.say(ASKED)
+        await gate.reached(60.0)
+        await shown(on, "🏛 Council: answers 3/3 · ranking 3/3 · synthesis …\n", f"\n⏳ {GPT}")
+        gate.open()
+        await on.tg.reply(said, after=said)
+
+
 async def test_at_150_seconds_the_chair_writes_without_the_ballots_that_are_out(on: Stage) -> None:
     seated(on, members=Members(ballots=UNDECIDED))
     clock = Clock()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.library import litellm_without_clients
 from tests.servers.model import Script, Usage
-from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, at, seated
+from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, MEMBERS, at, seated
 from tests.stories.doors import account
 from tests.stories.failing import Clock, labels
 from tests.stories.harness import Stage, ask, press, running
@@ -36,6 +36,35 @@ async def test_a_dear_one_asks_first_and_the_yes_holds_over_a_restart(on: Stage)
         answer = await on.tg.reply(after=offer)
         assert answer.text.startswith("All agree.\n\n🏛 3 of 3 answered.") and len(on.ms.calls) == 7
         assert on.rows("select text from messages where role = 'user'") == [("Tabs or spaces?",)]
+
+
+async def test_a_second_yes_to_the_same_offer_asks_nobody(on: Stage) -> None:
+    seated(on, above=0.01)
+    clock = Clock()
+    async with running(on, clock):
+        offer = await ask(on, ASKED)
+        yes = labels(offer)[0]
+        on.tg.press(yes, message=offer)
+        answer = await on.tg.reply(after=offer, matching="All agree.")
+        clock.ahead = 5.0
+        on.tg.press(yes, message=offer)
+        refused = await on.tg.reply(after=answer)
+        assert refused.text == "This was asked already. To ask it again, write it once more behind /council."
+        assert len(on.ms.calls) == 7
+        again = await ask(on, ASKED)
+        on.tg.press(labels(again)[0], message=again)
+        await on.tg.reply(after=again, matching="All agree.")
+    assert len(on.ms.calls) == 14, "another offer is another question"
+
+
+async def test_where_nothing_is_shown_before_the_answer_it_asks_first(on: Stage) -> None:
+    seated(on)
+    async with running(on):
+        await ask(on, "/settings streaming off")
+        offer = await ask(on, ASKED)
+        assert offer.text.startswith(f"🏛 Shall I ask {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.") and on.ms.calls == []
+        on.tg.press(labels(offer)[0], message=offer)
+        assert (await on.tg.reply(after=offer)).text.startswith("All agree.")
 
 
 async def test_left_alone_it_costs_nothing_and_a_typed_yes_finds_nothing_more(on: Stage) -> None:
@@ -150,6 +179,29 @@ async def test_what_one_took_is_missing_for_the_next(on: Stage) -> None:
         assert (await ask(on, ASKED)).text.startswith("All agree.")
         assert "There is no room for this" in (await ask(on, "/council Tea or coffee?")).text
     assert len(on.ms.calls) == 7
+
+
+async def stopped_at_once(on: Stage) -> None:
+    """A council that is stopped while all its members think: three calls that no provider counts."""
+    gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
+    said = on.tg.say(ASKED)
+    for gate in gates:
+        await gate.reached(60.0)
+    on.tg.say("/stop")
+    await on.tg.reply(said, after=said, matching="⏹ Stopped.")
+    for gate in gates:
+        gate.open()
+
+
+async def test_who_stops_each_one_has_none_for_nothing(on: Stage) -> None:
+    seated(on)
+    on.config["budget"] = {"perUserDailyUsd": 0.25}
+    async with running(on):
+        await stopped_at_once(on)
+        assert "There is no room for this" in (await ask(on, ASKED)).text, "another one is expected to cost $0.20"
+    async with running(on):
+        assert "There is no room for this" in (await ask(on, ASKED)).text, "nor after a restart"
+    assert len(on.ms.calls) == 3
 
 
 async def test_what_was_interrupted_spends_nothing_more_without_a_yes(

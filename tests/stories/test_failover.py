@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 import pytest
 
-from routing.types import TIERS
 from tests.library import litellm_without_clients
-from tests.servers.telegram import TelegramServer
 from tests.stories.failing import (
     KEYS,
     POOLS,
@@ -18,8 +15,6 @@ from tests.stories.failing import (
     at,
     everybody_got_their_own_key,
     facts,
-    labels,
-    later,
     vendors,
 )
 from tests.stories.harness import Stage, ask, running
@@ -207,19 +202,6 @@ async def test_too_long_for_an_own_model_it_goes_on_in_the_pool(on: Stage) -> No
     assert asked(on) == [mini, mini, FIRST]
 
 
-async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage) -> None:
-    times = {"deadlineSeconds": 2.6, "trySeconds": 2.5, "firstTokenSeconds": 2.5}
-    vendors(on, balanced=times)
-    on.ms.fail(500, when=OPENAI)
-    on.ms.hang(600.0, when=at("anthropic"))
-    async with running(on):
-        late = await ask(on, "hm")
-    assert late.text.startswith("⏱ I stop here: one turn may take 2.6 seconds at most.")
-    assert late.text.endswith(f"↪ No answer before that: {FIRST}: {DOWN}.") and labels(late)[0] == "🔁 Retry"
-    assert asked(on) == [FIRST, CLAUDE] and await on.ms.last.finished() == "cut"
-    assert facts(on)["timed_out"] == 1
-
-
 async def test_in_the_middle_of_a_turn_another_model_goes_on_with_what_the_tools_gave(on: Stage) -> None:
     vendors(on)
     on.ms.call_tools([("calculate", {"expression": "6*7"})], when=OPENAI)
@@ -241,23 +223,3 @@ async def test_the_footer_can_be_hidden_and_a_fallback_can_not(on: Stage, wanted
     _, line, *rest = answer.text.split("\n\n")
     assert line == f"↪ {CLAUDE} answered: {FIRST}: {DOWN}."
     assert len(rest) == (wanted == "on") and all(words.startswith(f"balanced · {CLAUDE} medium · ") for words in rest)
-
-
-async def test_how_long_it_thinks_is_shown_until_it_speaks(on: Stage) -> None:
-    long = {"deadlineSeconds": 90.0, "trySeconds": 80.0, "firstTokenSeconds": 70.0}
-    vendors(on, balanced=long, **{tier: {"deadlineSeconds": 100.0 + at} for at, tier in enumerate(TIERS[1:])})
-    async with running(on):
-        gate = on.ms.gate("At last.", when=OPENAI)
-        said = on.tg.say("a hard one")
-        await gate.reached()
-        for seconds, clock in ((10.0, "0:1[0-4]"), (5.0, "0:1[5-9]"), (45.0, "1:0[0-9]")):
-            later(seconds)
-            await on.tg.wait_for(partial(thinks, clock))
-        gate.open()
-        assert (await on.tg.reply(after=said)).text == "At last."
-        assert on.tg.live_drafts() == [] and asked(on) == [FIRST]
-
-
-def thinks(clock: str, tg: TelegramServer) -> bool:
-    """The newest that the person sees of the answer is how long it takes."""
-    return bool(tg.drafts) and re.fullmatch(f"💭 {clock}", tg.drafts[-1].text) is not None

@@ -60,6 +60,16 @@ async def test_a_tier_that_can_not_be_paid_is_refused_and_the_best_that_can_is_o
     assert asked(on) == ["openai/gpt-5.1"]
 
 
+async def test_what_is_offered_instead_is_of_a_lower_price_class(on: Stage) -> None:
+    allows(on, perUserDailyUsd=0.2)
+    vendors(on, coding={"maxOutputTokens": 64_000})
+    async with running(on):
+        said = await ask(on, "!coding hm")
+        assert "more than your limit of $0.20 a day" in said.text
+        assert labels(said) == ["🔁 Retry", "Ask balanced instead"], "there is money for smart, which is no cheaper"
+        assert (await ask(on, "!smart hm")).text == "You said: hm"
+
+
 async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: Stage) -> None:
     allows(on, perUserDailyUsd=0.06)
     clock = Clock()

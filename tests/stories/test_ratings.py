@@ -9,8 +9,10 @@ import pytest
 from tests.library import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
+from tests.stories.councils import ASKED, WRITER, seated
 from tests.stories.discording import hurried as hurried
 from tests.stories.discording import mention, settled, up
+from tests.stories.doors import account
 from tests.stories.harness import Stage, ask, running
 from tests.stories.killing import until
 
@@ -78,6 +80,39 @@ async def test_only_the_person_whose_answer_it_is_counts(on: Stage) -> None:
         await rated(on, None, -1)
         assert (on.rows("select count(*) from people"), len(group.from_bot())) == before
         assert on.rows("select count(*) from pairings") == [(0,)], "a stranger asked for nothing"
+
+
+async def test_who_is_blocked_counts_no_more(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        on.tg.group("Team").bot_is_admin = True
+        in_group = await ask(on, "@tierbot one", group="Team", user="bob")
+        on.tg.react(in_group, "👎", user="bob")
+        await rated(on, -1)
+        await ask(on, f"/access block {account(on.tg.user('bob'))}")
+        mine = await ask(on, "two")
+        on.tg.react(in_group, "👍", user="bob")
+        on.tg.react(mine, "👍")
+        await until(lambda: ratings(on)[1] == 1 and on.rows("select id from inbox where state != 'done'") == [])
+        assert ratings(on) == [-1, 1]
+
+
+async def test_the_answer_of_a_council_is_rated_and_not_the_one_before(on: Stage) -> None:
+    seated(on)
+    async with running(on):
+        await ask(on, "one")
+        council = await ask(on, ASKED)
+        await settled(on)
+        on.tg.react(council, "👎")
+        await rated(on, None, -1)
+        assert (await ask(on, "/rate up")).text == "👍 Noted."
+        await rated(on, None, 1)
+        report = (await ask(on, "/usage tiers")).text
+    own = report.partition("\ncouncil: 1× · p50 ")[2]
+    assert "👍 1" in own and "balanced: 1×" in report.partition("\ncouncil: ")[0], "the councils stand last"
+    assert "deep: " not in report and "unknown" not in own
+    newest = "select tier, source, model, timed_out, escalated, fallback, cost_nano > 0 from turns where id = 2"
+    assert on.rows(newest) == [("deep", "council", WRITER, 0, 0, 0, 1)]
 
 
 async def test_a_reaction_that_came_while_it_was_away_counts_after_the_start(on: Stage) -> None:

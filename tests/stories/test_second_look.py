@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.library import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message
+from tests.stories.councils import ASKED, GPT, part_of, seated
+from tests.stories.councils import at as seat
 from tests.stories.discording import hurried as hurried
 from tests.stories.discording import mention, settled, up
 from tests.stories.failing import POOLS, asked, at, everybody_got_their_own_key, labels, vendors
@@ -112,6 +116,34 @@ async def test_off_by_default_and_for_other_tiers_nobody_is_asked(on: Stage) -> 
     assert {model.partition("/")[0] for model in asked(on)} == {"openai"} and len(on.ms.calls) == 4
 
 
+async def test_what_looks_like_an_address_in_a_doubt_is_no_link(on: Stage) -> None:
+    critical(on)
+    hostile = {"doubt": True, "why": "Not Node.js: verify at evil-bank.com/login or t.me/evil \u202egpj `*x*`"}
+    on.ms.reply(json.dumps(hostile), when=ANTHROPIC)
+    async with running(on):
+        doubt = await on.tg.reply(after=await ask(on, "hm"))
+    shown = "Not Node.js: verify at evil-bank.com/login or t.me/evil gpj '*x*'"
+    assert doubt.text == f"🔍 {CLAUDE} doubts this: {shown}"
+    spans = [
+        doubt.text.encode("utf-16-le")[2 * each["offset"] : 2 * (each["offset"] + each["length"])].decode("utf-16-le")
+        for each in doubt.entities
+        if each["type"] == "code"
+    ]
+    assert spans == [CLAUDE, shown], "no platform looks for links in code"
+
+
+async def test_a_council_gets_no_second_look(on: Stage) -> None:
+    seated(on)
+    on.config |= {"critic": {"enabled": True}, "tiers": {tier: {"pool": [GPT]} for tier in ("deep", "coding", "smart")}}
+    on.ms.fail(500, when=seat("openai", "answers"))
+    async with running(on):
+        assert "🏛 2 of 3 answered" in (await ask(on, ASKED)).text
+        assert on.rows("select tier, source from turns") == [("balanced", "council")]
+        await ask(on, "!smart hm")
+        await settled(on)
+    assert [part_of(call) for call in on.ms.calls].count(None) == 1, "only what was asked since is no part of it"
+
+
 async def test_one_vendor_alone_judges_itself_never(on: Stage) -> None:
     critical(on, "openai", model="openai/gpt-5-mini")
     async with running(on):
@@ -130,7 +162,7 @@ async def test_a_doubt_on_discord(on: Stage, dc: DiscordServer) -> None:
         await up(dc, app)
         private = await dc.reply(dc.say("one"))
         doubt = await dc.reply(after=private)
-        assert doubt.text == WORDS.replace(CLAUDE, f"`{CLAUDE}`")
+        assert doubt.text == f"🔍 `{CLAUDE}` doubts this: `It is Canberra, not Sydney.`"
         assert [each["label"] for each in doubt.controls] == ["🔁 Retry on smart"]
         public = await mention(dc, "two")
         doubt = await dc.reply("general", after=public)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TextIO
 
+from bot.adapters.console.hints import typed_instead
 from bot.adapters.console.lane import Lane
 from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_taken
 from bot.adapters.console.streams import lines, write
@@ -78,6 +79,8 @@ class Pipe:
         """On stdout the reply to the line in hand; on stderr whatever else comes, such as what a crash left."""
         if message.document is not None:
             message = replace(message, text=message.document.text)
+        elif commands := typed_instead(message.buttons):
+            message = replace(message, text=f"{message.text.rstrip()}\nYou can type: {commands}")
         text = body(message, recovered) + "\n\n"
         if recovered or not self._asked or message.reply_to not in ("", self._asked):
             await self._complain(text)

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from handlers.council import about, progress, reckoning, verdict_text
-from handlers.sittings import MOST_LEFT, Sittings
-from handlers.votes import document_text
+from handlers.council.sittings import MOST_LEFT, Sittings
+from handlers.council.votes import document_text
+from handlers.council.words import about, progress, reckoning, verdict_text
 from routing.calls import Usage
 from routing.council.ballots import Tally
 from routing.council.estimates import Estimate

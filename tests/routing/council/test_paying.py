@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from routing import jsonfile
 from routing.calls import Usage
 from routing.council.config import KEYS, CouncilConfig, read_council
-from routing.council.paying import charged, expected, to_hold
+from routing.council.paying import charged, expected, for_books, to_hold
 from routing.errors import ConfigError
 from routing.jsonfile import JsonObject
 from routing.money.prices import Price
@@ -46,6 +47,14 @@ def test_all_calls_are_charged_as_one() -> None:
     ended = CallRecord("deep", SUN, None, 1.0)
     assert charged([call("0.1"), call(None), ended]).cost == Decimal("0.1")
     assert charged([call("0.1"), call(None), ended], DOLLAR).cost == Decimal("1.1")
+
+
+def test_what_was_ended_before_it_was_counted_costs_what_was_expected_of_it() -> None:
+    ended = CallRecord("deep", SUN, None, 1.0)
+    assert charged([ended, ended], None, Decimal("0.05")) == Usage(0, 0, cost=Decimal("0.10"))
+    assert charged([call("0.1"), ended], DOLLAR, Decimal("0.05")).cost == Decimal("0.15")
+    counted, uncounted = for_books([call("0.1"), ended], Decimal("0.05"))
+    assert counted == call("0.1") and uncounted == replace(ended, charged=Decimal("0.05"))
 
 
 def test_what_has_no_price_at_all_is_not_free() -> None:

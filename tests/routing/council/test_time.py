@@ -94,6 +94,18 @@ def test_an_ended_call_that_comes_back_as_another_error_is_late(error: Exception
     assert verdict.unknown == 1
 
 
+def test_who_waits_in_line_was_never_asked_and_is_not_late() -> None:
+    class InLine(Members):
+        async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
+            if seat.model == STAR:
+                await asyncio.sleep(NEVER)
+            return await super().__call__(seat, messages, seconds)
+
+    verdict = held(InLine())
+    assert verdict.members[2].failure == Failure("line") and verdict.late == ()
+    assert (verdict.unknown, verdict.form, len(verdict.answered)) == (0, "synthesis", 2)
+
+
 def test_no_call_is_made_for_the_last_moment() -> None:
     class Stubborn(Translating):
         lingers = ALL_SECONDS - ANSWER_SECONDS - LEAST_SECONDS + 0.1

@@ -15,7 +15,7 @@ from routing.caller import Caller
 from routing.calls import StreamEnd, TextDelta, Usage
 from routing.config import read_config
 from routing.critic.config import CriticConfig
-from routing.critic.critic import MOST_TOKENS, Critic, Doubt
+from routing.critic.critic import Critic, Doubt
 from routing.errors import KeyRejected, PolicyRefused, RateLimited, Unreachable
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models
@@ -23,6 +23,7 @@ from routing.money.bill import Bill
 from routing.money.prices import Price, PriceList
 from routing.money.purse import Purse
 from tests.fakes import FakeLlm, Step, says
+from tests.routing.council.sitting import elapsed, in_no_time
 from tests.routing.money.paying import Till, limits
 from tests.routing.trying import bill
 
@@ -43,9 +44,9 @@ class Bench:
         file = jsonfile.parse(json.dumps({}), "runtime-config.json")
         self.llm = FakeLlm(*calls)
         self.models = Models(read_config(file, KEYS if keys is None else keys, {}), CATALOG)
-        purse = more.pop("purse", None)
-        caller = Caller(self.llm, self.models.health, time.time, purse)  # type: ignore[arg-type]
-        self.critic = Critic(self.models, caller, lambda: config, time.time, **more)  # type: ignore[arg-type]
+        purse, clock = more.pop("purse", None), more.pop("clock", time.time)
+        caller = Caller(self.llm, self.models.health, clock, purse)  # type: ignore[arg-type]
+        self.critic = Critic(self.models, caller, lambda: config, clock, **more)  # type: ignore[arg-type]
         self.bill = bill()
 
     async def look(self, answer: str = "Sydney.", author: str = GPT) -> Doubt | None:
@@ -95,6 +96,15 @@ async def test_who_is_late_is_not_heard_and_stays_in_health(caplog: pytest.LogCa
     assert bench.models.health.parallel.waiting("anthropic") == 0
 
 
+def test_it_has_six_seconds() -> None:
+    async def story() -> float:
+        bench = Bench([asyncio.Event(), *DOUBT], clock=elapsed)
+        assert await bench.look() is None
+        return elapsed()
+
+    assert in_no_time(story()) == 6.0
+
+
 async def test_it_waits_in_no_line_for_longer() -> None:
     bench = Bench(DOUBT, seconds=0.01)
     line = bench.models.health.parallel
@@ -112,6 +122,8 @@ async def test_it_waits_in_no_line_for_longer() -> None:
         (GPT, ON, {"openai": "k"}, None),
         (GPT, CriticConfig(True, GEMINI), None, GEMINI),
         (GPT, CriticConfig(True, "openai/gpt-5-mini"), None, None),
+        ("openrouter/anthropic/claude-haiku-4-5", CriticConfig(True, CLAUDE), None, None),
+        ("openrouter/anthropic/claude-haiku-4-5", CriticConfig(True, GEMINI), None, GEMINI),
         (GPT, CriticConfig(True, GEMINI), {"openai": "k", "anthropic": "k"}, None),
         (GPT, CriticConfig(False, CLAUDE), None, None),
         (GPT, CriticConfig(), None, None),
@@ -135,7 +147,7 @@ async def test_who_fails_is_left_alone() -> None:
 
 
 async def test_it_is_asked_briefly_and_without_tools() -> None:
-    for model, most in ((CLAUDE, MOST_TOKENS), (GPT, MOST_TOKENS), (GEMINI, MOST_TOKENS + 4_000)):
+    for model, most in ((CLAUDE, 200), (GPT, 200), (GEMINI, 200 + 4_000)):
         bench = Bench(FINE, config=CriticConfig(True, model))
         await bench.look(author="local/x")
         (request,) = bench.llm.asked

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -22,6 +23,7 @@ from routing.errors import (
     Unreachable,
 )
 
+EIGHT = datetime(2026, 11, 22, 8, tzinfo=UTC)
 ACME = ProviderProfile("acme", "openai", "http://h/v1", "sk-acme-0123456789", 30.0, "ACME_API_KEY")
 
 _LIST = """
@@ -134,10 +136,23 @@ def test_a_chain_that_bites_its_tail_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "wait"), [({"retry-after": "7"}, 7.0), ({"retry-after": "soon"}, None), ({}, None), (None, None)]
+    ("headers", "wait"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "-7"}, 0.0),
+        ({"retry-after": "Sun, 22 Nov 2026 08:00:30 GMT"}, 30.0),
+        ({"retry-after": "Sunday, 22-Nov-26 08:00:30 GMT"}, 30.0),
+        ({"retry-after": "Sun Nov 22 08:00:30 2026"}, 30.0),
+        ({"retry-after": "Sun, 22 Nov 2026 07:00:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "inf"}, None),
+        ({}, None),
+        (None, None),
+    ],
 )
 def test_the_wait_comes_from_the_providers_header(headers: dict[str, str] | None, wait: float | None) -> None:
-    error = explain(make("RateLimitError", "slow down", litellm_response_headers=headers), "m", ACME)
+    slow = make("RateLimitError", "slow down", litellm_response_headers=headers)
+    error = explain(slow, "m", ACME, EIGHT.timestamp)
     assert isinstance(error, RateLimited) and error.retry_after == wait and error.retryable
 
 
@@ -160,8 +175,47 @@ def test_a_refusal_of_content_is_known_by_its_words(words: str) -> None:
         ("token abcdefghijklmnopqrstuvwxyz0123456789 seen", "token *** seen"),
         ("bell\x07 and\u202e turn", "bell and turn"),
         ("x" * 20 + " y" * 400, ("x" * 20 + " y" * 400)[:160]),
-        ("", "BadRequestError"),
+        ("", "it gave no reason"),
     ],
 )
 def test_a_reason_is_one_clause_without_secrets(text: str, reason: str) -> None:
     assert explain(make("BadRequestError", text), "m", ACME).reason == reason
+
+
+OPENAI, CLAUDE, GEMINI = "OpenAIException", "AnthropicException", "Vertex_ai_betaException"
+DOWN = "The server had an error"
+SAID = [
+    (f"InternalServerError: {OPENAI} - {DOWN}.", DOWN),
+    (f"InternalServerError: {OPENAI} - Connection error.", "Connection error"),
+    (f"Timeout Error: {OPENAI} - Request timed out.", "Request timed out"),
+    ("APITimeoutError - Request timed out. Error_str: Request timed out.", "Request timed out"),
+    (f"""{OPENAI} - {{'message': "This model's name is odd", 'param': 1}}""", "This model's name is odd"),
+    (f"""{CLAUDE} - b'{{"message":"{DOWN}."}}'. Handle with `litellm.InternalServerError`.""", DOWN),
+    (f"{CLAUDE} - {DOWN}.. Handle with `litellm.InternalServerError`.", DOWN),
+    (f"{CLAUDE} - . Handle with `litellm.InternalServerError`.", "it gave no reason"),
+    (f"""AnthropicError - b'{{"message":"{DOWN}"}}'""", DOWN),
+    (rf"""{CLAUDE} - b'{{"message":"It\'s \\"odd\\"."}}'""", 'It\'s "odd"'),
+    (f"""{GEMINI} InternalServerError - b'{{"message":"{DOWN}.","status":"INTERNAL"}}'""", DOWN),
+    (f"{GEMINI} InternalServerError - INTERNAL - {DOWN}.", DOWN),
+    (f"{GEMINI} - ", "it gave no reason"),
+    (rf"""{GEMINI} - b'{{"message":"No such field.\\nOr so."}}'""", "No such field"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), SAID)
+def test_a_reason_is_in_the_vendors_words_and_not_in_the_librarys(text: str, reason: str) -> None:
+    error = make("InternalServerError", f"litellm.InternalServerError: {text}")
+    assert explain(error, "acme/m", ACME).reason == reason
+
+
+@pytest.mark.parametrize("vendor", ["AnthropicException", GEMINI])
+def test_a_connection_that_breaks_without_a_word_is_called_so(vendor: str) -> None:
+    error = make("APIConnectionError", f"litellm.APIConnectionError: {vendor} - ")
+    error.__cause__ = make("ReadError")
+    assert explain(error, "acme/m", ACME).reason == "Connection error"
+
+
+def test_an_answer_that_is_no_json_can_not_be_read() -> None:
+    with pytest.raises(ValueError) as broken:
+        json.loads('{"half')
+    assert explain(broken.value, "acme/m", ACME).reason == "its answer can't be read"

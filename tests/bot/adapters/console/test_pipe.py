@@ -52,14 +52,20 @@ async def test_a_message_says_who_where_and_when(ends: Ends, history: Path) -> N
     assert desk.platform.progress.last_update == desk.clock()
 
 
-async def test_markdown_stays_as_it_is_and_buttons_are_for_people(ends: Ends, history: Path) -> None:
+async def test_markdown_stays_as_it_is_and_buttons_are_commands_to_type(ends: Ends, history: Path) -> None:
     desk = Desk(lambda _: None)
     async with talking(desk, ends, history):
         ends.type(b"/tier\n")
         await until(lambda: bool(desk.messages))
-        buttons = ((Button("Smart", "/tier smart"),),)
+        buttons = (
+            (
+                Button("Smart", "/tier smart"),
+                Button("Deep", "/tier deep"),
+            ),
+            (Button("!", "/tier deep"),),
+        )
         await desk.reply(desk.messages[0], "# Tier\n\n**balanced**\n", buttons=buttons)
-    assert ends.printed() == "# Tier\n\n**balanced**\n\n"
+    assert ends.printed() == "# Tier\n\n**balanced**\nYou can type: /tier smart · /tier deep\n\n"
 
 
 async def test_a_document_is_the_reply_itself(ends: Ends, history: Path) -> None:

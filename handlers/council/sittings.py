@@ -1,4 +1,4 @@
-"""The councils of people: one at a time each, and what the newest in a chat left to be asked for."""
+"""The councils of people: one at a time each, one for each offer, and what the newest in a chat left behind."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from routing.types import ChatKey
 
 MOST_LEFT = 50
 """Chats whose newest is remembered for those who type what others press; a button brings its own along."""
+
+MOST_USED = 500
+"""Offers that are remembered to have had their yes."""
 
 WHOLE_SECONDS = 1.0
 """Telegram's times have no fractions: what was sent right after the end may look as if it had been before."""
@@ -34,6 +37,7 @@ class Sittings:
         self._sitting: set[int] = set()
         self._ended: dict[int, float] = {}
         self._left: dict[tuple[int, ChatKey], Left] = {}
+        self._used: dict[tuple[ChatKey, str], None] = {}
 
     @contextmanager
     def enter(self, ask: Ask) -> Iterator[None]:
@@ -55,6 +59,18 @@ class Sittings:
         finally:
             self._sitting.discard(person)
             self._ended[person] = self._clock()
+
+    def use(self, ask: Ask) -> None:
+        """The offer whose button was pressed, if one was, had its yes."""
+        if press := ask.message.press:
+            self._used[ask.message.chat, press.message_id] = None
+            if len(self._used) > MOST_USED:
+                del self._used[next(iter(self._used))]
+
+    def used(self, ask: Ask) -> bool:
+        """Whether the offer whose button was pressed had its yes before."""
+        press = ask.message.press
+        return press is not None and (ask.message.chat, press.message_id) in self._used
 
     def left(self, ask: Ask) -> Left:
         """What this person's newest council here left; to be changed in place."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from handlers.asking import Ask
-from handlers.council import names, passed_over
+from handlers.council.words import names, passed_over
 from routing.council.calling import obstacle
 from routing.council.estimates import Estimate
 from routing.council.paying import expected, to_hold

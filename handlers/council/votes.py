@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handlers.asking import Ask
-from handlers.council import failure, voting
+from handlers.council.words import failure, voting
 from handlers.fences import fenced
 from routing.council.verdict import Member, Verdict
 

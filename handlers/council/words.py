@@ -17,6 +17,7 @@ CENTS_FROM = Decimal("0.1")
 """US dollars from which on an estimate is not told to a hundredth of a cent."""
 FAILED: dict[Cause, str] = {
     "late": "timed out",
+    "line": "waited in line",
     "failed": "failed",
     "empty": "wrote nothing",
     "stopped": "was stopped",
@@ -26,6 +27,7 @@ VOTED: dict[Voting, str] = {
     "counted": "ranks {ranking}",
     "abstained": "abstains",
     "late": "timed out",
+    "line": "waited in line",
     "failed": "failed",
     "stopped": "was stopped",
     "unneeded": "was not waited for: the leader was certain",

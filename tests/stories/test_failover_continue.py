@@ -1,0 +1,40 @@
+"""▶ Continue: of the tier that wrote the beginning, and only while that is the last answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.stories.failing import asked, at, facts, labels, vendors
+from tests.stories.harness import Stage, ask, running
+
+PROOF = "Prove P != NP"
+
+
+@pytest.mark.parametrize(("before", "said"), [("/tier balanced", "!deep hm"), ("/tier auto", PROOF)])
+async def test_it_stays_in_the_tier_of_what_it_continues(on: Stage, before: str, said: str) -> None:
+    vendors(on)
+    on.ms.length_cut("as far as", when=at("openai"))
+    on.ms.length_cut("it went", when=at("openai"))
+    async with running(on):
+        await ask(on, before)
+        cut = await ask(on, said)
+        newest = await ask(on, "/tier balanced")
+        for _ in range(2):
+            assert facts(on)["tier"] == "deep" and labels(cut)[0] == "▶ Continue"
+            on.tg.press("▶ Continue", message=cut)
+            newest = cut = await on.tg.reply(after=newest)
+        assert (cut.text, facts(on)["tier"]) == ("You said: go on", "deep")
+    turns = [turn for turn in on.ms.last.reading.turns if turn[0] == "assistant"]
+    assert turns == [("assistant", "as far as"), ("assistant", "it went")]
+
+
+async def test_below_an_older_answer_it_asks_nobody(on: Stage) -> None:
+    vendors(on)
+    on.ms.length_cut("as far as", when=at("openai"))
+    async with running(on):
+        cut = await ask(on, "hm")
+        newer = await ask(on, "something else")
+        on.tg.press("▶ Continue", message=cut)
+        sorry = await on.tg.reply(after=newer)
+        assert sorry.text == "The answer of this button is no longer the last one here. Nothing was asked."
+    assert len(asked(on)) == 2

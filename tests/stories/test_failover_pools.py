@@ -1,0 +1,29 @@
+"""Who is asked in whose place is the owner's word."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.stories.failing import asked, at, vendors
+from tests.stories.harness import Stage, ask, running
+
+FILE = ["gemini/gemini-2.5-pro", "openai/gpt-5.2", "anthropic/claude-opus-4-5"]
+ENVIRONMENT = ["anthropic/claude-opus-4-5", "gemini/gemini-2.5-flash"]
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    litellm_without_clients()
+
+
+async def test_a_pool_is_asked_in_the_order_in_which_the_owner_wrote_it(on: Stage) -> None:
+    vendors(on, **{tier: {"pool": FILE} for tier in ("balanced", "smart")})
+    on.env["TIER_SMART_POOL"] = ", ".join(ENVIRONMENT)
+    async with running(on):
+        for tier, pool in (("balanced", FILE), ("smart", ENVIRONMENT)):
+            before = len(asked(on))
+            for model in pool[:-1]:
+                on.ms.fail(400, when=at(model.partition("/")[0]))
+            answer = await ask(on, f"!{tier} hm")
+            assert asked(on)[before:] == pool and f"↪ {pool[-1]} answered: {pool[0]}: " in answer.text

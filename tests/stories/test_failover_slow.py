@@ -1,0 +1,43 @@
+"""Whoever has become slow is asked last, and that is said; the clock alone brings them back."""
+
+from __future__ import annotations
+
+import pytest
+
+from routing.failover.latency import COOLDOWN_SECONDS, LEAST_TRIES
+from tests.library import litellm_without_clients
+from tests.stories.failing import POOLS, Clock, asked, at, facts, vendors
+from tests.stories.harness import Stage, ask, running
+
+FIRST, CLAUDE, GEMINI = POOLS["balanced"]
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    litellm_without_clients()
+
+
+async def test_whoever_has_become_slow_is_asked_last_and_that_is_said(on: Stage) -> None:
+    vendors(on)
+    clock = Clock()
+    async with running(on, clock) as app:
+        models = app.engine.models
+        contract = models.config.contracts["balanced"]
+        for _ in range(LEAST_TRIES):
+            models.health.took(FIRST, contract, 0.65 * contract.deadline_seconds)
+        answer = await ask(on, "hm")
+        assert answer.text == f"You said: hm\n\n↪ {CLAUDE} answered: {FIRST} has become slow."
+        assert (facts(on)["model"], facts(on)["failed"], facts(on)["fallback"]) == (CLAUDE, "[]", 1)
+        for command in ("/tier", "/status"):
+            shown = (await ask(on, command)).text
+            assert f"{FIRST} has become slow" in shown and f"Next in the pool: {GEMINI}, {FIRST}." in shown
+        assert (await ask(on, "!smart hm")).text == "You said: hm", "in another tier it was not"
+        assert asked(on) == [CLAUDE, POOLS["smart"][0]]
+    async with running(on, clock):
+        assert (await ask(on, "hm")).text.endswith("has become slow."), "a restart makes nobody faster"
+        for vendor in ("anthropic", "gemini"):
+            on.ms.fail(500, when=at(vendor))
+        assert f"↪ {FIRST} answered: " in (await ask(on, "hm")).text, "last, and not never"
+        clock.ahead = COOLDOWN_SECONDS + 1.0
+        assert (await ask(on, "hm")).text == "You said: hm"
+    assert asked(on)[2:] == [CLAUDE, CLAUDE, GEMINI, FIRST, FIRST]

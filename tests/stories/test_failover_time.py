@@ -1,0 +1,105 @@
+"""Time in a turn: what is promised is waited for, and when it is used up that is said."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+
+from routing.types import TIERS
+from tests.library import litellm_without_clients
+from tests.servers.model.script import BEFORE_HEADERS
+from tests.servers.telegram import TelegramServer
+from tests.stories.failing import POOLS, Clock, asked, at, facts, labels, later, vendors
+from tests.stories.harness import Stage, ask, running
+
+FIRST, CLAUDE, _ = POOLS["balanced"]
+DOWN = "The server had an error"
+OPENAI = at("openai")
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    litellm_without_clients()
+
+
+async def test_deep_waits_as_long_as_it_promises_though_nobody_set_a_time_out(on: Stage) -> None:
+    vendors(on)
+    del on.config["tiers"]
+    async with running(on):
+        assert (await ask(on, "hm")).text == "You said: hm", "the library is awake"
+        gate = on.ms.gate("At last.", when=OPENAI)
+        said = on.tg.say("!deep a hard one")
+        await gate.reached()
+        later(380.0)
+        await on.tg.wait_for(partial(thinks, r"6:[2-5]\d"))
+        gate.open()
+        assert (await on.tg.reply(said, after=said)).text == "At last."
+    assert asked(on) == [FIRST, POOLS["deep"][0]]
+
+
+async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage) -> None:
+    vendors(on, balanced={"trySeconds": 19.0, "firstTokenSeconds": 19.0})
+    clock = Clock()
+    async with running(on, clock):
+        failing = on.ms.fail(500, gate_after=BEFORE_HEADERS, when=OPENAI)
+        silent = on.ms.gate("never", when=at("anthropic"))
+        said = on.tg.say("hm")
+        await failing.reached()
+        clock.ahead = 5.0  # so that the turn ends before the next try
+        failing.open()
+        await silent.reached()
+        clock.ahead = 20.0
+        later(20.0)
+        late = await on.tg.reply(said, after=said)
+    assert late.text.startswith("⏱ I stop here: one turn may take 20 seconds at most.")
+    assert late.text.endswith(f"↪ No answer before that: {FIRST}: {DOWN}.") and labels(late)[0] == "🔁 Retry"
+    assert asked(on) == [FIRST, CLAUDE] and await on.ms.last.finished() == "cut"
+    assert facts(on)["timed_out"] == 1
+
+
+async def test_no_time_for_the_next_model_is_said(on: Stage) -> None:
+    vendors(on)
+    clock = Clock()
+    async with running(on, clock):
+        gate = on.ms.fail(500, gate_after=BEFORE_HEADERS, when=OPENAI)
+        said = on.tg.say("hm")
+        await gate.reached()
+        clock.ahead = 18.5  # of 20 s
+        gate.open()
+        sorry = await on.tg.reply(said, after=said)
+    assert sorry.text == (
+        f"⚠️ {FIRST} can't be reached ({DOWN}). Your message is kept: /retry asks again.\n\n"
+        "⏱ I stop here: one turn may take 20 seconds at most. Write “go on” to continue."
+    )
+    assert asked(on) == [FIRST] and labels(sorry) == ["🔁 Retry", "🔁 Retry on smart"]
+    assert (facts(on)["model"], facts(on)["timed_out"]) == ("", 1)
+
+
+async def test_a_failure_while_there_is_time_is_no_time_out(on: Stage) -> None:
+    vendors(on, "openai")
+    on.ms.fail(400, when=OPENAI)
+    async with running(on):
+        assert "⏱" not in (await ask(on, "hm")).text
+    assert facts(on)["timed_out"] == 0
+
+
+async def test_how_long_it_thinks_is_shown_until_it_speaks(on: Stage) -> None:
+    long = {"deadlineSeconds": 90.0, "trySeconds": 80.0, "firstTokenSeconds": 70.0}
+    vendors(on, balanced=long, **{tier: {"deadlineSeconds": 100.0 + at} for at, tier in enumerate(TIERS[1:])})
+    async with running(on):
+        gate = on.ms.gate("At last.", when=OPENAI)
+        said = on.tg.say("a hard one")
+        await gate.reached()
+        for seconds, clock in ((10.0, "0:1[0-4]"), (5.0, "0:1[5-9]"), (45.0, "1:0[0-9]")):
+            later(seconds)
+            await on.tg.wait_for(partial(thinks, clock))
+        gate.open()
+        assert (await on.tg.reply(after=said)).text == "At last."
+        assert on.tg.live_drafts() == [] and asked(on) == [FIRST]
+
+
+def thinks(clock: str, tg: TelegramServer) -> bool:
+    """The newest that the person sees of the answer is how long it takes."""
+    return bool(tg.drafts) and re.fullmatch(f"💭 {clock}", tg.drafts[-1].text) is not None

@@ -1,0 +1,88 @@
+"""What differs between vendors: how they decline, how they break, and how little of that a person has to read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from routing.types import TIERS
+from tests.library import litellm_without_clients
+from tests.servers.model import wire_gemini
+from tests.servers.model.script import Script, ToolCall
+from tests.stories.failing import POOLS, asked, at, facts, vendors
+from tests.stories.harness import Stage, ask, running
+
+ORDERS = [POOLS["smart"][n:] + POOLS["smart"][:n] for n in range(3)]
+"""Each vendor once in front."""
+FIRST = ORDERS[0][0]
+
+HALF = {
+    "thinking": Script(thinking="Let me think about it.", text="hi", fault="truncate", fault_after=2),
+    "a call": Script(calls=(ToolCall("get_datetime", "{}"),), fault="truncate", fault_after=1),
+}
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    litellm_without_clients()
+
+
+def asks(on: Stage, order: tuple[str, ...]) -> str:
+    """Every tier asks in this order; the first of them."""
+    vendors(on, **{tier: {"pool": list(order)} for tier in TIERS})
+    return order[0]
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
+async def test_a_connection_that_breaks_is_called_so(on: Stage, order: tuple[str, ...]) -> None:
+    first = asks(on, order)
+    on.ms.reset(when=at(first.partition("/")[0]))
+    async with running(on):
+        answer = await ask(on, "hm")
+    assert answer.text == f"You said: hm\n\n↪ {order[1]} answered: {first}: Connection error."
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
+async def test_what_a_vendor_says_within_its_stream_is_told_in_its_words(on: Stage, order: tuple[str, ...]) -> None:
+    first = asks(on, order)
+    on.ms.break_stream(after_chunks=0, when=at(first.partition("/")[0]))
+    async with running(on):
+        answer = await ask(on, "hm")
+    assert answer.text == f"You said: hm\n\n↪ {order[1]} answered: {first}: The server had an error."
+
+
+async def test_what_is_no_json_can_not_be_read(on: Stage) -> None:
+    first = asks(on, ORDERS[0])
+    on.ms.garbage(after_chunks=0, when=at("openai"))
+    async with running(on):
+        assert (await ask(on, "hm")).text.endswith(f"{first}: its answer can't be read.")
+
+
+@pytest.mark.parametrize("reason", ["SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII", "IMAGE_SAFETY"])
+async def test_what_gemini_declines_is_not_shopped_around(
+    on: Stage, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(wire_gemini._FINISH, "content_filter", reason)  # what the server calls it
+    asks(on, ORDERS[2])
+    on.ms.empty(finish="content_filter", when=at("gemini"))
+    async with running(on):
+        sorry = await ask(on, "hm")
+    assert sorry.text == "🛑 The provider ended the answer here because of its content rules."
+    assert asked(on) == [ORDERS[2][0]] and facts(on)["failed"] == "[]"
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])
+@pytest.mark.parametrize("half", HALF)
+async def test_what_ends_before_its_first_word_is_asked_for_once_more(
+    on: Stage, half: str, order: tuple[str, ...]
+) -> None:
+    first = asks(on, order)
+    on.ms.script(replace(HALF[half], when=at(first.partition("/")[0])))
+    async with running(on):
+        assert (await ask(on, "hm")).text == "You said: hm", "nobody else answered, so there is no line"
+        usage = (await ask(on, "/usage")).text
+    assert f"{first}: 2×, " in usage
+    assert (" and 1× of unknown price" in usage) == (first == FIRST), "OpenAI counts at the end of a stream only"
+    assert asked(on) == [first, first]
+    assert (facts(on)["model"], facts(on)["failed"], facts(on)["fallback"]) == (first, "[]", 0)
