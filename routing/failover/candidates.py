@@ -36,19 +36,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Whom to ask, best first, the first one after `wait_seconds`. `passed` is in the order of the pool; who is only
-    slow stands in both. With `last_resort` nobody was ready: those in `order` were passed over, too, and a breaker in
-    their way is to be probed early."""
+    """Whom to ask, best first. `passed` is in the order of the pool; who is only slow stands in both. With
+    `last_resort` nobody was ready: those in `order` were passed over, too, and a breaker in their way is to be probed
+    early."""
 
     order: tuple[str, ...]
     passed: tuple[Passed, ...]
     last_resort: bool = False
-    wait_seconds: float = 0.0
-
-    @property
-    def ready_at(self) -> float | None:
-        """When the first of those that were passed over may be asked again, as far as it is known."""
-        return min((each.until for each in self.passed if each.until is not None), default=None)
 
 
 def pool_of(pool: Sequence[str], override: str | None = None) -> tuple[str, ...]:
@@ -62,7 +56,7 @@ def candidates(members: Sequence[Member], needs: Needs, now: float) -> Candidate
     Nobody is ready: better a doubtful answer than none. Then those are asked, in this order: who has what is needed,
     by the time when they would be ready; who lacks it and is in health; who lacks it and is not. Never asked is who has
     no key, or wants to be left alone for more than LONGEST_WAIT_SECONDS: there the answer is known. So `order` may be
-    empty; `passed` and `ready_at` then are what there is to say.
+    empty; `passed` then is what there is to say.
     """
     ready: list[Member] = []
     passed: list[Passed] = []
@@ -94,9 +88,7 @@ def _last_resort(members: Sequence[Member], passed: Sequence[Passed], needs: Nee
     longest = now + LONGEST_WAIT_SECONDS
     able = [each for each in members if each.has_key and (each.cooldown is None or each.cooldown <= longest)]
     order = sorted(able, key=rank)
-    first = order[0].cooldown if order else None
-    wait = 0.0 if first is None else max(0.0, first - now)
-    return Candidates(tuple(each.model for each in order), tuple(passed), True, wait)
+    return Candidates(tuple(each.model for each in order), tuple(passed), last_resort=True)
 
 
 def _lacks(member: Member, needs: Needs) -> Passed | None:

@@ -83,8 +83,7 @@ def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
 
 def test_nobody_is_ready_and_the_one_that_will_be_first_is_asked() -> None:
     found = chosen(replace(A, breaker=OPEN), replace(B, breaker=Standing("open", NOW + 9.0, "x")), C_WITHOUT_KEY)
-    assert (found.order, found.last_resort, found.wait_seconds) == (("b/2", "a/1"), True, 0.0)
-    assert found.ready_at == NOW + 9.0 and len(found.passed) == 3
+    assert (found.order, found.last_resort) == (("b/2", "a/1"), True) and len(found.passed) == 3
 
 
 C_WITHOUT_KEY = replace(C, has_key=False)
@@ -97,15 +96,13 @@ def test_who_has_what_is_needed_comes_before_who_lacks_it() -> None:
     assert chosen(replace(blind, breaker=OPEN), replace(C, vision=False), needs=pictures).order == ("c/3", "a/1")
     only = chosen(blind, needs=pictures)
     assert (only.order, only.last_resort, only.passed) == (("a/1",), True, (Passed("a/1", "vision"),))
-    assert only.ready_at is None
 
 
 @pytest.mark.parametrize(("seconds", "order"), [(3.0, ("a/1",)), (3.1, ())])
 def test_a_wish_to_be_left_alone_is_waited_out_when_it_is_short(seconds: float, order: tuple[str, ...]) -> None:
     found = chosen(replace(A, cooldown=NOW + seconds), C_WITHOUT_KEY)
     assert (found.order, found.last_resort) == (order, True)
-    assert found.wait_seconds == pytest.approx(seconds if order else 0.0)
-    assert found.ready_at == NOW + seconds
+    assert [each.until for each in found.passed] == [NOW + seconds, None]
 
 
 def test_without_any_key_nobody_is_asked() -> None:
@@ -140,5 +137,4 @@ def test_nobody_is_lost_and_nobody_is_left_out_without_a_word(members: list[Memb
     assert not hopeless & set(found.order)
     assert found.order or hopeless == {each.model for each in members}
     if not found.last_resort:
-        assert found.wait_seconds == 0.0
         assert {each.why for each in found.passed if each.model in found.order} <= {"slow"}
