@@ -68,7 +68,7 @@ async def test_a_doubt_stands_below_the_answer_with_a_way_up() -> None:
     await house.look()
     assert house.asked == [("What is the capital?", "Sydney.", "openai/m")]
     (entry,) = house.sent
-    assert entry.message.text == "🔍 `anthropic/c` doubts this: It is Canberra."
+    assert entry.message.text == "🔍 `anthropic/c` doubts this: `It is Canberra.`"
     assert (entry.message.chat, entry.message.reply_to, entry.message.owner) == (ASKED.chat, "9", 1)
     assert entry.message.buttons == ((Button("🔁 Retry on smart", "/retry smart", "t1"),),)
 
