@@ -188,6 +188,7 @@ def test_the_share_is_that_of_queries_that_need_something(data: Path) -> None:
     assert (figures["recall"], figures["shown"], figures["false_activation"]) == (1, 0.25, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contestant", [SIMPLE, BM25])
 def test_score_py_says_the_same(contestant: Contestant, data: Path) -> None:
     if not SCORE.exists():
@@ -244,6 +245,7 @@ def test_a_slice_in_which_the_simple_algorithm_is_better_is_named(simple: float,
     assert table.worse(results(0.95, simple)) == expected
 
 
+@pytest.mark.slow
 def test_the_command_compares_everybody_in_one_run(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--data", str(data), "--sets", "small", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -2,6 +2,8 @@
 
 import signal
 
+import pytest
+
 from tests.stories.harness import BotProcess, Stage
 from tests.stories.killing import until
 from tests.stories.test_order import texts
@@ -47,6 +49,7 @@ async def test_a_turn_longer_than_the_grace_is_resumed_and_answered_once(on: Sta
     assert [call.last_user_text for call in on.ms.calls] == ["count", "count"]
 
 
+@pytest.mark.slow
 async def test_a_reply_pending_at_the_stop_is_sent_after_the_restart(on: Stage) -> None:
     """Telegram asked for patience longer than the grace: the reply did not arrive, so it comes without a mark."""
     flood = on.tg.fault("sendMessage", "too_many", retry_after=12, times=None)

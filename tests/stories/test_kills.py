@@ -11,7 +11,7 @@ from tests.stories.harness import BotProcess, Stage, stage
 from tests.stories.killing import GROUP, Ordeal, answer, until
 
 SEED = 20_251_121
-KILLS = 6
+KILLS = 2
 MANY = 50
 
 Strike = Callable[[Stage, Ordeal, BotProcess, str], Awaitable[None]]
