@@ -37,8 +37,8 @@ NAMES = ("openai/gpt-5.1", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flas
 """Their models; many of the same kind have a number behind."""
 TIER: Tier = "balanced"
 CHOICES = 3
-"""Times that the bot chooses a model for a turn of one call: for the plan, one that can take the question, and one for a
-summary."""
+"""Times that the bot chooses a model for a turn of one call: for the plan, one that can take the question, and one for
+a summary."""
 QUESTION = "How often should I water the tomatoes in August?"
 _DECISION = TierDecision(TIER, "default", "default")
 _SCOPE = ToolScope(Person(1, "user", "Ada"), 1, _DECISION)
