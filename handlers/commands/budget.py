@@ -69,11 +69,9 @@ class BudgetCommand:
             own = ask.say(", set for them alone") if each.ceiling.own and person.id != ask.person.id else ""
             lines.append(f"- {standing(ask.say, each)} ({opens}{own})")
         notes = [ask.say(THEN[self._budget.limits.at_limit])]
-        if any(each.unknown for each in found) and self._budget.limits.assumed is None:
-            words = (
-                "⚠️ Calls of unknown price take nothing of a limit; assumeUnknownUsdPerMillion in budget changes that."
-            )
-            notes.append(ask.say(words))
+        rate = self._budget.limits.unknown
+        if any(each.unknown for each in found) and rate is not None:
+            notes.append(ask.say("Calls of unknown price are reckoned at {rate} a million tokens.", rate=dollars(rate)))
         return Reply("\n".join([f"**{head}**", "", *lines, "", "  \n".join(notes)]))
 
     def _span(self, at: float) -> str:

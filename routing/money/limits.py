@@ -16,6 +16,9 @@ from routing.money.prices import Price
 Scope = Literal["person", "chat", "all"]
 AtLimit = Literal["refuse", "cheapest", "warn"]
 AT_LIMIT: tuple[AtLimit, ...] = get_args(AtLimit)
+UNKNOWN_PER_MILLION = Decimal(10)
+"""US dollars a million tokens, in and out, to reckon with in a limit where nobody knows a price and the owner says
+nothing: what the answers of the default balanced model cost (LiteLLM's map, gpt-5.1). Rather too much than nothing."""
 MOST_DOLLARS = 1_000_000
 """More is a slip of the pen, and would come near the end of nano-dollars in 64 bits."""
 
@@ -55,8 +58,8 @@ class BudgetLimits:
     """What holds for everyone. Days and months are those of `zone`, the owner's: by their own zone people could open
     their limits early.
 
-    Calls of unknown price are counted apart. They take nothing of a limit and need one that is not used up; with
-    `unknown`, US dollars a million tokens, they are reckoned at that rate.
+    Calls of unknown price are counted apart, and reckoned at `unknown`, US dollars a million tokens. Without it they
+    take nothing of a limit and need one that is not used up; a configuration always has it.
     """
 
     dollars: Mapping[tuple[Scope, Period], Decimal] = field(default_factory=lambda: MappingProxyType({}))
@@ -94,7 +97,7 @@ def read_budget(section: JsonObject) -> BudgetLimits:
     return BudgetLimits(
         dollars=MappingProxyType({where: dollars for where, dollars in found.items() if dollars is not None}),
         at_limit=at_limit,
-        unknown=_dollars(section, "assumeUnknownUsdPerMillion"),
+        unknown=_dollars(section, "assumeUnknownUsdPerMillion") or UNKNOWN_PER_MILLION,
         zone=_zone(section),
     )
 

@@ -115,7 +115,6 @@ async def test_what_has_no_known_price_is_never_the_cheapest(on: Stage) -> None:
     on.config["tiers"] = {
         tier: {"pool": [f"openai/strange-{tier}"]} for tier in ("balanced", "smart", "coding", "deep")
     }
-    on.config["budget"] = {"perUserDailyUsd": LITTLE, "atLimit": "cheapest", "assumeUnknownUsdPerMillion": 5}
     async with running(on):
         assert "Nobody was asked" in (await ask(on, "hm")).text
     assert asked(on) == []
@@ -130,16 +129,20 @@ async def test_a_warning_where_the_owner_wants_no_more(on: Stage) -> None:
 
 
 async def test_an_unknown_price_is_counted_apart_and_never_as_nothing(on: Stage) -> None:
-    allows(on, perUserDailyUsd=0.05)
+    allows(on, perUserDailyUsd=0.3)
     on.config["tiers"] = {"balanced": {"pool": ["openai/strange"]}}
+    on.ms.reply("You said: hm", usage=DEAR)
     async with running(on):
-        assert (await ask(on, "hm")).text == "You said: hm", "it takes nothing of a limit that is known"
+        assert (await ask(on, "hm")).text == "You said: hm"
         assert "price unknown" in (await ask(on, "/usage")).text
         shown = (await ask(on, "/budget")).text
-        assert "Today: $0.00 of $0.05 and 1× of unknown price" in shown
-    on.config["budget"] = {"perUserDailyUsd": 0.05, "assumeUnknownUsdPerMillion": 1000}
+        assert "Today: $0.22 of $0.30 and 1× of unknown price" in shown, "22,000 tokens at $10 a million"
+        assert "Calls of unknown price are reckoned at $10.00 a million tokens." in shown
     async with running(on):
-        assert "Nobody was asked" in (await ask(on, "hm")).text, "reckoned with where the owner says so"
+        assert "Today: $0.22 of $0.30 and 1×" in (await ask(on, "/budget")).text
+    on.config["budget"] = {"perUserDailyUsd": 0.3, "assumeUnknownUsdPerMillion": 1000}
+    async with running(on):
+        assert "Nobody was asked" in (await ask(on, "hm")).text, "at the rate that the owner says"
 
 
 async def test_in_the_middle_of_a_turn_what_was_said_is_kept(on: Stage) -> None:

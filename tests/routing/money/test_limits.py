@@ -11,6 +11,7 @@ from routing import jsonfile
 from routing.errors import ConfigError
 from routing.jsonfile import JsonObject
 from routing.money.limits import KEYS, BudgetLimits, Ceiling, PersonLimits, read_budget
+from routing.money.prices import Price
 
 EVERY = {
     "perUserDailyUsd": 0.1, "perUserMonthlyUsd": 2, "perChatDailyUsd": 3.0, "perChatMonthlyUsd": 4,
@@ -27,8 +28,9 @@ def read(budget: object) -> BudgetLimits:
 
 def test_nothing_is_limited_by_default() -> None:
     limits = read({})
-    assert (dict(limits.dollars), limits.at_limit, limits.assumed, limits.zone.key) == ({}, "refuse", None, "UTC")
-    assert limits.ceilings(PersonLimits()) == () and limits == BudgetLimits() == read(dict.fromkeys(EVERY_LIMIT))
+    assert (dict(limits.dollars), limits.at_limit, limits.zone.key) == ({}, "refuse", "UTC")
+    assert limits.assumed == Price.flat(Decimal(10)), "what nobody knows the price of is not free"
+    assert limits.ceilings(PersonLimits()) == () and limits == read(dict.fromkeys(EVERY_LIMIT))
 
 
 def test_every_key_is_read() -> None:
