@@ -18,6 +18,7 @@ from routing.money.bill import Bill
 from routing.records import StoredMessage, Summary
 from routing.stop import Stop
 from routing.types import ChatKey, Preferences
+from routing.unseen import Unseen
 from storage.database import Database
 from storage.history import SqlHistory
 
@@ -97,17 +98,4 @@ class AtOnce:
         return True
 
     async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
-        return ""
-
-
-class Unseen:
-    """`routing.ports.LiveReply` that nobody watches."""
-
-    async def working(self) -> None: ...
-
-    def show(self, text: str) -> None: ...
-
-    async def acknowledge(self, text: str = "") -> None: ...
-
-    async def close(self) -> str:
         return ""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from benchmarks.contestants import KEY
-from benchmarks.watched import Unseen
 from routing import jsonfile
 from routing.bounds import MOST_RESULT_CHARS, TurnBounds
 from routing.caller import Caller
@@ -30,6 +29,7 @@ from routing.pursuit import Brief, Pursuit, Tried
 from routing.stop import Stop
 from routing.turn import Turn
 from routing.types import ChatKey, Person, Preferences, Tier
+from routing.unseen import Unseen
 
 VENDORS = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}
 """What stands behind a vendor's root in its address."""

@@ -16,6 +16,7 @@ from routing.money.bill import Bill
 from routing.outcome import CallRecord
 from routing.ports import Clock
 from routing.stop import Stop
+from routing.unseen import Unseen
 
 EFFORT = "low"
 """Three models think side by side: little each, where they can be told so."""
@@ -55,7 +56,7 @@ class ModelCalls:
         contract = self._models.config.contracts[seat.tier]  # but a council has times of its own:
         contract = replace(contract, first_token_seconds=seconds + 1, try_seconds=seconds + 1)
         errand = Errand(contract, Deadline(self._clock, seconds), self._bill)
-        completion = await self._caller.complete(self._request(seat, messages), errand, _Unseen(), Stop())
+        completion = await self._caller.complete(self._request(seat, messages), errand, Unseen(), Stop())
         if completion.finish == "late":
             raise TimeoutError
         text = completion.text.strip()
@@ -68,16 +69,3 @@ class ModelCalls:
         choice = ModelChoice(seat.model, level, "configured")
         room = max(LEAST_TOKENS, card.limit(level) - round(tokens(messages)))
         return self._models.request(seat.tier, choice, messages, room=room)
-
-
-class _Unseen:
-    """A live reply that shows nothing: what members say is not for the person yet."""
-
-    async def working(self) -> None: ...
-
-    def show(self, text: str) -> None: ...
-
-    async def acknowledge(self, text: str = "") -> None: ...
-
-    async def close(self) -> str:
-        return ""

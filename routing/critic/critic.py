@@ -23,6 +23,7 @@ from routing.models.choice import SENDS_NOTHING, Models, provider_of
 from routing.money.bill import Bill
 from routing.ports import Clock
 from routing.stop import Stop
+from routing.unseen import Unseen
 
 SECONDS = 6.0
 """In all, with the line for a place in it (tier contracts, Critic)."""
@@ -136,16 +137,3 @@ def judges(models: Models, wanted: CriticConfig, author: str) -> tuple[str, ...]
 def _block(name: str, mark: str, text: str) -> str:
     """A text that can't end the block that it stands in."""
     return f"<{name}-{mark}>\n{_TAG.sub('‹', text)}\n</{name}-{mark}>"
-
-
-class Unseen:
-    """A live reply that shows nothing."""
-
-    async def working(self) -> None: ...
-
-    def show(self, text: str) -> None: ...
-
-    async def acknowledge(self, text: str = "") -> None: ...
-
-    async def close(self) -> str:
-        return ""

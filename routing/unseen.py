@@ -1,0 +1,16 @@
+"""A live reply for calls whose words are not for the person who waits."""
+
+from __future__ import annotations
+
+
+class Unseen:
+    """Shows nothing."""
+
+    async def working(self) -> None: ...
+
+    def show(self, text: str) -> None: ...
+
+    async def acknowledge(self, text: str = "") -> None: ...
+
+    async def close(self) -> str:
+        return ""
