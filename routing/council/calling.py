@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from routing.caller import Caller, Errand
 from routing.calls import ChatMessage, ModelRequest
+from routing.contracts import output_limit
 from routing.conversation.window import estimate as tokens
 from routing.council.seats import Seat
 from routing.deadline import Deadline
@@ -24,6 +25,8 @@ BROKEN = "\n\n[…]"
 """Behind an answer that broke off."""
 LEAST_TOKENS = 256
 """Asked for in any case: whether there is room for them the provider knows better."""
+MOST_TOKENS = 4_000
+"""Visible ones of any call: twice what is reckoned with, or a deep member could write ten times what was announced."""
 
 
 def obstacle(models: Models, model: str, now: float) -> Passed | None:
@@ -68,4 +71,6 @@ class ModelCalls:
         level = self._models.reasoning(seat.model, EFFORT if EFFORT in card.levels else None)
         choice = ModelChoice(seat.model, level, "configured")
         room = max(LEAST_TOKENS, card.limit(level) - round(tokens(messages)))
-        return self._models.request(seat.tier, choice, messages, room=room)
+        request = self._models.request(seat.tier, choice, messages, room=room)
+        short = replace(self._models.config.contracts[seat.tier], max_output_tokens=MOST_TOKENS)
+        return replace(request, max_output=min(request.max_output or room, output_limit(short, level, room)))

@@ -11,6 +11,7 @@ from routing import jsonfile
 from routing.caller import Caller
 from routing.calls import ChatMessage, StreamEnd, TextDelta, Usage
 from routing.config import read_config
+from routing.contracts import ALLOWANCE
 from routing.council.calling import BROKEN, ModelCalls, obstacle
 from routing.council.seats import Seat
 from routing.decisions import Passed
@@ -63,6 +64,11 @@ def test_an_answer_costs_little_thought_and_is_in_the_books_under_its_tier() -> 
     [request] = llm.asked
     assert (request.model, request.reasoning, request.tools, request.messages) == (GPT.model, "low", (), ASKED)
     assert [(each.tier, each.model, each.usage) for each in calls.books] == [("deep", GPT.model, Usage(1, 2))]
+
+
+def test_nobody_writes_ten_times_what_was_announced() -> None:
+    [deep], [balanced] = called(GPT, says("yes"))[2].asked, called(MINI, says("yes"))[2].asked
+    assert deep.max_output == 4_000 + ALLOWANCE["low"] and (balanced.max_output or 0) <= 4_000
 
 
 def test_who_has_no_low_effort_has_its_usual_one() -> None:
