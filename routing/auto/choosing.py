@@ -28,6 +28,8 @@ HINT = 0.8
 MUCH = 3.0
 """What a message must weigh that is about a text it gives."""
 
+CONFIDENT = 0.8
+"""Share from which the learned classifier overrides what the phrases found; `benchmarks.auto_tier` measures it."""
 LIKELY, AFTER_CODE = 0.35, 0.25
 """How likely what the conversation is about must be in a short message that only hints at it."""
 _OF_MATHEMATICS: tuple[Idea, ...] = ("prove", "show")
@@ -111,8 +113,10 @@ def _alone(message: Message, had_code: bool) -> Choice:
         return "deep", ("research",)
     tier, signals = _weighed(weight)
     hunch = message.hunch
-    if hunch is not None and weight.shown < marks.CERTAIN:
-        tier, signals = hunch.tier, signals if hunch.tier == tier else _SOUNDS[hunch.tier]
+    if hunch is not None and hunch.tier != tier and weight.shown < marks.CERTAIN:
+        found = tier != DEFAULT_TIER or weight.brief
+        if not found or hunch.shares[hunch.tier] >= CONFIDENT:
+            tier, signals = hunch.tier, _SOUNDS[hunch.tier]
     hinted = weight.code > 0 or (hunch is not None and hunch.shares["coding"] >= AFTER_CODE)
     if tier == DEFAULT_TIER and had_code and short and hinted:
         return "coding", ("code before",)
@@ -186,8 +190,10 @@ def _of_following(
     tier: Tier, signals: tuple[Signal, ...], hits: Hits, previous: tuple[Tier, ...], had_code: bool
 ) -> Choice:
     """The tier of the conversation, or the message's own where that is higher."""
-    if tier == "coding" or (had_code and hits.get("mend")):
-        return "coding", ("code",) if tier == "coding" and signals == ("code",) else ("code before",)
+    if tier == "coding" and signals == ("code",):
+        return tier, signals
+    if had_code and (tier == "coding" or hits.get("mend")):
+        return "coding", ("code before",)
     before = previous[-1] if previous else DEFAULT_TIER
     if before == DEFAULT_TIER:
         return tier, signals

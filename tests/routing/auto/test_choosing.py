@@ -137,6 +137,13 @@ def test_where_the_conversation_is(text: str, previous: Sequence[Tier], had_code
     assert choose(text, previous=previous, had_code=had_code).tier == tier
 
 
+@pytest.mark.parametrize("text", ["restart it", "and the other function?", "and the second loop?"])
+def test_code_goes_on_only_after_code(text: str) -> None:
+    without = choose(text, previous=["smart"])
+    assert (without.tier, without.signals) == ("smart", ("follow-up",))
+    assert choose(text, previous=["smart"], had_code=True).signals == ("code before",)
+
+
 @pytest.mark.parametrize(
     ("text", "signal"),
     [

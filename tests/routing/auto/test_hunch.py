@@ -81,6 +81,13 @@ def test_what_is_heard_decides_where_nothing_is_certain(tier: Tier) -> None:
     assert chooser.choose("ein Omelett bitte").tier == "balanced"
 
 
+@pytest.mark.parametrize(("heard", "tier"), [(1.0, "coding"), (4.0, "smart")])
+def test_only_a_confident_classifier_overrides_the_phrases(heard: float, tier: Tier) -> None:
+    chooser = Chooser(shipped().phrases, ear_for("none", "coding", {"smart": heard}))
+    assert chooser.choose("why does my Python function raise an exception?").tier == tier
+    assert chooser.choose("name a colour").tier == "smart"
+
+
 def test_it_reads_well_to_a_person() -> None:
     heard = Chooser(Phrases([]), ear_for("zweispurig", "smart")).choose("und zweispurig noch dazu")
     assert heard.evidence == "sounds like a hard question"
