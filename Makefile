@@ -38,7 +38,7 @@ bench-failover: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks.failover
 
 # Trains the encoder, small talk and the fusion anew, from the folder of data/tool-routing (about two hours, 3 GB).
-DATA ?= ../shared/data/tool-routing
+DATA ?= benchmarks/data/tool-routing
 train-embeddings: $(VENV)/.embeddings
 	@$(BIN)/python -m benchmarks.training.encoder --data $(DATA) --out routing/selection/encoder
 	@$(BIN)/python -m benchmarks.training.small_talk --data $(DATA)

@@ -28,8 +28,8 @@ from benchmarks.bench_tools.tokenizer import counter
 from benchmarks.section import Section, load, show, tell
 from routing.models.sizes import SIZES, size_of
 
-STUDY = Path("../shared/data/tier-bench")
-CATALOGUES = Path("../shared/data/tool-routing")
+DATA = Path(__file__).resolve().parents[1] / "data"
+STUDY, CATALOGUES = DATA / "tier-bench", DATA / "tool-routing"
 FAMILIES, TOOLS, ALL = "families of tools", "single tools", "families of tools, and ours"
 
 

@@ -21,7 +21,7 @@ from benchmarks.selectors.sets import SETS
 from benchmarks.selectors.simple import LEAST, encoder_name
 from benchmarks.selectors.table import tables, worse
 
-DATA = Path("../shared/data/tool-routing")
+DATA = Path(__file__).resolve().parents[1] / "data" / "tool-routing"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

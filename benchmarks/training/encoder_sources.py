@@ -2,7 +2,7 @@
 
 A row is one meaning: an intent's utterances, a function with the requests that it answers, a phrase in twenty
 languages. Two texts of a row are drawn together, texts of other rows are the negatives. Nothing of
-`data/tool-routing/dev` is read.
+`benchmarks/data/tool-routing/dev` is read.
 """
 
 from __future__ import annotations

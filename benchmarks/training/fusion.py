@@ -1,4 +1,4 @@
-"""Learn the weights of the fusion: `python -m benchmarks.training.fusion --data ../shared/data/tool-routing`.
+"""Learn the weights of the fusion: `python -m benchmarks.training.fusion --data benchmarks/data/tool-routing`.
 
 One choice among all tools of a catalogue and none, for every query with a right tool and for what people say when they
 want none; the same weights for every catalogue, and no catalogue, language or tool has a feature of its own.

@@ -1,4 +1,4 @@
-"""Learn how small talk sounds: `python -m benchmarks.training.small_talk --data ../shared/data/tool-routing`.
+"""Learn how small talk sounds: `python -m benchmarks.training.small_talk --data benchmarks/data/tool-routing`.
 
 A logistic regression over hashed words and pairs, from several sources on either side, because a detector of one
 source's small talk takes the wishes of another for it. Nothing of `dev` is read.
