@@ -21,7 +21,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long and how hard. Chosen on `benchmarks/data/tool-routing/dev` as a whole; the figures are in lexicon/README.md."""
+    """How long and how hard. Chosen on all of `benchmarks/data/tool-routing/dev`; figures: lexicon/README.md."""
 
     steps: int = 2000
     batch: int = 384
