@@ -191,8 +191,6 @@ def test_the_share_is_that_of_queries_that_need_something(data: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("contestant", [SIMPLE, BM25])
 def test_score_py_says_the_same(contestant: Contestant, data: Path) -> None:
-    if not SCORE.exists():
-        pytest.skip("score.py is not there")
     measured, share = read(data, "small"), 0.25
     scorer = scorers.bm25(measured.catalogue, measured.examples)
     wanted = np.stack([scorer.scores(each.text) for each in measured.queries if each.gold])

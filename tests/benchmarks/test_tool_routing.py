@@ -17,6 +17,8 @@ from benchmarks.selectors.__main__ import DATA
 from benchmarks.tool_routing import Query, measure, read_catalogue, read_examples, read_queries
 
 ROOT = Path(__file__).resolve().parents[2]
+SCORE = DATA / "score.py"
+"""The same figures, computed by a program that shares no code with ours."""
 CATALOGUE: list[dict[str, Any]] = [
     {"name": "weather", "description": "The forecast.", "keywords": ["forecast"], "category": "", "parameters": {}},
     {"name": "alarm", "description": "Ring at a time.", "keywords": ["alarm"], "category": "", "parameters": {}},
@@ -210,6 +212,18 @@ def test_a_file_of_another_form_is_one_sentence(
 
 def test_our_catalogue_is_read_as_it_stands(files: Path) -> None:
     assert read_catalogue(files / "small.catalog.json") == CATALOGUE
+
+
+def test_an_independent_program_prints_the_same(files: Path) -> None:
+    score = [str(SCORE), "routing.selection:build_selector", "--data", str(files / "small")]
+    theirs = run(*score, "--queries", str(files / "queries.jsonl"), "--examples", "5")
+    ours = run("-m", "benchmarks.tool_routing", *asked(files, "--examples", str(files / "small.examples.json")))
+    assert (theirs.returncode, ours.returncode) == (0, 0), theirs.stderr
+    expected, found = json.loads(theirs.stdout), json.loads(ours.stdout)
+    assert {*expected} == {*found}
+    assert {name: found[name] for name in found if name not in TIMES} == {
+        name: expected[name] for name in expected if name not in TIMES
+    }
 
 
 @pytest.mark.parametrize("name", ["assistant", "bfcl_live", "functionchat_ko", "metatool", "sealtools"])
