@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +9,7 @@ from typing import Literal
 from handlers.codes import CODE_SECONDS, WrongCodes, new_code, read_code, shown
 from handlers.linking import LINKED, Linking
 from handlers.parsing import parse_command
+from routing.codes import hashed, matches
 from routing.errors import Refused
 from routing.ports import Clock
 from routing.stores import ChatStore, Pairing, PeopleStore, StateStore
@@ -76,6 +75,7 @@ class Access:
         self._state = state
         self._clock = clock
         self._hinted: dict[str, float] = {}
+        self._issued: dict[UserKey, Pairing] = {}
         self._linking = linking
         self.wrong = wrong
 
@@ -93,7 +93,7 @@ class Access:
             await self._state.put(OWNER_CODE, None)
             return None
         code = new_code()
-        await self._state.put(OWNER_CODE, _digest(code))
+        await self._state.put(OWNER_CODE, hashed(code))
         return shown(code)
 
     async def find(self, user: UserKey) -> Person | None:
@@ -154,10 +154,11 @@ class Access:
                 f"stranger {message.user}",
                 Refused("This bot is private. Its owner can let you in with: /access allow {user}", user=message.user),
             )
-        request = Pairing(message.user, message.user_name, new_code(), self._clock() + CODE_SECONDS)
+        request = Pairing(message.user, message.user_name, self._code(message.user), self._clock() + CODE_SECONDS)
         waiting = await self._people.ask(request, WAITING_LIMIT)
         if waiting is None:
             return Turned(Refused("This bot is private and several people wait to be let in. Try again later."))
+        self._issued[message.user] = waiting
         minutes = max(1, round((waiting.expires_at - self._clock()) / 60))
         sentence = Refused(
             "This bot is private. Your code is `{code}`, valid for {minutes} minutes. "
@@ -167,6 +168,13 @@ class Access:
         )
         return Turned(sentence, waiting if waiting is request else None)
 
+    def _code(self, user: UserKey) -> str:
+        """The code that a stranger has been given, while it is valid; only its hash is stored. After a restart they
+        get another one."""
+        now = self._clock()
+        self._issued = {each: issued for each, issued in self._issued.items() if issued.expires_at > now}
+        return self._issued[user].code if user in self._issued else new_code()
+
     async def _link(self, message: InboundMessage, typed: str, guest: Person | None) -> Admitted | Turned:
         try:
             person = await self._linking.redeem(message.user, typed, guest)
@@ -174,12 +182,12 @@ class Access:
             return Turned(refusal)
         return Admitted(person, Greeting(LINKED, {"accounts": await self._linking.names(person)}))
 
-    async def _try_owner_code(self, message: InboundMessage, digest: str, typed: str) -> Admitted | Turned:
+    async def _try_owner_code(self, message: InboundMessage, stored: str, typed: str) -> Admitted | Turned:
         try:
             self.wrong.check(message.user)
         except Refused as refusal:
             return Turned(refusal)
-        if not hmac.compare_digest(_digest(typed), digest):
+        if not matches(typed, stored):
             self.wrong.count(message.user)
             await self._people.audit(str(message.user), "wrong owner code", message.user_name)
             return Turned(Refused("This is not the owner's code. The bot printed it when it started."))
@@ -203,7 +211,3 @@ def _link_code(message: InboundMessage) -> str | None:
     if typed is None or typed.name != "access" or [word.lower() for word in typed.arguments[:1]] != ["link"]:
         return None
     return typed.arguments[1] if typed.arguments[1:] else None
-
-
-def _digest(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()

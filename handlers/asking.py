@@ -34,7 +34,7 @@ class Ask:
 class Reply:
     """What the person reads, in Markdown, and what the turn leaves in the history. `owner` may press the buttons; a
     `document` and a `picture` come with the text, never without one; `apart` from the message whose button was
-    pressed. Where no picture can be shown the text is all there is."""
+    pressed. Where no picture can be shown the text is all there is. A `secret` text is deleted once it is sent."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
@@ -43,6 +43,7 @@ class Reply:
     document: Document | None = None
     apart: bool = False
     picture: Picture | None = None
+    secret: bool = False
 
 
 Handler = Callable[[Ask], Awaitable[Reply]]

@@ -186,12 +186,12 @@ class Dispatcher:
             await self._announce(verdict.stranger)
         if verdict.refusal is None or not self._limit.take(message.user, message.sent_at):
             return None
-        return Reply(_speak(None, message)(verdict.refusal.template, **verdict.refusal.values))
+        return Reply(_speak(None, message)(verdict.refusal.template, **verdict.refusal.values), secret=True)
 
     async def _announce(self, stranger: Pairing) -> None:
         await self._notices.tell_owners(
             "🔔 {name} ({user}) asks to use me. Their code is `{code}`.",
-            (Button("✅ Let them in", f"/access pair {shown(stranger.code)}"),),
+            (Button("✅ Let them in", f"/access pair {stranger.user}"),),
             name=stranger.name or "?",
             user=stranger.user,
             code=shown(stranger.code),
@@ -216,4 +216,5 @@ def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> Outboun
         buttons=reply.buttons,
         document=reply.document,
         picture=reply.picture,
+        secret=reply.secret,
     )

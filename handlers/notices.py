@@ -57,5 +57,6 @@ class Notices:
             row = tuple(Button(say(button.label), button.command) for button in buttons)
             rows = (row,) if row else ()
             given = values | {"reason": say(str(values["reason"]))} if "reason" in values else values
-            messages.append(OutboundMessage(ChatKey.of(user), say(template, **given), owner=owner.id, buttons=rows))
+            text = say(template, **given)
+            messages.append(OutboundMessage(ChatKey.of(user), text, owner=owner.id, buttons=rows, secret=True))
         await self._post(messages)

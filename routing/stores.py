@@ -35,7 +35,7 @@ class PreferenceStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """A stranger who asked to come in."""
+    """A stranger who asked to be let in. `code` is empty when read from a store, which only has its hash."""
 
     user: UserKey
     name: str
@@ -56,11 +56,12 @@ class PeopleStore(Protocol):
         """Delete a person with all that is kept of them; audited."""
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing | None:
-        """Keep a pairing request, or give back the one still valid; None when too many wait."""
+        """Keep a pairing request; None when too many wait. A request that still waits takes the new code, and comes
+        back with the time at which it expires."""
 
     async def waiting(self) -> tuple[Pairing, ...]: ...
-    async def approve(self, code: str, actor: str) -> Pairing | None:
-        """Admit who asked with this code; None for a wrong or expired one."""
+    async def approve(self, asked: str | UserKey, actor: str) -> Pairing | None:
+        """Admit the stranger with this code or this account; None for a wrong code or an expired request."""
 
     async def audit(self, actor: str, action: str, detail: str) -> None: ...
     async def journal(self, limit: int) -> tuple[tuple[float, str, str, str], ...]:

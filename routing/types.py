@@ -132,7 +132,7 @@ class Picture:
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
     """A reply in Markdown, with a picture and a document if it has them. `edits` names a message of ours to replace;
-    only `owner` may press the buttons."""
+    only `owner` may press the buttons. A `secret` text is deleted from the database once it is sent."""
 
     chat: ChatKey
     text: str
@@ -142,6 +142,7 @@ class OutboundMessage:
     buttons: tuple[tuple[Button, ...], ...] = ()
     document: Document | None = None
     picture: Picture | None = None
+    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
+from routing.codes import hashed, matches
+from routing.errors import Refused
 from routing.ports import Clock
 from routing.stores import Account, Adoption, OutboxEntry
 from routing.types import OutboundMessage, Person, UserKey
@@ -40,20 +42,34 @@ class SqlLinks:
         self._clock = clock
 
     async def offer(self, person_id: int, code: str, expires_at: float) -> None:
+        row = {"person_id": person_id, "code_hash": hashed(code), "expires_at": expires_at}
+        expired = links.c.expires_at <= self._clock()
+
         def step(connection: Connection) -> None:
-            connection.execute(delete(links).where(links.c.person_id == person_id))
-            connection.execute(insert(links), {"person_id": person_id, "code": code, "expires_at": expires_at})
+            connection.execute(delete(links).where((links.c.person_id == person_id) | expired))
+            connection.execute(insert(links), row)
 
         await self._database.write(step)
 
     async def find(self, code: str) -> Person | None:
-        valid = (links.c.code == code) & (links.c.expires_at > self._clock())
-        question = select(identities).join(links, links.c.person_id == identities.c.person_id).where(valid).limit(1)
-        row = await self._database.read(lambda c: c.execute(question).one_or_none())
-        return None if row is None else await self._known.find(UserKey(row.platform, row.user_id))
+        now = self._clock()
+
+        def step(connection: Connection) -> UserKey | None:
+            maker = _maker(connection, code, now)
+            row = connection.execute(select(identities).where(identities.c.person_id == maker).limit(1)).one_or_none()
+            return None if row is None else UserKey(row.platform, row.user_id)
+
+        user = await self._database.read(step)
+        return None if user is None else await self._known.find(user)
 
     async def burn(self, code: str) -> bool:
-        return await self._database.write(lambda c: c.execute(delete(links).where(links.c.code == code)).rowcount > 0)
+        now = self._clock()
+
+        def step(connection: Connection) -> bool:
+            maker = _maker(connection, code, now)
+            return connection.execute(delete(links).where(links.c.person_id == maker)).rowcount > 0
+
+        return await self._database.write(step)
 
     async def join(
         self, code: str, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
@@ -102,9 +118,18 @@ def _of(user: UserKey) -> ColumnElement[bool]:
     return (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
 
 
+def _maker(connection: Connection, code: str, now: float) -> int | None:
+    """The person with this code, while it is valid."""
+    valid = connection.execute(select(links).where(links.c.expires_at > now))
+    return next((row.person_id for row in valid if matches(code, row.code_hash)), None)
+
+
 def _join(connection: Connection, code: str, user: UserKey, actor: str, now: float) -> tuple[int, int | None]:
-    """Whose code it was, and who wrote it."""
-    person_id = connection.execute(select(links.c.person_id).where(links.c.code == code)).scalar_one()
+    """Whose code it was, and who wrote it. Raises Refused for a code that expired meanwhile."""
+    person_id = _maker(connection, code, now)
+    if person_id is None:
+        words = "The code {code} is not valid, or has expired. /access link on your other account makes a new one."
+        raise Refused(words, code=code)
     was = connection.execute(select(identities.c.person_id).where(_of(user))).scalar_one_or_none()
     connection.execute(delete(links).where(links.c.person_id.in_([person_id, was])))
     asked = (pairings.c.platform == user.platform) & (pairings.c.user_id == user.user_id)

@@ -24,14 +24,19 @@ _PIECE_SENT = (
     .where(_THIS)
     .values(state="pending", pieces_sent=bindparam("new_pieces"), message_id=bindparam("new_message"))
 )
-_SENT = update(outbox).where(_THIS).values(state="sent", message_id=bindparam("new_message"), picture=None)
+_SENT = (
+    update(outbox)
+    .where(_THIS)
+    .values(state="sent", message_id=bindparam("new_message"), picture=None, payload=bindparam("new_payload"))
+)
 """A sent reply is kept for its buttons, which need no picture."""
 _AGAIN = (
     update(outbox)
     .where(_THIS)
     .values(state=bindparam("new_state"), not_before=bindparam("new_time"), error=bindparam("new_error"))
 )
-_DEAD = update(outbox).where(_THIS).values(state="dead", error=bindparam("new_error"))
+_DEAD = update(outbox).where(_THIS).values(state="dead", error=bindparam("new_error"), payload=bindparam("new_payload"))
+_PAYLOAD = select(outbox.c.payload).where(_THIS)
 _QUEUE = insert(outbox)
 
 
@@ -60,14 +65,18 @@ class SqlOutbox:
         await self._shown(_PIECE_SENT, outbox_id, message_id, new_pieces=pieces)
 
     async def sent(self, outbox_id: int, message_id: str) -> None:
-        await self._shown(_SENT, outbox_id, message_id)
+        await self._shown(_SENT, outbox_id, message_id, ended=True)
 
     async def again(self, outbox_id: int, not_before: float, maybe_sent: bool, error: str) -> None:
         state = "attempting" if maybe_sent else "pending"
         await self._change(_AGAIN, outbox_id, new_state=state, new_time=not_before, new_error=error)
 
     async def dead(self, outbox_id: int, error: str) -> None:
-        await self._change(_DEAD, outbox_id, new_error=error)
+        def step(connection: Connection) -> None:
+            values = {"outbox_id": outbox_id, "new_error": error, "new_payload": _ended(connection, outbox_id)}
+            connection.execute(_DEAD, values)
+
+        await self._database.write(step)
 
     async def counts(self) -> dict[str, int]:
         unfinished = outbox.c.state.in_(("pending", "attempting", "dead"))
@@ -79,12 +88,15 @@ class SqlOutbox:
         old = delete(outbox).where(outbox.c.state.in_(("sent", "dead")), outbox.c.created_at < before)
         await self._database.write(lambda c: c.execute(old))
 
-    async def _shown(self, change: Update, outbox_id: int, message_id: str, **values: object) -> None:
+    async def _shown(
+        self, change: Update, outbox_id: int, message_id: str, ended: bool = False, **values: object
+    ) -> None:
         """Keep every message that shows a part of a turn's answer: a reaction to any of them is meant for the turn."""
         part = select(outbox.c.id, literal(message_id)).where(outbox.c.id == outbox_id, outbox.c.turn_id != "")
 
         def step(connection: Connection) -> None:
-            connection.execute(change, {"outbox_id": outbox_id, "new_message": message_id} | values)
+            payload = {"new_payload": _ended(connection, outbox_id)} if ended else {}
+            connection.execute(change, {"outbox_id": outbox_id, "new_message": message_id} | values | payload)
             connection.execute(insert(pieces).from_select(["outbox_id", "message_id"], part))
 
         await self._database.write(step)
@@ -114,6 +126,17 @@ def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: 
     added = connection.execute(_QUEUE, row).inserted_primary_key
     assert added is not None
     return OutboxEntry(added[0], message, "pending", 0, 0, 0.0, "", now)
+
+
+def _ended(connection: Connection, outbox_id: int) -> str:
+    """The payload of a reply that is not sent again: without the message that it answers or edits, whose id may be an
+    interaction's token, and without a secret text."""
+    payload = connection.execute(_PAYLOAD, {"outbox_id": outbox_id}).scalar_one_or_none()
+    if payload is None:
+        return ""
+    message = OUTBOUND.load(payload)
+    text = "" if message.secret else message.text
+    return OUTBOUND.dump(replace(message, text=text, reply_to="", edits=""))
 
 
 def _without_bytes(message: OutboundMessage) -> OutboundMessage:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
 
+from routing.codes import hashed, matches
 from routing.ports import Clock
 from routing.stores import Pairing
 from routing.types import Person, Role, UserKey
@@ -109,15 +110,14 @@ class SqlPeople:
         rows = await self._database.read(lambda c: c.execute(valid).all())
         return tuple(_pairing(row) for row in rows)
 
-    async def approve(self, code: str, actor: str) -> Pairing | None:
+    async def approve(self, asked: str | UserKey, actor: str) -> Pairing | None:
         now = self._clock()
 
         def step(connection: Connection) -> Pairing | None:
-            valid = (pairings.c.code == code) & (pairings.c.expires_at > now)
-            row = connection.execute(select(pairings).where(valid)).one_or_none()
-            if row is None:
+            valid = connection.execute(select(pairings).where(pairings.c.expires_at > now))
+            found = next((_pairing(row) for row in valid if _is(row, asked)), None)
+            if found is None:
                 return None
-            found = _pairing(row)
             known = _find(connection, found.user)
             if known is not None and known.role != "guest":  # a code never takes a role away
                 connection.execute(delete(pairings).where(_of(found.user)))
@@ -184,14 +184,16 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
 
 def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing | None:
     connection.execute(delete(pairings).where(pairings.c.expires_at <= now))
-    row = connection.execute(select(pairings).where(_of(pairing.user))).one_or_none()
-    if row is not None:
-        return _pairing(row)
+    stored = {"code_hash": hashed(pairing.code)}
+    expires_at = connection.execute(select(pairings.c.expires_at).where(_of(pairing.user))).scalar_one_or_none()
+    if expires_at is not None:
+        connection.execute(update(pairings).where(_of(pairing.user)).values(stored))
+        return replace(pairing, expires_at=expires_at)
     if connection.execute(select(func.count()).select_from(pairings)).scalar_one() >= waiting_limit:
         return None
-    values = {"code": pairing.code, "expires_at": pairing.expires_at, "name": pairing.name[:200]}
+    values = {"expires_at": pairing.expires_at, "name": pairing.name[:200]}
     account = {"platform": pairing.user.platform, "user_id": pairing.user.user_id}
-    connection.execute(insert(pairings), account | values)
+    connection.execute(insert(pairings), account | values | stored)
     return pairing
 
 
@@ -203,5 +205,12 @@ def _audit(connection: Connection, now: float, actor: str, action: str, detail: 
     connection.execute(insert(audit), {"at": now, "actor": actor, "action": action, "detail": detail})
 
 
+def _is(row: Row[Any], asked: str | UserKey) -> bool:
+    """Whether this request is the account's, or was given this code."""
+    if isinstance(asked, UserKey):
+        return (row.platform, row.user_id) == (asked.platform, asked.user_id)
+    return matches(asked, row.code_hash)
+
+
 def _pairing(row: Row[Any]) -> Pairing:
-    return Pairing(UserKey(row.platform, row.user_id), row.name, row.code, row.expires_at)
+    return Pairing(UserKey(row.platform, row.user_id), row.name, "", row.expires_at)

@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0011"
+REVISION = "0012"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -255,7 +255,7 @@ pairings = Table(
     Column("platform", String(32), primary_key=True),
     Column("user_id", String(64), primary_key=True),
     Column("name", String(200), nullable=False),
-    Column("code", String(16), nullable=False, unique=True),
+    Column("code_hash", String(100), nullable=False),
     Column("expires_at", Float, nullable=False),
 )
 
@@ -263,7 +263,7 @@ links = Table(
     "links",
     metadata,
     _person(primary_key=True),
-    Column("code", String(16), nullable=False, unique=True),
+    Column("code_hash", String(100), nullable=False),
     Column("expires_at", Float, nullable=False),
 )
 

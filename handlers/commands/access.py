@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from handlers.access import Access, may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.codes import read_code, shown
+from handlers.codes import read_code
 from handlers.linking import CODE_MINUTES, LINKED, MERGES, Linking
 from handlers.needs import ForgetFiles, Needs
 from handlers.notices import Notices
@@ -108,10 +108,8 @@ class AccessCommand:
             lines.append(f"- {_plain(person.name)} {names}: {ask.say(person.role)}")
         waiting = await self._people.waiting()
         for each in waiting:
-            lines.append(f"- {ask.say('waiting')}: {_plain(each.name)} `{each.user}`, `{shown(each.code)}`")
-        buttons = tuple(
-            (Button(f"✅ {each.name or each.user}", f"/access pair {shown(each.code)}"),) for each in waiting
-        )
+            lines.append(f"- {ask.say('waiting')}: {_plain(each.name)} `{each.user}`")
+        buttons = tuple((Button(f"✅ {each.name or each.user}", f"/access pair {each.user}"),) for each in waiting)
         return Reply(ask.say("Access: {mode}", mode=self._access.mode) + "\n\n" + "\n".join(lines), buttons)
 
     async def _log(self, ask: Ask) -> Reply:
@@ -125,8 +123,8 @@ class AccessCommand:
     async def _pair(self, ask: Ask, typed: str) -> Reply:
         user = ask.message.user
         self._access.wrong.check(user)
-        code = read_code(typed)
-        found = await self._people.approve(code, str(user)) if code else None
+        asked = parse_account(typed) if ":" in typed else read_code(typed)
+        found = await self._people.approve(asked, str(user)) if asked else None
         if found is None:
             self._access.wrong.count(user)
             raise Refused("Nobody waits with the code {code}; it may have expired. Nothing was changed.", code=typed)
@@ -162,7 +160,8 @@ class AccessCommand:
                 "minutes. Both accounts are one person then: role, tiers, models, settings, files and usage follow. "
                 "Give it to nobody else."
             )
-            return Reply(ask.say(words, code=await self._linking.code(ask.person), minutes=CODE_MINUTES))
+            told = ask.say(words, code=await self._linking.code(ask.person), minutes=CODE_MINUTES)
+            return Reply(told, secret=True)
         if not confirmed:
             maker = await self._linking.maker(ask.message.user, typed, ask.person)
             told = ask.say(MERGES, name=_plain(maker.name) or "?", accounts=await self._linking.names(maker))

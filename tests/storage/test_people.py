@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -95,13 +96,15 @@ async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
 
     first = asks(1, "AAAAAAAA")
     assert await people.ask(first, 2) is first
-    assert await people.ask(asks(1, "BBBBBBBB"), 2) == first
+    clock.now += 1
+    assert await people.ask(asks(1, "BBBBBBBB"), 2) == replace(first, code="BBBBBBBB"), "it expires as before"
     await people.ask(asks(2, "CCCCCCCC"), 2)
     assert await people.ask(asks(3, "DDDDDDDD"), 2) is None
-    assert [each.code for each in await people.waiting()] == ["AAAAAAAA", "CCCCCCCC"]
-    assert await people.approve("ZZZZZZZZ", "boss") is None
-    approved = await people.approve("AAAAAAAA", "boss")
-    assert approved == first and await people.approve("AAAAAAAA", "boss") is None
+    assert [(each.user.user_id, each.code) for each in await people.waiting()] == [("1", ""), ("2", "")]
+    assert await people.approve("ZZZZZZZZ", "boss") is None and await people.approve("AAAAAAAA", "boss") is None
+    approved = await people.approve("BBBBBBBB", "boss")
+    assert approved == replace(first, code="") and await people.approve("BBBBBBBB", "boss") is None
+    assert await people.approve(UserKey("telegram", "3"), "boss") is None
     admitted = await people.find(first.user)
     assert admitted is not None and admitted.role == "user"
     clock.now += 601

@@ -1,0 +1,82 @@
+"""One-time codes and Discord's interaction tokens are worth nothing to somebody who reads the database."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from alembic import command
+
+from routing.codes import hashed, matches
+from tests.migrations.test_migrations import config, connected
+from tests.servers.discord import DiscordServer
+from tests.stories.discording import settled, up
+from tests.stories.doors import code_in, owner_code
+from tests.stories.harness import Stage, ask, running
+
+
+def dump(on: Stage) -> str:
+    """Everything in the database, as SQL."""
+    with sqlite3.connect(on.database) as connection:
+        return "\n".join(connection.iterdump())
+
+
+def test_a_hash_is_salted_and_only_its_own_code_matches() -> None:
+    first, second = hashed("ABCDEFGH"), hashed("ABCDEFGH")
+    assert first != second and "ABCDEFGH" not in first
+    assert matches("ABCDEFGH", first) and matches("ABCDEFGH", second)
+    assert not any(matches("ABCDEFGH", stored) for stored in ("", "ABCDEFGH", "$", "zz$00", hashed("ABCDEFGJ")))
+
+
+async def test_no_code_can_be_read_in_the_database(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with running(on) as app:
+        owner = await owner_code(app)
+        assert owner.replace("-", "") not in dump(on)
+        await ask(on, owner)
+        link = code_in(await ask(on, "/access link"))
+        pairing = code_in(await ask(on, "hello", user="mallory"))
+        assert code_in(await ask(on, "hello?", user="mallory")) == pairing
+        await settled(on)
+        kept = dump(on)
+        for code in (link, pairing):
+            assert code not in kept and code.replace("-", "") not in kept
+        assert (await ask(on, f"/access pair {pairing}")).text.startswith("✅")
+
+
+async def test_a_restart_gives_a_stranger_who_waits_a_new_code(on: Stage) -> None:
+    async with running(on):
+        old = code_in(await ask(on, "hello", user="mallory"))
+    async with running(on):
+        new = code_in(await ask(on, "hello", user="mallory"))
+        assert new != old
+        assert "Nobody waits" in (await ask(on, f"/access pair {old}")).text
+        assert (await ask(on, f"/access pair {new}")).text.startswith("✅")
+
+
+async def test_the_token_of_an_interaction_is_gone_once_it_is_answered(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("hi")
+        await dc.reply(said, after=said)
+        menu = await dc.reply(dc.slash("tier"))
+        await dc.reply(dc.slash("retry", {"retry": "smart"}))
+        dc.press(menu, menu.buttons[0]["label"])
+        await dc.wait_for(lambda _: "you chose it" in menu.text)
+        await settled(on)
+        tokens = [interaction.token for interaction in dc.interactions]
+        kept = dump(on)
+    assert len(tokens) >= 3 and not [token for token in tokens if token in kept]
+
+
+def test_codes_of_before_are_dropped(tmp_path: Path) -> None:
+    with connected(tmp_path / "a.db") as connection:
+        command.upgrade(config(connection), "0011")
+        connection.exec_driver_sql("insert into people (id, name, role, created_at) values (1, 'Alice', 'owner', 0)")
+        connection.exec_driver_sql("insert into links (person_id, code, expires_at) values (1, 'ABCDEFGH', 2e9)")
+        connection.exec_driver_sql("insert into pairings values ('telegram', '2', 'Ben', 'BCDEFGHJ', 2e9)")
+        connection.exec_driver_sql("insert into state values ('owner_code', 'digest')")
+        command.upgrade(config(connection), "head")
+    with sqlite3.connect(tmp_path / "a.db") as database:
+        kept = "\n".join(database.iterdump())
+    assert "ABCDEFGH" not in kept and "BCDEFGHJ" not in kept and "owner_code" not in kept and "Alice" in kept
