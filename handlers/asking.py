@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from handlers.languages import Say
+from routing.errors import Refused
 from routing.ports import LiveReply
 from routing.records import TurnRecord
 from routing.stop import Stop
+from routing.text import nearest
 from routing.types import Button, Document, InboundMessage, Person, Picture, Role
 
 
@@ -77,3 +79,12 @@ class CommandSpec:
     def most_words(self) -> int | None:
         """How many words may follow the command; None when a person's own text is among them."""
         return None if self.free_text else max(len(line.split()) for line in self.usage) - 1
+
+
+def unknown_command(name: str, known: Iterable[str]) -> Refused:
+    """The refusal of a command that does not exist; it names the one that was meant where one is near."""
+    meant = nearest(name, known)
+    if meant is None:
+        return Refused("There is no command /{name}. /help lists them all.", name=name)
+    words = "There is no command /{name}. Did you mean /{nearest}? /help lists them all."
+    return Refused(words, name=name, nearest=meant)

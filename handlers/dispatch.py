@@ -7,11 +7,9 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rapidfuzz import process
-
 from handlers.access import Access, Admitted, may
 from handlers.aftermath import After, nothing
-from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply, unknown_command
 from handlers.chat import Chat
 from handlers.codes import shown
 from handlers.edits import Edits
@@ -154,11 +152,7 @@ class Dispatcher:
     async def _command(self, ask: Ask, typed: Typed) -> Reply:
         found = self._commands.get(typed.name)
         if found is None:
-            nearest = process.extractOne(typed.name, self._commands.keys(), score_cutoff=60)
-            if nearest is None:
-                raise Refused("There is no command /{name}. /help lists them all.", name=typed.name)
-            words = "There is no command /{name}. Did you mean /{nearest}? /help lists them all."
-            raise Refused(words, name=typed.name, nearest=nearest[0])
+            raise unknown_command(typed.name, self._commands.keys())
         spec, handler = found
         if not may(ask.person, spec.role):
             words = "/{name} is for the role {role} and above; yours is {mine}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +11,10 @@ from routing.types import InboundMessage, UserKey
 
 _COMMAND = re.compile(r"\s*/([^\W\d_][^\s/@]*)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
 """A slash and a word; what has a second slash is a path, not a command."""
+_MARKS = {'"': '"', "'": "'", "“": "”", "„": "“”", "«": "»"}
+"""Quotation marks, with those that end what they begin."""
+_CLOSING = {opening: re.compile(rf"[{closing}](?!\S)") for opening, closing in _MARKS.items()}
+_WORD = re.compile(r"\S+")
 CUT_UNITS = 4096
 """A Telegram message of this many UTF-16 units was cut wherever it stood."""
 STOP_WORDS = frozenset({"stop", "stopp", "halt"})
@@ -47,10 +50,28 @@ def parse_command(text: str, bot_name: str) -> Typed | None:
 
 
 def _words(rest: str) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(rest))
-    except ValueError:  # an apostrophe, not a quotation
-        return tuple(rest.split())
+    """The words; quotation marks around several of them keep them together. Backslashes and apostrophes stay."""
+    words, at, unclosed = [], 0, set()
+    while word := _WORD.search(rest, at):
+        closing = _CLOSING.get(word.group()[0])
+        if closing is not None and closing not in unclosed:
+            end = closing.search(rest, word.start() + 1)
+            if end is not None:
+                words.append(rest[word.start() + 1 : end.start()])
+                at = end.end()
+                continue
+            unclosed.add(closing)
+        words.append(word.group())
+        at = word.end()
+    return tuple(words)
+
+
+def quoted(word: str) -> str:
+    """The word as it is typed behind a command, so that it is read as one."""
+    if _words(word) == (word,):
+        return word
+    tried = (opening + word + closing[0] for opening, closing in _MARKS.items())
+    return next((each for each in tried if _words(each) == (word,)), word)
 
 
 def is_stop(text: str) -> bool:

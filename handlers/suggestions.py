@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,6 +12,7 @@ from rapidfuzz import fuzz, process
 from handlers.access import may
 from handlers.asking import CommandSpec
 from handlers.commands.skill import OFF
+from handlers.parsing import quoted
 from routing.errors import StorageFault
 from routing.models.choice import LOCAL_PROVIDER, Models
 from routing.ports import Toolbox
@@ -176,7 +176,7 @@ def likeliest(text: str, words: Iterable[str]) -> tuple[str, ...]:
 
 def _switched(switch: str, names: Iterable[str]) -> Iterable[str]:
     """As it is typed behind /tools; an MCP server may have any name."""
-    return (f"{switch} {shlex.quote(name)}" for name in names)
+    return (f"{switch} {quoted(name)}" for name in names)
 
 
 def _next(spec: CommandSpec, text: str) -> Sequence[str]:

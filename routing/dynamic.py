@@ -39,12 +39,15 @@ _ERRORS = (
     *("ReferenceError", "RangeError", "NoSuchMethodError", "NoClassDefFoundError", "StackOverflowError"),
     *("ClassNotFoundException", "ClassCastException", "IllegalArgumentException", "IllegalStateException"),
     *("IndexOutOfBoundsException", "NullReferenceException", "Exception in thread", "' panicked at "),
+    *("CompileError", "CompilationError", "BUILD FAILED", "FAILED (failures=", "FAILED (errors="),
     *("error: could not compile", "undefined reference to `", "Segmentation fault", "npm ERR!"),
 )
 """The specification's and their kin: names that a compiler or interpreter writes and ordinary prose does not."""
 _FRAMES = ("at com.", "at org.", "at java.")
 _FRAME = re.compile(r"\b(?:at com|at org|at java)\.")
 """A line of a Java trace; `chat com.` is none."""
+_TEST = re.compile(r"\b(FAILED|ERROR) \S+::")
+"""A line of pytest's summary: `FAILED tests/test_app.py::test_start`."""
 
 
 def signal(messages: Sequence[ChatMessage]) -> str | None:
@@ -115,4 +118,7 @@ def _in_result(text: str) -> str | None:
     if word is None and any(frame in text for frame in _FRAMES):
         frame = _FRAME.search(text)
         word = frame.group() if frame else None
+    if word is None and "::" in text:
+        test = _TEST.search(text)
+        word = f"{test[1]} test" if test else None
     return f"{word} in a result" if word else None

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rapidfuzz import process
-
 from routing.errors import ConfigError
+from routing.text import nearest
 from routing.types import TIERS, Tier
 
 FILE = "SKILL.md"
@@ -24,7 +23,6 @@ MOST_CATALOGUE_CHARS = 6_000
 """It goes along with every call."""
 _CATALOGUE_CHARS = 300
 """Of one skill's description and of its keywords in the list for the model."""
-_NEAR_ENOUGH = 60
 _ABSENT = ("", "~", "null")
 _FRONTMATTER = re.compile(r"\s*^---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 
@@ -49,9 +47,7 @@ class Skills:
 
     def nearest(self, name: str) -> str | None:
         """The name that somebody may have meant, in any case; None when there is nothing like it."""
-        by_name = {known.casefold(): known for known in self.found}
-        match = process.extractOne(name.strip().casefold(), by_name.keys(), score_cutoff=_NEAR_ENOUGH)
-        return by_name[match[0]] if match else None
+        return nearest(name, self.found)
 
 
 def read_skills(folder: Path) -> Skills:

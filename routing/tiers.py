@@ -6,13 +6,32 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from rapidfuzz import process
-
 from routing.decisions import TierDecision, TierSwitch
 from routing.errors import Refused
+from routing.text import nearest
 from routing.types import AUTO, DEFAULT_TIER, TIERS, Preferences, Tier
 
 _PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
+_CLASSES = frozenset(
+    [
+        "auto",
+        "cheap",
+        "code",
+        "coder",
+        "default",
+        "fast",
+        "max",
+        "mini",
+        "normal",
+        "pro",
+        "quick",
+        "reasoning",
+        "think",
+        "turbo",
+        "ultra",
+    ]
+)
+"""What other programs call a class of models; before a message they are no ordinary words."""
 
 
 def resolve(
@@ -42,12 +61,22 @@ def resolve(
 
 
 def split_prefix(text: str) -> tuple[Tier | None, str]:
-    """`!smart why?` → ("smart", "why?"). Only a whole first word that names a tier counts."""
+    """`!smart why?` → ("smart", "why?"). Only a whole first word that names a tier counts; `!wow` is text. Raises
+    Refused for a word that was surely meant as a tier, such as `!smrt` or `!turbo`."""
     found = _PREFIX.match(text)
     if found is None:
         return None, text
-    tier = _by_name(found.group(1))
-    return (None, text) if tier is None else (tier, text[found.end() :])
+    name = found.group(1)
+    tier = _by_name(name)
+    if tier is not None:
+        return tier, text[found.end() :]
+    meant = nearest(name, TIERS)
+    if meant is not None:
+        raise Refused("There is no tier !{name}. Did you mean !{nearest}? Nothing was sent.", name=name, nearest=meant)
+    if name.lower() in _CLASSES:
+        words = "There is no tier !{name}. Write {valid} before a message. Nothing was sent."
+        raise Refused(words, name=name, valid=", ".join(f"!{each}" for each in TIERS))
+    return None, text
 
 
 def parse(name: str) -> Tier:
@@ -69,14 +98,13 @@ def parse_preference(name: str) -> Tier | Literal["auto"]:
 
 
 def _unknown(name: str, known: Sequence[str]) -> Refused:
-    nearest = process.extractOne(name.lower(), known, score_cutoff=60)
-    valid = ", ".join(known)
-    if nearest is None:
+    meant, valid = nearest(name, known), ", ".join(known)
+    if meant is None:
         return Refused("There is no tier {name}. The tiers are {valid}. Nothing was changed.", name=name, valid=valid)
     return Refused(
         "There is no tier {name}; did you mean {nearest}? The tiers are {valid}. Nothing was changed.",
         name=name,
-        nearest=nearest[0],
+        nearest=meant,
         valid=valid,
     )
 

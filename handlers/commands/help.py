@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rapidfuzz import process
-
 from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.asking import Ask, CommandSpec, Handler, Reply, unknown_command
 from handlers.needs import Needs
-from routing.errors import Refused
 
 SPEC = CommandSpec("help", "All commands, or one in full", ("/help", "/help tier"), personal=True)
 
@@ -36,11 +33,6 @@ class HelpCommand:
     def _one(self, ask: Ask, name: str) -> Reply:
         spec = self._specs.get(name)
         if spec is None:
-            nearest = process.extractOne(name, self._specs.keys())
-            raise Refused(
-                "There is no command /{name}. Did you mean /{nearest}? /help lists them all.",
-                name=name,
-                nearest=nearest[0],
-            )
+            raise unknown_command(name, self._specs)
         usage = "\n".join(f"- `{line}`" for line in spec.usage)
         return Reply(f"**/{spec.name}**: {ask.say(spec.summary)}\n\n{usage}")

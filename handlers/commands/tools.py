@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from rapidfuzz import process
-
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
+from handlers.parsing import quoted
 from handlers.tool_list import Held, ToolList, plain
 from handlers.tool_offer import ToolOffers, compared
 from routing.embedding.embedder import Embedder
 from routing.errors import Refused
 from routing.records import HistoryStore
 from routing.stores import PreferenceStore
+from routing.text import nearest
 from routing.tools.chooser import ToolChooser
 from routing.types import Button
 
@@ -30,8 +28,6 @@ SPEC = CommandSpec(
     personal=True,
 )
 BUTTONS = 8
-_QUOTED = re.compile(r"[“„«](.*)[”“»]", re.DOTALL)
-"""As phones write quotation marks; straight ones are taken off already."""
 
 
 def build(needs: Needs) -> Handler:
@@ -112,9 +108,7 @@ class ToolsCommand:
 
 def _text(ask: Ask) -> str:
     """What is asked about, without quotation marks around the whole of it."""
-    text = ask.arguments[0] if len(ask.arguments) == 1 else ask.rest
-    quoted = _QUOTED.fullmatch(text)
-    return (quoted[1] if quoted else text).strip()
+    return (ask.arguments[0] if len(ask.arguments) == 1 else ask.rest).strip()
 
 
 def _named(ask: Ask, held: Sequence[Held], off: Collection[str]) -> str:
@@ -138,16 +132,16 @@ def _named(ask: Ask, held: Sequence[Held], off: Collection[str]) -> str:
     if owner is not None:
         words = "{name} is a tool of {toolkit}, and only whole toolkits are switched. Nothing was changed."
         raise Refused(words, name=name, toolkit=owner)
-    nearest = process.extractOne(name, names, score_cutoff=60)
-    if nearest is None:
+    meant = nearest(name, names)
+    if meant is None:
         raise Refused("There is no toolkit {name}; /tools lists them. Nothing was changed.", name=name)
     words = "There is no toolkit {name}; did you mean {nearest}? Nothing was changed."
-    raise Refused(words, name=name, nearest=nearest[0])
+    raise Refused(words, name=name, nearest=meant)
 
 
 def _command(switch: str, name: str) -> str:
     """As it is typed; an MCP server may have any name."""
-    return f"/tools {switch} {shlex.quote(name)}"
+    return f"/tools {switch} {quoted(name)}"
 
 
 def _keyboard(held: Sequence[Held], off: Collection[str]) -> tuple[tuple[Button, ...], ...]:

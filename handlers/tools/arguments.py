@@ -50,6 +50,8 @@ class Arguments:
             given = {
                 name: value for name, value in given.items() if value is not None or not _left_out(name, validator)
             }
+            if not foreign:
+                given = {name: _chosen(value, _property(name, validator)) for name, value in given.items()}
             wrong = next(validator.iter_errors(given), None)
         except Exception as error:  # somebody else's schema that can't be followed: the tool has to judge by itself
             log.warning("[Tools] The schema of %s can't be followed (%s)", call.name, type(error).__name__)
@@ -105,7 +107,21 @@ def _whole(digits: str) -> int:
 
 def _left_out(name: str, validator: Any) -> bool:
     """Whether a null can only mean that it is left out: it need not be given, and may not be null."""
-    own = validator.schema.get("properties", {}).get(name)
+    own = _property(name, validator)
     if own is None or name in validator.schema.get("required", ()):
         return False
     return not validator.evolve(schema=own).is_valid(None)
+
+
+def _property(name: str, validator: Any) -> Any:
+    """The schema of one argument; None for one that has none."""
+    return validator.schema.get("properties", {}).get(name)
+
+
+def _chosen(value: Any, schema: Any) -> Any:
+    """The choice that a text names but for blanks and case (` SMART ` is `smart`), else the value itself."""
+    choices = schema.get("enum", ()) if isinstance(schema, dict) else ()
+    if not isinstance(value, str) or value in choices:
+        return value
+    word = value.strip().casefold()
+    return next((each for each in choices if isinstance(each, str) and each.casefold() == word), value)

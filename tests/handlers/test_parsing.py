@@ -2,7 +2,7 @@
 
 import pytest
 
-from handlers.parsing import is_stop, merge, parse_command
+from handlers.parsing import is_stop, merge, parse_command, quoted
 from routing.types import Attachment, ChatKey, InboundMessage, UserKey
 
 
@@ -15,6 +15,12 @@ from routing.types import Attachment, ChatKey, InboundMessage, UserKey
         ("/tier@tierbot", "tier", ()),
         ("/history\tresume 2", "history", ("resume", "2")),
         ('/settings instructions "stay brief"', "settings", ("instructions", "stay brief")),
+        (r"/settings instructions C:\tmp\project", "settings", ("instructions", r"C:\tmp\project")),
+        (r"""/access John's "D:\Work Folder" x""", "access", ("John's", r"D:\Work Folder", "x")),
+        (r'/model "D:\Work Folder\"', "model", ("D:\\Work Folder\\",)),
+        ("/tools off “my server”", "tools", ("off", "my server")),
+        ("/skill 'two words' 'one", "skill", ("two words", "'one")),
+        ('/skill "" a"b c"', "skill", ("", 'a"b', 'c"')),
         ("/council what's up", "council", ("what's", "up")),
         ("/new\nline", "new", ("line",)),
         ("/über x", "über", ("x",)),
@@ -26,6 +32,14 @@ from routing.types import Attachment, ChatKey, InboundMessage, UserKey
 def test_a_command_with_its_words(text: str, name: str, arguments: tuple[str, ...]) -> None:
     typed = parse_command(text, "tierbot")
     assert typed is not None and (typed.name, typed.arguments, typed.elsewhere) == (name, arguments, False)
+
+
+@pytest.mark.parametrize(
+    "word", ["weather", "my server", "it's", "it's mine", 'the "big" one', '"', "", "a\\ b", " '\" "]
+)
+def test_a_quoted_word_is_read_as_one(word: str) -> None:
+    typed = parse_command(f"/tools off {quoted(word)}", "tierbot")
+    assert typed is not None and typed.arguments == ("off", word)
 
 
 @pytest.mark.parametrize("text", ["", "tier", "/", "// x", "/usr/bin", "/tier/x", "hi /tier", "/ tier", "/a@b@c"])

@@ -106,11 +106,11 @@ def with_box(known: Known) -> Suggestions:
 async def test_toolkits_of_the_role_with_the_switch_that_would_change_something() -> None:
     known = Known()
     box, typing = with_box(known), Typing("tools", "tools", "", {})
-    assert await box.offer(ALICE, typing) == ("off 'odd one'", "off shell", "off basics")
+    assert await box.offer(ALICE, typing) == ('off "odd one"', "off shell", "off basics")
     known.kept = PersonSettings(off=frozenset({"shell", "gone"}))
-    assert await box.offer(ALICE, typing) == ("off 'odd one'", "off basics", "on gone", "on shell")
+    assert await box.offer(ALICE, typing) == ('off "odd one"', "off basics", "on gone", "on shell")
     known.people[ALICE], known.kept = Person(1, "user", "Alice"), PersonSettings()
-    assert await box.offer(ALICE, typing) == ("off 'odd one'", "off basics")
+    assert await box.offer(ALICE, typing) == ('off "odd one"', "off basics")
 
 
 async def test_a_stranger_and_a_blocked_person_learn_nothing() -> None:

@@ -149,6 +149,8 @@ RESULTS = (
     ),
     *("error: could not compile `x`", "Segmentation fault (core dumped)", "thread 'main' panicked at src/main.rs:1"),
     *("ClassNotFoundException", "IndentationError: unexpected", "at java.base/java.lang.Thread.run", "npm ERR! code"),
+    *("FAILED tests/test_app.py::test_start - assert 1 == 2", "ERROR tests/test_app.py::test_start"),
+    *("CompileError: x.kt:3", "FAILED (failures=1)", "BUILD FAILED in 3s"),
 )
 
 
@@ -187,6 +189,7 @@ def test_the_same_words_of_a_person_or_a_model_do_not(text: str) -> None:
             "an index error",
             "",
         ),
+        *("The build FAILED today", "std::vector and FAILED exams", "UNFAILED x::y", "it compiles"),
         "The exception proves the rule: run-time errors happen at any time. Import errors cost the economy dearly.",
     ],
 )

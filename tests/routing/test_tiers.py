@@ -55,10 +55,11 @@ def test_the_evidence_of_a_switch_is_its_own() -> None:
         (" \n!coding\n\nwhy?", "coding", "why?"),
         ("!balanced", "balanced", ""),
         ("!smart  two  blanks ", "smart", "two  blanks "),
-        ("!smarter why?", None, "!smarter why?"),
         ("!smart, why?", None, "!smart, why?"),
         ("!routing why?", None, "!routing why?"),
-        ("!auto why?", None, "!auto why?"),
+        ("!wow that's great", None, "!wow that's great"),
+        ("!important: read this", None, "!important: read this"),
+        ("!hola", None, "!hola"),
         ("! smart why?", None, "! smart why?"),
         ("well !smart", None, "well !smart"),
         ("!ｓmart x", None, "!ｓmart x"),
@@ -67,6 +68,12 @@ def test_the_evidence_of_a_switch_is_its_own() -> None:
 )
 def test_only_a_whole_first_word_is_a_prefix(text: str, tier: Tier | None, rest: str) -> None:
     assert split_prefix(text) == (tier, rest)
+
+
+@pytest.mark.parametrize("text", ["!smrt why?", " !DEPE hi", "!balance hi", "!turbo hi", "!auto why?", "!code"])
+def test_a_prefix_that_was_meant_as_a_tier_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match=r"There is no tier !.*Nothing was sent"):
+        split_prefix(text)
 
 
 @pytest.mark.parametrize("name", ["smart", "SMART", " Smart "])

@@ -179,7 +179,15 @@ async def test_a_prefix_counts_in_a_reply_too(on: Stage) -> None:
     assert on.ms.last.last_user_text == f"> {told.text}\n\nreally?"
 
 
-@pytest.mark.parametrize("typed", ["!smarter why?", "why !smart?", "!turbo go", "!!smart x", "! smart x"])
+@pytest.mark.parametrize("typed", ["!turbo hi", "!smrt hi"])
+async def test_a_prefix_that_was_meant_as_a_tier_asks_nobody(on: Stage, typed: str) -> None:
+    async with running(on):
+        said = (await ask(on, typed)).text
+    assert said.startswith(f"There is no tier {typed.split()[0]}.") and "!smart" in said
+    assert on.ms.calls == []
+
+
+@pytest.mark.parametrize("typed", ["!wow why?", "why !smart?", "!!smart x", "! smart x"])
 async def test_what_only_looks_like_a_prefix_goes_to_the_model_as_it_is(on: Stage, typed: str) -> None:
     async with running(on):
         await ask(on, typed)

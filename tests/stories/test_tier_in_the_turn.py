@@ -137,6 +137,14 @@ async def test_a_lock_and_a_prefix_forbid_set_tier(on: Stage, before: str, quest
     assert "Tier is locked by user" in refused and "/tier" in refused
 
 
+async def test_a_tier_in_capitals_and_blanks_is_understood(on: Stage) -> None:
+    on.ms.call_tools([("set_tier", {"tier": " SMART "})])
+    on.ms.reply("Yes.")
+    async with running(on):
+        await ask(on, "this is hard")
+    assert seen(on) == [BALANCED, SMART]
+
+
 @pytest.mark.parametrize("arguments", ["{}", '{"tier": " "}', '{"tier": 3}', '{"tier": "turbo"}', '{"tier": null}'])
 async def test_a_tier_that_is_none_is_answered_with_those_there_are(on: Stage, arguments: str) -> None:
     on.ms.call_tools([("set_tier", arguments)])

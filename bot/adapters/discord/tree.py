@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handlers.asking import CommandSpec
 from handlers.languages import Say, languages
+from handlers.parsing import quoted
 from routing.types import TIERS
 
 Json = dict[str, Any]
@@ -154,4 +154,4 @@ class _Words(dict[str, Any]):
         value = self.get(name, "")
         if isinstance(value, bool):
             return name if value else ""
-        return shlex.quote(str(value)) if value != "" else ""
+        return quoted(str(value)) if value != "" else ""
