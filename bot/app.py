@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bot.engine import Engine, build_engine
 from bot.hindsight import build_aftermath
 from bot.inbox import Inbox
+from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
 from bot.owned import keep_fresh
 from bot.platform import Accept, MenuEntry, Platform
@@ -147,8 +148,9 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     edits = Edits(kept.history, running, chat)
     after = build_aftermath(kept, notices, engine.models, engine.caller, clock)
     dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, edits, notices, kept.ledger, after)
+    order = CommandOrder(kept.inbox, kept.people, kept.preferences, kept.history)
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
-    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences, reactions)
+    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences, reactions, order)
     tips = Suggestions(COMMANDS, engine.models, engine.tooling.toolbox, engine.owned.skills, access, kept.preferences)
     app = App(inbox.accept, kept, access, linking, inbox, outbox, engine, silences, platforms, clock, tips)
     chores = [

@@ -9,6 +9,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
 from bot.platform import Platform
 from bot.silences import Silences
@@ -42,7 +43,9 @@ class Inbox:
         running: RunningTurns,
         silences: Silences,
         reactions: Reactions,
+        order: CommandOrder,
     ) -> None:
+        self._order = order
         self._reactions = reactions
         self._silences = silences
         self._store = store
@@ -54,6 +57,7 @@ class Inbox:
         self._waiting: dict[ChatKey, deque[InboxEntry]] = {}
         self._arrived: dict[ChatKey, asyncio.Event] = {}
         self._passing: dict[ChatKey, asyncio.Task[None]] = {}
+        self._behind: dict[int, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._routing = asyncio.Lock()
         self._resumed = False
@@ -90,7 +94,7 @@ class Inbox:
         if self._closing:
             return
         message = entry.message
-        if message.chat in self._running and message.kind == "message" and is_stop(message.text):
+        if message.chat in self._waiting and message.kind == "message" and is_stop(message.text):
             self._pass(replace(entry, message=replace(message, text="/stop")))
         elif await self._dispatcher.begins_turn(message):
             await self._enqueue(entry)
@@ -109,11 +113,16 @@ class Inbox:
         await patiently(self._store.begin, [entry.id])
         if entry.message.kind == "reaction":
             await patiently(self._reactions.take, entry)
-        else:
-            await self._handle([entry], Stop())
+            return
+        if self._order.waits_before(entry) and await self._dispatcher.changes_settings(entry.message):
+            await self._order.fix_before(entry)
+        await self._handle([entry], Stop())
 
     async def _enqueue(self, entry: InboxEntry) -> None:
         chat = entry.message.chat
+        self._order.asked(entry)
+        if chat in self._passing:
+            self._behind[entry.id] = self._passing[chat]
         if chat in self._waiting:
             self._waiting[chat].append(entry)
             self._arrived[chat].set()
@@ -131,12 +140,16 @@ class Inbox:
             while self._waiting[chat] and not self._closing:
                 entries = await self._gather(chat)
                 self._count()
-                await _ended(self._passing.get(chat))  # a /tier just before the question holds for it
+                before = [self._behind.pop(entry.id, None) for entry in entries]
+                await _ended(before[0])  # a /tier just before the question holds for it
                 stop = Stop()
-                with self._running.enter(chat, stop, entries[0].message.user):
-                    # Counted before it begins, so that a message that kills the process does so a few times only.
-                    await patiently(self._store.begin, [entry.id for entry in entries])
-                    await self._handle(entries, stop)
+                try:
+                    with self._running.enter(chat, stop, entries[0].message.user):
+                        # Counted before it begins, so that a message that kills the process does so a few times only.
+                        await patiently(self._store.begin, [entry.id for entry in entries])
+                        await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
+                finally:
+                    self._order.answered(entries)
         finally:
             if self._waiting[chat] and not self._closing:  # behind one that failed in a way nobody foresaw
                 self._spawn(self._lane(chat))

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from handlers.languages import Say
 from routing.errors import Refused
 from routing.ports import LiveReply
-from routing.records import TurnRecord
+from routing.records import HistoryStore, TurnRecord
 from routing.stop import Stop
 from routing.text import nearest
-from routing.types import Button, Document, InboundMessage, Person, Picture, Role
+from routing.types import Button, Document, InboundMessage, Person, Picture, Role, TurnSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One question to a handler. `arguments` are the words behind a command, quoted ones whole; `rest` is all of
     them as written. `button` was pressed for it; None when it was typed. `attempts` counts the starts that were
-    interrupted before."""
+    interrupted before. `fixed` is what a turn is answered with, whatever later commands set."""
 
     turn_id: str
     message: InboundMessage
@@ -30,6 +30,11 @@ class Ask:
     rest: str = ""
     button: Button | None = None
     attempts: int = 0
+    fixed: TurnSettings | None = None
+
+    async def conversation_id(self, history: HistoryStore) -> int:
+        """The conversation that it belongs to."""
+        return self.fixed.conversation_id if self.fixed else (await history.current(self.message.chat)).id
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,8 @@ class CommandSpec:
     """A slash command as menus, completion, /help and the README know it.
 
     `choices` are the words each position takes (empty: free text); `queued` commands begin a turn and so wait for
-    the one that runs. Everybody from `role` up may use it. The answer of a `personal` command is for whoever asked,
+    the one that runs; those that are not, and that `changes` something for later questions, change nothing for earlier
+    ones. Everybody from `role` up may use it. The answer of a `personal` command is for whoever asked,
     and nobody else in a group need read it, unless its first word is among `shared`.
     """
 
@@ -67,6 +73,7 @@ class CommandSpec:
     free_text: bool = False
     role: Role = "guest"
     queued: bool = False
+    changes: bool = False
     personal: bool = False
     shared: tuple[str, ...] = ()
 

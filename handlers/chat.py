@@ -54,23 +54,23 @@ class Chat:
         if prefix is not None and not (written.strip() or ask.message.attachments or ask.message.quoted):
             raise Refused("Write your question behind !{tier}, in the same message.", tier=prefix)
         await ask.live.working()
-        conversation = await self._history.current(ask.message.chat)
+        conversation_id = await ask.conversation_id(self._history)
         if ask.button is not None and ask.button.about:
-            last = await self._history.last_question(conversation.id)
+            last = await self._history.last_question(conversation_id)
             if last is None or last.turn_id != ask.button.about:
                 words = "The answer of this button is no longer the last one here. Nothing was asked."
                 return Reply(ask.say(words), apart=True)
         text = await self.whole_text(ask.message, written)
         pictures = _pictures(ask.message)
-        question = Question(ask.person, conversation.id, text, pictures, prefix=prefix, source=_source(ask.message))
+        source = _source(ask.message)
+        question = Question(ask.person, conversation_id, text, pictures, prefix=prefix, source=source, fixed=ask.fixed)
         return await self.turn(ask, question)
 
     async def unanswered(self, ask: Ask, words: str) -> Reply:
         """Say why a message gets no answer; it is kept, so that /retry asks it."""
-        conversation = await self._history.current(ask.message.chat)
         record = TurnRecord(
             turn_id=ask.turn_id,
-            conversation_id=conversation.id,
+            conversation_id=await ask.conversation_id(self._history),
             person_id=ask.person.id,
             question=await self.whole_text(ask.message, split_prefix(ask.message.text)[1]),
             pictures=_pictures(ask.message),
@@ -122,7 +122,7 @@ class Chat:
         return [ask.say(words, model=model)]
 
     async def _wants_footer(self, ask: Ask) -> bool:
-        return (await self._preferences.settings(ask.person.id)).footer
+        return (ask.fixed.settings if ask.fixed else await self._preferences.settings(ask.person.id)).footer
 
 
 def _pictures(message: InboundMessage) -> tuple[Attachment, ...]:

@@ -65,24 +65,40 @@ class Dispatcher:
         """Whether it takes its place behind the running turn; everything else is answered at once."""
         if message.kind in ("edited", "unsupported"):
             return False
-        text = message.text
-        if message.kind == "press":
-            try:
-                text = (await self._presses.button(message)).command
-            except (Refused, StorageFault):
-                return False
+        try:
+            spec = await self._spec(message)
+        except (Refused, StorageFault):
+            return False
+        return spec.queued if spec is not None else message.kind in ("message", "press")
+
+    async def changes_settings(self, message: InboundMessage) -> bool:
+        """Whether it may change what later questions are answered with. What can't be told may."""
+        try:
+            spec = await self._spec(message)
+        except Refused:
+            return False
+        except StorageFault:
+            return True
+        return spec is not None and spec.changes
+
+    async def _spec(self, message: InboundMessage) -> CommandSpec | None:
+        """The command of a message or of the pressed button; None for what is no command of ours. Raises Refused."""
+        press = message.kind == "press"
+        text = (await self._presses.button(message)).command if press else message.text
         typed = parse_command(text, message.bot_name)
         if typed is None:
-            return message.kind in ("message", "press")
+            return None
         found = self._commands.get(typed.name)
-        return found is not None and found[0].queued and not typed.elsewhere
+        if found is None or typed.elsewhere:
+            raise unknown_command(typed.name, self._commands.keys())
+        return found[0]
 
     async def handle(self, entries: Sequence[InboxEntry], live: LiveReply, stop: Stop) -> Sequence[OutboxEntry]:
         """Answer messages that belong together, and keep what came of it in one transaction; the replies to send."""
         message = merge([entry.message for entry in entries])
         turn_id.set(secrets.token_hex(4))
         try:
-            reply = await patiently(self._reply, message, entries[0].attempts, live, stop)
+            reply = await patiently(self._reply, message, entries[0], live, stop)
         except Refused as refusal:
             reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
         except Exception:  # the boundary of every error: whoever asked is answered, whatever it was
@@ -107,7 +123,7 @@ class Dispatcher:
         self._after(message, reply)
         return kept
 
-    async def _reply(self, message: InboundMessage, attempts: int, live: LiveReply, stop: Stop) -> Reply:
+    async def _reply(self, message: InboundMessage, entry: InboxEntry, live: LiveReply, stop: Stop) -> Reply:
         typed = None if message.kind == "press" else parse_command(message.text, message.bot_name)
         if typed is not None and typed.elsewhere:
             return NOTHING
@@ -118,7 +134,8 @@ class Dispatcher:
             await live.acknowledge(person.text)
         if not isinstance(person, Person):
             return NOTHING
-        ask = Ask(turn_id.get(), message, person, _speak(person, message), live, stop, attempts=attempts)
+        say, attempts = _speak(person, message), entry.attempts
+        ask = Ask(turn_id.get(), message, person, say, live, stop, attempts=attempts, fixed=entry.fixed)
         try:
             if not attempts and person.role != "owner" and not self._limit.take(person.id, message.sent_at):
                 return NOTHING

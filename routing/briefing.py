@@ -19,7 +19,7 @@ from routing.money.bill import Bill
 from routing.money.over import OverBudget
 from routing.money.prices import PriceList
 from routing.outcome import NO_TOOL, ToolScope
-from routing.planning import Asked, Plan, plan, serves
+from routing.planning import Asked, Plan, in_turn, plan, serves
 from routing.prompt import Instructions
 from routing.pursuit import Brief, Tried
 from routing.records import HistoryStore
@@ -79,7 +79,7 @@ class TurnBriefing:
 
     async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
         question = self._asked.question
-        decided = await self._able(self._upgrade(await self._plan(), said), said, tried)
+        decided = await self._able(self._upgrade(await self._plan(said), said), said, tried)
         contract = self._models.config.contracts[decided.decision.tier]
         self.deadline.allow(min(contract.deadline_seconds, self.bounds.seconds))
         card = self._models.catalog.lookup(decided.choice.model)
@@ -121,8 +121,11 @@ class TurnBriefing:
             choice = thrifty
         return replace(decided, choice=choice)
 
-    async def _plan(self) -> Plan:
-        switches = await self._history.switches(self._asked.question.conversation_id)
+    async def _plan(self, said: Sequence[ChatMessage]) -> Plan:
+        question = self._asked.question
+        switches = await self._history.switches(question.conversation_id)
+        if question.fixed is not None:
+            switches = in_turn(question.fixed.switches, switches, said)
         return plan(self._models, self._skills(), self._asked, switches)
 
     def _upgrade(self, decided: Plan, said: Sequence[ChatMessage]) -> Plan:

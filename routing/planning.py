@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from routing import tiers
+from routing.calls import ChatMessage
 from routing.decisions import ModelChoice, TierDecision, TierSwitch
 from routing.models.choice import Models
-from routing.records import Switches
 from routing.skills import Skill, Skills
 from routing.tools.offer import ToolOffer
-from routing.types import PersonSettings, Preferences, Question, Tier
+from routing.types import PersonSettings, Preferences, Question, Switches, Tier
+
+SET_TIER, USE_SKILL = "set_tier", "use_skill"
+"""The tools that change what is set in a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,13 @@ def plan(models: Models, skills: Skills, asked: Asked, switches: Switches) -> Pl
     able = [each for each in _switches(switches, skill) if serves(models, asked.preferences, each.tier, own)]
     decision = tiers.resolve(*given, able, asked.auto)
     return Plan(decision, models.choose(decision.tier, asked.preferences), skill)
+
+
+def in_turn(fixed: Switches, now: Switches, said: Sequence[ChatMessage]) -> Switches:
+    """What was set before the turn began, and by its own tools since; commands that came later do not count."""
+    called = {call.name for each in said for call in each.calls}
+    tier, skill = (now if SET_TIER in called else fixed), (now if USE_SKILL in called else fixed)
+    return Switches(tier.tier, tier.tier_at, skill.skill, skill.skill_at)
 
 
 def serves(models: Models, preferences: Preferences, tier: Tier, in_place_of: Tier) -> bool:

@@ -11,7 +11,7 @@ from routing.calls import ChatMessage, Speaker, ToolCall
 from routing.decisions import TierSource
 from routing.outcome import CallRecord
 from routing.stores import OutboxEntry
-from routing.types import Attachment, ChatKey, OutboundMessage, Tier
+from routing.types import Attachment, ChatKey, OutboundMessage, Switches, Tier
 
 SOMEBODY_ELSES = "[what this tool gave to another person stays theirs]"
 
@@ -56,16 +56,6 @@ class Summary:
     covers: int
     reason: str = ""
     number: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Switches:
-    """What was set from inside a conversation: a tier by the model, a skill by name; times are Unix seconds."""
-
-    tier: Tier | None = None
-    tier_at: float = 0.0
-    skill: str = ""
-    skill_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

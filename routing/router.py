@@ -149,17 +149,14 @@ class Router:
         )
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 
-    async def compact(
-        self, person: Person, conversation_id: int, keep: int, bill: Bill, live: LiveReply, stop: Stop
-    ) -> Compacted:
-        """Let a summary stand for all but the last `keep` messages of a conversation."""
-        question = Question(person, conversation_id, "")
+    async def compact(self, question: Question, keep: int, bill: Bill, live: LiveReply, stop: Stop) -> Compacted:
+        """Let a summary stand for all but the last `keep` messages of a question's conversation."""
         asked = await self._asked(question)
         deadline = Deadline(self._clock, self.models.config.turn.seconds)
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
         context = await self._context(question, summariser)
         messages = await context.compact(keep, summariser)
-        summary = await self._history.summary(conversation_id) if messages else None
+        summary = await self._history.summary(question.conversation_id) if messages else None
         return Compacted(messages, summary.reason if summary else "", tuple(bill.calls))
 
     async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
@@ -182,11 +179,12 @@ class Router:
         return context
 
     async def _asked(self, question: Question) -> Asked:
-        settings = await self._preferences.settings(question.person.id)
+        person_id, fixed = question.person.id, question.fixed
+        settings = fixed.settings if fixed else await self._preferences.settings(person_id)
         today = datetime.fromtimestamp(self._clock(), ZoneInfo(settings.time_zone))
         return Asked(
             question=question,
-            preferences=await self._preferences.get(question.person.id),
+            preferences=fixed.preferences if fixed else await self._preferences.get(person_id),
             settings=settings,
             today=f"{today:%A, %Y-%m-%d}",
             owner_instructions=self._owned.instructions(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -16,6 +16,7 @@ from routing.types import (
     Preferences,
     Role,
     Tier,
+    TurnSettings,
     UserKey,
 )
 
@@ -140,12 +141,14 @@ class StateStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InboxEntry:
-    """A durable message on its way to an answer; `attempts` counts the turns begun for it."""
+    """A durable message on its way to an answer; `attempts` counts the turns begun for it. `fixed` is what a question
+    is answered with whatever was set since; None: what holds when its turn begins."""
 
     id: int
     message: InboundMessage
     attempts: int
     placeholder: str
+    fixed: TurnSettings | None = None
 
 
 class InboxStore(Protocol):
@@ -162,6 +165,9 @@ class InboxStore(Protocol):
 
     async def placeholder(self, inbox_id: int, message_id: str) -> None:
         """Remember the half-streamed message, so that a restart goes on in it."""
+
+    async def fix(self, settings: Mapping[int, TurnSettings]) -> None:
+        """Keep what these messages, by inbox id, are to be answered with."""
 
     async def sweep(self, before: float) -> None:
         """Forget answered messages older than `before`."""

@@ -177,10 +177,32 @@ class PersonSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Switches:
+    """What was set from inside a conversation: a tier by the model, a skill by name; times are Unix seconds."""
+
+    tier: Tier | None = None
+    tier_at: float = 0.0
+    skill: str = ""
+    skill_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """What a turn is answered with: its conversation and what was set there, what its person chose. Taken when the turn
+    begins, or before the first command that was sent after the question takes effect."""
+
+    conversation_id: int
+    preferences: Preferences
+    settings: PersonSettings
+    switches: Switches
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What a person asks in a conversation; with `replaces` the history from that message id on is not shown.
     `prefix` is the tier that `!tier` before the message asked for, `source` the platform's id of the message, `kept`
-    the turn that keeps what is asked again; `escalates`: it is asked again of a higher tier."""
+    the turn that keeps what is asked again; `escalates`: it is asked again of a higher tier.
+    `fixed` is what the turn is answered with; None: what holds now."""
 
     person: Person
     conversation_id: int
@@ -191,3 +213,4 @@ class Question:
     source: str = ""
     kept: str = ""
     escalates: bool = False
+    fixed: TurnSettings | None = None

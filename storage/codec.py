@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from pydantic import TypeAdapter
 
 from routing.calls import ToolCall
-from routing.types import Attachment, InboundMessage, OutboundMessage
+from routing.types import Attachment, InboundMessage, OutboundMessage, TurnSettings
 
 T = TypeVar("T")
 NANO = Decimal(1_000_000_000)
@@ -31,6 +31,7 @@ INBOUND = Codec(TypeAdapter(InboundMessage))
 OUTBOUND = Codec(TypeAdapter(OutboundMessage))
 PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))
 CALLS = Codec(TypeAdapter(tuple[ToolCall, ...]))
+FIXED = Codec(TypeAdapter(TurnSettings))
 NAMES = Codec(TypeAdapter(tuple[str, ...]))
 
 

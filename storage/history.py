@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from routing.ports import Clock
-from routing.records import Conversation, StoredMessage, Summary, Switches
-from routing.types import ChatKey, Tier
+from routing.records import Conversation, StoredMessage, Summary
+from routing.types import ChatKey, Switches, Tier
 from storage.database import Database
 from storage.schema import conversations, messages, turns
 from storage.spoken import MINE, message, span, spoken

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from routing.ports import Clock
 from routing.stores import InboxEntry
-from routing.types import InboundMessage
-from storage.codec import INBOUND
+from routing.types import InboundMessage, TurnSettings
+from storage.codec import FIXED, INBOUND
 from storage.database import Database
 from storage.schema import inbox
 
@@ -23,6 +23,7 @@ _KEEP = insert(inbox)
 _UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
 _BEGIN = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(attempts=inbox.c.attempts + 1)
 _PLACEHOLDER = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(placeholder=bindparam("message_id"))
+_FIX = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(fixed=bindparam("settings"))
 
 
 class SqlInbox:
@@ -53,6 +54,10 @@ class SqlInbox:
         values = {"inbox_id": inbox_id, "message_id": message_id}
         await self._database.write(lambda c: c.execute(_PLACEHOLDER, values))
 
+    async def fix(self, settings: Mapping[int, TurnSettings]) -> None:
+        values = [{"inbox_id": each, "settings": FIXED.dump(fixed)} for each, fixed in settings.items()]
+        await self._database.write(lambda c: c.execute(_FIX, values))
+
     async def sweep(self, before: float) -> None:
         old = delete(inbox).where(inbox.c.state == "done", inbox.c.received_at < before)
         await self._database.write(lambda c: c.execute(old))
@@ -73,4 +78,6 @@ def _keep(connection: Connection, message: InboundMessage, now: float) -> InboxE
 
 
 def _entry(row: Row[Any]) -> InboxEntry:
-    return InboxEntry(row.id, INBOUND.load(row.payload), row.attempts, row.placeholder)
+    return InboxEntry(
+        row.id, INBOUND.load(row.payload), row.attempts, row.placeholder, FIXED.load(row.fixed) if row.fixed else None
+    )

@@ -20,7 +20,7 @@ from storage.outbox import queue
 from storage.schema import inbox, messages, summaries, usage
 from storage.turns import keep
 
-_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="")
+_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="", fixed="")
 """What is answered stays known by its number; its text is not kept twice."""
 _SAY = insert(messages)
 _SPEND = insert(usage)

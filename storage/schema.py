@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0012"
+REVISION = "0013"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -158,6 +158,7 @@ inbox = Table(
     Column("attempts", Integer, nullable=False, default=0),
     Column("placeholder", String(64), nullable=False, default=""),
     Column("received_at", Float, nullable=False),
+    Column("fixed", Text, nullable=False, default="", server_default=text("''")),
     UniqueConstraint("platform", "bot_id", "update_id"),
     Index("ix_inbox_state", "state"),
     sqlite_autoincrement=True,

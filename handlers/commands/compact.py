@@ -8,6 +8,7 @@ from routing.errors import Refused
 from routing.money.bill import Bill
 from routing.records import HistoryStore, TurnRecord
 from routing.router import Router
+from routing.types import Question
 
 USUAL, MOST = 10, 100
 SPEC = CommandSpec(
@@ -33,11 +34,13 @@ class CompactCommand:
 
     async def __call__(self, ask: Ask) -> Reply:
         keep = _number(ask.arguments[0]) if ask.arguments else USUAL
-        conversation = await self._history.current(ask.message.chat)
+        conversation_id = await ask.conversation_id(self._history)
         await ask.live.working()
         bill = Bill(ask.person.id, ask.message.chat)
-        done = await self._router.compact(ask.person, conversation.id, keep, bill, ask.live, ask.stop)
-        record = TurnRecord(ask.turn_id, conversation.id, ask.person.id, "", calls=done.calls)
+        done = await self._router.compact(
+            Question(ask.person, conversation_id, "", fixed=ask.fixed), keep, bill, ask.live, ask.stop
+        )
+        record = TurnRecord(ask.turn_id, conversation_id, ask.person.id, "", calls=done.calls)
         if ask.stop.requested:
             return Reply(ask.say("⏹ Stopped."), record=record)
         if not done.messages:

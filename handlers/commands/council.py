@@ -153,11 +153,10 @@ class CouncilCommand:
         return await self._reply(ask, plan, verdict, held.reached)
 
     async def _reply(self, ask: Ask, plan: Plan, verdict: Verdict, over: Reached | None) -> Reply:
-        conversation = await self._history.current(ask.message.chat)
         said = (ChatMessage("assistant", verdict.answer, made_by=verdict.writer),) if verdict.answer else ()
         record = TurnRecord(
             ask.turn_id,
-            conversation.id,
+            await ask.conversation_id(self._history),
             ask.person.id,
             plan.question,
             said=said,

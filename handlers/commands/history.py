@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.export import MOST_BYTES, exported
 from handlers.needs import Needs
-from handlers.running import RunningTurns
 from routing.errors import Refused
 from routing.records import Conversation, HistoryStore, StoredMessage, for_person
 from routing.stores import PreferenceStore
@@ -20,6 +19,7 @@ SPEC = CommandSpec(
     "List this chat's conversations, go on with an earlier one, or get one as a file",
     ("/history", "/history resume 2", "/history export", "/history export 2"),
     choices=(("resume", "export"),),
+    changes=True,
     personal=True,
     shared=("resume",),
 )
@@ -32,16 +32,15 @@ PAGE = 200
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return HistoryCommand(needs.history, needs.preferences, needs.running)
+    return HistoryCommand(needs.history, needs.preferences)
 
 
 class HistoryCommand:
     """Conversations are numbered from the newest, 1."""
 
-    def __init__(self, history: HistoryStore, preferences: PreferenceStore, running: RunningTurns) -> None:
+    def __init__(self, history: HistoryStore, preferences: PreferenceStore) -> None:
         self._history = history
         self._preferences = preferences
-        self._running = running
 
     async def __call__(self, ask: Ask) -> Reply:
         match tuple(word.lower() for word in ask.arguments):
@@ -71,8 +70,6 @@ class HistoryCommand:
         return Reply("\n".join(lines), (buttons[:5], buttons[5:]) if buttons[5:] else (buttons,))
 
     async def _resume(self, ask: Ask, number: int) -> Reply:
-        if ask.message.chat in self._running:
-            raise Refused("An answer is under way in this conversation. /stop ends it first.")
         await self._history.resume(await self._chosen(ask, number))
         return Reply(ask.say("↩ Going on with conversation {number}.", number=number))
 

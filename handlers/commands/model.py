@@ -26,6 +26,7 @@ SPEC = CommandSpec(
         "/model coding reset",
     ),
     choices=(("list", *TIERS), ("reasoning", "reset")),
+    changes=True,
     personal=True,
 )
 BUTTON_MODELS = 8

@@ -41,8 +41,8 @@ class RetryCommand:
         if found is None:
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
         prefix = tiers.parse(found.group(1)) if found.group(1) else None
-        conversation = await self._history.current(ask.message.chat)
-        asked = await self._history.last_question(conversation.id)
+        conversation_id = await ask.conversation_id(self._history)
+        asked = await self._history.last_question(conversation_id)
         if ask.button is not None and (asked is None or asked.turn_id != ask.button.about):
             raise Refused(
                 "The question of this button is no longer the last one here, or was asked anew since. "
@@ -56,14 +56,15 @@ class RetryCommand:
         text = found.group(2) or asked.text
         again = Question(
             ask.person,
-            conversation.id,
+            conversation_id,
             text,
             asked.pictures,
             asked.id,
             prefix,
             asked.source,
             asked.turn_id,
-            await self._escalates(conversation.id, prefix),
+            await self._escalates(conversation_id, prefix),
+            ask.fixed,
         )
         reply = await self._chat.turn(ask, again)
         if reply.buttons and found.group(2):  # the next try is for the new words, too

@@ -25,6 +25,7 @@ SPEC = CommandSpec(
     ),
     free_text=True,
     choices=(("language", "streaming", "footer", "timezone", "instructions"), ("on", "off", *languages())),
+    changes=True,
     personal=True,
 )
 MOST_INSTRUCTIONS = 2000

@@ -13,7 +13,12 @@ from routing.router import Router
 from routing.skills import Skills
 
 OFF = "off"
-SPEC = CommandSpec("skill", "Use a skill in this conversation, or none", ("/skill", "/skill code-review", "/skill off"))
+SPEC = CommandSpec(
+    "skill",
+    "Use a skill in this conversation, or none",
+    ("/skill", "/skill code-review", "/skill off"),
+    changes=True,
+)
 
 
 def build(needs: Needs) -> Handler:

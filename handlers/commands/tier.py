@@ -20,6 +20,7 @@ SPEC = CommandSpec(
     "Show or choose the tier: balanced, smart, coding, deep; auto lets each message choose",
     ("/tier", "/tier auto", "/tier smart", "/tier smart force"),
     choices=((AUTO, *TIERS), ("force",)),
+    changes=True,
     personal=True,
 )
 

@@ -25,6 +25,7 @@ SPEC = CommandSpec(
     ("/tools", "/tools will it rain in Rome?", "/tools off weather", "/tools on weather"),
     choices=(("on", "off"),),
     free_text=True,
+    changes=True,
     personal=True,
 )
 BUTTONS = 8

@@ -10,6 +10,7 @@ from handlers.tools.tool import Tool
 from routing.decisions import TierSource
 from routing.errors import ToolFailed
 from routing.outcome import ToolScope, Traits
+from routing.planning import SET_TIER, USE_SKILL
 from routing.records import HistoryStore
 from routing.skills import Skill, Skills
 from routing.stores import PreferenceStore
@@ -27,9 +28,9 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
     """The functions behind the manifest."""
     tools = ConversationTools(needs.history, needs.preferences, needs.skills)
     return (
-        Tool("set_tier", tools.set_tier, role="guest", traits=ONE_BY_ONE),
+        Tool(SET_TIER, tools.set_tier, role="guest", traits=ONE_BY_ONE),
         Tool(
-            "use_skill",
+            USE_SKILL,
             tools.use_skill,
             role="guest",
             traits=ONE_BY_ONE,

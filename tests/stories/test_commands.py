@@ -94,16 +94,20 @@ async def test_nobody_sees_another_chats_history(on: Stage) -> None:
         assert (await ask(on, "/history resume 1", user="bob")).text.startswith("There is no conversation 1")
 
 
-async def test_new_and_resume_wait_for_the_running_answer(on: Stage) -> None:
+async def test_new_and_resume_do_not_wait_for_the_running_answer(on: Stage) -> None:
+    """It is kept where it was asked."""
     async with running(on):
         await ask(on, "first")
         gate = on.ms.gate("done")
         on.tg.say("a long one")
         await gate.reached()
-        assert "An answer is under way" in (await ask(on, "/new")).text
-        assert "An answer is under way" in (await ask(on, "/history resume 1")).text
+        assert "A new conversation" in (await ask(on, "/new")).text
         gate.open()
         await on.tg.reply(matching="done")
+        await ask(on, "another")
+        assert "Going on with conversation 2" in (await ask(on, "/history resume 2")).text
+        await ask(on, "and?")
+    assert [text for role, text in on.ms.last.reading.turns if role == "user"] == ["first", "a long one", "and?"]
 
 
 async def test_retry_asks_again_and_replaces_the_old_answer_in_the_history(on: Stage) -> None:

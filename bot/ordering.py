@@ -1,0 +1,93 @@
+"""The order of questions and commands: a command is answered at once and changes only what was sent after it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handlers.patience import patiently
+from routing.records import HistoryStore
+from routing.stores import InboxEntry, InboxStore, PeopleStore, PreferenceStore
+from routing.types import ChatKey, TurnSettings, UserKey
+
+
+class CommandOrder:
+    """Fixes what unanswered questions are answered with, before a later command takes effect.
+
+    Questions of the same chat and of the same person count. What is fixed is kept with the question, so it holds after
+    a restart, too.
+    """
+
+    def __init__(
+        self, inbox: InboxStore, people: PeopleStore, preferences: PreferenceStore, history: HistoryStore
+    ) -> None:
+        self._inbox = inbox
+        self._people = people
+        self._preferences = preferences
+        self._history = history
+        self._unanswered: dict[ChatKey | UserKey, dict[int, InboxEntry]] = {}
+        self._fixed: dict[int, TurnSettings] = {}
+        self._kept: set[int] = set()
+        self._fixing = asyncio.Lock()
+
+    def asked(self, entry: InboxEntry) -> None:
+        """A question waits for its turn."""
+        for key in _keys(entry):
+            self._unanswered.setdefault(key, {})[entry.id] = entry
+        if entry.fixed is not None:
+            self._fixed[entry.id] = entry.fixed
+            self._kept.add(entry.id)
+
+    def answered(self, entries: Sequence[InboxEntry]) -> None:
+        """The turn is over; nothing can change it any more."""
+        for entry in entries:
+            self._fixed.pop(entry.id, None)
+            self._kept.discard(entry.id)
+            for key in _keys(entry):
+                waiting = self._unanswered.get(key, {})
+                waiting.pop(entry.id, None)
+                if not waiting:
+                    self._unanswered.pop(key, None)
+
+    async def begin(self, entry: InboxEntry) -> InboxEntry:
+        """The entry with what its turn is answered with."""
+        async with self._fixing:
+            return replace(entry, fixed=await self._settings(entry))
+
+    def waits_before(self, command: InboxEntry) -> bool:
+        """Whether a question that was sent before this command is unanswered."""
+        return any(each < command.id for key in _keys(command) for each in self._unanswered.get(key, ()))
+
+    async def fix_before(self, command: InboxEntry) -> None:
+        """Keep what the questions before this command are answered with; then it may take effect."""
+        async with self._fixing:
+            waiting = {each.id: each for key in _keys(command) for each in self._unanswered.get(key, {}).values()}
+            earlier = [each for each in waiting.values() if each.id < command.id and each.id not in self._kept]
+            found = {each.id: await self._settings(each) for each in earlier}
+            fixed = {inbox_id: settings for inbox_id, settings in found.items() if settings is not None}
+            if fixed:
+                await patiently(self._inbox.fix, fixed)
+                self._kept |= fixed.keys() & self._fixed.keys()  # one that was answered meanwhile is forgotten
+
+    async def _settings(self, entry: InboxEntry) -> TurnSettings | None:
+        """What was fixed for a question, else what holds now; None for somebody unknown."""
+        if entry.id not in self._fixed:
+            person = await patiently(self._people.find, entry.message.user)
+            if person is None or person.role == "blocked":
+                return None
+            conversation = await patiently(self._history.current, entry.message.chat)
+            fixed = TurnSettings(
+                conversation.id,
+                await patiently(self._preferences.get, person.id),
+                await patiently(self._preferences.settings, person.id),
+                await patiently(self._history.switches, conversation.id),
+            )
+            if entry.id not in self._unanswered.get(entry.message.chat, {}):  # it was answered meanwhile
+                return fixed
+            self._fixed[entry.id] = fixed
+        return self._fixed[entry.id]
+
+
+def _keys(entry: InboxEntry) -> tuple[ChatKey, UserKey]:
+    return entry.message.chat, entry.message.user

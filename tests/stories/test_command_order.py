@@ -1,0 +1,123 @@
+"""A command changes what is asked after it, and nothing that was asked before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.servers.model.request import ModelRequest
+from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.test_order import settled
+
+COMMANDS = [
+    "/tier smart",
+    "/tier smart force",
+    "/model balanced openai/gpt-5.2",
+    "/new",
+    "/history resume 2",
+    "/skill poet",
+    "/settings instructions Answer in verse.",
+    "/tools off files",
+]
+
+
+def asked_with(call: ModelRequest) -> tuple[object, ...]:
+    """What a command could have changed in a request."""
+    reading = call.reading
+    conversation = next(text for role, text in reading.turns if role == "user")
+    return call.model, reading.effort, reading.system_text, "read_file" in reading.tool_names, conversation
+
+
+def call_for(on: Stage, text: str) -> ModelRequest:
+    return next(call for call in reversed(on.ms.calls) if call.reading.last_user_text == text)
+
+
+def prepare(on: Stage) -> None:
+    """A skill to use."""
+    skill = on.workspace / "skills" / "poet" / "SKILL.md"
+    skill.parent.mkdir(parents=True, exist_ok=True)
+    skill.write_text("---\nname: poet\ndescription: Writes poems.\n---\nSpeak like a poet.\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_a_command_does_not_reach_questions_that_wait_before_it(on: Stage, command: str) -> None:
+    prepare(on)
+    async with running(on):
+        await ask(on, "pears")
+        await ask(on, "/new")
+        await ask(on, "apples: read my file")
+        gate = on.ms.gate("done")
+        on.tg.say("one: read my file")
+        await gate.reached()
+        on.tg.say("two: read my file")
+        answered = on.tg.say(command)
+        await on.tg.reply(answered)  # at once, while the turn runs
+        assert len(on.ms.calls) == 3
+        last = on.tg.say("three: read my file")
+        gate.open()
+        await on.tg.reply(last)
+        await settled(on)
+    usual = asked_with(call_for(on, "apples: read my file"))
+    assert asked_with(call_for(on, "one: read my file")) == usual
+    assert asked_with(call_for(on, "two: read my file")) == usual
+    assert asked_with(call_for(on, "three: read my file")) != usual
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_the_order_holds_for_what_came_while_the_bot_was_down(on: Stage, command: str) -> None:
+    prepare(on)
+    async with running(on):
+        await ask(on, "pears")
+        await ask(on, "/new")
+        await ask(on, "apples: read my file")
+        await settled(on)
+    for text in ("one: read my file", command):
+        on.tg.say(text)
+    last = on.tg.say("two: read my file")
+    async with running(on):
+        await on.tg.reply(last)
+        await settled(on)
+    usual = asked_with(call_for(on, "apples: read my file"))
+    assert asked_with(call_for(on, "one: read my file")) == usual
+    assert asked_with(call_for(on, "two: read my file")) != usual
+
+
+async def test_the_order_holds_across_a_kill(on: Stage) -> None:
+    """The commands were answered; the questions before them were not."""
+    async with BotProcess(on):
+        await ask(on, "apples: read my file")
+        gate = on.ms.gate("never")
+        on.tg.say("one: read my file")
+        await gate.reached()
+        on.tg.say("two: read my file")
+        await ask(on, "/tier smart")
+        await ask(on, "/new")
+    last = on.tg.say("three")
+    async with BotProcess(on):
+        await on.tg.reply(last)
+        await settled(on)
+    usual = asked_with(call_for(on, "apples: read my file"))
+    assert [asked_with(call_for(on, f"{each}: read my file")) for each in ("one", "two")] == [usual, usual]
+    model, effort, *_, conversation = asked_with(call_for(on, "three"))
+    assert (model, effort, conversation) == ("gpt-5.1", "high", "three")
+    assert on.rows("SELECT DISTINCT fixed FROM inbox WHERE state = 'done'") == [("",)]
+
+
+async def test_a_command_does_not_reach_a_question_whose_files_are_being_read(on: Stage) -> None:
+    """What a turn is answered with is taken when it begins, not when its files are read."""
+    slow = on.tg.fault("getFile", "slow", seconds=1.0)
+    async with running(on):
+        await ask(on, "apples")
+        said = on.tg.say_document("notes.txt", b"some notes")
+        await on.tg.wait_for(lambda _: slow.hits)
+        await ask(on, "/tier smart")
+        await on.tg.reply(said)
+    assert on.ms.last.reading.effort == "medium"
+
+
+@pytest.mark.parametrize("word", ["/stop", "stop"])
+async def test_stop_ends_the_question_that_was_sent_with_it(on: Stage, word: str) -> None:
+    on.tg.say("think")
+    on.tg.say(word)
+    async with running(on):
+        assert (await on.tg.reply()).text == "⏹ Stopped."
+        assert (await ask(on, "and now?")).text == "You said: and now?"
