@@ -115,7 +115,13 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     )
     router, purse, files = engine.router, engine.purse, engine.files
     chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe)
-    outbox = OutboxSender(kept.outbox, platforms, lambda chat, why: notices.undeliverable(chat, why), clock)
+    outbox = OutboxSender(
+        kept.outbox,
+        platforms,
+        lambda chat, why: notices.undeliverable(chat, why),
+        lambda message: notices.unconfirmed(message),
+        clock,
+    )
     notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(clock)
     outages = Outages(notices, kept.state, clock)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, purse.budget.reread)

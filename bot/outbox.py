@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import count
 
 from bot.platform import Platform, SendLater, SendRefused
 from handlers.patience import patiently
@@ -17,9 +18,16 @@ from routing.types import ChatKey, OutboundMessage
 
 STORAGE_SECONDS = 5.0
 """How long a reply waits that needed the storage on its way."""
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+"""Seconds between the tries of one reply; the last one for as long as it takes."""
+MOST_AMBIGUOUS = 3
+"""A reply that may have arrived this many times is not sent again: each attempt may have shown a copy."""
+UNCONFIRMED = "the platform did not confirm that it arrived"
 
 Undeliverable = Callable[[ChatKey, str], Awaitable[None]]
 """Told of a chat that can't be reached, and why."""
+Unconfirmed = Callable[[OutboundMessage], Awaitable[None]]
+"""Tells the person that this reply may be missing or doubled."""
 
 log = logging.getLogger("bot.outbox")
 
@@ -28,11 +36,19 @@ class OutboxSender:
     """One task a chat with unsent replies; a chat that can't be reached holds up no other."""
 
     def __init__(
-        self, store: OutboxStore, platforms: Mapping[str, Platform], undeliverable: Undeliverable, clock: Clock
+        self,
+        store: OutboxStore,
+        platforms: Mapping[str, Platform],
+        undeliverable: Undeliverable,
+        unconfirmed: Unconfirmed,
+        clock: Clock,
     ) -> None:
         self._store = store
         self._platforms = platforms
         self._undeliverable = undeliverable
+        self._unconfirmed = unconfirmed
+        self._noted: set[ChatKey] = set()
+        """Chats with a note that a reply may be missing, since they last confirmed a message."""
         self._clock = clock
         self._lanes: dict[ChatKey, asyncio.Task[None]] = {}
         self._waiting: dict[ChatKey, deque[OutboxEntry]] = {}
@@ -82,8 +98,8 @@ class OutboxSender:
                     self._enqueue(entry)
 
     async def _deliver(self, entry: OutboxEntry) -> None:
-        """Send one reply, however often it takes."""
-        while True:
+        """Send one reply, however often it takes; one that may have arrived is repeated a few times only."""
+        for failures in count():
             try:
                 await self._attempt(entry)
                 return
@@ -91,26 +107,48 @@ class OutboxSender:
                 later = SendLater(str(fault), STORAGE_SECONDS)
             except SendLater as asked:
                 later = asked
-            log.warning("[Outbox] %s; again in %.0f s", later, later.seconds)
-            not_before = self._clock() + later.seconds
-            await patiently(self._store.again, entry.id, not_before, later.maybe_sent, str(later))
-            await asyncio.sleep(later.seconds)
+            present = await patiently(self._store.get, entry.id)
+            if present is None:
+                return
+            ambiguous, pause = present.ambiguous, PAUSES[min(failures, len(PAUSES) - 1)]
+            if later.seconds is not None:
+                pause = later.seconds
+            if later.maybe_sent:
+                ambiguous = max(ambiguous, 1) if later.protected else ambiguous + 1
+                if ambiguous >= MOST_AMBIGUOUS and not later.protected:
+                    await self._park(entry)
+                    return
+                pause *= 1 if later.protected else 2 ** (ambiguous - 1)
+            log.warning("[Outbox] %s; again in %.1f s", later, pause)
+            await patiently(self._store.again, entry.id, self._clock() + pause, ambiguous, str(later))
+            await asyncio.sleep(pause)
             refreshed = await patiently(self._store.get, entry.id)
             if refreshed is None or refreshed.state not in ("pending", "attempting"):
                 return
             entry = refreshed
 
+    async def _park(self, entry: OutboxEntry) -> None:
+        """Let the replies behind it go on. The note that says so is not followed by another when it is lost, too."""
+        chat = entry.message.chat
+        log.error("[Outbox] Reply %d is not sent again after %d attempts: %s", entry.id, MOST_AMBIGUOUS, UNCONFIRMED)
+        await patiently(self._store.dead, entry.id, UNCONFIRMED)
+        await patiently(self._undeliverable, chat, UNCONFIRMED)
+        if chat not in self._noted:
+            self._noted.add(chat)
+            await patiently(self._unconfirmed, entry.message)
+
     async def _attempt(self, entry: OutboxEntry) -> None:
         wait = entry.not_before - self._clock()
         if wait > 0:
             await asyncio.sleep(wait)
-        recovered = entry.state == "attempting"
+        recovered = entry.ambiguous > 0 or entry.state == "attempting"
         await patiently(self._store.attempting, entry.id)
         platform = self._platforms[entry.message.chat.platform]
         done = entry.pieces_sent
         try:
             async for sent in platform.send(entry.message, entry.id, done, recovered):
                 done += 1
+                self._noted.discard(entry.message.chat)
                 if sent.last:
                     await patiently(self._store.sent, entry.id, sent.message_id)
                 else:

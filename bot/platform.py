@@ -51,12 +51,16 @@ class SendFailed(TierbotError):
 
 
 class SendLater(SendFailed):
-    """Try again after `seconds`. `maybe_sent`: the request had left, so the reply may be there already."""
+    """Try again after `seconds`, or after a pause that grows with each failure. `maybe_sent`: the request had left, so
+    the reply may be there already. `protected`: the platform won't show it twice when it is sent again soon."""
 
-    def __init__(self, reason: str, seconds: float, maybe_sent: bool = False) -> None:
+    def __init__(
+        self, reason: str, seconds: float | None = None, maybe_sent: bool = False, protected: bool = False
+    ) -> None:
         super().__init__(reason)
         self.seconds = seconds
         self.maybe_sent = maybe_sent
+        self.protected = protected
 
 
 class SendRefused(SendFailed):

@@ -46,6 +46,16 @@ class Notices:
             words = "📭 A reply to {chat} can't be delivered: {reason}."
             await self.tell_owners(words, (), chat=whom, reason=reason)
 
+    async def unconfirmed(self, message: OutboundMessage) -> None:
+        """Tell a person that this reply to them may be missing or doubled."""
+        languages = [person.language for person, _ in await self._people.everyone() if person.id == message.owner]
+        words = Say(languages[0] if languages else "")(
+            "⚠️ One of my answers may be missing or doubled: its delivery was not confirmed. If you miss one, send your "
+            "message again."
+        )
+        answered = message.reply_to if message.reply_to.isdigit() else ""
+        await self._post([OutboundMessage(message.chat, words, answered, owner=message.owner)])
+
     async def tell_owners(self, template: str, buttons: tuple[Button, ...] = (), /, **values: object) -> None:
         """The same sentence to each owner, in their language, and so its `reason` if that is known in it."""
         messages = []

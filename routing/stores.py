@@ -175,13 +175,15 @@ class InboxStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
-    """A durable reply. `attempting`: it may have left already; `pieces_sent` certainly have."""
+    """A durable reply, of which `pieces_sent` pieces have arrived. `ambiguous`: attempts at the next piece that may
+    have arrived, too; in the state "attempting" there may be one more."""
 
     id: int
     message: OutboundMessage
     state: str
     attempts: int
     pieces_sent: int
+    ambiguous: int
     not_before: float
     message_id: str
     created_at: float
@@ -194,10 +196,16 @@ class OutboxStore(Protocol):
         """Pending and attempting replies, in order: what an earlier process left."""
 
     async def get(self, outbox_id: int) -> OutboxEntry | None: ...
-    async def attempting(self, outbox_id: int) -> None: ...
-    async def piece_sent(self, outbox_id: int, pieces: int, message_id: str) -> None: ...
+    async def attempting(self, outbox_id: int) -> None:
+        """Note that an attempt begins. One that a dead process left behind counts as ambiguous."""
+
+    async def piece_sent(self, outbox_id: int, pieces: int, message_id: str) -> None:
+        """A piece has arrived; the next one is not ambiguous yet."""
+
     async def sent(self, outbox_id: int, message_id: str) -> None: ...
-    async def again(self, outbox_id: int, not_before: float, maybe_sent: bool, error: str) -> None: ...
+    async def again(self, outbox_id: int, not_before: float, ambiguous: int, error: str) -> None:
+        """An attempt failed; `ambiguous` is the new count."""
+
     async def dead(self, outbox_id: int, error: str) -> None: ...
     async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
         """Queue notices that answer no message, to be sent."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Update, bindparam, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, Row, Update, and_, bindparam, case, delete, func, insert, literal, select, update
 
 from routing.ports import Clock
 from routing.stores import OutboxEntry
@@ -18,11 +18,17 @@ from storage.schema import outbox, pieces
 _UNSENT = select(outbox).where(outbox.c.state.in_(("pending", "attempting"))).order_by(outbox.c.id)
 _THIS = outbox.c.id == bindparam("outbox_id")
 _ONE = select(outbox).where(_THIS)
-_ATTEMPTING = update(outbox).where(_THIS).values(state="attempting", attempts=outbox.c.attempts + 1)
+_CUT_OFF = and_(outbox.c.state == "attempting", outbox.c.ambiguous == 0)
+"""The process died during the attempt before: that one may have arrived."""
+_ATTEMPTING = (
+    update(outbox)
+    .where(_THIS)
+    .values(state="attempting", attempts=outbox.c.attempts + 1, ambiguous=case((_CUT_OFF, 1), else_=outbox.c.ambiguous))
+)
 _PIECE_SENT = (
     update(outbox)
     .where(_THIS)
-    .values(state="pending", pieces_sent=bindparam("new_pieces"), message_id=bindparam("new_message"))
+    .values(state="pending", pieces_sent=bindparam("new_pieces"), message_id=bindparam("new_message"), ambiguous=0)
 )
 _SENT = (
     update(outbox)
@@ -33,7 +39,12 @@ _SENT = (
 _AGAIN = (
     update(outbox)
     .where(_THIS)
-    .values(state=bindparam("new_state"), not_before=bindparam("new_time"), error=bindparam("new_error"))
+    .values(
+        state="pending",
+        not_before=bindparam("new_time"),
+        ambiguous=bindparam("new_ambiguous"),
+        error=bindparam("new_error"),
+    )
 )
 _DEAD = update(outbox).where(_THIS).values(state="dead", error=bindparam("new_error"), payload=bindparam("new_payload"))
 _PAYLOAD = select(outbox.c.payload).where(_THIS)
@@ -67,9 +78,8 @@ class SqlOutbox:
     async def sent(self, outbox_id: int, message_id: str) -> None:
         await self._shown(_SENT, outbox_id, message_id, ended=True)
 
-    async def again(self, outbox_id: int, not_before: float, maybe_sent: bool, error: str) -> None:
-        state = "attempting" if maybe_sent else "pending"
-        await self._change(_AGAIN, outbox_id, new_state=state, new_time=not_before, new_error=error)
+    async def again(self, outbox_id: int, not_before: float, ambiguous: int, error: str) -> None:
+        await self._change(_AGAIN, outbox_id, new_time=not_before, new_ambiguous=ambiguous, new_error=error)
 
     async def dead(self, outbox_id: int, error: str) -> None:
         def step(connection: Connection) -> None:
@@ -125,7 +135,7 @@ def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: 
     }
     added = connection.execute(_QUEUE, row).inserted_primary_key
     assert added is not None
-    return OutboxEntry(added[0], message, "pending", 0, 0, 0.0, "", now)
+    return OutboxEntry(added[0], message, "pending", 0, 0, 0, 0.0, "", now)
 
 
 def _ended(connection: Connection, outbox_id: int) -> str:
@@ -154,6 +164,7 @@ def _entry(row: Row[Any]) -> OutboxEntry:
         state=row.state,
         attempts=row.attempts,
         pieces_sent=row.pieces_sent,
+        ambiguous=row.ambiguous,
         not_before=row.not_before,
         message_id=row.message_id,
         created_at=row.created_at,

@@ -176,6 +176,7 @@ outbox = Table(
     Column("state", String(16), nullable=False),
     Column("attempts", Integer, nullable=False, default=0),
     Column("pieces_sent", Integer, nullable=False, default=0),
+    Column("ambiguous", Integer, nullable=False, default=0, server_default=text("0")),
     Column("not_before", Float, nullable=False, default=0.0),
     Column("message_id", String(64), nullable=False, default=""),
     Column("error", Text, nullable=False, default=""),

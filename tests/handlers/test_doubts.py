@@ -60,7 +60,7 @@ class House:
     ) -> list[OutboxEntry]:
         assert ids == ()
         self.kept.append((replies, record))
-        return [OutboxEntry(1, each, "pending", 0, 0, 0.0, "", 0.0) for each in replies]
+        return [OutboxEntry(1, each, "pending", 0, 0, 0, 0.0, "", 0.0) for each in replies]
 
 
 async def test_a_doubt_stands_below_the_answer_with_a_way_up() -> None:

@@ -19,9 +19,9 @@ async def test_the_outbox_goes_through_its_states(database: Database, clock: Han
     await outbox.piece_sent(one.id, 1, "m1")
     again = await outbox.get(one.id)
     assert again is not None and (again.state, again.attempts, again.pieces_sent) == ("pending", 1, 1)
-    await outbox.again(one.id, clock.now + 30, True, "time-out")
+    await outbox.again(one.id, clock.now + 30, 1, "time-out")
     later = next(iter(await outbox.unsent()))
-    assert (later.id, later.state, later.not_before) == (one.id, "attempting", clock.now + 30)
+    assert (later.id, later.state, later.ambiguous, later.not_before) == (one.id, "pending", 1, clock.now + 30)
     await outbox.sent(one.id, "m2")
     await outbox.dead(two.id, "blocked")
     assert await outbox.unsent() == () and await outbox.counts() == {"dead": 1}
@@ -33,6 +33,27 @@ async def test_the_outbox_goes_through_its_states(database: Database, clock: Han
     assert await outbox.unsent() == (three,)
 
 
+async def test_what_may_have_arrived_is_remembered_until_it_has(database: Database, clock: Hand) -> None:
+    outbox = SqlOutbox(database, clock)
+    (added,) = await outbox.add([OutboundMessage(HOME, "one")])
+
+    async def ambiguous() -> int:
+        entry = await outbox.get(added.id)
+        assert entry is not None
+        return entry.ambiguous
+
+    await outbox.attempting(added.id)
+    assert await ambiguous() == 0
+    await outbox.attempting(added.id)  # the process died in between
+    assert await ambiguous() == 1
+    await outbox.again(added.id, clock.now, 2, "time-out")
+    await outbox.attempting(added.id)
+    await outbox.attempting(added.id)
+    assert await ambiguous() == 2, "a kill is no reason to give up"
+    await outbox.piece_sent(added.id, 1, "m1")
+    assert await ambiguous() == 0
+
+
 async def test_a_picture_is_kept_to_the_byte_until_it_is_sent(database: Database, clock: Hand) -> None:
     outbox = SqlOutbox(database, clock)
     picture = Picture("usage.png", bytes(range(256)) * 300)
@@ -41,7 +62,7 @@ async def test_a_picture_is_kept_to_the_byte_until_it_is_sent(database: Database
     assert added.message == message
     assert [each.message for each in await outbox.unsent()] == [message, plain.message]
     await outbox.piece_sent(added.id, 1, "m1")
-    await outbox.again(added.id, clock.now, True, "time-out")
+    await outbox.again(added.id, clock.now, 1, "time-out")
     again = await outbox.get(added.id)
     assert again is not None and again.message == message
     await outbox.sent(added.id, "m2")

@@ -7,6 +7,7 @@ import pytest
 
 from bot.adapters.telegram import TelegramOptions
 from bot.adapters.telegram.options import Pace
+from tests.servers.telegram.faults import Kind
 from tests.stories.harness import BotProcess, Stage, ask, running
 from tests.stories.killing import until
 from tests.stories.test_order import settled, texts
@@ -75,6 +76,78 @@ async def test_a_reply_that_may_have_arrived_is_sent_again_with_a_mark(
         await on.tg.reply(matching="(recovered)")
         await settled(on)
     assert texts(on) == expected
+
+
+@pytest.mark.parametrize("then", ["too_many", "server_error"])
+async def test_what_may_have_arrived_is_marked_whatever_comes_after(on: Stage, hurried: None, then: Kind) -> None:
+    """The answer to a send is lost, the next attempts fail for sure: the one that succeeds is still a repetition. The
+    other pieces of the answer are none."""
+    first, second = ("one " * 1000).strip(), ("two " * 1000).strip()
+    on.ms.reply(f"{first}\n\n{second}")
+    on.tg.fault("sendMessage", "drop_after")
+    on.tg.fault("sendMessage", then, times=2)
+    async with running(on):
+        on.tg.say("hello")
+        await on.tg.reply(matching="two")
+        await settled(on)
+    marked = [text.startswith("(recovered)") for text in texts(on)]
+    assert marked in ([False, True, False], [False, False, True, False])  # the mark may need a message of its own
+
+
+@pytest.mark.parametrize("then", ["too_many", "server_error"])
+async def test_killed_after_the_send_and_then_refused(on: Stage, then: Kind) -> None:
+    async with running(on):
+        assert (await ask(on, "hello")).text == "You said: hello"
+        await settled(on)
+    on.change("UPDATE outbox SET state = 'attempting', ambiguous = 0")  # what a kill after the send leaves
+    on.tg.fault("sendMessage", then)
+    async with running(on):
+        await on.tg.reply(matching="(recovered)")
+        await settled(on)
+    assert texts(on) == ["You said: hello", "(recovered) You said: hello"]
+
+
+async def test_copies_end_and_the_next_answer_goes_on(on: Stage, hurried: None) -> None:
+    """Telegram shows the message and loses its answer each time."""
+    lost = on.tg.fault("sendMessage", "drop_after", times=None, when=lambda sent: "hello" in sent["text"])
+    async with running(on):
+        on.tg.say("hello")
+        await on.tg.wait_for(lambda _: lost.hits)
+        on.tg.say("next")
+        await on.tg.reply(matching="You said: next")
+        await on.tg.reply(matching="may be missing or doubled")
+        await until(lambda: on.rows("SELECT count(*) FROM outbox WHERE state IN ('pending', 'attempting')") == [(0,)])
+    assert texts(on)[:3] == ["You said: hello"] + ["(recovered) You said: hello"] * 2
+    assert sorted(texts(on)[3:])[0] == "You said: next" and len(texts(on)) == 5
+    assert on.rows("SELECT state, ambiguous FROM outbox WHERE payload LIKE '%hello%'") == [("dead", 2)]
+
+
+async def test_a_preview_whose_answer_was_lost_does_not_pass_for_the_answer(on: Stage) -> None:
+    """In a group it can't be found again; it says that it goes on, and no other follows."""
+    on.env |= {"BOT_ACCESS": "open"}
+    on.tg.fault("sendMessage", "drop_after")
+    gate = on.ms.reply("the whole answer", chunks=4, gate_after=4)
+    async with running(on):
+        said = on.tg.say("@tierbot hello", group="Team")
+        await gate.reached()
+        await on.tg.reply(said, after=said, matching="whole")
+        gate.open()
+        await on.tg.wait_for(lambda _: len(said.chat.from_bot()) == 2)
+        await settled(on)
+    assert [message.text for message in said.chat.from_bot()] == ["the whole answer …", "the whole answer"]
+
+
+async def test_two_flood_limited_chats_and_a_short_outage_hold_up_nobody_else(on: Stage) -> None:
+    on.env |= {"BOT_ACCESS": "open"}
+    busy = [on.tg.say("busy", user=name).chat.id for name in ("bob", "carol")]
+    on.tg.fault("sendMessage", "too_many", times=None, retry_after=59, when=lambda sent: int(sent["chat_id"]) in busy)
+    async with running(on):
+        await on.tg.wait_for(lambda tg: sum(call.status == 429 for call in tg.requests) == 2)
+        broken = on.tg.fault("sendMessage", "server_error", times=20)
+        said = [on.tg.say("hello", user=f"person{number}") for number in range(10)]
+        for message in said:
+            await on.tg.reply(message, after=message, timeout=5.0)
+    assert not broken.times
 
 
 async def test_an_outage_of_telegram_loses_nothing(on: Stage, hurried: None) -> None:

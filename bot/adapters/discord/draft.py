@@ -6,13 +6,17 @@ import asyncio
 import logging
 from hashlib import blake2s
 
-from bot.adapters.discord.failure import may_have_arrived
+from bot.adapters.discord.failure import TROUBLES, may_have_arrived
 from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.stage import Json, Stage, body
 from bot.adapters.pacing import FAREWELL
 from bot.platform import KeepPlaceholder
-from bot.rendering.discord import preview
+from bot.rendering.discord import MAX_TEXT, preview
 from routing.types import InboundMessage
+
+GOES_ON = " …"
+"""Ends a message that begins: where it can't be found again it stays, and must not pass for the whole answer."""
+ROOM = MAX_TEXT - len(GOES_ON)
 
 log = logging.getLogger(__name__)
 
@@ -57,10 +61,6 @@ class Draft:
         else:
             await self._begin(text)
 
-    def doubt(self, error: BaseException) -> None:
-        """A call failed: the message may have been begun all the same."""
-        self._doubtful = self._doubtful and may_have_arrived(error)
-
     async def find(self, markdown: str) -> None:
         """A message that may have been begun, here or by a process that died before it could note which, is found,
         lest it stays beside the final text."""
@@ -70,7 +70,7 @@ class Draft:
         self._doubtful = False
         try:
             async with asyncio.timeout(FAREWELL):
-                await self._begin(preview(markdown))
+                await self._begin(preview(markdown, ROOM))
         except Exception:  # whatever it is: what is only looked for must not keep the final text back
             log.debug("a preview may have stayed behind", exc_info=True)
 
@@ -84,12 +84,17 @@ class Draft:
     async def _begin(self, text: str) -> None:
         """The nonce finds the message again when the answer to this call is lost."""
         nonce = blake2s(self._message.update_id.encode()).hexdigest()[:24]
+        text += GOES_ON
         content = body(text) | {"nonce": nonce, "enforce_nonce": True}
         if self._quotes:
             reference: Json = {"message_id": self._message.message_id, "fail_if_not_exists": False}
             content["message_reference"] = reference
-        self._doubtful = True
-        shown = await self._stage.send(self._channel, content)
+        before, self._doubtful = self._doubtful, True
+        try:
+            shown = await self._stage.send(self._channel, content)
+        except TROUBLES as error:
+            self._doubtful = before or may_have_arrived(error)
+            raise
         self._doubtful = False
         self._stage.keep_shown(str(shown["id"]), text, shown)
         await self._remember(shown)

@@ -14,7 +14,6 @@ AMBIGUOUS = 30.0  # seconds before a reply that may have arrived, and that nothi
 REVOKED = 60.0
 UNKNOWN_WEBHOOK = 10015  # an interaction that nothing has answered yet, too
 _BLOCKED = 60.0  # seconds to wait after a 429 that does not say how long
-_LONGEST = 30.0
 # Raised before a request has left. A proxy that refuses is an answer of the proxy's.
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
 TROUBLES = (discord.DiscordException, aiohttp.ClientError, asyncio.TimeoutError, OSError)
@@ -86,20 +85,21 @@ def may_have_arrived(error: BaseException) -> bool:
     return not isinstance(error, (Offline, discord.RateLimited, *_NOT_SENT))
 
 
-def failure(error: BaseException, failures: int, repeatable: bool, protected: bool = False) -> SendFailed:
-    """What the outbox is told after `failures` failed calls in a row. `repeatable`: an edit, which does no harm twice;
-    `protected`: a nonce keeps a second message from appearing while it is young."""
-    backoff = min(2.0**failures, _LONGEST)
+def failure(error: BaseException, repeatable: bool, protected: bool = False) -> SendFailed:
+    """What the outbox is told. `repeatable`: an edit, which does no harm twice; `protected`: a nonce keeps a second
+    message from appearing while it is young."""
     if isinstance(error, Offline):
-        return SendLater(reason(error), backoff)
+        return SendLater(reason(error))
     if isinstance(error, discord.RateLimited):
         return SendLater("Discord's rate limit", error.retry_after)
     if isinstance(error, discord.HTTPException) and error.status < 500:
         return _refused(error)
     if not may_have_arrived(error):
-        return SendLater(f"no connection to Discord ({reason(error)})", backoff)
-    wait = backoff if repeatable or protected else AMBIGUOUS
-    return SendLater(f"no answer from Discord ({reason(error)})", wait, maybe_sent=not repeatable)
+        return SendLater(f"no connection to Discord ({reason(error)})")
+    said = f"no answer from Discord ({reason(error)})"
+    if repeatable:
+        return SendLater(said)
+    return SendLater(said, None if protected else AMBIGUOUS, maybe_sent=True, protected=protected)
 
 
 def _refused(error: discord.HTTPException) -> SendFailed:

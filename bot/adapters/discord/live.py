@@ -7,7 +7,7 @@ import logging
 
 import discord
 
-from bot.adapters.discord.draft import Draft
+from bot.adapters.discord.draft import ROOM, Draft
 from bot.adapters.discord.failure import TROUBLES, Refusal, refusal, retry_after
 from bot.adapters.discord.stage import EPHEMERAL, Stage, body
 from bot.adapters.pacing import NEVER, PacedLive
@@ -65,7 +65,7 @@ class DiscordLive(PacedLive):
     async def _preview(self, now: float) -> None:
         self._fresh = False
         self._preview_at = now + self._stage.pace.edit_gap
-        text = preview(self._text)
+        text = preview(self._text, ROOM)
         if not text or text == self._last or self._draft.hidden:
             return
         try:
@@ -79,7 +79,6 @@ class DiscordLive(PacedLive):
         if not isinstance(error, TROUBLES):
             return False
         log.debug("live reply: %s", type(error).__name__)
-        self._draft.doubt(error)
         if isinstance(error, discord.RateLimited):
             self._preview_at = asyncio.get_running_loop().time() + error.retry_after
         if not isinstance(error, discord.HTTPException) or error.status >= 500:

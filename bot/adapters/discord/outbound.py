@@ -17,7 +17,7 @@ from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.parts import NONCE, Part, parts
 from bot.adapters.discord.stage import EPHEMERAL, PROTECTED, File, Json, Stage
 from bot.adapters.discord.target import Target
-from bot.platform import SendFailed, SendLater, SendRefused, Sent
+from bot.platform import SendFailed, SendRefused, Sent
 from routing.types import OutboundMessage
 
 _DOUBTS = 256  # pieces remembered
@@ -40,7 +40,6 @@ class Outbound:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._failures = 0
         self._doubts: dict[str, float] = {}
         """Since when a piece may have arrived without our knowing it, by its nonce."""
 
@@ -97,7 +96,7 @@ class Outbound:
             if _is(error, Refusal.ORIGIN, Refusal.NOT_EDITABLE):
                 log.info("An interaction takes no answer any more (%s); it goes to the channel", reason(error))
                 return ""
-            raise self._failed(error, repeatable=rewriting) from error
+            raise failure(error, repeatable=rewriting) from error
 
     async def _edit(self, target: Target, part: Part) -> str:
         """The message's id, or empty when it cannot be edited and a new one is due. A repetition does no harm."""
@@ -108,12 +107,14 @@ class Outbound:
         except TROUBLES as error:
             if _is(error, Refusal.NOT_EDITABLE, Refusal.CHANNEL):
                 return ""
-            raise self._failed(error, repeatable=True) from error
+            raise failure(error, repeatable=True) from error
 
     async def _new(self, target: Target, part: Part, first: bool, again: bool) -> str:
         """A message of its own, without what it answers or in the parent channel where those are gone."""
         now = self._stage.clock()
-        if (again or part.nonce in self._doubts) and now - self._doubts.get(part.nonce, target.asked) >= PROTECTED:
+        if again:  # by an earlier process, at the earliest when the question was asked
+            self._doubt(part.nonce, target.asked)
+        if now - self._doubts.get(part.nonce, now) >= PROTECTED:
             part = part.marked()
         content = part.content() | {"nonce": part.nonce, "enforce_nonce": True}
         if first and target.reply_to and self._stage.in_guild(target.channel_id):
@@ -137,10 +138,8 @@ class Outbound:
         """What became of a message of its own; it may have arrived, then or in an earlier attempt."""
         if may_have_arrived(error):
             self._doubt(part.nonce, now)
-        failed = self._failed(error, protected=True)
-        if isinstance(failed, SendLater) and part.nonce in self._doubts:
-            failed.maybe_sent = True
-        return failed
+        young = now - self._doubts.get(part.nonce, now) < PROTECTED
+        return failure(error, repeatable=False, protected=young)
 
     async def _carried(self, write: _Write, content: Json, part: Part) -> str:
         """The message's id. Raises _Unattached where its files are refused."""
@@ -151,7 +150,6 @@ class Outbound:
                 raise
             log.warning("Discord refuses a file: %s", reason(error))
             raise _Unattached(error) from error
-        self._failures = 0
         return str(result["id"])
 
     async def _as_shown(self, key: str, part: Part) -> str:
@@ -164,11 +162,6 @@ class Outbound:
             sent = ""
         self._stage.shown.pop(key, None)
         return sent
-
-    def _failed(self, error: BaseException, repeatable: bool = False, protected: bool = False) -> SendFailed:
-        failed = failure(error, self._failures, repeatable, protected)
-        self._failures += 1
-        return failed
 
     def _doubt(self, nonce: str, since: float) -> None:
         self._doubts.setdefault(nonce, since)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from enum import Enum, auto
 
 import httpx
-from telegram.error import BadRequest, Forbidden, InvalidToken, NetworkError, TelegramError
+from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
 from bot.adapters.telegram.api import ServerTrouble, TooMany
 from bot.platform import SendFailed, SendLater, SendRefused
 
 AMBIGUOUS = 30.0  # seconds before a reply that may have arrived is sent again
 REVOKED = 60.0
-_LONGEST = 30.0
 # Raised before a request has left; the library wraps them with the ones after it.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
@@ -48,20 +47,26 @@ def refusal(error: BadRequest) -> Refusal:
     return next((kind for part, kind in _TEXTS if part in text), Refusal.OTHER)
 
 
-def failure(error: TelegramError, failures: int, editing: bool = False) -> SendFailed:
-    """What the outbox is told after `failures` failed calls in a row. An edit may be repeated without harm."""
-    backoff = min(2.0**failures, _LONGEST)
+def may_have_arrived(error: TelegramError) -> bool:
+    """Whether the call may have been carried out although it failed."""
+    if isinstance(error, (TooMany, InvalidToken, Forbidden, BadRequest)):
+        return False
+    if isinstance(error, ServerTrouble):
+        return error.code == 504
+    return not isinstance(error.__cause__, _NOT_SENT)
+
+
+def failure(error: TelegramError, editing: bool = False) -> SendFailed:
+    """What the outbox is told. An edit may be repeated without harm."""
     if isinstance(error, TooMany):
         return SendLater("flood control", error.seconds)
     if isinstance(error, InvalidToken):
         return SendLater("Telegram refuses the token", REVOKED)
     if isinstance(error, (Forbidden, BadRequest)):
         return SendRefused(error.message)
-    if isinstance(error, ServerTrouble) and error.code != 504:
-        return SendLater(error.message, backoff)
-    if isinstance(error, NetworkError) and isinstance(error.__cause__, _NOT_SENT):
-        return SendLater(f"no connection to Telegram ({type(error.__cause__).__name__})", backoff)
     reason = type(error.__cause__).__name__ if error.__cause__ else error.message
+    if not may_have_arrived(error):
+        return SendLater(error.message if isinstance(error, ServerTrouble) else f"no connection to Telegram ({reason})")
     if editing:
-        return SendLater(f"no answer from Telegram ({reason})", backoff)
+        return SendLater(f"no answer from Telegram ({reason})")
     return SendLater(f"no answer from Telegram ({reason})", AMBIGUOUS, maybe_sent=True)

@@ -18,6 +18,7 @@ from routing.errors import ConfigError
 PATIENCE = 5.0  # seconds that a reply waits here for its turn; a longer wait goes back to the outbox
 _BURST = 3  # messages a chat takes at once as long as the average is kept: "short bursts" in the Bot FAQ
 _MARGIN = 1.03  # what travelling may compress
+_EVERYBODY = 4  # chats with a 429 and nothing getting through in between: the limit is not theirs
 _MANY = 512  # chats remembered before idle ones are forgotten
 _PART = re.compile(r"(\d+)\s*/\s*(s|sec|second|m|min|minute)(?:\s+per\s+(chat|group))?", re.IGNORECASE)
 
@@ -89,6 +90,8 @@ class Flood:
         self._total = () if limits.total is None else (_Window(limits.total),)
         self._chats: dict[str, _Chat] = {}
         self._blocked_until = 0.0
+        self._refused: dict[str, float] = {}
+        """Chats whose last call got a 429, and until when, as long as nothing got through anywhere."""
 
     async def turn(self, chat_id: str) -> None:
         """Wait until a reply may go, in order. Raises SendLater when that is further away than PATIENCE."""
@@ -115,12 +118,18 @@ class Flood:
         return True
 
     def refuse(self, chat_id: str, seconds: float) -> None:
-        """Telegram answered 429. It does not say whether for one chat or for all: a second chat means all."""
+        """Telegram answered 429. It does not say whether for one chat or for all: several in a row mean all."""
         now = self._now()
-        if any(other.blocked_until > now for name, other in self._chats.items() if name != chat_id):
-            self._blocked_until = max(self._blocked_until, now + seconds)
         chat = self._chat(chat_id)
         chat.blocked_until = max(chat.blocked_until, now + seconds)
+        self._refused = {name: until for name, until in self._refused.items() if until > now}
+        self._refused[chat_id] = now + seconds
+        if len(self._refused) >= _EVERYBODY:
+            self._blocked_until = max(self._blocked_until, min(self._refused.values()))
+
+    def passed(self) -> None:
+        """A message got through: what was refused before concerns single chats."""
+        self._refused.clear()
 
     def _take(self, chat: _Chat) -> bool:
         if self._delay(chat) > 0:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
 from bot.adapters.pacing import NEVER, PacedLive
 from bot.adapters.telegram.api import Json
-from bot.adapters.telegram.failure import Refusal, refusal
+from bot.adapters.telegram.failure import Refusal, may_have_arrived, refusal
+from bot.adapters.telegram.parts import MAX_TEXT
 from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import KeepPlaceholder
 from bot.rendering.telegram import Piece, preview
@@ -19,6 +21,8 @@ log = logging.getLogger(__name__)
 MAX_NOTICE = 200  # characters that answerCallbackQuery shows
 _NO_PREVIEW = {"is_disabled": True}
 _FINAL = (Refusal.OTHER, Refusal.THREAD)
+_GOES_ON = " …"
+"""Ends a new message of a preview: if Telegram's answer is lost it stays, and must not pass for the whole answer."""
 
 
 class TelegramLive(PacedLive):
@@ -54,7 +58,7 @@ class TelegramLive(PacedLive):
 
     async def _type(self) -> None:
         if self._stage.flood.spare(self._message.chat.chat_id, counts=False):
-            await self._stage.api.call("sendChatAction", self._where() | {"action": "typing"})
+            await self._call("sendChatAction", self._where() | {"action": "typing"})
 
     def _due(self) -> float:
         """A draft that nothing is added to is shown again before it fades."""
@@ -88,7 +92,7 @@ class TelegramLive(PacedLive):
         """Whether it was taken; after a refusal the text is to be shown in another way."""
         number = int(self._message.message_id or 0) % 2**31 or 1
         try:
-            await self._stage.api.call("sendMessageDraft", self._where() | body(piece) | {"draft_id": number})
+            await self._call("sendMessageDraft", self._where() | body(piece) | {"draft_id": number})
         except (BadRequest, InvalidToken) as error:
             if isinstance(error, BadRequest) and refusal(error) is not Refusal.OTHER:
                 raise
@@ -103,14 +107,20 @@ class TelegramLive(PacedLive):
         chat_id = self._message.chat.chat_id
         if self._placeholder:
             data = {"chat_id": chat_id, "message_id": self._placeholder, "link_preview_options": _NO_PREVIEW}
-            await self._stage.api.call("editMessageText", data | body(piece))
+            await self._call("editMessageText", data | body(piece))
             self._stage.keep_shown(chat_id, self._placeholder, piece)
             return
+        piece = preview(self._text, MAX_TEXT - len(_GOES_ON))
+        piece = Piece(piece.text + _GOES_ON, piece.entities)
         data = self._where() | body(piece) | {"link_preview_options": _NO_PREVIEW}
         if not self._message.private and self._message.press is None:
             reply = {"message_id": int(self._message.message_id), "allow_sending_without_reply": True}
             data["reply_parameters"] = reply
-        sent = await self._stage.api.call("sendMessage", data)
+        try:
+            sent = await self._call("sendMessage", data)
+        except TelegramError as error:
+            self._streaming = self._streaming and not may_have_arrived(error)  # one lost preview is enough
+            raise
         self._placeholder = str(sent["message_id"])
         self._stage.keep_shown(chat_id, self._placeholder, piece)
         await self._keep(self._placeholder)
@@ -120,7 +130,6 @@ class TelegramLive(PacedLive):
         if not isinstance(error, TelegramError):
             return False
         log.debug("live reply: %s", error)
-        self._stage.note(self._message.chat.chat_id, error)
         if isinstance(error, BadRequest) and refusal(error) is Refusal.NOT_EDITABLE:
             self._placeholder, self._streaming = "", False
         elif isinstance(error, Forbidden) or (isinstance(error, BadRequest) and refusal(error) in _FINAL):
@@ -128,6 +137,9 @@ class TelegramLive(PacedLive):
         if not self._streaming:
             self._fresh, self._refresh_at = False, NEVER
         return True
+
+    async def _call(self, method: str, data: Json) -> Any:
+        return await self._stage.call(self._message.chat.chat_id, method, data)
 
     def _where(self) -> Json:
         return address(self._message.chat.chat_id, self._message.chat.thread_id)

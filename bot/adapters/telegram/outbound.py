@@ -37,7 +37,6 @@ class Outbound:
     def __init__(self, stage: Stage, chats: ChatStore) -> None:
         self._stage = stage
         self._chats = chats
-        self._failures = 0
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
@@ -74,7 +73,7 @@ class Outbound:
                     return message_id
                 case Refusal.NOT_EDITABLE:
                     return ""
-            raise failure(error, self._failures) from error
+            raise failure(error) from error
         return message_id
 
     async def _new(self, target: _Target, part: Part, extras: Json) -> str:
@@ -89,7 +88,7 @@ class Outbound:
                 told = await self._new(target, part.noted(error.message), extras)
                 if isinstance(part.file, Picture):
                     return told
-            raise failure(error, self._failures) from error
+            raise failure(error) from error
         return str(result["message_id"])
 
     async def _marked(self, target: _Target, part: Part) -> Part:
@@ -104,25 +103,20 @@ class Outbound:
 
         Raises BadRequest for other refusals, SendLater and SendRefused for everything else.
         """
-        editing = method == "editMessageText"
         if target.plain:
             data = _plain(data)
         while True:
             await self._stage.flood.turn(target.chat_id)
             try:
-                result: Json = await self._stage.api.call(method, data)
+                result: Json = await self._stage.call(target.chat_id, method, data)
             except ChatMigrated as error:
                 await self._follow(target, error.new_chat_id)
                 data["chat_id"] = target.chat_id
             except BadRequest as error:
                 data = self._repair(error, data, target)
             except TelegramError as error:
-                self._stage.note(target.chat_id, error)
-                failed = failure(error, self._failures, editing)
-                self._failures += 1
-                raise failed from error
+                raise failure(error, editing=method == "editMessageText") from error
             else:
-                self._failures = 0
                 return result
 
     async def _follow(self, target: _Target, new_chat_id: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from typing import Any
 
 from telegram.error import TelegramError
 
@@ -14,6 +15,7 @@ from bot.adapters.telegram.options import Pace
 from bot.rendering.telegram import Piece
 
 log = logging.getLogger(__name__)
+_MESSAGES = ("sendMessage", "editMessageText", "sendPhoto", "sendDocument")  # what Telegram counts
 _SHOWN = 256  # half-streamed messages remembered; only those that never got their final text stay
 
 
@@ -28,10 +30,16 @@ class Stage:
     shown: dict[tuple[str, str], Piece] = field(default_factory=dict)
     background: Background = field(default_factory=lambda: Background("Telegram"))
 
-    def note(self, chat_id: str, error: TelegramError) -> None:
-        """Let everybody in the chat wait after a 429."""
-        if isinstance(error, TooMany):
+    async def call(self, chat_id: str, method: str, data: Json) -> Any:
+        """A call that concerns one chat; after a 429 the next one there waits. Raises TelegramError."""
+        try:
+            result = await self.api.call(method, data)
+        except TooMany as error:
             self.flood.refuse(chat_id, error.seconds)
+            raise
+        if method in _MESSAGES:
+            self.flood.passed()
+        return result
 
     def keep_shown(self, chat_id: str, message_id: str, piece: Piece) -> None:
         self.shown[chat_id, message_id] = piece
@@ -41,9 +49,8 @@ class Stage:
     async def courtesy(self, chat_id: str, method: str, data: Json) -> None:
         """A call that nobody misses if it fails."""
         try:
-            await self.api.call(method, data)
+            await self.call(chat_id, method, data)
         except TelegramError as error:
-            self.note(chat_id, error)
             log.debug("%s: %s", method, error)
 
 

@@ -15,21 +15,22 @@ POST = "POST /channels/*/messages"
 @pytest.mark.parametrize(
     ("kind", "maybe_sent", "seconds"),
     [
-        ("hang", True, 1),
-        ("hang_after", True, 1),
-        ("drop", True, 1),
-        ("drop_after", True, 1),
-        ("server_error", False, 1),
+        ("hang", True, None),
+        ("hang_after", True, None),
+        ("drop", True, None),
+        ("drop_after", True, None),
+        ("server_error", False, None),
         ("rate_limit", False, 45),
         ("cloudflare", False, 60),
     ],
 )
-async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool, seconds: float) -> None:
+async def test_what_a_failed_send_tells_the_outbox(kind: Kind, maybe_sent: bool, seconds: float | None) -> None:
     async with scene(answer=0.3) as here:
         here.dc.fault(POST, kind, retry_after=45, seconds=2, status=503)
         with pytest.raises(SendLater) as caught:
             await here.send(to(here.dc.dm(), "hello"))
         assert (caught.value.maybe_sent, caught.value.seconds) == (maybe_sent, seconds)
+        assert caught.value.protected == maybe_sent, "the nonce"
 
 
 @pytest.mark.parametrize(
@@ -78,13 +79,9 @@ async def test_a_refused_token_may_become_valid_again() -> None:
 
 async def test_without_a_connection_a_reply_certainly_did_not_leave() -> None:
     async with scene() as here, here.dc.outage():
-        waits = []
-        for _ in range(3):
-            with pytest.raises(SendLater) as caught:
-                await here.send(to(here.dc.dm(), "hello"))
-            assert not caught.value.maybe_sent
-            waits.append(caught.value.seconds)
-        assert waits == [1, 2, 4]
+        with pytest.raises(SendLater) as caught:
+            await here.send(to(here.dc.dm(), "hello"))
+        assert not caught.value.maybe_sent
 
 
 async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:

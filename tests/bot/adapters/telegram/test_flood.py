@@ -94,19 +94,31 @@ async def test_waiting_replies_keep_their_order_and_previews_give_way() -> None:
     assert order == list(range(6))
 
 
-async def test_a_second_refused_chat_means_everybody() -> None:
+async def test_refused_chats_hold_up_no_other_as_long_as_messages_get_through() -> None:
     now = Now()
     flood = Flood(Limits(), now)
-    flood.refuse("1", 10)
-    assert not flood.spare("1", counts=False)
-    assert flood.spare("2", counts=False)
-    flood.refuse("2", 20)
-    assert not flood.spare("3", counts=False)
+    for number in range(10):
+        flood.refuse(f"{number}", 59)
+        flood.passed()
+        assert not flood.spare(f"{number}", counts=False)
+    await flood.turn("other")
+
+
+async def test_chats_refused_in_a_row_mean_everybody() -> None:
+    now = Now()
+    flood = Flood(Limits(), now)
+    flood.refuse("0", 5)
+    now.at += 6
+    for number, seconds in enumerate((30, 20, 40), start=1):
+        flood.refuse(f"{number}", seconds)
+        assert flood.spare("other", counts=False)
+    flood.refuse("4", 50)
     with pytest.raises(SendLater) as caught:
-        await flood.turn("3")
+        await flood.turn("other")
     assert caught.value.seconds == 20
     now.at += 21
-    assert flood.spare("3")
+    assert flood.spare("other")
+    assert not flood.spare("4")
 
 
 async def test_idle_chats_are_forgotten() -> None:

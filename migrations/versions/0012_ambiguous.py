@@ -1,0 +1,17 @@
+"""How often a reply's next piece was sent without it being known whether it arrived."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0012"
+down_revision = "0011"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("outbox", sa.Column("ambiguous", sa.Integer(), nullable=False, server_default=sa.text("0")))
+
+
+def downgrade() -> None:
+    op.drop_column("outbox", "ambiguous")
