@@ -12,6 +12,7 @@ from typing import get_args
 
 import pytest
 
+from bot import outbox
 from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
@@ -67,7 +68,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         *(limits.NEVER, limits.BUSY, limits.FULL),
         *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
     ),
-    "str(values['reason'])": tuple(failure.REASONS.values()),
+    "str(values['reason'])": (*failure.REASONS.values(), outbox.UNCONFIRMED),
     "message": (),  # the console's way to show a reply
 }
 FAILURES = (*(words for _, words in wording.FAILURES), wording.OTHER_FAILURE)

@@ -22,7 +22,7 @@ async def up(dc: DiscordServer, app: App) -> None:
 
 async def answered(dc: DiscordServer, said: Message) -> Message:
     """The reply, once its text is final."""
-    return await dc.reply(said, after=said)
+    return await dc.reply(said, after=said, matching=lambda message: not message.text.endswith(" …"))
 
 
 async def test_a_message_in_private_is_answered_and_remembered(on: Stage, dc: DiscordServer) -> None:

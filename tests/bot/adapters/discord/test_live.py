@@ -59,7 +59,7 @@ async def test_the_answer_grows_in_one_message_that_is_kept() -> None:
         live.show("The **answer** is")
         assert await live.close() == str(shown.id)
         await here.send(to(question.channel, "The **answer** is", edits=str(shown.id)))
-        assert [version.text for version in shown.versions] == ["The **ans**", "The **answer** is"]
+        assert [version.text for version in shown.versions] == ["The **ans** …", "The **answer** is"]
         assert shown.versions[1].at - shown.versions[0].at >= 0.045
         assert question.channel.from_bot() == [shown]
 
@@ -383,3 +383,19 @@ def test_an_origin_survives_as_text() -> None:
     at = 1420070400.0 + 1000
     origin = Origin(1000_000 << 22, "x", 7)
     assert origin.alive(at + 869) and not origin.alive(at + 871)
+
+
+async def test_a_first_message_whose_answer_was_lost_is_found_though_the_next_call_fails_for_sure() -> None:
+    """Once it may be there it is looked for until it is found, and no second one is left beside the answer."""
+    async with scene() as here:
+        dc = here.dc
+        dc.fault(f"POST {POST}", "drop_after")
+        refused = dc.fault(f"POST {POST}", "server_error", status=503)
+        live = here.live(said(dc.say("hm?")))
+        live.show("half")
+        await dc.wait_for(lambda _: dc.dm().from_bot())
+        live.show("half an answer")
+        await dc.wait_for(lambda _: refused.hits)
+        placeholder = await live.close()
+        await here.send(to(dc.dm(), "half an answer", edits=placeholder))
+        assert [message.text for message in dc.dm().from_bot()] == ["half an answer"]

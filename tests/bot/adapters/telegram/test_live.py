@@ -98,7 +98,7 @@ async def test_refused_drafts_become_edits_for_good() -> None:
         assert await live.close() == str(shown.id)
         assert home.kept == [str(shown.id)]
         await home.send(to(said.chat, "one two three", edits=str(shown.id)))
-        assert [version.text for version in shown.versions] == ["one", "one two", "one two three"]
+        assert [version.text for version in shown.versions] == ["one …", "one two", "one two three"]
         again = home.platform.live(inbound, "", True, home.keep)
         again.show("second turn")
         await tg.reply()

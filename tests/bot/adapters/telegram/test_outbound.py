@@ -176,12 +176,12 @@ async def test_nobody_there_is_final() -> None:
         ("hang_after", True, 30),
         ("drop_before", True, 30),
         ("drop_after", True, 30),
-        ("server_error", False, 1),
+        ("server_error", False, None),
         ("unauthorized", False, 60),
         ("too_many", False, 17),
     ],
 )
-async def test_what_a_failed_send_tells_the_outbox(kind: str, maybe_sent: bool, seconds: float) -> None:
+async def test_what_a_failed_send_tells_the_outbox(kind: str, maybe_sent: bool, seconds: float | None) -> None:
     async with TelegramServer() as tg, house(tg, pace={"answer": 0.3}) as home:
         tg.fault("sendMessage", kind, retry_after=17, seconds=2)  # type: ignore[arg-type]
         with pytest.raises(SendLater) as caught:
@@ -200,13 +200,9 @@ async def test_after_a_time_out_nothing_is_tried_as_plain_text() -> None:
 
 async def test_without_a_connection_a_reply_certainly_did_not_leave() -> None:
     async with TelegramServer() as tg, house(tg) as home, tg.outage():
-        waits = []
-        for _ in range(3):
-            with pytest.raises(SendLater) as caught:
-                await home.send(to(tg.private(), "hello"))
-            assert not caught.value.maybe_sent
-            waits.append(caught.value.seconds)
-        assert waits == [1, 2, 4]
+        with pytest.raises(SendLater) as caught:
+            await home.send(to(tg.private(), "hello"))
+        assert not caught.value.maybe_sent
 
 
 async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:
