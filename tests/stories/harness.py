@@ -49,6 +49,7 @@ class Stage:
             "OPENAI_API_KEY": "sk-test-openai-000000000000",
             "BOT_OWNERS": f"telegram:{OWNER}",
             "USER_RATE_LIMIT": "off",
+            "EMBEDDINGS": "off",
         }
         return {name: value for name, value in (defaults | self.env).items() if value}
 
@@ -100,6 +101,7 @@ async def running(on: Stage, clock: Clock = time.time) -> AsyncIterator[App]:
     environment = load(on.environment())
     workspace = Workspace(environment)
     workspace.prepare()
+    _use_index(workspace.tool_index)
     try:
         await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
         async with assembled(environment, workspace, clock) as app:
@@ -107,6 +109,22 @@ async def running(on: Stage, clock: Clock = time.time) -> AsyncIterator[App]:
             yield app
     finally:
         workspace.release()
+        _keep_index(workspace.tool_index)
+
+
+_index: list[bytes] = []
+"""The index of our own tools, built by the first story of this process. It takes 0.2 s of CPU."""
+
+
+def _use_index(path: Path) -> None:
+    if _index and not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_index[0])
+
+
+def _keep_index(path: Path) -> None:
+    if not _index and path.exists():
+        _index.append(path.read_bytes())
 
 
 def tool_results(on: Stage) -> list[str]:

@@ -26,8 +26,9 @@ NOWHERE = "sentence-transformers:/nowhere/at-all"
 
 @pytest.fixture(autouse=True)
 def kits(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    """Three toolkits in the workspace, and the log from the first line on."""
+    """Three toolkits in the workspace, the default embeddings, and the log from the first line on."""
     caplog.set_level(logging.INFO)
+    on.env["EMBEDDINGS"] = "static"
     for each in (WEATHER, CALENDAR, NOTES):
         write(on, each)
 

@@ -168,7 +168,7 @@ async def test_a_file_of_servers_that_cannot_be_read_is_named_with_its_line(on: 
 
 
 async def test_embeddings_that_work_and_that_are_off(on: Stage) -> None:
-    worst, said = await status(on, "embeddings")
+    worst, said = await status(on, "embeddings", EMBEDDINGS="static")
     assert worst == "ok" and said.startswith("static:") and "makes vectors of" in said
     off = "off: tools are found by the words of a message alone → "
     assert await status(on, "embeddings", EMBEDDINGS="off") == ("ok", off)
