@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from bot import keyless
 from bot.engine import Engine, build_engine
 from bot.hindsight import build_aftermath
 from bot.inbox import Inbox
@@ -113,8 +114,9 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     engine = await build_engine(
         environment, workspace, kept, platforms, running, clock, lambda error: outages.note(error)
     )
+    await keyless.look(engine.models)
     router, purse, files = engine.router, engine.purse, engine.files
-    chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe)
+    chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe, clock)
     outbox = OutboxSender(
         kept.outbox,
         platforms,
@@ -162,6 +164,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
     chores = [
         asyncio.create_task(keep_fresh(workspace, engine.models, engine.owned, engine.tooling)),
         asyncio.create_task(engine.models.learn_sizes()),
+        asyncio.create_task(keyless.keep_looking(engine.models)),
         asyncio.create_task(_sweep(kept, clock)),
     ]
     try:

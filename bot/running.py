@@ -9,6 +9,7 @@ import signal
 import sys
 from getpass import getuser
 
+from bot import keyless
 from bot.adapters.console import CommandHint, ConsolePlatform
 from bot.app import App, assembled, menu
 from bot.ops.systemd import pulse
@@ -63,6 +64,7 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
             stdout=sys.stdout,
             stderr=sys.stderr,
             unanswered=app.silences.wait,
+            notice=keyless.sentence(app.engine.models) or "",
         )
         app.engine.llm.load()
         await app.start([platform])

@@ -54,6 +54,7 @@ class Settings(BaseModel):
     discord_sharded: bool = Field(False, description="As many gateway connections as Discord recommends.")
     discord_threads: bool = Field(False, description="Answer each mention in a thread of its own.")
     https_proxy: str | None = Field(None, description="Proxy for every HTTPS connection.")
+    ollama_host: str = Field("127.0.0.1:11434", description="Where Ollama listens, in any form that Ollama takes.")
     workspace: Path = Field(Path("workspace"), description="Everything the bot owns.")
     database_url: str = Field("", description="SQLite or PostgreSQL; empty: tierbot.db in the workspace.")
     bot_access: AccessMode = Field("pairing", description="Who may come in: pairing, allowlist or open.")

@@ -21,6 +21,7 @@ from routing.config import RouterConfig, read_config
 from routing.errors import ConfigError
 from routing.jsonfile import JsonFile, JsonObject
 from routing.models.catalog import BUNDLED, Catalog
+from routing.models.ollama import address as ollama_address
 from routing.skills import Skills, read_skills
 
 SHARE_OF_RESULT = 0.9
@@ -106,7 +107,8 @@ class Workspace:
         settings = self._environment.settings
         file = self._config()
         allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
-        config = read_config(file, self._environment.keys, settings.pools, allowed)
+        ollama = ollama_address(settings.ollama_host)
+        config = read_config(file, self._environment.keys, settings.pools, allowed, ollama)
         if self._conceal is not None:
             self._conceal(profile.api_key for profile in config.profiles.values() if profile.api_key)
         return config

@@ -7,15 +7,19 @@ from dataclasses import replace
 
 from handlers.again import buttons, cheaper, retry_button
 from handlers.asking import Ask, Reply
+from handlers.demo import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.fences import fenced
 from handlers.footer import fallback_lines, footer
 from handlers.wording import answer_text, losses
+from routing.calls import ChatMessage
 from routing.conversation.truncation import emergency
 from routing.decisions import TierDecision
 from routing.errors import Refused
+from routing.models.choice import LOCAL_MODEL
 from routing.money.bill import Bill
 from routing.money.over import OverBudget
-from routing.outcome import Outcome
+from routing.outcome import Outcome, ToolScope
+from routing.ports import Clock
 from routing.records import HistoryStore, TurnFacts, TurnRecord
 from routing.router import Router
 from routing.stores import PreferenceStore
@@ -38,8 +42,10 @@ class Chat:
         preferences: PreferenceStore,
         read_text: FetchText,
         transcribe: FetchText,
+        clock: Clock,
     ) -> None:
         self._router = router
+        self._demo = Demo(clock)
         self._preferences = preferences
         self._history = history
         self._read_text = read_text
@@ -80,11 +86,15 @@ class Chat:
 
     async def turn(self, ask: Ask, question: Question) -> Reply:
         """One turn of the router as a reply."""
+        if serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
+            return said
         bill = Bill(ask.person.id, ask.message.chat)
         outcome = await self._router.answer(question, bill, ask.live, ask.stop)
         models = self._router.models
         notices = [*self._blind_notice(ask, question, outcome), *losses(ask, outcome)]
         notices += fallback_lines(ask, outcome, models)
+        if outcome.completion is not None and outcome.choice.model == LOCAL_MODEL:
+            notices.append(ask.say(NOTE))
         if outcome.completion is not None and await self._wants_footer(ask):
             notices.append(footer(ask, outcome))
         kept = question.kept if _stands(question, outcome) else ask.turn_id
@@ -94,6 +104,28 @@ class Chat:
         else:
             again = buttons(ask, question, outcome, models.config.contracts, kept)
         return Reply("\n\n".join((answer_text(ask, outcome), *notices)).strip(), again, _record(ask, question, outcome))
+
+    async def _instead(self, ask: Ask, question: Question) -> Reply | None:
+        """What is answered without asking the demo model; None where it is to be asked."""
+        plan = await self._router.plan(question.person, question.conversation_id, question.prefix)
+        if plan.choice.model != LOCAL_MODEL:
+            return None
+        zone = (await self._preferences.settings(question.person.id)).time_zone
+        scope = ToolScope(question.person, question.conversation_id, plan.decision, zone)
+        found = await self._demo.answer(question.text, scope)
+        if found is None:
+            return None
+        text = ask.say(DECLINED, topic=ask.say(found)) if found in TOPICS else found
+        record = TurnRecord(
+            turn_id=ask.turn_id,
+            conversation_id=question.conversation_id,
+            person_id=question.person.id,
+            question=question.text,
+            said=(ChatMessage("assistant", text),),
+            source=question.source,
+            replaces_from=question.replaces,
+        )
+        return Reply(text, (), record)
 
     async def whole_text(self, message: InboundMessage, written: str) -> str:
         """The message it replies to, what was written, the documents and the voice messages, as one text."""

@@ -16,6 +16,8 @@ from routing.critic.config import KEYS as CRITIC_KEYS
 from routing.critic.config import CriticConfig, read_critic
 from routing.failover.parallel import ParallelLimits, read_parallel
 from routing.jsonfile import JsonFile, JsonObject
+from routing.models.ollama import HOME as OLLAMA_HOME
+from routing.models.ollama import PROVIDER as OLLAMA
 from routing.models.sizes import Size
 from routing.money.limits import KEYS as BUDGET_KEYS
 from routing.money.limits import BudgetLimits, read_budget
@@ -82,7 +84,7 @@ class RouterConfig:
 
     def profile(self, provider: str) -> ProviderProfile:
         """How to reach a provider; one that nobody configured has no key."""
-        known = self.profiles.get(provider)
+        known = self.profiles.get(OLLAMA if provider == "ollama_chat" else provider)  # LiteLLM has two names for it
         return known or ProviderProfile(provider, None, None, None, DEFAULT_TIMEOUT_SECONDS, variable(provider))
 
 
@@ -92,10 +94,15 @@ def variable(provider: str) -> str:
 
 
 def read_config(
-    file: JsonFile, keys: Mapping[str, str], pools: Mapping[Tier, tuple[str, ...]], allowed: tuple[str, ...] = ()
+    file: JsonFile,
+    keys: Mapping[str, str],
+    pools: Mapping[Tier, tuple[str, ...]],
+    allowed: tuple[str, ...] = (),
+    ollama: str = OLLAMA_HOME,
 ) -> RouterConfig:
     """Merge the file with the keys, pools and allowed providers of the environment (`keys` by provider; environment
-    pools win). Without a list, people may choose openai, anthropic, the local model and every configured provider.
+    pools win). Without a list, people may choose openai, anthropic, Ollama, the local model and every configured
+    provider. `ollama` is where Ollama listens unless the file says otherwise; it needs no key.
 
     Raises ConfigError with file, line and reason for a value of the wrong kind.
     """
@@ -103,7 +110,7 @@ def read_config(
     router = _section(root, "modelRouter")
     slots = {slot: _slot(router, slot) for slot in SLOTS}
     tools = _section(root, "tools")
-    profiles = _profiles(root, keys)
+    profiles = _profiles(root, keys, ollama)
     return RouterConfig(
         profiles=profiles,
         reasoning={slot: slots[slot][1] for slot in SLOTS},
@@ -143,19 +150,21 @@ def _slot(router: JsonObject, slot: Slot) -> tuple[str, str | None]:
     return named, None if level == "default" else level
 
 
-def _profiles(root: JsonObject, keys: Mapping[str, str]) -> dict[str, ProviderProfile]:
+def _profiles(root: JsonObject, keys: Mapping[str, str], ollama: str) -> dict[str, ProviderProfile]:
     llm = root.child("llm") or JsonObject(root.file, ("llm",), {})
     providers = llm.child("providers") or JsonObject(root.file, ("llm", "providers"), {})
     found = {}
     held = {variable(name): key for name, key in keys.items()}
     written_as = {variable(name) for name in providers.values}
-    for name in (*providers.values, *(name for name in keys if variable(name) not in written_as)):
+    names = (*providers.values, *(name for name in keys if variable(name) not in written_as), OLLAMA)
+    for name in dict.fromkeys(names):
         own = providers.child(name) or JsonObject(root.file, (*providers.path, name), {})
         written = name in providers.values
+        is_ollama = name == OLLAMA
         found[name] = ProviderProfile(
             name=name,
-            api_type=_api_type(own, name, written),
-            base_url=_optional(own, "baseUrl"),
+            api_type=_api_type(own, name, written) or ("openai" if is_ollama else None),
+            base_url=_optional(own, "baseUrl") or (f"{ollama}/v1" if is_ollama else None),
             api_key=_optional(own, "apiKey") or held.get(variable(name)),
             timeout_seconds=_number(own, "requestTimeoutSeconds", DEFAULT_TIMEOUT_SECONDS, 86_400.0),
             variable=f"llm.providers.{name}.apiKey" if _optional(own, "apiKey") else variable(name),

@@ -31,7 +31,9 @@ class TierDecision:
     signals: tuple[str, ...] = ()
 
 
-ModelSource = Literal["override", "configured", "fallback", "local", "cheapest"]
+ModelSource = Literal["override", "configured", "fallback", "stand-in", "local", "cheapest"]
+"""`stand-in`: no model of the pool can be called, so one that needs no key or serves another tier answers; `local`: not
+even that, so the demo model does."""
 
 
 Obstacle = Literal["key", "cooldown", "breaker", "slow", "vision", "tools", "window"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from routing.calls import ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
 from routing.door import chunks, embeddings, passthrough, thinking, wire
-from routing.door.failures import explain
+from routing.door.failures import explain, takes_no_tools
 from routing.door.parameters import Target, parameters
 from routing.door.places import where_of
 from routing.door.prices import PriceMap, cost
@@ -141,11 +141,14 @@ async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, A
 
 async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Any:
     """The stream. Thinking that a provider can't check any more, as when a tool has come since, is left out at a
-    second call: a conversation must not end on it."""
+    second call: a conversation must not end on it. So are tools for a model that takes none."""
     target = _target(litellm, request, where)
     try:
         return await litellm.acompletion(**where, **parameters(request, target))
-    except Exception as error:  # as above; only a refusal of thinking ends here
+    except Exception as error:  # as above; only a refusal of thinking or of tools ends here
+        if request.tools and takes_no_tools(error):
+            log.info("[LLM] %s takes no tools; called again without", request.model)
+            return await litellm.acompletion(**where, **parameters(replace(request, tools=()), target))
         bare = thinking.without(request.messages)
         if bare == request.messages or not thinking.refused(error):
             raise

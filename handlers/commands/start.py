@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.demo import NOTE
 from handlers.needs import Needs
+from routing.models.choice import Models
 from routing.types import Button
 
 SPEC = CommandSpec("start", "What this bot does", ("/start",), free_text=True, personal=True)
 
+WORDS = (
+    "👋 Write anything and a model answers. You choose which class of model:\n\n"
+    "- **balanced** for most things\n- **smart** when it should think harder\n"
+    "- **coding** for programs\n- **deep** for the hardest questions\n\n"
+    "/tier chooses, `!smart` before a message does it once, /status says what is going on, /help lists the rest."
+)
+OLLAMA = "Ollama is running with {model}. It answers in every tier, because no API key is set."
 
-def build(_needs: Needs) -> Handler:
+
+def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return start
+    return Start(needs.router.models)
 
 
-async def start(ask: Ask) -> Reply:
-    """The one idea, and where to go on."""
-    words = (
-        "👋 Write anything and a model answers. You choose which class of model:\n\n"
-        "- **balanced** for most things\n- **smart** when it should think harder\n"
-        "- **coding** for programs\n- **deep** for the hardest questions\n\n"
-        "/tier chooses, `!smart` before a message does it once, /status says what is going on, /help lists the rest."
-    )
-    return Reply(ask.say(words), ((Button("/tier", "/tier"), Button("/help", "/help")),))
+class Start:
+    """The one idea, where to go on, and what answers while no provider has a key."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    async def __call__(self, ask: Ask) -> Reply:
+        parts = [ask.say(WORDS)]
+        if self._models.without_keys():
+            found = self._models.ollama
+            parts.append(ask.say(NOTE) if found is None else ask.say(OLLAMA, model=f"`{found.partition('/')[2]}`"))
+        return Reply("\n\n".join(parts), ((Button("/tier", "/tier"), Button("/help", "/help")),))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.demo import NOTE
 from handlers.needs import Needs
 from handlers.promise import Promise
 from routing import tiers
-from routing.decisions import TierDecision, TierSource
+from routing.decisions import ModelChoice, TierDecision, TierSource
 from routing.errors import Refused
 from routing.models.choice import provider_of
 from routing.planning import Plan
@@ -92,18 +93,20 @@ def describe(ask: Ask, plan: Plan) -> list[str]:
     if plan.skill is not None:
         lines.append(ask.say("Skill: {name}.", name=plan.skill.name))
     if choice.source == "local":
-        missing = sorted({provider_of(model) for model in choice.keyless})
-        lines.append(
-            ask.say(
-                "No key is set for {providers}, so the small local model serves every tier.",
-                providers=", ".join(missing),
-            )
-        )
+        words = "No API key for {providers}, so the demo model answers."
+        lines += [ask.say(words, providers=_providers(choice)), ask.say(NOTE)]
+    elif choice.source == "stand-in":
+        words = "No API key for {providers}, so {model} answers."
+        lines.append(ask.say(words, providers=_providers(choice), model=f"`{choice.model}`"))
     elif choice.keyless:
-        lines.append(ask.say("Passed over, for want of a key: {models}.", models=", ".join(choice.keyless)))
+        lines.append(ask.say("Skipped (no API key): {models}.", models=", ".join(choice.keyless)))
     if choice.fallbacks:
         lines.append(ask.say("Next in the pool: {models}.", models=", ".join(choice.fallbacks)))
     return lines
+
+
+def _providers(choice: ModelChoice) -> str:
+    return ", ".join(sorted({provider_of(model) for model in choice.keyless}))
 
 
 def because(ask: Ask, decision: TierDecision) -> str:

@@ -177,5 +177,7 @@ def _source(choice: ModelChoice) -> str:
             return "the cheapest, for a limit of money is reached"
         case "fallback":
             return f"for want of a key for {', '.join(choice.keyless)}"
+        case "stand-in":
+            return f"in place of models without a key: {', '.join(choice.keyless)}"
         case "local":
             return "because no provider of its pool has a key"

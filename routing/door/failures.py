@@ -21,6 +21,7 @@ from routing.errors import (
     RateLimited,
     Unreachable,
 )
+from routing.models.ollama import PROVIDER as OLLAMA
 from routing.ports import Clock
 
 OVERFLOW_WORDS = (
@@ -118,7 +119,14 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     if kind is RateLimited:
         wait = _retry_after(error, clock)
         return RateLimited(model, "too many requests" if wait is None else f"try again in {wait:g} s", wait)
+    if kind is Unreachable and profile.name == OLLAMA and _broken(error):
+        reason = "Ollama is not running"
     return kind(model, reason, _retry_after(error, clock))
+
+
+def takes_no_tools(error: BaseException) -> bool:
+    """Whether Ollama refused a request because its model can't use tools."""
+    return getattr(error, "status_code", None) == 400 and "does not support tools" in str(error)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -148,8 +156,11 @@ def _reason(error: BaseException, profile: ProviderProfile) -> str:
 
 def _unsaid(error: BaseException) -> str:
     """Where nothing was said: whether it was the line."""
-    broken = any(isinstance(each, OSError) or type(each).__name__ in _LINE_FAULTS for each in _chain(error))
-    return "Connection error" if broken else "it gave no reason"
+    return "Connection error" if _broken(error) else "it gave no reason"
+
+
+def _broken(error: BaseException) -> bool:
+    return any(isinstance(each, OSError) or type(each).__name__ in _LINE_FAULTS for each in _chain(error))
 
 
 def _retry_after(error: BaseException, clock: Clock) -> float | None:

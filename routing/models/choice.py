@@ -1,4 +1,4 @@
-"""Which model serves a tier: a person's override, else the pool's first member with a key, else the local model."""
+"""Which model serves a tier: a person's override, else the pool's first with a key, else a stand-in, else the demo."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from routing.models.catalog import Catalog, ModelCard
 from routing.models.served import StatedSizes
 from routing.models.sizes import SizeDecision, size_of
 from routing.ports import Clock
-from routing.types import Override, Preferences, Tier
+from routing.types import TIERS, Override, Preferences, Tier
 
 LOCAL_PROVIDER = "local"
 LOCAL_MODEL = "local/smollm2-135m-instruct"
@@ -47,14 +47,18 @@ class Models:
         self.config = config
         self.catalog = catalog
         self.stated = stated or StatedSizes()
+        self.ollama: str | None = None
+        """The best chat model of a running Ollama, for tiers whose pool has no key."""
 
     def configured(self, tier: Tier, preferences: Preferences) -> ModelChoice:
         """What is set for a tier, whether it is in health or not: a person's own as it is, else the pool's first with a
-        key, else the local model."""
+        key, else the stand-in, else the demo model."""
         own = preferences.overrides.get(tier)
         pool = self.config.contracts[tier].pool
         without = tuple(Passed(model, "key") for model in pool if not self.has_key(provider_of(model)))
         able = [own.model] if own else [model for model in pool if self.has_key(provider_of(model))]
+        if not able and (stand_in := self.stand_in(tier)) is not None:
+            able = [stand_in]
         if not able:
             return ModelChoice(LOCAL_MODEL, None, "local", passed=without)
         model, *rest = able
@@ -67,7 +71,7 @@ class Models:
         """The model for a tier: a person's own, else the pool in its order; of those that are in health and have what
         is needed. Who was `tried` in this turn is not asked again, unless there is nobody else."""
         own = preferences.overrides.get(tier)
-        pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
+        pool = self._pool(tier, own)
         found = candidates([self._member(model, tier) for model in pool], needs, self._clock())
         order = [model for model in found.order if model not in tried] or list(found.order)
         if self.only_local(tier, preferences):
@@ -88,6 +92,8 @@ class Models:
         """How much a member of a pool reasons, and what put it there."""
         if own is not None and model == own.model:
             return self.reasoning(model, own.reasoning), "override"
+        if model not in self.config.contracts[tier].pool:
+            return self.reasoning(model, None), "stand-in"
         first = own is None and model == self.config.contracts[tier].pool[0]
         configured = self.config.reasoning[tier] if model == self.config.contracts[tier].pool[0] else None
         return self.reasoning(model, configured), "configured" if first else "fallback"
@@ -116,10 +122,27 @@ class Models:
         return None if level == SENDS_NOTHING else level
 
     def only_local(self, tier: Tier, preferences: Preferences) -> bool:
-        """Whether nobody but the small local model can serve a tier."""
+        """Whether only the demo model can serve a tier."""
         own = preferences.overrides.get(tier)
+        return not any(self.has_key(provider_of(model)) for model in self._pool(tier, own))
+
+    def stand_in(self, tier: Tier) -> str | None:
+        """What answers when no model of the tier's pool can be called: the first model of another tier that can, else
+        the model of a running Ollama. None leaves it to the demo model."""
+        others = (model for each in TIERS if each != tier for model in self.config.contracts[each].pool)
+        return next((model for model in others if self.has_key(provider_of(model))), self.ollama)
+
+    def without_keys(self) -> bool:
+        """Whether no model of any tier can be called without a stand-in."""
+        return not any(self.has_key(provider_of(model)) for pool in self.config.pools.values() for model in pool)
+
+    def _pool(self, tier: Tier, own: Override | None) -> tuple[str, ...]:
+        """The models of a tier in the order in which they are asked; a stand-in where none of them can be called."""
         pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
-        return not any(self.has_key(provider_of(model)) for model in pool)
+        if any(self.has_key(provider_of(model)) for model in pool):
+            return pool
+        stand_in = self.stand_in(tier)
+        return pool if stand_in is None else (*pool, stand_in)
 
     def has_key(self, provider: str) -> bool:
         """Whether a call to this provider can be made: it has a key, or an address of its own that needs none."""
@@ -129,8 +152,11 @@ class Models:
         return profile.api_key is not None or profile.base_url is not None
 
     def takes_tools(self, model: str) -> bool:
-        """Whether a model gets any tools at all."""
-        return model != LOCAL_MODEL and self.catalog.lookup(model).supports_tools
+        """Whether a model gets any tools at all. What Ollama says of its own model stands above the catalogue."""
+        if model == LOCAL_MODEL:
+            return False
+        able = self.stated.capabilities(model, self.config.profile(provider_of(model)))
+        return "tools" in able if able else self.catalog.lookup(model).supports_tools
 
     def size(self, model: str) -> SizeDecision:
         """How much of the tools a model is shown, and why. The name is its own, with its tag, and not its card's: the
@@ -145,6 +171,7 @@ class Models:
         for pool in self.config.pools.values():
             for model in pool:
                 self.size(model)
+                self.takes_tools(model)
         await self.stated.keep()
 
     def request(

@@ -1,4 +1,4 @@
-"""What a provider itself says of its models' sizes: asked in the background, kept in memory."""
+"""What a provider itself says of its models: size and abilities. Asked in the background, kept in memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import httpx
 
 from routing.calls import ProviderProfile
 from routing.models.discovery import DiscoveryError, address_of
+from routing.models.ollama import HOME, capabilities
 from routing.ports import Clock
 
 ASKED = frozenset({"ollama", "ollama_chat"})
 """Providers that tell it. Elsewhere nobody does."""
-HOME = "http://localhost:11434"
-"""Where Ollama is when its profile has no base URL."""
 SECONDS = 5.0
 """For one answer; Ollama reads it from a file."""
 KEPT_SECONDS = 3600.0
@@ -36,7 +35,7 @@ log = logging.getLogger("routing")
 
 
 class StatedSizes:
-    """Numbers of parameters as Ollama states them. Failures are remembered, and in the debug log only."""
+    """Numbers of parameters and abilities as Ollama states them. Failures are remembered, and in the debug log only."""
 
     def __init__(
         self,
@@ -49,6 +48,7 @@ class StatedSizes:
         self._web = web
         self._seconds = seconds
         self._stated: dict[Where, str] = {}
+        self._able: dict[Where, frozenset[str]] = {}
         self._again: dict[Where, float] = {}
         self._wanted: dict[Where, ProviderProfile] = {}
         self._news = asyncio.Event()
@@ -56,13 +56,20 @@ class StatedSizes:
     def of(self, model: str, profile: ProviderProfile) -> str | None:
         """What is known of `provider/model` now, such as "7.6B". What is not, or no longer fresh, is wanted from now
         on; nothing is waited for."""
-        if profile.name not in ASKED:
-            return None
+        return self._stated.get(self._want(model, profile))
+
+    def capabilities(self, model: str, profile: ProviderProfile) -> frozenset[str]:
+        """What Ollama says a model can do ("completion", "tools", "vision", "thinking"); empty while that is not
+        known."""
+        return self._able.get(self._want(model, profile), frozenset())
+
+    def _want(self, model: str, profile: ProviderProfile) -> Where:
         where = (profile.base_url or "", model)
-        if where not in self._wanted and self._clock() >= self._again.get(where, float("-inf")):
+        known = profile.name not in ASKED or where in self._wanted
+        if not known and self._clock() >= self._again.get(where, float("-inf")):
             self._wanted[where] = profile
             self._news.set()
-        return self._stated.get(where)
+        return where
 
     async def keep(self) -> None:
         """Ask for whatever is wanted, as soon as it is, until it is cancelled."""
@@ -88,14 +95,16 @@ class StatedSizes:
     async def _ask(self, web: httpx.AsyncClient, where: Where, profile: ProviderProfile) -> None:
         try:
             async with asyncio.timeout(self._seconds):
-                self._stated[where] = await _told(web, where[1], profile)
+                document = await _told(web, where[1], profile)
+            self._able[where] = capabilities(document)
+            self._stated[where] = _parameters(document)
         except (DiscoveryError, httpx.HTTPError, OSError, ValueError, RecursionError) as error:
             log.debug("[Sizes] %s does not tell (%s: %s)", where[1], type(error).__name__, error)
         else:
             self._again[where] = self._clock() + KEPT_SECONDS
 
 
-async def _told(web: httpx.AsyncClient, model: str, profile: ProviderProfile) -> str:
+async def _told(web: httpx.AsyncClient, model: str, profile: ProviderProfile) -> Any:
     """Raises DiscoveryError, ValueError, RecursionError and what httpx raises."""
     base = address_of(profile, HOME)
     path = base.path.rstrip("/").removesuffix("/v1")
@@ -115,7 +124,7 @@ async def _told(web: httpx.AsyncClient, model: str, profile: ProviderProfile) ->
             body += chunk
             if len(body) > MAX_BYTES:
                 raise ValueError(f"more than {MAX_BYTES // 2**20} MB")
-    return _parameters(await asyncio.to_thread(json.loads, body))
+    return await asyncio.to_thread(json.loads, body)
 
 
 def _parameters(document: Any) -> str:

@@ -16,7 +16,7 @@ from bot import outbox
 from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
-from handlers import alarms, footer, languages, limits, outages, tool_list, tool_offer, wording
+from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, wording
 from handlers.commands import COMMANDS, budget, status, tier
 from handlers.council import words as council
 from handlers.languages import Say
@@ -61,6 +61,9 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "alarm.words": tuple(each.words for each in alarms.ALARMS),
     "NOTHING_SAID": (footer.NOTHING_SAID,),
     "MERGES": (MERGES,),
+    "NOTE": (demo.NOTE,),
+    "DECLINED": (demo.DECLINED,),
+    "found": demo.TOPICS,
     "verdict.greeting.template": (),  # of Greeting
     "template": (  # of tell_owners in Notices, and of the alarms of Discord; in wording: FAILURES
         *("⚠️ " + words for words in (trouble.REVOKED, trouble.SHARDS, trouble.CLOSED)),

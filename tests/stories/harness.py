@@ -50,6 +50,7 @@ class Stage:
             "BOT_OWNERS": f"telegram:{OWNER}",
             "USER_RATE_LIMIT": "off",
             "EMBEDDINGS": "off",
+            "OLLAMA_HOST": "127.0.0.1:9",
         }
         return {name: value for name, value in (defaults | self.env).items() if value}
 

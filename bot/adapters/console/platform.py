@@ -27,7 +27,7 @@ class ConsolePlatform:
     A line is answered by the first reply whose `reply_to` is its `message_id` (or empty). `unanswered` frees a
     pipe from waiting for a reply that never comes; see `Unanswered`. A prompt talks to the terminal of the
     process, which `stdin` and `stdout` must be then; it puts documents into the folder `exports` beside `history_file`,
-    where a pipe prints them.
+    where a pipe prints them. `notice` stands below the banner of a prompt.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class ConsolePlatform:
         stderr: TextIO,
         unanswered: Unanswered | None = None,
         name: str = PLATFORM,
+        notice: str = "",
     ) -> None:
         self.name = name
         self.progress = Progress()
@@ -54,6 +55,7 @@ class ConsolePlatform:
         self._streams = (stdin, stdout, stderr)
         self._unanswered = unanswered
         self._front: Front | None = None
+        self._notice = notice
 
     @property
     def interactive(self) -> bool:
@@ -123,4 +125,4 @@ class ConsolePlatform:
         # A tenth of a second of imports that a pipe does not need.
         from bot.adapters.console.prompt import Prompt
 
-        return Prompt(self._speaker, self._take, self._commands, self._history_file, self._streams[2])
+        return Prompt(self._speaker, self._take, self._commands, self._history_file, self._streams[2], self._notice)

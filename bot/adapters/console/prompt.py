@@ -23,8 +23,8 @@ from bot.adapters.console.speaker import Speaker, Take, body, not_taken
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
 from routing.types import InboundMessage, OutboundMessage
 
-BANNER = "tierbot in your terminal · /help lists the commands · Ctrl-D leaves"
-LEAVE = "exit"
+BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter begins a new line · /exit or Ctrl-D leaves"
+LEAVE = ("exit", "quit", "/exit", "/quit")
 REFRESH_SECONDS = 0.125
 """The shortest time between two drawings of a growing answer."""
 MENU_ROWS = 8
@@ -34,7 +34,7 @@ MENU_ROWS = 8
 class Prompt:
     """A line editor whose message is the end of the answer in the making; whole replies are printed above it.
 
-    A document becomes a file in `exports`, beside the history of lines.
+    A document becomes a file in `exports`, beside the history of lines. `notice` is shown below the banner.
     """
 
     def __init__(
@@ -44,7 +44,9 @@ class Prompt:
         commands: Sequence[CommandHint],
         history_file: Path,
         stderr: TextIO,
+        notice: str = "",
     ) -> None:
+        self._notice = notice
         self._speaker = speaker
         self._take = take
         self._stderr = stderr
@@ -63,14 +65,16 @@ class Prompt:
         )
 
     async def run(self) -> int:
-        """Until Ctrl-D, `exit` or the end of the terminal; always 0."""
+        """Until Ctrl-D, `/exit` or the end of the terminal; always 0."""
         await self._note(BANNER)
+        if self._notice:
+            await self._note(self._notice)
         drawing = asyncio.create_task(self._draw())
         try:
             with patch_stdout(raw=True):
                 while not self._stopped:
                     line = (await self._read()).strip()
-                    if line.lower() == LEAVE:
+                    if line.lower() in LEAVE:
                         break
                     if line:
                         await self._ask(line)
@@ -176,7 +180,7 @@ class Prompt:
             elif event.current_buffer.text:
                 event.current_buffer.reset()
             else:
-                self._begin(self._note("Ctrl-D leaves."))
+                self._begin(self._note("/exit or Ctrl-D leaves."))
 
         @keys.add("escape", "enter")
         def another_line(event: KeyPressEvent) -> None:

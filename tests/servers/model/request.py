@@ -11,7 +11,9 @@ from typing import Any, Final, Literal
 from tests.servers.model.reading import Reading, read
 
 Provider = Literal["openai", "anthropic", "gemini", "ollama", "unknown"]
-Endpoint = Literal["chat", "responses", "messages", "generate", "embeddings", "embed", "models", "show", "unknown"]
+Endpoint = Literal[
+    "chat", "responses", "messages", "generate", "embeddings", "embed", "models", "show", "tags", "unknown"
+]
 Outcome = Literal["pending", "completed", "cut", "faulted", "refused", "stopped"]
 
 _FIXED: Final[dict[tuple[str, str], tuple[Provider, Endpoint]]] = {
@@ -21,6 +23,7 @@ _FIXED: Final[dict[tuple[str, str], tuple[Provider, Endpoint]]] = {
     ("POST", "/v1/embeddings"): ("openai", "embeddings"),
     ("POST", "/api/embed"): ("ollama", "embed"),
     ("POST", "/api/show"): ("ollama", "show"),
+    ("GET", "/api/tags"): ("ollama", "tags"),
     ("GET", "/v1/models"): ("openai", "models"),
     ("GET", "/v1beta/models"): ("gemini", "models"),
 }

@@ -12,6 +12,7 @@ from typing import Any, Final, Self, cast
 
 from aiohttp import web
 
+from tests.servers.model import ollama
 from tests.servers.model.checks import violations
 from tests.servers.model.control import Control, Refused
 from tests.servers.model.delivery import deliver, hold, refuse, send
@@ -19,6 +20,7 @@ from tests.servers.model.failures import failure, refusal
 from tests.servers.model.frames import dump
 from tests.servers.model.journal import Journal
 from tests.servers.model.listing import MODELS, described, listing
+from tests.servers.model.ollama import OllamaModel
 from tests.servers.model.request import ModelRequest, target
 from tests.servers.model.script import Failure
 from tests.servers.model.scripting import Scripting
@@ -41,6 +43,7 @@ class ModelServer(Scripting):
         self.parameter_sizes: dict[str, str] = {}
         self.tells_sizes = asyncio.Event()
         self.tells_sizes.set()
+        self.ollama: dict[str, OllamaModel] | None = None
         self.bad_keys: set[str] = set()
         self.missing_models: set[str] = set()
         self.on_finish: Callable[[ModelRequest], None] | None = None
@@ -156,8 +159,12 @@ class ModelServer(Scripting):
         if request.endpoint == "models":
             names = self.models[request.provider]
             return await send(dump(listing(request.provider, names)), request, http)
+        if request.endpoint == "tags":
+            return await send(dump(ollama.tags(self.ollama or {})), request, http)
         if request.endpoint == "show":
             await self.tells_sizes.wait()
+            if self.ollama is not None:
+                return await send(dump(ollama.shown(self.ollama[request.model])), request, http)
             return await send(dump(described(self.parameter_sizes.get(request.model, "8.0B"))), request, http)
         script = self.take(request)
         await hold(script, request)
@@ -171,8 +178,10 @@ class ModelServer(Scripting):
             return failure(404, "not_found", f"Unknown request URL: {request.method} {request.path}")
         if (not request.key and request.provider != "ollama") or request.key in self.bad_keys:
             return failure(401)
-        if request.endpoint != "models" and (found := violations(request)):
+        if request.endpoint not in ("models", "tags") and (found := violations(request)):
             return refusal(found)
+        if self.ollama is not None and request.vendor == ollama.VENDOR:
+            return ollama.refusal(request, self.ollama)
         if request.model in self.missing_models:
             return failure(404)
         return None

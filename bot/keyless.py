@@ -1,0 +1,50 @@
+"""What answers while no provider has a key: a running Ollama, else the demo model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import httpx
+
+from handlers.commands.start import OLLAMA
+from handlers.demo import NOTE
+from routing.models.choice import Models
+from routing.models.ollama import PROVIDER, best_chat_model
+
+FIRST_LOOK_SECONDS = 2.0
+"""For an Ollama that accepts the connection and is slow; where none listens the answer is there at once."""
+AGAIN_SECONDS = 30.0
+
+log = logging.getLogger("bot.keyless")
+
+
+async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
+    """Take up the best chat model of a running Ollama when no model of any tier can be called."""
+    base = models.config.profile(PROVIDER).base_url
+    if not models.without_keys() or base is None:
+        return
+    base = base.rstrip("/").removesuffix("/v1")
+    async with await asyncio.to_thread(httpx.AsyncClient, timeout=seconds) as web:
+        models.ollama = await best_chat_model(web, base, seconds) or models.ollama
+
+
+async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
+    """Say what answers, then look for an Ollama that starts later, until it is cancelled."""
+    if (said := sentence(models)) is not None:
+        log.warning("[Models] %s", said)
+    while True:
+        await asyncio.sleep(seconds)
+        if models.ollama is None and models.without_keys():
+            await look(models)
+            if models.ollama is not None:
+                log.warning("[Models] %s", sentence(models))
+
+
+def sentence(models: Models) -> str | None:
+    """Which model answers in place of a provider, for the banner and the log; None while a provider has a key."""
+    if not models.without_keys():
+        return None
+    if models.ollama is None:
+        return NOTE.replace("`", "")
+    return OLLAMA.format(model=models.ollama.partition("/")[2])

@@ -1,0 +1,78 @@
+"""OLLAMA_HOST in the forms that Ollama takes, and which of its models is taken."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from routing.config import read_config
+from routing.jsonfile import parse
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models
+from routing.models.ollama import HOME, address, best_chat_model
+from tests.servers.model import ModelServer, OllamaModel
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("", HOME),
+        ("pi", "http://pi:11434"),
+        ("pi:8080", "http://pi:8080"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("192.168.1.5", "http://192.168.1.5:11434"),
+        ("0.0.0.0", HOME),
+        ("0.0.0.0:11434", HOME),
+        ("http://0.0.0.0:11434", HOME),
+        ("http://pi", "http://pi:80"),
+        ("https://pi", "https://pi:443"),
+        ("https://pi:11434/ollama/", "https://pi:11434/ollama"),
+        ("http://pi:8080/ollama", "http://pi:8080/ollama"),
+        ("::1", "http://[::1]:11434"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("[::]:8080", "http://[::1]:8080"),
+        ('"pi:8080"', "http://pi:8080"),
+        ("pi:port", "http://pi:11434"),
+        ("pi:99999", "http://pi:11434"),
+        ("  pi ", "http://pi:11434"),
+    ],
+)
+def test_ollama_host(host: str, expected: str) -> None:
+    assert address(host) == expected
+
+
+CHAT, TOOLS = ("completion",), ("completion", "tools")
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        ({}, None),
+        ({"bge-m3:latest": OllamaModel(("embedding",), size=9)}, None),
+        ({"small:1b": OllamaModel(TOOLS, size=1), "large:3b": OllamaModel(TOOLS, size=3)}, "ollama/large:3b"),
+        ({"gemma3:12b": OllamaModel(CHAT, size=12), "qwen2.5:3b": OllamaModel(TOOLS, size=3)}, "ollama/qwen2.5:3b"),
+        ({"big:cloud": OllamaModel(TOOLS, size=1, remote=True), "own:1b": OllamaModel(CHAT, size=1)}, "ollama/own:1b"),
+        ({"nomic-embed-text": OllamaModel((), size=9), "old:7b": OllamaModel((), size=4)}, "ollama/old:7b"),
+    ],
+)
+async def test_the_best_chat_model(models: dict[str, OllamaModel], expected: str | None) -> None:
+    async with ModelServer() as server, httpx.AsyncClient() as web:
+        server.ollama = models
+        assert await best_chat_model(web, server.vendor("ollama"), 10) == expected
+
+
+async def test_no_ollama_is_no_model() -> None:
+    async with ModelServer() as server, httpx.AsyncClient() as web:
+        await server.go_down()
+        assert await best_chat_model(web, server.vendor("ollama"), 10) is None
+
+
+async def test_what_ollama_says_of_tools_stands_above_the_catalogue() -> None:
+    async with ModelServer() as server:
+        server.ollama = {"gemma3:4b": OllamaModel(CHAT), "odd:3b": OllamaModel(TOOLS)}
+        config = read_config(parse("{}", "test"), {}, {}, ollama=server.vendor("ollama"))
+        models = Models(config, Catalog.load(BUNDLED))
+        assert models.takes_tools("ollama/gemma3:4b") and models.takes_tools("ollama/odd:3b")
+        await models.stated.ask()
+        assert not models.takes_tools("ollama/gemma3:4b") and models.takes_tools("ollama/odd:3b")

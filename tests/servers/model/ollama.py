@@ -1,0 +1,66 @@
+"""Ollama's side of the server, at `server.vendor("ollama")`: its models, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tests.servers.model.failures import failure
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import Failure
+
+VENDOR: Final = "ollama"
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaModel:
+    """A pulled model; an Ollama before 0.6.4 names no `capabilities`."""
+
+    capabilities: tuple[str, ...] = ("completion", "tools")
+    size: int = 1
+    parameters: str = "1.5B"
+    remote: bool = False
+
+
+def tags(models: Mapping[str, OllamaModel]) -> dict[str, Any]:
+    """/api/tags."""
+    return {"models": [_row(name, model) for name, model in models.items()]}
+
+
+def shown(model: OllamaModel) -> dict[str, Any]:
+    """/api/show, without its longer texts."""
+    told = {"capabilities": list(model.capabilities)} if model.capabilities else {}
+    return {"license": "MIT", "details": _details(model), "model_info": {}, **told}
+
+
+def refusal(request: ModelRequest, models: Mapping[str, OllamaModel]) -> Failure | None:
+    """What Ollama refuses, in its own words."""
+    if request.endpoint in ("tags", "models"):
+        return None
+    model = models.get(request.model) or models.get(f"{request.model}:latest")
+    if model is None:
+        return failure(404, "not_found_error", f"model '{request.model}' not found, try pulling it first")
+    if request.body.get("tools") and "tools" not in model.capabilities:
+        named = f"registry.ollama.ai/library/{request.model}"
+        return failure(400, "invalid_request_error", f"{named} does not support tools")
+    if request.body.get("reasoning_effort") not in (None, "none") and "thinking" not in model.capabilities:
+        return failure(400, "invalid_request_error", f'"{request.model}" does not support thinking')
+    return None
+
+
+def _row(name: str, model: OllamaModel) -> dict[str, Any]:
+    remote = {"remote_model": name, "remote_host": "https://ollama.com"} if model.remote else {}
+    return {
+        "name": name,
+        "model": name,
+        "modified_at": "2025-11-01T00:00:00Z",
+        "size": model.size,
+        "digest": "0" * 64,
+        "details": _details(model),
+        **remote,
+    }
+
+
+def _details(model: OllamaModel) -> dict[str, Any]:
+    return {"format": "gguf", "family": "qwen2", "parameter_size": model.parameters, "quantization_level": "Q4_K_M"}

@@ -1,0 +1,72 @@
+"""Ollama without any configuration: found by itself, used by name, and its refusals understood."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tests.servers.model import OllamaModel
+from tests.stories.harness import Stage, ask, running
+
+
+@pytest.fixture
+def house(on: Stage) -> Stage:
+    """No key anywhere, and an Ollama at OLLAMA_HOST."""
+    on.env |= {"OPENAI_API_KEY": "", "OLLAMA_HOST": on.ms.vendor("ollama")}
+    on.config["llm"] = {}
+    on.ms.ollama = {
+        "bge-m3:latest": OllamaModel(("embedding",), size=900),
+        "gemma3:4b": OllamaModel(("completion", "vision"), size=800),
+        "qwen2.5:1.5b": OllamaModel(size=150),
+        "qwen2.5:3b": OllamaModel(size=300),
+    }
+    return on
+
+
+async def test_a_running_ollama_serves_every_tier_and_says_so(house: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    async with running(house):
+        assert (await ask(house, "hello")).text == "You said: hello"
+        assert (house.ms.last.model, house.ms.last.vendor) == ("qwen2.5:3b", "ollama")
+        assert "Ollama is running with qwen2.5:3b." in (await ask(house, "/start")).text
+        shown = (await ask(house, "/tier deep")).text
+        assert "Model: ollama/qwen2.5:3b (stand-in)." in shown
+        assert "No API key for anthropic, openai, so ollama/qwen2.5:3b answers." in shown
+        assert (await ask(house, "hello")).text == "You said: hello"
+        assert house.ms.last.body.get("reasoning_effort") is None
+    assert "Ollama is running with qwen2.5:3b" in caplog.text
+
+
+async def test_an_ollama_model_needs_nothing_but_its_name(house: Stage) -> None:
+    house.env["TIER_BALANCED_POOL"] = "ollama/qwen2.5:1.5b"
+    async with running(house):
+        assert (await ask(house, "hello")).text == "You said: hello"
+        assert house.ms.last.model == "qwen2.5:1.5b"
+        assert "Model: ollama/qwen2.5:1.5b (stand-in)." in (await ask(house, "/tier smart")).text
+        await ask(house, "/model smart ollama/qwen2.5:3b")
+        await ask(house, "hello")
+        assert house.ms.last.model == "qwen2.5:3b"
+
+
+async def test_a_model_that_takes_no_tools_answers_without(house: Stage) -> None:
+    house.env["TIER_BALANCED_POOL"] = "ollama/gemma3:4b"
+    house.ms.tells_sizes.clear()  # nothing is known of it when the first question comes
+    async with running(house):
+        assert (await ask(house, "What time is it in Oslo?")).text == "You said: What time is it in Oslo?"
+        assert [bool(each.body.get("tools")) for each in house.ms.calls] == [True, False]
+
+
+async def test_a_model_that_was_not_pulled_is_named(house: Stage) -> None:
+    house.env["TIER_BALANCED_POOL"] = "ollama/llama3.2:3b"
+    async with running(house):
+        said = (await ask(house, "hello")).text
+    assert "model 'llama3.2:3b' not found, try pulling it first" in said
+
+
+async def test_an_ollama_that_stopped_is_named(house: Stage) -> None:
+    async with running(house):
+        await ask(house, "hello")
+        await house.ms.go_down()
+        assert "Ollama is not running" in (await ask(house, "still there?")).text
+        await house.ms.come_back()
