@@ -27,9 +27,9 @@ _LEADS = (
 )  # fmt: skip
 _SPOKEN = (
     (" multiplied by ", " * "), (" divided by ", " / "), (" plus ", " + "), (" minus ", " - "), (" times ", " * "),
-    (" over ", " / "), (" percent of ", "% of "), ("square root of ", "sqrt "), (" to the power of ", " ^ "),
+    (" over ", " / "), (" percent of ", "% of "), ("square root of ", "sqrt("), (" to the power of ", " ^ "),
     (" squared", "^2"), (" cubed", "^3"), (" mal ", " * "), (" geteilt durch ", " / "), (" durch ", " / "),
-    (" prozent von ", "% of "), ("% von ", "% of "), ("wurzel aus ", "sqrt "), (" hoch ", " ^ "),
+    (" prozent von ", "% of "), ("% von ", "% of "), ("wurzel aus ", "sqrt("), (" hoch ", " ^ "),
 )  # fmt: skip
 _NOW = (
     "what time is it", "what is the time", "whats the time", "current time", "time is it now", "what day is it",
@@ -122,7 +122,7 @@ def _expression(text: str) -> str:
     asked = asked[len(lead) :].strip()
     for spoken, sign in _SPOKEN:
         asked = asked.replace(spoken, sign)
-    return asked
+    return f"{asked})" if "sqrt(" in asked and ")" not in asked else asked
 
 
 def _topic(asked: str, text: str) -> Topic | None:

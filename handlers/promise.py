@@ -22,7 +22,7 @@ class Promise:
         self._clock = clock
 
     async def lines(self, ask: Ask, plan: Plan) -> list[str]:
-        """Those passed over for want of a key are named elsewhere."""
+        """Models without a key are named elsewhere."""
         contract = self._models.config.contracts[plan.decision.tier]
         price = (await self._purse.prices())(plan.choice.model)
         seconds = min(contract.deadline_seconds, self._models.config.turn.seconds)

@@ -167,7 +167,7 @@ async def test_a_fallback_that_never_had_a_key_is_skipped_without_a_word_below_t
     on.ms.fail(500, when=OPENAI)
     async with running(on):
         assert (await ask(on, "hm")).text == f"You said: hm\n\n↪ {GEMINI} answered: {FIRST}: {DOWN}."
-        assert f"Passed over, for want of a key: {CLAUDE}." in (await ask(on, "/tier")).text
+        assert f"Skipped (no API key): {CLAUDE}." in (await ask(on, "/tier")).text
 
 
 async def test_a_picture_goes_to_a_model_that_sees(on: Stage) -> None:

@@ -208,7 +208,7 @@ async def test_without_any_key_tier_says_that_the_local_model_serves_all(on: Sta
         shown = await ask(on, "/tier deep")
     assert first_line(shown) == "Tier: deep, Force: off"
     assert "local/smollm2-135m-instruct" in shown.text
-    assert "No key is set for anthropic, openai, so the small local model serves every tier." in shown.text
+    assert "No API key for anthropic, openai, so the demo model answers." in shown.text
 
 
 async def test_a_pool_of_the_environment_names_fallbacks_and_who_was_passed_over(on: Stage) -> None:
@@ -217,6 +217,6 @@ async def test_a_pool_of_the_environment_names_fallbacks_and_who_was_passed_over
         shown = await ask(on, "/tier smart")
         await ask(on, "hi")
     assert "`" not in shown.text and "openai/gpt-4.1 (fallback)" in shown.text
-    assert "Passed over, for want of a key: anthropic/claude-opus-4-5." in shown.text
+    assert "Skipped (no API key): anthropic/claude-opus-4-5." in shown.text
     assert "Next in the pool: openai/gpt-5." in shown.text
     assert on.ms.last.model == "gpt-4.1"

@@ -1,0 +1,78 @@
+"""The demo model says what it is, and leaves to the tools what it would get wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from handlers.demo import NOTE, TOPICS, Demo
+from routing.decisions import TierDecision
+from routing.outcome import ToolScope
+from routing.types import Person
+from tests.stories.harness import Stage, ask, running
+
+PLAIN = NOTE.replace("`", "")
+SUNDAY = 1_763_841_600.0
+"""2025-11-22 20:00 UTC, a Saturday."""
+
+
+@pytest.fixture
+def keyless(on: Stage) -> Stage:
+    """No key, no Ollama: the demo model."""
+    on.env["OPENAI_API_KEY"] = ""
+    on.config["llm"] = {}
+    return on
+
+
+async def test_it_is_named_in_start_and_tier(keyless: Stage) -> None:
+    async with running(keyless):
+        assert PLAIN in (await ask(keyless, "/start")).text
+        assert PLAIN in (await ask(keyless, "/tier")).text
+
+
+async def test_tools_answer_and_the_rest_is_declined_in_one_sentence(keyless: Stage) -> None:
+    async with running(keyless):
+        assert (await ask(keyless, "What is 17 * 23?")).text == "17 * 23 = 391"
+        declined = (await ask(keyless, "Which dose of ibuprofen may I take?")).text
+        assert declined.startswith("The demo model doesn't answer questions about medicine.")
+        await ask(keyless, "/settings language de")
+        said = (await ask(keyless, "Regnet es morgen in Bonn?")).text
+        assert said.startswith("Das Demo-Modell beantwortet keine Fragen zu Wetter.")
+        assert keyless.ms.calls == []
+
+
+async def test_a_bot_with_a_key_declines_nothing(on: Stage) -> None:
+    async with running(on):
+        assert (await ask(on, "What is 17 * 23?")).text == "You said: What is 17 * 23?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("What is 15% of 80?", "15% of 80 = 12"),
+        ("what's 12 plus 30", "12 + 30 = 42"),
+        ("Was ist 3 mal 4?", "3 * 4 = 12"),
+        ("square root of 144", "sqrt(144) = 12"),
+        ("5 km in miles", "5 km in miles = 3.10685596118667 miles"),
+        ("What time is it?", "Saturday, 2025-11-22 20:00:00 UTC (UTC+00:00, UTC, week 47, day 326)"),
+        ("What time is it in Tokyo?", "Sunday, 2025-11-23 05:00:00 JST (UTC+09:00, Asia/Tokyo, week 47, day 327)"),
+        ("Wie spät ist es?", "Saturday, 2025-11-22 20:00:00 UTC (UTC+00:00, UTC, week 47, day 326)"),
+        ("What's the date?", "Saturday, 2025-11-22 20:00:00 UTC (UTC+00:00, UTC, week 47, day 326)"),
+        ("Will it rain tomorrow?", "the weather"),
+        ("Wie wird das Wetter?", "the weather"),
+        ("I have a fever, what helps?", "medicine"),
+        ("Can my landlord do that?", "law"),
+        ("If I have 3 apples and add 4, how many?", "arithmetic"),
+        ("How many days until Christmas?", "dates and times"),
+        ("When is Easter?", "dates and times"),
+        ("Hello!", None),
+        ("What is the capital of France?", None),
+        ("Tell me about 1984", None),
+        ("1984", None),
+        ("Have a nice day", None),
+    ],
+)
+async def test_who_answers(asked: str, answer: str | None) -> None:
+    scope = ToolScope(Person(1, "Alice", "owner"), 1, TierDecision("balanced", "default", ""))
+    found = await Demo(lambda: SUNDAY).answer(asked, scope)
+    assert found == answer
+    assert found is None or (found in TOPICS) == (answer in TOPICS)
