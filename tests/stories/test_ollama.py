@@ -40,6 +40,7 @@ async def test_a_running_ollama_serves_every_tier_and_says_so(house: Stage, capl
 
 async def test_an_ollama_model_needs_nothing_but_its_name(house: Stage) -> None:
     house.env["TIER_BALANCED_POOL"] = "ollama/qwen2.5:1.5b"
+    house.config["modelRouter"] = {"balancedModelReasoning": "none"}
     async with running(house):
         assert (await ask(house, "hello")).text == "You said: hello"
         assert house.ms.last.model == "qwen2.5:1.5b"
