@@ -72,7 +72,7 @@ async def test_a_bot_with_a_key_declines_nothing(on: Stage) -> None:
     ],
 )
 async def test_who_answers(asked: str, answer: str | None) -> None:
-    scope = ToolScope(Person(1, "Alice", "owner"), 1, TierDecision("balanced", "default", ""))
+    scope = ToolScope(Person(1, "owner", "Alice"), 1, TierDecision("balanced", "default", ""))
     found = await Demo(lambda: SUNDAY).answer(asked, scope)
     assert found == answer
     assert found is None or (found in TOPICS) == (answer in TOPICS)
