@@ -36,6 +36,7 @@ from handlers.ratelimit import RateLimit, parse_limits
 from handlers.ratings import Reactions
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
+from routing.deadline import steady_clock
 from routing.errors import ConfigError, StorageFault
 from routing.local.weights import available
 from routing.models.choice import LOCAL_PROVIDER
@@ -67,6 +68,7 @@ class App:
     silences: Silences
     platforms: dict[str, Platform]
     clock: Clock
+    steady: Clock
     suggestions: Suggestions
 
     async def start(self, platforms: Sequence[Platform]) -> None:
@@ -105,14 +107,17 @@ class App:
 
 
 @asynccontextmanager
-async def assembled(environment: Environment, workspace: Workspace, clock: Clock = time.time) -> AsyncIterator[App]:
-    """Build everything; at the end of the block it is stopped and let go of."""
+async def assembled(
+    environment: Environment, workspace: Workspace, clock: Clock = time.time, steady: Clock | None = None
+) -> AsyncIterator[App]:
+    """Build everything; at the end of the block it is stopped and let go of. Waits and deadlines follow `steady`."""
+    steady = steady or steady_clock()
     settings = environment.settings
     kept = open_stores(open_database(settings.database), clock)
     platforms: dict[str, Platform] = {}
     running, silences = RunningTurns(), Silences()
     engine = await build_engine(
-        environment, workspace, kept, platforms, running, clock, lambda error: outages.note(error)
+        environment, workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error)
     )
     await keyless.look(engine.models)
     router, purse, files = engine.router, engine.purse, engine.files
@@ -124,7 +129,7 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         lambda message: notices.unconfirmed(message),
         clock,
     )
-    notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(clock)
+    notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(steady)
     outages = Outages(notices, kept.state, clock)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, purse.budget.reread)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
@@ -151,16 +156,17 @@ async def assembled(environment: Environment, workspace: Workspace, clock: Clock
         forget_files=workspace.forget_files,
         discovered=lambda: asyncio.to_thread(_offered, workspace),
         clock=clock,
+        steady=steady,
     )
     limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(kept.outbox, clock)
     edits = Edits(kept.history, running, chat)
-    after = build_aftermath(kept, notices, engine.models, engine.caller, clock)
+    after = build_aftermath(kept, notices, engine.models, engine.caller, steady)
     dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, edits, notices, kept.ledger, after)
     order = CommandOrder(kept.inbox, kept.people, kept.preferences, kept.history)
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
     inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences, reactions, order)
     tips = Suggestions(COMMANDS, engine.models, engine.tooling.toolbox, engine.owned.skills, access, kept.preferences)
-    app = App(inbox.accept, kept, access, linking, inbox, outbox, engine, silences, platforms, clock, tips)
+    app = App(inbox.accept, kept, access, linking, inbox, outbox, engine, silences, platforms, clock, steady, tips)
     chores = [
         asyncio.create_task(keep_fresh(workspace, engine.models, engine.owned, engine.tooling)),
         asyncio.create_task(engine.models.learn_sizes()),

@@ -60,25 +60,26 @@ async def build_engine(
     platforms: Mapping[str, Platform],
     running: RunningTurns,
     clock: Clock,
+    steady: Clock,
     unusable: Callable[[ModelError], None],
 ) -> Engine:
     """`unusable` is told of a model that only the owner can mend."""
     settings, config = environment.settings, workspace.config()
-    remembered = HealthMemory(kept.state, clock, config.parallel, unusable)
-    models = Models(config, workspace.catalog(), health=remembered.health, clock=clock)
+    remembered = HealthMemory(kept.state, steady, config.parallel, unusable)
+    models = Models(config, workspace.catalog(), health=remembered.health, clock=steady)
     await remembered.recall()
-    local = LocalRuntime(workspace.models, clock)
+    local = LocalRuntime(workspace.models, steady)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
     files, owned = Files(platforms, llm, models, settings.transcription_model), OwnersFiles(workspace)
-    health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, clock)
+    health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
     needed = ToolNeeds(workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about)
-    embedder = embedder_of(environment, llm, models, clock)
+    embedder = embedder_of(environment, llm, models, steady)
     tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors)
     budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
     purse = Purse(budget, lambda: llm.prices(models.config.profile))
-    caller = Caller(llm, models.health, clock, purse)
+    caller = Caller(llm, models.health, steady, purse)
     router = Router(
         models=models,
         caller=caller,
@@ -90,6 +91,7 @@ async def build_engine(
         pictures=files.picture,
         owned=owned,
         clock=clock,
+        steady=steady,
     )
     return Engine(models, llm, files, owned, health, tooling, purse, caller, router, local, remembered)
 

@@ -52,6 +52,7 @@ class ProcessHealth:
             pending=counts.get("pending", 0) + counts.get("attempting", 0),
             dead=counts.get("dead", 0),
             links=tuple((name, platform.progress) for name, platform in self._platforms.items()),
+            now=self._clock(),
             failures=self._models.health.failures.recent(),
         )
 

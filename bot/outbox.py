@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 
 from bot.platform import Platform, SendLater, SendRefused
@@ -23,6 +24,8 @@ PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 MOST_AMBIGUOUS = 3
 """A reply that may have arrived this many times is not sent again: each attempt may have shown a copy."""
 UNCONFIRMED = "the platform did not confirm that it arrived"
+LONGEST_PAUSE_SECONDS = 3600.0
+"""After a restart a reply waits no longer than this, whatever was written down before."""
 
 Undeliverable = Callable[[ChatKey, str], Awaitable[None]]
 """Told of a chat that can't be reached, and why."""
@@ -125,7 +128,7 @@ class OutboxSender:
             refreshed = await patiently(self._store.get, entry.id)
             if refreshed is None or refreshed.state not in ("pending", "attempting"):
                 return
-            entry = refreshed
+            entry = replace(refreshed, not_before=0.0)  # that pause is over
 
     async def _park(self, entry: OutboxEntry) -> None:
         """Let the replies behind it go on. The note that says so is not followed by another when it is lost, too."""
@@ -138,9 +141,7 @@ class OutboxSender:
             await patiently(self._unconfirmed, entry.message)
 
     async def _attempt(self, entry: OutboxEntry) -> None:
-        wait = entry.not_before - self._clock()
-        if wait > 0:
-            await asyncio.sleep(wait)
+        await asyncio.sleep(left(entry, self._clock()))
         recovered = entry.ambiguous > 0 or entry.state == "attempting"
         await patiently(self._store.attempting, entry.id)
         platform = self._platforms[entry.message.chat.platform]
@@ -158,6 +159,11 @@ class OutboxSender:
             log.warning("[Outbox] Reply %d can't be delivered: %s", entry.id, refused)
             await patiently(self._store.dead, entry.id, str(refused))
             await patiently(self._undeliverable, entry.message.chat, str(refused))
+
+
+def left(entry: OutboxEntry, now: float) -> float:
+    """Seconds of the pause that an earlier process began. A system clock that was set back does not lengthen it."""
+    return max(0.0, min(entry.not_before - now, LONGEST_PAUSE_SECONDS))
 
 
 def _ended(lane: asyncio.Task[None]) -> None:

@@ -40,7 +40,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
     async with assembled(environment, workspace) as app:
         await app.start(platforms_of(told, app))
         await _print_owner_code(app)
-        beat = asyncio.create_task(pulse(list(app.platforms.values()), app.clock, told.heartbeat_file))
+        beat = asyncio.create_task(pulse(list(app.platforms.values()), app.steady, told.heartbeat_file))
         await ended.wait()
         log.info("Stopping: running turns get a moment, everything else goes on after the next start")
         beat.cancel()
@@ -60,6 +60,7 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
             commands=tuple(CommandHint(spec.name, spec.summary, spec.choices) for spec in COMMANDS),
             history_file=workspace.console_history,
             clock=app.clock,
+            steady=app.steady,
             stdin=sys.stdin,
             stdout=sys.stdout,
             stderr=sys.stderr,
@@ -96,7 +97,7 @@ def _telegram(token: str, settings: Settings, app: App) -> Platform:
     )
     kept = app.kept
     return TelegramPlatform(
-        options, accept=app.accept, state=kept.state, chats=kept.chats, menu=menu(), clock=app.clock
+        options, accept=app.accept, state=kept.state, chats=kept.chats, menu=menu(), clock=app.clock, steady=app.steady
     )
 
 
@@ -121,6 +122,7 @@ def _discord(token: str, settings: Settings, app: App) -> Platform:
         unanswered=app.silences.wait,
         tell=Notices(app.kept.people, app.outbox.post).tell_owners,
         clock=app.clock,
+        steady=app.steady,
     )
 
 

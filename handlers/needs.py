@@ -52,4 +52,5 @@ class Needs:
     forget_files: ForgetFiles
     discovered: Callable[[], Awaitable[Collection[str]]]
     clock: Clock
+    steady: Clock
     specs: tuple[CommandSpec, ...] = ()

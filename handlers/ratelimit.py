@@ -11,6 +11,8 @@ from routing.errors import ConfigError, Refused
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _LIMIT = re.compile(r"\s*(\d+)\s*/\s*(second|minute|hour|day)s?\s*")
+DISORDER_SECONDS = 60.0
+"""Messages may arrive out of order by this much; a larger difference means that a clock was set back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class RateLimit:
         seen = self._seen.setdefault(who, _Seen())
         while seen.at and seen.at[0] <= now - self._longest:
             seen.at.popleft()
+        while seen.at and seen.at[-1] > now + DISORDER_SECONDS:
+            seen.at.pop()
         wait = max(_wait(seen.at, window, now) for window in self._windows)
         if wait <= 0:
             seen.told = False

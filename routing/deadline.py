@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 from routing.ports import Clock
+
+
+def steady_clock() -> Clock:
+    """Unix seconds of now, from here on counted by the monotonic clock. Waits and deadlines follow this one, so a
+    system clock that is set back or forward moves none of them."""
+    offset = time.time() - time.monotonic()
+    return lambda: offset + time.monotonic()
 
 
 class Deadline:

@@ -22,6 +22,7 @@ class Facts:
 
     version: str
     started_at: float
+    now: float
     memory_bytes: int
     revision: str
     database_bytes: int

@@ -12,7 +12,8 @@ from routing.types import Person
 
 
 class Clock(Protocol):
-    """Unix seconds; injected so that stories can move time."""
+    """Unix seconds; injected so that stories can move time. Dates and what the database keeps come from the system's
+    clock; waits, deadlines and pauses from a steady one (`routing.deadline`)."""
 
     def __call__(self) -> float: ...
 

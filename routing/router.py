@@ -73,6 +73,7 @@ class Router:
         pictures: FetchPicture,
         owned: Owned,
         clock: Clock,
+        steady: Clock,
     ) -> None:
         self.models = models
         self._caller = caller
@@ -85,6 +86,7 @@ class Router:
         self._pictures = pictures
         self._owned = owned
         self._clock = clock
+        self._steady = steady
         self._recent = Recent()
 
     async def plan(self, person: Person, conversation_id: int, prefix: Tier | None = None) -> Plan:
@@ -95,7 +97,7 @@ class Router:
     async def answer(self, question: Question, bill: Bill, live: LiveReply, stop: Stop) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too."""
         asked = await self._asked(question)
-        deadline = Deadline(self._clock, self.models.config.turn.seconds)
+        deadline = Deadline(self._steady, self.models.config.turn.seconds)
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
         context = await self._context(question, summariser)
         if asked.preferences.auto:
@@ -152,7 +154,7 @@ class Router:
     async def compact(self, question: Question, keep: int, bill: Bill, live: LiveReply, stop: Stop) -> Compacted:
         """Let a summary stand for all but the last `keep` messages of a question's conversation."""
         asked = await self._asked(question)
-        deadline = Deadline(self._clock, self.models.config.turn.seconds)
+        deadline = Deadline(self._steady, self.models.config.turn.seconds)
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
         context = await self._context(question, summariser)
         messages = await context.compact(keep, summariser)

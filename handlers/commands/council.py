@@ -45,10 +45,10 @@ VOTES = "council.md"
 def build(needs: Needs) -> Handler:
     """The command with its ports. What a council may cost is held as a whole, so its calls have no purse."""
     models = needs.router.models
-    caller = Caller(needs.llm, models.health, needs.clock)
-    convening = Convening(models, needs.purse, needs.clock)
+    caller = Caller(needs.llm, models.health, needs.steady)
+    convening = Convening(models, needs.purse, needs.steady)
     budget, chats = needs.purse.budget, needs.chats
-    return CouncilCommand(models, caller, convening, budget, needs.chat, chats, needs.history, needs.clock)
+    return CouncilCommand(models, caller, convening, budget, needs.chat, chats, needs.history, needs.steady)
 
 
 class CouncilCommand:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -14,7 +14,7 @@ from handlers.needs import Needs
 from handlers.promise import Promise
 from handlers.span import span
 from handlers.tool_status import ToolStatus, tool_status
-from routing.diagnostics import Health, percentile
+from routing.diagnostics import Facts, Health, percentile
 from routing.errors import Refused
 from routing.models.sizes import SizeSource
 from routing.planning import Plan
@@ -45,7 +45,7 @@ WHY_SIZE: Mapping[SizeSource, str] = {
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
     tools = tool_status(needs)
-    promise = Promise(needs.router.models, needs.purse, needs.clock)
+    promise = Promise(needs.router.models, needs.purse, needs.steady)
     return StatusCommand(
         needs.preferences, needs.history, needs.usage, needs.router, promise, tools, needs.health, needs.clock
     )
@@ -147,8 +147,8 @@ class StatusCommand:
         return now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 
     async def _process(self, ask: Ask, full: bool) -> list[str]:
-        now = self._clock()
         facts = await self._health.facts()
+        now = facts.now
         in_line = self._router.models.health.parallel.lines
         lines = [
             ask.say("Running turns: {running}, waiting: {queued}", running=facts.running, queued=facts.queued),
@@ -164,7 +164,7 @@ class StatusCommand:
                 quiet=quiet,
             )
             lines.append(f"{line}{': ⚠️ ' + link.trouble if link.trouble else ''}")
-        lines += await self._models(ask, facts.failures, full)
+        lines += await self._models(ask, facts, full)
         lines.append(
             ask.say(
                 "Database: revision {revision}, {megabytes} MB",
@@ -182,14 +182,14 @@ class StatusCommand:
         )
         return lines
 
-    async def _models(self, ask: Ask, failures: Sequence[tuple[str, str, float]], full: bool) -> list[str]:
+    async def _models(self, ask: Ask, facts: Facts, full: bool) -> list[str]:
         """How long each model of the last day takes, and what went wrong last."""
         lines = []
         for each in (await self._usage.by_model(since=self._clock() - DAY))[: None if full else 3]:
             took = await self._usage.seconds(each.model, SAMPLE)
             half, most = percentile(took, 0.5), percentile(took, 0.95)
             lines.append(f"`{each.model}`: p50 {half:.1f} s, p95 {most:.1f} s")
-        for model, reason, at in failures[: None if full else 3]:
-            ago = span(self._clock() - at)
+        for model, reason, at in facts.failures[: None if full else 3]:
+            ago = span(facts.now - at)
             lines.append(ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=ago, reason=reason))
         return lines

@@ -40,7 +40,7 @@ WHY: dict[TierSource, str] = {
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    promise = Promise(needs.router.models, needs.purse, needs.clock)
+    promise = Promise(needs.router.models, needs.purse, needs.steady)
     return TierCommand(needs.preferences, needs.history, needs.router, promise)
 
 

@@ -131,7 +131,7 @@ class MetaTools:
         yield ", ".join(f"{name}={value or '(none)'}" for name, value in self._about.variables.items())
 
     def _models(self, facts: Facts) -> str:
-        since = self._needs.clock() - RECENT_SECONDS
+        since = facts.now - RECENT_SECONDS
         failed = [model for model, _, at in facts.failures if at > since]
         if not failed:
             return "No model failed in the last hour."

@@ -78,3 +78,12 @@ def test_refused_messages_do_not_count() -> None:
 def test_off_is_no_limit() -> None:
     limit = RateLimit(())
     assert all(limit.take(ANN, 1000.0) for _ in range(1000))
+
+
+def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
+    limit = RateLimit(parse_limits("2/hour"))
+    assert limit.take(ANN, 10_000.0) and limit.take(ANN, 10_001.0)
+    assert limit.take(ANN, 2_000.0), "what seems to lie hours ahead is not counted"
+    assert limit.take(ANN, 1_990.0), "messages may arrive out of order"
+    with pytest.raises(Refused):
+        limit.take(ANN, 2_001.0)

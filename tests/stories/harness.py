@@ -96,8 +96,9 @@ async def stage(workspace: Path) -> AsyncIterator[Stage]:
 
 
 @asynccontextmanager
-async def running(on: Stage, clock: Clock = time.time) -> AsyncIterator[App]:
-    """The bot in this process, from its start to its orderly end; `clock` lets a story move time."""
+async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = None) -> AsyncIterator[App]:
+    """The bot in this process, from its start to its orderly end; `clock` lets a story move time, and set the system's
+    clock where `steady` does not follow."""
     on.write_config()
     environment = load(on.environment())
     workspace = Workspace(environment)
@@ -105,7 +106,7 @@ async def running(on: Stage, clock: Clock = time.time) -> AsyncIterator[App]:
     _use_index(workspace.tool_index)
     try:
         await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
-        async with assembled(environment, workspace, clock) as app:
+        async with assembled(environment, workspace, clock, steady or clock) as app:
             await app.start(platforms_of(environment.settings, app))
             yield app
     finally:

@@ -38,6 +38,7 @@ class ConsolePlatform:
         commands: tuple[CommandHint, ...],
         history_file: Path,
         clock: Clock,
+        steady: Clock | None = None,
         stdin: TextIO,
         stdout: TextIO,
         stderr: TextIO,
@@ -51,7 +52,7 @@ class ConsolePlatform:
         self._keep = accept
         self._commands = commands
         self._history_file = history_file
-        self._clock = clock
+        self._steady = steady or clock
         self._streams = (stdin, stdout, stderr)
         self._unanswered = unanswered
         self._front: Front | None = None
@@ -67,7 +68,7 @@ class ConsolePlatform:
         """Get ready to print; lines are taken by `run`."""
         if self._front is None:
             self._front = await asyncio.to_thread(self._prompt) if self.interactive else self._pipe()
-            self.progress.up_since = self.progress.last_contact = self._clock()
+            self.progress.up_since = self.progress.last_contact = self._steady()
 
     async def run(self) -> int:
         """Talk until the input ends; the exit code of the process."""
@@ -111,7 +112,7 @@ class ConsolePlatform:
 
     async def _take(self, message: InboundMessage) -> None:
         await self._keep([message])
-        self.progress.last_contact = self.progress.last_update = self._clock()
+        self.progress.last_contact = self.progress.last_update = self._steady()
 
     def _ready(self) -> Front:
         if self._front is None:

@@ -58,11 +58,13 @@ class DiscordPlatform:
         unanswered: Unanswered,
         tell: Tell,
         clock: Clock,
+        steady: Clock | None = None,
     ) -> None:
         self.progress = Progress()
         self._state = state
         self._specs = specs
         self._clock = clock
+        self._steady = steady or clock
         self._client = client = make_client(options, self)
         self._stage = Stage(client, options.pace, clock)
         self._outbound = Outbound(self._stage)
@@ -74,17 +76,19 @@ class DiscordPlatform:
         for listener in (self.on_ready, self.on_guild_join):
             client.event(listener)
         trouble = Trouble(self.progress, options.pace, self._alert)
-        self._connection = Connection(client, options, self.progress, trouble, clock)
+        self._connection = Connection(client, options, self.progress, trouble, self._steady)
         places = Places(client)
         threads = Threads(client, places, options.thread_per_mention)
         catchup = CatchUp(client, places, chats, state, clock, self._me, options.pace.backoff)
-        self._receiver = Receiver(self._me, self._take, places, threads, catchup, self.progress, trouble, clock)
+        self._receiver = Receiver(
+            self._me, self._take, places, threads, catchup, self.progress, trouble, clock, self._steady
+        )
         self._settled = False
         self._stopping = False
 
     async def start(self) -> None:
         """Connect; returns once the first event may come, or when that takes longer, while connecting goes on."""
-        self.progress.up_since = self._clock()
+        self.progress.up_since = self._steady()
         await self._connection.start()
 
     async def stop_receiving(self) -> None:
@@ -141,7 +145,7 @@ class DiscordPlatform:
         self._receiver.arrived(payload)
 
     def message(self, payload: Json) -> None:
-        self.progress.last_contact = self._clock()
+        self.progress.last_contact = self._steady()
         self._receiver.message(payload)
 
     def edited(self, payload: Json) -> None:
@@ -149,7 +153,7 @@ class DiscordPlatform:
 
     def interaction(self, payload: Json) -> None:
         if not self._stopping:
-            self.progress.last_contact = self.progress.last_update = self._clock()
+            self.progress.last_contact = self.progress.last_update = self._steady()
             self._stage.background.spawn(self._interactions.take(payload))
 
     def reacted(self, payload: Json, gone: bool) -> None:

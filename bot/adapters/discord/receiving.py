@@ -43,6 +43,7 @@ class Receiver:
         progress: Progress,
         trouble: Trouble,
         clock: Clock,
+        steady: Clock,
     ) -> None:
         self._me = me
         self._accept = accept
@@ -52,6 +53,7 @@ class Receiver:
         self._progress = progress
         self._trouble = trouble
         self._clock = clock
+        self._steady = steady
         self._gate = asyncio.Event()
         self._gate.set()
         self._lanes = Lanes(self._gate, self._on_idle)
@@ -193,7 +195,7 @@ class Receiver:
                 if failed:
                     self._trouble.over()
                 self._places.join(message.chat for message in messages if message.kind != "reaction")
-                self._progress.last_update = self._clock()
+                self._progress.last_update = self._steady()
                 return
 
     async def _on_idle(self) -> None:
@@ -205,6 +207,6 @@ class Receiver:
         """Make the mark durable when nothing is missing."""
         newest = self._marks.newest
         complete = self._lanes.idle and self._marks.complete(self._places.shards)
-        if complete and newest > self._kept and self._clock() - self._kept_at >= every:
-            self._kept, self._kept_at = newest, self._clock()
+        if complete and newest > self._kept and self._steady() - self._kept_at >= every:
+            self._kept, self._kept_at = newest, self._steady()
             await self._catchup.keep(newest)

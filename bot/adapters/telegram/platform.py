@@ -59,6 +59,7 @@ class TelegramPlatform:
         chats: ChatStore,
         menu: tuple[MenuEntry, ...],
         clock: Clock,
+        steady: Clock | None = None,
     ) -> None:
         self.progress = Progress()
         self.me: Me | None = None
@@ -68,6 +69,7 @@ class TelegramPlatform:
         self._chats = chats
         self._menu = menu
         self._clock = clock
+        self._steady = steady or clock
         self._api = Api(options)
         self._stage = Stage(self._api, flood.Flood(flood.parse(options.flood_limit)), options.pace)
         self._outbound = Outbound(self._stage, chats)
@@ -76,7 +78,7 @@ class TelegramPlatform:
 
     async def start(self) -> None:
         """Connect; returns once the first update may come, or when that takes longer, while connecting goes on."""
-        self.progress.up_since = self._clock()
+        self.progress.up_since = self._steady()
         first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._connecting = asyncio.create_task(self._connect(first))
         either: set[asyncio.Future[None]] = {first, self._connecting}
@@ -118,10 +120,10 @@ class TelegramPlatform:
     def _make_source(self) -> Source:
         options = self._options
         if not options.webhook_url:
-            return Poller(self._api, self.progress, self._clock, options.pace)
+            return Poller(self._api, self.progress, self._steady, options.pace)
         from bot.adapters.telegram.webhook import Webhook  # brings a web server along that polling does not need
 
-        return Webhook(options, self._api, self.progress, self._clock)
+        return Webhook(options, self._api, self.progress, self._steady)
 
     async def _connect(self, first: asyncio.Future[None]) -> None:
         """Greet until Telegram answers, then receive. `first` learns how the first try went."""
@@ -129,7 +131,7 @@ class TelegramPlatform:
         try:
             while (user := await self._greet(trouble, first)) is None:
                 pass
-            self.progress.last_step = self._clock()
+            self.progress.last_step = self._steady()
         except ConfigError as error:
             self.progress.trouble = str(error)
             if first.done():
@@ -139,7 +141,7 @@ class TelegramPlatform:
             return
         trouble.over()
         self.me = Me(user.id, user.username or "")
-        receiver = Receiver(self.me, self._accept, self._chats, self.progress, self._clock)
+        receiver = Receiver(self.me, self._accept, self._chats, self.progress, self._clock, self._steady)
         self._source.start(receiver.take)
         log.info("Telegram: @%s, %s", self.me.username, "by webhook" if self._options.webhook_url else "polling")
         if not first.done():
@@ -158,10 +160,10 @@ class TelegramPlatform:
         except InvalidToken:
             if not first.done():
                 raise ConfigError(_refused(self._options.api_root)) from None
-            self.progress.last_step = self._clock()
+            self.progress.last_step = self._steady()
             await asyncio.sleep(trouble.with_call(InvalidToken()))
         except TelegramError as error:
-            self.progress.last_step = self._clock()
+            self.progress.last_step = self._steady()
             pause = trouble.with_call(error)
             if not first.done():
                 first.set_result(None)

@@ -21,12 +21,15 @@ log = logging.getLogger(__name__)
 class Receiver:
     """Once `take` has returned, everything in the updates is durable; if it raises, none may be acknowledged."""
 
-    def __init__(self, me: Me, accept: Accept, chats: ChatStore, progress: Progress, clock: Clock) -> None:
+    def __init__(
+        self, me: Me, accept: Accept, chats: ChatStore, progress: Progress, clock: Clock, steady: Clock
+    ) -> None:
         self._me = me
         self._accept = accept
         self._chats = chats
         self._progress = progress
         self._clock = clock
+        self._steady = steady
 
     async def take(self, updates: Sequence[Json]) -> None:
         now = self._clock()
@@ -40,7 +43,7 @@ class Receiver:
             if message is not None:
                 messages.append(message)
         await self._hand_over(messages)
-        self._progress.last_update = now
+        self._progress.last_update = self._steady()
 
     async def _hand_over(self, messages: list[InboundMessage]) -> None:
         if messages:

@@ -1,0 +1,21 @@
+"""How long a reply still waits after a restart."""
+
+import pytest
+
+from bot.outbox import LONGEST_PAUSE_SECONDS, left
+from routing.stores import OutboxEntry
+from routing.types import ChatKey, OutboundMessage
+
+
+@pytest.mark.parametrize(
+    ("not_before", "seconds"),
+    [
+        (0.0, 0.0),
+        (1_000_000.0, 0.0),
+        (1_000_030.0, 30.0),
+        (1_000_000.0 + 2 * LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS),
+    ],
+)
+def test_a_pause_is_never_longer_than_it_can_have_been(not_before: float, seconds: float) -> None:
+    entry = OutboxEntry(1, OutboundMessage(ChatKey("telegram", "1"), "hi"), "pending", 1, 0, not_before, "", 0.0)
+    assert left(entry, 1_000_000.0) == seconds

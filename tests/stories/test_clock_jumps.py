@@ -1,0 +1,51 @@
+"""The system's clock is set while the bot runs: waits, deadlines and pauses go on as if nothing had happened."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.servers.model.script import BEFORE_HEADERS
+from tests.stories.failing import POOLS, Clock, asked, at, vendors
+from tests.stories.harness import Stage, ask, running
+
+TWO_HOURS = 7200.0
+
+
+@pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
+async def test_a_turn_under_way_goes_on(on: Stage, jump: float) -> None:
+    """Also the next try of a turn whose first model failed."""
+    vendors(on)
+    clock = Clock()
+    async with running(on, clock, time.time):
+        failing = on.ms.fail(500, gate_after=BEFORE_HEADERS, when=at("openai"))
+        said = on.tg.say("hm")
+        await failing.reached()
+        clock.ahead = jump
+        failing.open()
+        assert (await on.tg.reply(said, after=said)).text.startswith("You said: hm")
+    assert asked(on) == list(POOLS["balanced"][:2])
+
+
+@pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
+async def test_a_reply_that_failed_is_sent_again_after_its_pause(on: Stage, jump: float) -> None:
+    clock = Clock()
+    async with running(on, clock, time.time):
+        broken = on.tg.fault("sendMessage", "too_many", retry_after=1)
+        said = on.tg.say("hm")
+        await on.tg.wait_for(lambda _: broken.hits)
+        clock.ahead = jump
+        assert (await on.tg.reply(said)).text == "You said: hm"
+
+
+async def test_a_model_stays_on_its_break(on: Stage) -> None:
+    vendors(on)
+    clock = Clock()
+    async with running(on, clock, time.time):
+        on.ms.fail(429, when=at("openai"), retry_after=600)
+        await ask(on, "one")
+        clock.ahead = TWO_HOURS
+        await ask(on, "two")
+        assert "up 2 h" not in (await ask(on, "/status full")).text
+    assert asked(on) == [POOLS["balanced"][0], POOLS["balanced"][1], POOLS["balanced"][1]]
