@@ -73,6 +73,7 @@ class App:
 
     async def start(self, platforms: Sequence[Platform]) -> None:
         """Connect the platforms, then go on with what an earlier run left, then load the model library."""
+        unreadable = await self.kept.inbox.set_aside(), await self.kept.outbox.set_aside()
         self.platforms.update({platform.name: platform for platform in platforms})
         await self.access.appoint()
         await self.linking.adopt()
@@ -81,8 +82,15 @@ class App:
         await self.inbox.resume()
         self.engine.llm.load()
         await self.engine.tooling.start()
+        notices = Notices(self.kept.people, self.outbox.post)
         for reason in refused:
-            await Notices(self.kept.people, self.outbox.post).tell_owners("⚠️ {reason}", reason=reason)
+            await notices.tell_owners("⚠️ {reason}", reason=reason)
+        if any(unreadable):
+            words = (
+                "⚠️ Some entries of my database are damaged, so I set them aside: {messages} unanswered messages and "
+                "{replies} unsent replies. Ask the people concerned to send their messages again; the log has details."
+            )
+            await notices.tell_owners(words, messages=unreadable[0], replies=unreadable[1])
 
     async def _connect(self, platforms: Sequence[Platform]) -> list[str]:
         """Start them all; why some can't work. Raises ConfigError when none can."""

@@ -157,6 +157,9 @@ class InboxStore(Protocol):
     async def accept(self, messages: Sequence[InboundMessage]) -> tuple[InboxEntry, ...]:
         """Keep them; those already known are left out of the answer."""
 
+    async def set_aside(self) -> int:
+        """Leave out what can't be read from now on; how many messages."""
+
     async def unfinished(self) -> tuple[InboxEntry, ...]:
         """What an earlier process left unanswered, in order."""
 
@@ -191,6 +194,9 @@ class OutboxEntry:
 
 class OutboxStore(Protocol):
     """Replies wait here until the platform has them."""
+
+    async def set_aside(self) -> int:
+        """Leave out what can't be read from now on; how many replies."""
 
     async def unsent(self) -> tuple[OutboxEntry, ...]:
         """Pending and attempting replies, in order: what an earlier process left."""

@@ -13,6 +13,7 @@ from routing.types import InboundMessage, TurnSettings
 from storage.codec import FIXED, INBOUND
 from storage.database import Database
 from storage.schema import inbox
+from storage.unreadable import set_aside
 
 _KNOWN = select(inbox.c.id).where(
     inbox.c.platform == bindparam("platform"),
@@ -45,6 +46,9 @@ class SqlInbox:
     async def unfinished(self) -> tuple[InboxEntry, ...]:
         rows = await self._database.read(lambda c: c.execute(_UNFINISHED).all())
         return tuple(_entry(row) for row in rows)
+
+    async def set_aside(self) -> int:
+        return await self._database.write(lambda c: set_aside(c, inbox, inbox.c.state == "waiting", _entry))
 
     async def begin(self, inbox_ids: Sequence[int]) -> None:
         values = [{"inbox_id": each} for each in inbox_ids]

@@ -15,15 +15,16 @@ from sqlalchemy.exc import SQLAlchemyError
 from storage.database import is_sqlite, parse_url
 from storage.faults import explain
 from storage.migrate import known_revisions
-from storage.schema import REVISION, outbox, people
+from storage.schema import REVISION, inbox, outbox, people
+from storage.unreadable import STATE
 
 Standing = Literal["empty", "current", "older", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """What was found. `complaint` is empty when every page is sound; owners and dead replies are counted only at
-    the current revision."""
+    """What was found. `complaint` is empty when every page is sound; owners, dead replies and unreadable rows are
+    counted only at the current revision."""
 
     revision: str
     standing: Standing
@@ -32,6 +33,7 @@ class DatabaseFacts:
     writable: bool
     owners: int = 0
     dead: int = 0
+    unreadable: int = 0
 
 
 async def look(url: str) -> DatabaseFacts | None:
@@ -101,5 +103,6 @@ def _facts(connection: Connection, size: str, complaint: str, writable: bool) ->
         return DatabaseFacts(revision, standing, size_bytes, complaint, writable)
     owners = select(func.count()).select_from(people).where(people.c.role == "owner")
     dead = select(func.count()).select_from(outbox).where(outbox.c.state == "dead")
-    counts = (connection.execute(owners).scalar_one(), connection.execute(dead).scalar_one())
-    return DatabaseFacts(revision, "current", size_bytes, complaint, writable, *counts)
+    aside = [select(func.count()).select_from(each).where(each.c.state == STATE) for each in (inbox, outbox)]
+    owned, lost, *unreadable = [connection.execute(each).scalar_one() for each in (owners, dead, *aside)]
+    return DatabaseFacts(revision, "current", size_bytes, complaint, writable, owned, lost, sum(unreadable))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import time
 from collections.abc import Callable
@@ -66,14 +67,36 @@ def current_revision(connection: Connection) -> str:
 
 
 def backup(database: Path, folder: Path, revision: str) -> Path:
-    """A consistent copy of a SQLite file, named by revision and time; only the newest few are kept."""
+    """A consistent copy of a SQLite file, named by revision and time; only the newest few are kept.
+
+    It gets its name when it is whole and checked. Raises sqlite3.Error, and leaves no copy, when it is not.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    for unfinished in folder.glob("tierbot-*.db.part"):
+        unfinished.unlink()
     target = folder / f"tierbot-{revision}-{time.strftime('%Y%m%d-%H%M%S')}.db"
-    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(target)) as copy:
-        source.backup(copy)
+    part = target.with_name(f"{target.name}.part")
+    try:
+        with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(part)) as copy:
+            source.backup(copy)
+        _check(part)
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
     for old in sorted(folder.glob("tierbot-*.db"), key=lambda path: path.stat().st_mtime)[:-KEPT_BACKUPS]:
         old.unlink()
     return target
+
+
+def _check(copy: Path) -> None:
+    """Read every page of a copy. Raises sqlite3.DatabaseError."""
+    address = f"{copy.absolute().as_uri()}?immutable=1"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(f"malformed: {verdict}")
 
 
 def _on(url: URL, step: Callable[[Connection], str]) -> str:

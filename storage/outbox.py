@@ -14,8 +14,10 @@ from routing.types import OutboundMessage
 from storage.codec import OUTBOUND
 from storage.database import Database
 from storage.schema import outbox, pieces
+from storage.unreadable import set_aside
 
-_UNSENT = select(outbox).where(outbox.c.state.in_(("pending", "attempting"))).order_by(outbox.c.id)
+_WAITING = outbox.c.state.in_(("pending", "attempting"))
+_UNSENT = select(outbox).where(_WAITING).order_by(outbox.c.id)
 _THIS = outbox.c.id == bindparam("outbox_id")
 _ONE = select(outbox).where(_THIS)
 _CUT_OFF = and_(outbox.c.state == "attempting", outbox.c.ambiguous == 0)
@@ -64,6 +66,9 @@ class SqlOutbox:
     async def unsent(self) -> tuple[OutboxEntry, ...]:
         rows = await self._database.read(lambda c: c.execute(_UNSENT).all())
         return tuple(_entry(row) for row in rows)
+
+    async def set_aside(self) -> int:
+        return await self._database.write(lambda c: set_aside(c, outbox, _WAITING, _entry))
 
     async def get(self, outbox_id: int) -> OutboxEntry | None:
         row = await self._database.read(lambda c: c.execute(_ONE, {"outbox_id": outbox_id}).one_or_none())

@@ -146,6 +146,7 @@ summaries = Table(
     Index("ix_summaries_conversation_id", "conversation_id", "id"),
 )
 
+# States of the inbox: waiting, done. Of the outbox: pending, attempting, sent, dead. Of damaged rows: unreadable.
 inbox = Table(
     "inbox",
     metadata,

@@ -22,7 +22,7 @@ _ANSWERED = select(outbox.c.chat_id, outbox.c.thread_id).where(
 )
 _ALLOWED = select(chats.c.chat_id, literal("")).where(chats.c.platform == _HERE, chats.c.allowed)
 _KNOWN = union(_TALKED, _ANSWERED, _ALLOWED)
-_WAITING = select(inbox.c.payload).where(inbox.c.platform == _HERE, inbox.c.state != "done")
+_WAITING = select(inbox.c.payload).where(inbox.c.platform == _HERE, inbox.c.state == "waiting")
 
 
 class SqlState:

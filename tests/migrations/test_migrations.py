@@ -203,6 +203,21 @@ def test_only_the_newest_copies_are_kept(populated: Path) -> None:
     assert (backups / "mine.db").exists()
 
 
+def test_a_copy_that_is_not_whole_gets_no_name(populated: Path) -> None:
+    """Nor does what a killed process left; it is removed."""
+    backups = populated.parent / "backups"
+    backups.mkdir(exist_ok=True)
+    (backups / "tierbot-0001-20260101-000000.db.part").write_bytes(b"half")
+    with sqlite3.connect(populated) as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+        connection.execute("pragma journal_mode = delete")
+    whole = populated.read_bytes()
+    populated.write_bytes(whole[:8192] + b"\xff" * 4096 + whole[12288:])
+    with pytest.raises(sqlite3.Error):
+        backup(populated, backups, REVISION)
+    assert list(backups.iterdir()) == []
+
+
 def test_a_newer_database_is_refused_untouched(populated: Path) -> None:
     connection = sqlite3.connect(populated)
     with connection:

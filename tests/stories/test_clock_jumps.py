@@ -9,6 +9,7 @@ import pytest
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.stories.failing import POOLS, Clock, asked, at, vendors
 from tests.stories.harness import Stage, ask, running
+from tests.stories.killing import until
 
 TWO_HOURS = 7200.0
 
@@ -34,7 +35,7 @@ async def test_a_reply_that_failed_is_sent_again_after_its_pause(on: Stage, jump
     async with running(on, clock, time.time):
         broken = on.tg.fault("sendMessage", "too_many", retry_after=1)
         said = on.tg.say("hm")
-        await on.tg.wait_for(lambda _: broken.hits)
+        await until(lambda: broken.hits and on.rows("SELECT 1 FROM outbox WHERE not_before > 0"))
         clock.ahead = jump
         assert (await on.tg.reply(said)).text == "You said: hm"
 

@@ -21,6 +21,9 @@ async def database(inspection: Inspection) -> list[Finding]:
     if facts is not None and facts.dead:
         mend = "These people blocked the bot or left; /status shows the newest failures."
         found.append(warn("replies", f"{facts.dead} could never be delivered", mend))
+    if facts is not None and facts.unreadable:
+        mend = "Ask the people concerned to send their messages again; the log of that start names the rows."
+        found.append(warn("entries", f"{facts.unreadable} can't be read and were set aside", mend))
     return found
 
 

@@ -1,0 +1,52 @@
+"""Rows that can't be read any more are set aside, so that they hold up nothing else."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Table, select, update
+from sqlalchemy.exc import OperationalError
+
+STATE = "unreadable"
+
+log = logging.getLogger(__name__)
+
+
+def set_aside(
+    connection: Connection, table: Table, waiting: ColumnElement[bool], read: Callable[[Row[Any]], object]
+) -> int:
+    """Give the waiting rows that `read` does not understand (ValueError) the state "unreadable"; how many."""
+    try:
+        broken = [row.id for row in connection.execute(select(table).where(waiting)) if not _understood(row, read)]
+    except OperationalError as error:
+        if "decode" not in str(error.orig):
+            raise
+        broken = _one_by_one(connection, table, waiting, read)
+    for row_id in broken:
+        log.error("Row %d of %s can't be read and is set aside", row_id, table.name)
+        connection.execute(update(table).where(table.c.id == row_id).values(state=STATE))
+    return len(broken)
+
+
+def _one_by_one(
+    connection: Connection, table: Table, waiting: ColumnElement[bool], read: Callable[[Row[Any]], object]
+) -> list[int]:
+    """SQLite keeps bytes that are no text, and then gives no row of the whole answer."""
+    broken = []
+    for row_id in connection.execute(select(table.c.id).where(waiting)).scalars().all():
+        try:
+            if not _understood(connection.execute(select(table).where(table.c.id == row_id)).one(), read):
+                broken.append(row_id)
+        except OperationalError:
+            broken.append(row_id)
+    return broken
+
+
+def _understood(row: Row[Any], read: Callable[[Row[Any]], object]) -> bool:
+    try:
+        read(row)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,31 @@
+"""A damaged row of the database stops nothing else."""
+
+from __future__ import annotations
+
+from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.test_order import settled
+
+DAMAGED = "⚠️ Some entries of my database are damaged"
+
+
+async def test_unreadable_messages_and_replies_are_set_aside_and_told_once(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "hm")
+        await settled(on)
+    on.change(
+        "INSERT INTO inbox (platform, bot_id, update_id, payload, state, attempts, placeholder, received_at)"
+        " VALUES ('telegram', '1', 'x1', '{', 'waiting', 0, '', 0), ('telegram', '1', 'x2', '', 'waiting', 0, '', 0)"
+    )
+    on.change(
+        "INSERT INTO outbox (platform, chat_id, thread_id, payload, state, created_at, attempts, pieces_sent,"
+        " not_before, message_id, error)"
+        " VALUES ('telegram', '1', '', CAST(x'ff00fe' AS TEXT), 'pending', 0, 0, 0, 0, '', '')"
+    )
+    async with running(on):
+        told = await on.tg.reply(OWNER, matching=DAMAGED)
+        assert "2 unanswered messages and 1 unsent replies" in told.text
+        assert (await ask(on, "and now?")).text == "You said: and now?"
+    async with running(on):
+        assert (await ask(on, "and then?")).text == "You said: and then?"
+    assert sum(message.text.startswith(DAMAGED) for message in on.tg.private().from_bot()) == 1
+    assert on.rows("SELECT count(*) FROM inbox WHERE state = 'unreadable'") == [(2,)]
