@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat run test test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
+.PHONY: chat run test test-attacks test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
 chat: $(VENV)/.base
 	@$(BIN)/python -m bot chat
@@ -15,6 +15,9 @@ run: $(VENV)/.base
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+test-attacks: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/attacks
 
 test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)

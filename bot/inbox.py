@@ -94,7 +94,7 @@ class Inbox:
         if self._closing:
             return
         message = entry.message
-        if message.chat in self._waiting and message.kind == "message" and is_stop(message.text):
+        if message.chat in self._waiting and message.kind == "message" and is_stop(message.own_text):
             self._pass(replace(entry, message=replace(message, text="/stop")))
         elif await self._dispatcher.begins_turn(message):
             await self._enqueue(entry)
@@ -218,4 +218,6 @@ def _belong_together(one: InboundMessage, other: InboundMessage) -> bool:
         return False
     if one.album or other.album:
         return one.album == other.album
-    return other.sent_at - one.sent_at <= 1 and not other.text.lstrip().startswith("/")
+    if one.forwarded_from != other.forwarded_from:
+        return False
+    return other.sent_at - one.sent_at <= 1 and not other.own_text.lstrip().startswith("/")

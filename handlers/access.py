@@ -8,7 +8,7 @@ from typing import Literal
 
 from handlers.codes import CODE_SECONDS, WrongCodes, new_code, read_code, shown
 from handlers.linking import LINKED, Linking
-from handlers.parsing import parse_command
+from handlers.parsing import typed_command
 from routing.codes import hashed, matches
 from routing.errors import Refused
 from routing.ports import Clock
@@ -110,7 +110,7 @@ class Access:
             person = await self._people.admit(message.user, message.user_name, "user", "open access")
         if not message.private:
             return await self._burned(message) or await self._in_group(message, person)
-        typed = read_code(message.text)
+        typed = read_code(message.own_text)
         owner_code = await self._state.get(OWNER_CODE) if typed is not None else None
         if typed is not None and owner_code is not None:
             return await self._try_owner_code(message, owner_code, typed)
@@ -135,7 +135,7 @@ class Access:
         return Turned(Refused(words))
 
     async def _in_group(self, message: InboundMessage, person: Person | None) -> Admitted | Turned:
-        command = message.kind == "press" or message.text.lstrip().startswith("/")
+        command = message.kind == "press" or message.own_text.lstrip().startswith("/")
         if person is not None and may(person, "admin") and command:
             return Admitted(person)
         if self.mode != "open" and not await self._chats.allowed(message.chat):
@@ -207,7 +207,7 @@ class Access:
 
 def _link_code(message: InboundMessage) -> str | None:
     """What stands behind /access link, if anything."""
-    typed = parse_command(message.text, message.bot_name)
+    typed = typed_command(message)
     if typed is None or typed.name != "access" or [word.lower() for word in typed.arguments[:1]] != ["link"]:
         return None
     return typed.arguments[1] if typed.arguments[1:] else None

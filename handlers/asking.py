@@ -13,6 +13,9 @@ from routing.stop import Stop
 from routing.text import nearest
 from routing.types import Button, Document, InboundMessage, Person, Picture, Role, TurnSettings
 
+TERMINAL = "console"
+"""The platform without buttons."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -35,6 +38,11 @@ class Ask:
     async def conversation_id(self, history: HistoryStore) -> int:
         """The conversation that it belongs to."""
         return self.fixed.conversation_id if self.fixed else (await history.current(self.message.chat)).id
+
+    @property
+    def pressed(self) -> bool:
+        """Whether a button was pressed for it. A terminal has none: its command is typed there."""
+        return self.button is not None or self.message.user.platform == TERMINAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from handlers.asking import Ask, Reply
 from handlers.demo import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.fences import fenced
 from handlers.footer import fallback_lines, footer
+from handlers.names import plain_name
+from handlers.parsing import typed_prefix
 from handlers.wording import answer_text, losses
 from routing.calls import ChatMessage
 from routing.conversation.truncation import emergency
@@ -23,7 +25,6 @@ from routing.ports import Clock
 from routing.records import HistoryStore, TurnFacts, TurnRecord
 from routing.router import Router
 from routing.stores import PreferenceStore
-from routing.tiers import split_prefix
 from routing.types import DEFAULT_TIER, Attachment, InboundMessage, Question
 
 MOST_TEXT_BYTES = 200_000
@@ -56,7 +57,7 @@ class Chat:
         if ask.button is not None:
             await ask.live.acknowledge()
             ask = replace(ask, message=replace(ask.message, text=ask.button.command))
-        prefix, written = split_prefix(ask.message.text)
+        prefix, written = typed_prefix(ask.message)
         if prefix is not None and not (written.strip() or ask.message.attachments or ask.message.quoted):
             raise Refused("Write your question behind !{tier}, in the same message.", tier=prefix)
         await ask.live.working()
@@ -78,7 +79,7 @@ class Chat:
             turn_id=ask.turn_id,
             conversation_id=await ask.conversation_id(self._history),
             person_id=ask.person.id,
-            question=await self.whole_text(ask.message, split_prefix(ask.message.text)[1]),
+            question=await self.whole_text(ask.message, typed_prefix(ask.message)[1]),
             pictures=_pictures(ask.message),
             source=_source(ask.message),
         )
@@ -128,8 +129,21 @@ class Chat:
         return Reply(text, (), record)
 
     async def whole_text(self, message: InboundMessage, written: str) -> str:
-        """The message it replies to, what was written, the documents and the voice messages, as one text."""
-        parts = ["\n".join(f"> {line}" for line in message.quoted.splitlines())] if message.quoted else []
+        """The message it replies to, what was written, the documents and the voice messages, as one text. What others
+        wrote is quoted line by line, with its author, so that the model can tell it from the person's own words."""
+        content = await self._content(message, written)
+        if content and message.forwarded_from is not None:
+            author = plain_name(message.forwarded_from) or "someone"
+            content = _quotation(f"Forwarded message from {author}, not written by me", content)
+        if message.quoted:
+            author = plain_name(message.quoted_from)
+            quoted = _quotation(f"I reply to {author}" if author else "I reply to", message.quoted)
+            content = f"{quoted}\n\n{content}".rstrip()
+        return content or ("What is in this picture?" if message.attachments else "")
+
+    async def _content(self, message: InboundMessage, written: str) -> str:
+        """What was written, the documents and the voice messages."""
+        parts = []
         if written.strip():
             parts.append(written.strip())
         for each in message.attachments:
@@ -144,7 +158,7 @@ class Chat:
                 parts.append(f"{each.name}:\n{fenced(await self._read_text(each))}")
             elif each.kind == "voice":
                 parts.append(await self._transcribe(each))
-        return "\n\n".join(parts) or ("What is in this picture?" if message.attachments else "")
+        return "\n\n".join(parts)
 
     def _blind_notice(self, ask: Ask, question: Question, outcome: Outcome) -> list[str]:
         model = outcome.choice.model
@@ -155,6 +169,11 @@ class Chat:
 
     async def _wants_footer(self, ask: Ask) -> bool:
         return (ask.fixed.settings if ask.fixed else await self._preferences.settings(ask.person.id)).footer
+
+
+def _quotation(title: str, text: str) -> str:
+    """Somebody else's words. Each line is marked, so that none of them can look like the end of the quotation."""
+    return "\n".join(f"> {line}" for line in (f"[{title}]", *text.splitlines()))
 
 
 def _pictures(message: InboundMessage) -> tuple[Attachment, ...]:

@@ -15,7 +15,7 @@ from handlers.codes import shown
 from handlers.edits import Edits
 from handlers.languages import Say
 from handlers.notices import Notices
-from handlers.parsing import Typed, merge, parse_command
+from handlers.parsing import Typed, merge, parse_command, typed_command
 from handlers.patience import patiently
 from handlers.presses import Presses
 from handlers.ratelimit import RateLimit
@@ -83,9 +83,9 @@ class Dispatcher:
 
     async def _spec(self, message: InboundMessage) -> CommandSpec | None:
         """The command of a message or of the pressed button; None for what is no command of ours. Raises Refused."""
-        press = message.kind == "press"
-        text = (await self._presses.button(message)).command if press else message.text
-        typed = parse_command(text, message.bot_name)
+        typed = typed_command(message)
+        if message.kind == "press":
+            typed = parse_command((await self._presses.button(message)).command, message.bot_name)
         if typed is None:
             return None
         found = self._commands.get(typed.name)
@@ -124,7 +124,7 @@ class Dispatcher:
         return kept
 
     async def _reply(self, message: InboundMessage, entry: InboxEntry, live: LiveReply, stop: Stop) -> Reply:
-        typed = None if message.kind == "press" else parse_command(message.text, message.bot_name)
+        typed = typed_command(message)
         if typed is not None and typed.elsewhere:
             return NOTHING
         person = await self._admit(message)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from handlers.again import higher
 from handlers.languages import Say
 from handlers.notices import Send
-from handlers.parsing import parse_command
+from handlers.parsing import typed_command
 from handlers.patience import patiently
 from routing.contracts import TierContract
 from routing.critic.critic import Critic, Doubt
@@ -67,6 +67,6 @@ def _answer(message: InboundMessage, record: TurnRecord) -> str:
     facts, last = record.facts, record.said[-1] if record.said else None
     if facts is None or facts.tier != "balanced" or not facts.model or facts.timed_out or record.pictures:
         return ""
-    if message.kind != "message" or parse_command(message.text, message.bot_name) is not None:
+    if message.kind != "message" or typed_command(message) is not None:
         return ""
     return last.text.strip() if last is not None and last.role == "assistant" else ""

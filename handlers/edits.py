@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from handlers.asking import Ask, Reply
 from handlers.chat import Chat
+from handlers.parsing import typed_prefix
 from handlers.running import RunningTurns
 from routing.records import HistoryStore
-from routing.tiers import split_prefix
 from routing.types import Button
 
 
@@ -30,7 +30,7 @@ class Edits:
                 return Reply(ask.say(words))
             words = "I saw your edit, but my answer stands. To have it answered anew, send it again."
             return Reply(ask.say(words))
-        tier, written = split_prefix(ask.message.text)
+        tier, written = typed_prefix(ask.message)
         text = await self._chat.whole_text(ask.message, written)
         if not text or text == last.text:
             return Reply("")

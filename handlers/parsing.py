@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from routing.errors import Refused
-from routing.types import InboundMessage, UserKey
+from routing.tiers import split_prefix
+from routing.types import InboundMessage, Tier, UserKey
 
 _COMMAND = re.compile(r"\s*/([^\W\d_][^\s/@]*)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
 """A slash and a word; what has a second slash is a path, not a command."""
@@ -74,6 +75,16 @@ def quoted(word: str) -> str:
     return next((each for each in tried if _words(each) == (word,)), word)
 
 
+def typed_command(message: InboundMessage) -> Typed | None:
+    """The command that the sender of a message typed; None for anything else."""
+    return None if message.kind == "press" else parse_command(message.own_text, message.bot_name)
+
+
+def typed_prefix(message: InboundMessage) -> tuple[Tier | None, str]:
+    """The tier that the sender of a message put before it, and the text without it."""
+    return split_prefix(message.text) if message.forwarded_from is None else (None, message.text)
+
+
 def is_stop(text: str) -> bool:
     """A plain "stop", which ends a running turn as /stop does."""
     return text.strip().rstrip("!.").lower() in STOP_WORDS
@@ -91,4 +102,11 @@ def merge(messages: Sequence[InboundMessage]) -> InboundMessage:
         return first
     text = "".join(_joint(message.text) for message in messages[:-1]) + messages[-1].text
     attachments = tuple(each for message in messages for each in message.attachments)
-    return replace(first, text=text, attachments=attachments, parts=len(messages))
+    authors = (message.forwarded_from for message in messages if message.forwarded_from is not None)
+    return replace(
+        first,
+        text=text,
+        attachments=attachments,
+        parts=len(messages),
+        forwarded_from=next(authors, None),  # what was forwarded in part is nobody's command
+    )

@@ -82,7 +82,8 @@ InboundKind = Literal["message", "edited", "press", "unsupported", "reaction"]
 
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
-    """One update of a platform, made durable before it is acknowledged. `sent_at` is Unix seconds."""
+    """One update of a platform, made durable before it is acknowledged. `sent_at` is Unix seconds. `forwarded_from`
+    names the author of a text that the sender only passed on, empty when unknown; None for the sender's own words."""
 
     user: UserKey
     chat: ChatKey
@@ -101,6 +102,13 @@ class InboundMessage:
     quoted: str = ""
     press: Press | None = None
     parts: int = 1
+    quoted_from: str = ""
+    forwarded_from: str | None = None
+
+    @property
+    def own_text(self) -> str:
+        """What the sender wrote. Only this is ever read as a command, a code, a stop or a tier prefix."""
+        return self.text if self.forwarded_from is None else ""
 
 
 @dataclass(frozen=True, slots=True)

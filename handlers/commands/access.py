@@ -67,11 +67,11 @@ class AccessCommand:
         words = [ask.arguments[0].lower(), *ask.arguments[1:]] if ask.arguments else ["list"]
         match words:
             case ["forget", "me"] | ["forget", "me", "yes"]:
-                return await self._forget(ask, confirmed=len(words) == 3)
+                return await self._forget(ask, confirmed=len(words) == 3 and ask.pressed)
             case ["link"]:
                 return await self._link(ask, "", False)
             case ["link", code] | ["link", code, "yes"]:
-                return await self._link(ask, code, confirmed=len(words) == 3)
+                return await self._link(ask, code, confirmed=len(words) == 3 and ask.pressed)
             case ["unlink"] | ["unlink", _]:
                 return await self._unlink(ask, *words[1:])
         if not may(ask.person, "admin"):

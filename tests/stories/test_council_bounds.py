@@ -250,7 +250,7 @@ async def test_a_text_that_came_along_and_what_it_replies_to_are_read(on: Stage)
         before = len(on.ms.calls)
         reply = on.tg.say("/council", reply_to=told)
         assert (await on.tg.reply(reply, after=reply)).text.startswith("All agree.")
-        assert on.ms.calls[before].last_user_text == "> Is tea better than coffee?"
+        assert on.ms.calls[before].last_user_text == "> [I reply to Alice]\n> Is tea better than coffee?"
 
 
 async def test_without_a_question_it_says_what_it_is_and_who_would_sit(on: Stage) -> None:

@@ -74,7 +74,10 @@ async def test_an_edit_keeps_what_came_with_the_question(on: Stage) -> None:
         made = len(on.ms.calls)
         on.tg.press("🔁 Answer them", message=offer)
         await on.ms.journal.wait(lambda: len(on.ms.calls) > made, 30)
-    assert on.ms.last.reading.last_user_text == "> You said: what is a fjord?\n\nexplain this briefly"
+    assert (
+        on.ms.last.reading.last_user_text
+        == "> [I reply to Tierbot]\n> You said: what is a fjord?\n\nexplain this briefly"
+    )
 
 
 async def test_every_skill_is_told_of(on: Stage) -> None:

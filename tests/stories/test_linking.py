@@ -30,6 +30,18 @@ async def written(dc: DiscordServer, text: str, user: str | None = None) -> Mess
     return await dc.reply(said, after=said)
 
 
+async def linked(dc: DiscordServer, given: str) -> Message:
+    """The answer once Bobby, who is known on Discord, has written a code and confirmed it."""
+    return await confirmed(dc, await written(dc, f"/access link {given}", "bobby"))
+
+
+async def confirmed(dc: DiscordServer, asked: Message) -> Message:
+    """The same question once Bobby has pressed its button."""
+    dc.press(asked, "That is me", user="bobby")
+    await dc.wait_for(lambda _: asked.text.startswith("🔗"))
+    return asked
+
+
 async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(on: Stage, dc: DiscordServer) -> None:
     only_telegram_has_owners(on)
     async with running(on) as app:
@@ -147,7 +159,7 @@ async def test_who_is_forgotten_is_forgotten_on_both(on: Stage, dc: DiscordServe
         await up(dc, app)
         await ask(on, f"/access allow telegram:{on.tg.user('bob').id}")
         await written(dc, f"/access link {await code(on, 'bob')}", "bobby")
-        await ask(on, "/access forget me yes", user="bob")
+        await press(on, "Delete it all", await ask(on, "/access forget me", user="bob"))
         assert "This bot is private" in (await written(dc, "hello?", "bobby")).text
     assert len(on.rows(PEOPLE)) == 1
 
@@ -158,7 +170,7 @@ async def test_two_accounts_have_one_rate_limit(on: Stage, dc: DiscordServer) ->
     async with running(on) as app:
         await up(dc, app)
         await written(dc, "/access link", "bobby")  # counted as who they were
-        await written(dc, f"/access link {await code(on, 'bob')} yes", "bobby")
+        await linked(dc, await code(on, "bob"))
         await ask(on, "one", user="bob")
         assert (await written(dc, "two", "bobby")).text == "You said: two"
         assert "a lot at once" in (await ask(on, "three", user="bob")).text
@@ -205,12 +217,13 @@ async def test_a_link_that_a_crash_left_half_done_is_finished_at_the_next_start(
         given = await code(on, "bob")
         mine = on.rows(f"select person_id from identities where user_id = '{on.tg.user('bob').id}'")[0][0]
         bobby = on.rows("select user_id from identities where platform = 'discord'")[0][0]
+        asked = await written(dc, f"/access link {given}", "bobby")
         await app.kept.links.join(given.replace("-", ""), UserKey("discord", str(bobby)), "crash")
         assert folder.exists(), "the bot ends here"
     async with running(on) as app:
         await up(dc, app)
         assert (on.workspace / "files" / str(mine) / "thesis.txt").read_text() == "kept" and not folder.exists()
-        again = await written(dc, f"/access link {given} yes", "bobby")
+        again = await confirmed(dc, asked)
         assert again.text.startswith("🔗 You are one person"), "the answer that was lost"
 
 
@@ -223,7 +236,7 @@ async def test_turns_of_who_one_was_end_before_the_link_and_none_is_lost(on: Sta
         first = dc.say("first", channel="general", user="bobby", mention=True)
         await gate.reached(60.0)
         second = dc.say("second", channel="general", user="bobby", mention=True)
-        await written(dc, f"/access link {await code(on, 'bob')} yes", "bobby")
+        await linked(dc, await code(on, "bob"))
         gate.open()
         await dc.reply(first, after=first, matching="Stopped")
         await dc.reply(second, after=second, matching="You said: second")

@@ -221,5 +221,5 @@ async def test_a_reply_carries_what_it_replies_to(on: Stage) -> None:
         told: Message = await ask(on, "tell me")
         said = on.tg.say("explain that", reply_to=told)
         await on.tg.reply(after=said)
-    assert on.ms.last.last_user_text == "> line one\n> line two\n\nexplain that"
+    assert on.ms.last.last_user_text == "> [I reply to Tierbot]\n> line one\n> line two\n\nexplain that"
     assert json.dumps(on.ms.last.body).count("explain that") == 1

@@ -43,7 +43,7 @@ AFTER = {
     "skill": ("/skill code-revue", "/skill CODE-REVIEW", "/skills"),
     "tools": ("/tools off wether", "/tools off", "/tools off web", "/tools"),
     "settings": ("/settings language xx", "/settings streaming maybe", "/settings timezone Mars/Base", "hello"),
-    "access": ("/access role telegram:123 king", "/access allow bob", "/access forget me yes", "/whoami"),
+    "access": ("/access role telegram:123 king", "/access allow bob", "/access forget me", "/whoami"),
     "help": ("/help teir", "/help /Tier"),
 }
 """What more there is to try."""
@@ -194,6 +194,8 @@ def common(reply: OutboundMessage, talk: Talk) -> tuple[object, ...]:
 
 def unseen(platform: str, answer: Answer) -> list[str]:
     """What of an answer the person does not see, or sees without its being said."""
+    if any(reply.secret for reply in answer.replies):
+        return []  # a code is not kept
     texts = [words(reply.text) for reply in answer.replies]
     files = [words(reply.document.text) for reply in answer.replies if reply.document]
     buttons = [button for reply in answer.replies for row in reply.buttons for button in row]

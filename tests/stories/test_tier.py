@@ -176,7 +176,7 @@ async def test_a_prefix_counts_in_a_reply_too(on: Stage) -> None:
         await on.tg.reply(after=said)
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
     assert "!deep" not in str(on.ms.last.body)
-    assert on.ms.last.last_user_text == f"> {told.text}\n\nreally?"
+    assert on.ms.last.last_user_text == f"> [I reply to Tierbot]\n> {told.text}\n\nreally?"
 
 
 @pytest.mark.parametrize("typed", ["!turbo hi", "!smrt hi"])

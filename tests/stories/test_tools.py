@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.telegram.observing import PATIENCE
-from tests.stories.harness import BotProcess, Stage, ask, running, tool_results
+from tests.stories.harness import BotProcess, Stage, ask, press, running, tool_results
 from tests.stories.killing import until
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -173,7 +173,8 @@ async def test_forget_me_deletes_the_files(on: Stage) -> None:
     async with running(on):
         await ask(on, "keep my secret")
         assert len(files_of(on)) == 1
-        await ask(on, "/access forget me yes")
+        await ask(on, "/access role telegram:5 owner")
+        await press(on, "Delete it all", await ask(on, "/access forget me"))
     assert files_of(on) == {}
 
 

@@ -184,7 +184,8 @@ async def test_what_is_off_stays_off_for_this_person_alone(taught: Stage) -> Non
         await ask(taught, RAIN)
         assert "forecast" in taught.ms.last.reading.tool_names
         assert taught.rows("select toolkits_off from preferences") == [('["files"]',)]
-        await ask(taught, "/access forget me yes")
+        await ask(taught, f"/access role telegram:{taught.tg.user('bob').id} owner")
+        await press(taught, "Delete it all", await ask(taught, "/access forget me"))
         assert taught.rows("select count(*) from preferences") == [(0,)]
 
 

@@ -68,6 +68,8 @@ def read(payload: Json, place: Place, me: Me) -> InboundMessage | None:
         text=spoken(text, _users(payload, me), *_names(place.guild)),
         attachments=attachments,
         quoted=_quoted(payload, place, me),
+        quoted_from=_name(_replied(payload) or {}),
+        forwarded_from="" if _is_forwarded(payload) else None,
     )
 
 
@@ -96,25 +98,41 @@ def _mentions(payload: Json, me: Me, own_role: int | None) -> bool:
 
 
 def _author_of_replied(payload: Json) -> int | None:
-    replied = payload.get("referenced_message") if payload.get("type") == _REPLY else None
+    replied = _replied(payload)
     return int(replied["author"]["id"]) if replied else None
 
 
+def _replied(payload: Json) -> Json | None:
+    """The message replied to; None when there is none, or it is gone."""
+    replied: Json | None = payload.get("referenced_message") if payload.get("type") == _REPLY else None
+    return replied
+
+
+def _is_forwarded(payload: Json) -> bool:
+    """Whether the text is that of a forwarded message. Discord does not say who wrote it."""
+    return bool(payload.get("message_snapshots")) and not str(payload.get("content") or "").strip()
+
+
 def _message(payload: Json, place: Place, me: Me) -> InboundMessage:
-    author, member = payload["author"], payload.get("member") or {}
     return InboundMessage(
-        user=UserKey(PLATFORM, str(author["id"])),
+        user=UserKey(PLATFORM, str(payload["author"]["id"])),
         chat=_chat(payload, place, me),
         bot_id=str(me.id),
         update_id=str(payload["id"]),
         text="",
         sent_at=_seconds(payload["timestamp"]),
-        user_name=member.get("nick") or author.get("global_name") or author.get("username") or "",
+        user_name=_name(payload),
         bot_name=me.name,
         private=place.private,
         language="" if place.guild is None else place.guild.preferred_locale.value.partition("-")[0],
         message_id=str(payload["id"]),
     )
+
+
+def _name(payload: Json) -> str:
+    """The name of the author of a message."""
+    author, member = payload.get("author") or {}, payload.get("member") or {}
+    return str(member.get("nick") or author.get("global_name") or author.get("username") or "")
 
 
 def _chat(payload: Json, place: Place, me: Me) -> ChatKey:
@@ -131,7 +149,7 @@ def _text(payload: Json) -> str:
 
 
 def _quoted(payload: Json, place: Place, me: Me) -> str:
-    replied = payload.get("referenced_message") if payload.get("type") == _REPLY else None
+    replied = _replied(payload)
     if not replied:
         return ""
     return spoken(_text(replied), _users(replied, me), *_names(place.guild))[:MAX_QUOTE]

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from telegram import CallbackQuery, Message, MessageEntity, Update
+from telegram import (
+    CallbackQuery,
+    Message,
+    MessageEntity,
+    MessageOriginChannel,
+    MessageOriginChat,
+    MessageOriginHiddenUser,
+    MessageOriginUser,
+    Update,
+)
 
 from bot.adapters.telegram.content import attachment, unsupported
 from routing.types import ChatKey, InboundKind, InboundMessage, Press, UserKey
@@ -60,7 +69,8 @@ def _message(message: Message, update_id: int, me: Me, kind: InboundKind) -> Inb
         return None
     replied = _replied(message)
     mentioned, text = _without_mention(message, me)
-    command = _COMMAND.match(text)
+    forwarded_from = _forwarded_from(message)
+    command = _COMMAND.match(text) if forwarded_from is None else None
     if command and command[1] and command[1].lower() != me.username.lower():
         return None
     private = message.chat.type == message.chat.PRIVATE
@@ -91,6 +101,8 @@ def _message(message: Message, update_id: int, me: Me, kind: InboundKind) -> Inb
         album=message.media_group_id or "",
         attachments=(file,) if file is not None else (),
         quoted=_quote(message, replied),
+        quoted_from=_wrote(replied) if replied is not None else "",
+        forwarded_from=forwarded_from,
     )
 
 
@@ -127,6 +139,32 @@ def _author(message: Message) -> tuple[str, str, str] | None:
     if user is None or user.is_bot:
         return None
     return str(user.id), user.full_name, user.language_code or ""
+
+
+def _forwarded_from(message: Message) -> str | None:
+    """Who wrote a text that the sender forwarded or let an inline bot write; None for their own words."""
+    match message.forward_origin:
+        case MessageOriginUser(sender_user=user):
+            return user.full_name
+        case MessageOriginHiddenUser(sender_user_name=name):
+            return name
+        case MessageOriginChat(sender_chat=chat) | MessageOriginChannel(chat=chat):
+            return chat.effective_name or ""
+        case None if message.via_bot is not None:
+            return message.via_bot.full_name
+        case None if "forward_date" not in message.api_kwargs:  # a Bot API server before 7.0 has no forward_origin
+            return None
+    return ""
+
+
+def _wrote(message: Message) -> str:
+    """The name of the author of a message."""
+    forwarded_from = _forwarded_from(message)
+    if forwarded_from is not None:
+        return forwarded_from
+    if message.sender_chat is not None:
+        return message.sender_chat.effective_name or ""
+    return message.from_user.full_name if message.from_user is not None else ""
 
 
 def _replied(message: Message) -> Message | None:

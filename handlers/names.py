@@ -1,0 +1,22 @@
+"""How names that people gave themselves are shown: as plain text that formats nothing and links nowhere."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import islice
+
+MAX_NAME = 40
+_DOT = re.compile(r"\.(?=\S)")
+
+
+def plain_name(name: str) -> str:
+    """A name without anything that formats a message, makes a link, mentions someone or looks like a command. Empty
+    when nothing is left."""
+    kept = (sign if _is_plain(sign) else " " for sign in islice(name, 200))
+    return _DOT.sub(". ", " ".join("".join(kept).split()))[:MAX_NAME].strip(" .'-")
+
+
+def _is_plain(sign: str) -> bool:
+    """Letters, digits, the marks that some scripts need, and what stands between the parts of a name."""
+    return sign in " .'-" or unicodedata.category(sign)[0] in "LMN"
