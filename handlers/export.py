@@ -87,7 +87,7 @@ def _ends(text: str) -> bool:
 
 def _code(text: str) -> str:
     """On one line, as it is; empty for nothing."""
-    shown = re.sub(r"\s*[\r\n]\s*", " ", text.strip())
+    shown = " ".join(line.strip() for line in text.splitlines() if not line.isspace() and line)
     if not shown:
         return ""
     marks = "`" * max([1, *(len(run) + 1 for run in re.findall("`+", shown))])

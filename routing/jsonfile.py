@@ -16,7 +16,7 @@ from routing.errors import ConfigError
 Keys = tuple[str | int, ...]
 Document = dict[str, object]
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^\s{}\[\],:"]+')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]|[^\s{}\[\],:"]+')
 _NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 

@@ -8,8 +8,9 @@ _JOINER = "\u200d"
 _LONGEST = 64  # code points looked back; longer stacks of accents are noise and may be broken
 
 
-def is_boundary(text: str, position: int) -> bool:
-    """Whether a break before `text[position]` leaves every visible character whole."""
+def is_boundary(text: str, position: int, start: int = 0) -> bool:
+    """Whether a break before `text[position]` leaves every visible character whole. `start` is a boundary before it:
+    flags are counted from there."""
     if position <= 0 or position >= len(text):
         return True
     before, after = text[position - 1], text[position]
@@ -18,14 +19,14 @@ def is_boundary(text: str, position: int) -> bool:
     if before == _JOINER or _extends(after) or unicodedata.combining(before) == 9:
         return False
     if _is_flag_letter(before) and _is_flag_letter(after):
-        return _flag_letters_before(text, position) % 2 == 0
+        return _flag_letters(text, start, position) % 2 == 0
     return not _same_syllable(before, after)
 
 
 def boundary_before(text: str, position: int, start: int) -> int:
     """The last boundary in (start, position], or `position` itself where there is none within reach."""
     for candidate in range(position, max(start, position - _LONGEST), -1):
-        if is_boundary(text, candidate):
+        if is_boundary(text, candidate, start):
             return candidate
     return position
 
@@ -42,9 +43,10 @@ def columns(text: str) -> int:
     """Columns in a monospaced font: two for wide characters and emoji, none for what extends another."""
     if text.isascii():
         return len(text)
-    total = 0
+    total = start = 0
     for position, character in enumerate(text):
-        if is_boundary(text, position):
+        if is_boundary(text, position, start):
+            start = position
             following = text[position + 1 : position + 2]
             wide = unicodedata.east_asian_width(character) in "WF" or following == "\ufe0f"
             total += 2 if wide or _is_flag_letter(character) else 1
@@ -61,9 +63,10 @@ def _is_flag_letter(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _flag_letters_before(text: str, position: int) -> int:
+def _flag_letters(text: str, start: int, position: int) -> int:
+    """How many of them stand directly before the position, looked for no further back than `start`."""
     first = position
-    while first > 0 and _is_flag_letter(text[first - 1]):
+    while first > start and _is_flag_letter(text[first - 1]):
         first -= 1
     return position - first
 

@@ -13,7 +13,7 @@ _MENTION = r"(?P<mention><(?=@)|@(?=everyone|here))"
 _LINE_START = r"(?P<indent>^[ ]*)(?:(?P<bullet>•)|(?P<opening>-#|\#{1,3}|>>>|>|[-+]))(?=[ ]|$)"
 _LITERAL = (
     r"(?P<literal>[\\*`]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
-    r"|\[(?=[^\[\]\n]*\]\()|<(?=\#\d|/[^\n:>]+:\d|a?:\w+:\d|t:-?\d|id:\w))"
+    r"|\[(?=[^\[\]\n]*\]\()|<(?=\#\d|/[^\n:<>]+:\d|a?:\w+:\d|t:-?\d|id:\w))"
 )
 _SPECIAL = re.compile("|".join((_ADDRESS, _MENTION, _LINE_START, _LITERAL)), re.MULTILINE)
 _LOUD = re.compile("@(?=everyone|here)")

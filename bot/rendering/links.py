@@ -7,7 +7,7 @@ import re
 # TDLib's LinkManager::check_link_impl: a host without a dot is "Wrong HTTP URL" and the entity is dropped, mailto:
 # is mangled to http://mailto:…, tel: is no URL. Such addresses are better shown: the apps make them tappable.
 _WEB = re.compile(
-    r"https?://(?:[^\s/?#@]*@)?(?:[^\s/?#@:\[\]]+\.[^\s/?#@:\[\]]+|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#]\S*)?"
+    r"https?://(?:[^\s/?#@]*@)?(?:[^\s/?#@:\[\].]++(?:\.++[^\s/?#@:\[\].]++)++\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#]\S*)?"
 )
 _APP = re.compile(r"(?:tg|ton)://[A-Za-z0-9_-]+(?:[/?]\S*)?")
 _LONGEST = 2048  # characters; what browsers and Telegram's clients are sure to open

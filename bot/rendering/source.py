@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 _MARK = re.compile(rb"(?<![\\|])\|\|(?!\|)")
-_GAP = re.compile(rb"\n[ \t>]*\n|^[ \t>]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
+_GAP = re.compile(rb"\n[ \t>]*\n|^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+\|[-:| \t]*$", re.MULTILINE)
+_TICKS = re.compile("`+")
 _FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _HALF_LINK = re.compile(r"!?\[([^\[\]\n]*)(?:\]\([^()\s]*)?$")
 _LONE_MARKS = re.compile(r"(?:^|\n)[ \t]*(?:[-+*=>#_|~`.]|\d{1,9}[.)]?)[-+*=>#_|~` \t]*$")
@@ -34,7 +35,7 @@ def with_spoilers(source: str, code: Callable[[str], list[tuple[int, int]]]) -> 
     parts, cursor, opened = [], 0, -1
     for match in _MARK.finditer(data):
         at = match.start()
-        if any(start <= at < end for start, end in closed):
+        if _within(closed, at):
             continue
         paragraph = bisect_right(gaps, at)
         if paragraph in tables or paragraph + 1 in tables:
@@ -46,6 +47,12 @@ def with_spoilers(source: str, code: Callable[[str], list[tuple[int, int]]]) -> 
         elif hugs_after and at + 2 < len(data):
             opened = at
     return b"".join([*parts, data[cursor:]]).decode()
+
+
+def _within(extents: list[tuple[int, int]], at: int) -> bool:
+    """Whether the place lies in one of the sorted extents, which do not overlap."""
+    index = bisect_right(extents, at, key=lambda extent: extent[0]) - 1
+    return index >= 0 and at < extents[index][1]
 
 
 def open_fence(source: str) -> tuple[str, int] | None:
@@ -85,9 +92,29 @@ def finished(source: str) -> str:
     return source + _closers(last)
 
 
+def _without_code(paragraph: str) -> str:
+    """The paragraph without its code spans: each ends at the next run of as many backticks."""
+    runs = list(_TICKS.finditer(paragraph))
+    closes: dict[int, int] = {}
+    later: dict[int, int] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        length = len(runs[index][0])
+        if length in later:
+            closes[index] = later[length]
+        later[length] = index
+    parts, cursor, index = [], 0, 0
+    while index < len(runs):
+        if index in closes:
+            parts.append(paragraph[cursor : runs[index].start()])
+            index = closes[index]
+            cursor = runs[index].end()
+        index += 1
+    return "".join([*parts, paragraph[cursor:]])
+
+
 def _closers(paragraph: str) -> str:
     """The marks that close what the paragraph leaves open, the last opened first."""
-    prose = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", paragraph, flags=re.DOTALL)
+    prose = _without_code(paragraph)
     ticks = prose.count("`") % 2
     if ticks:
         prose = prose[: prose.rindex("`")]

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from operator import itemgetter
 
 from bot.rendering.clusters import boundary_before
 
@@ -15,6 +16,7 @@ _PARAGRAPH = re.compile(r"(?=\n[^\S\n]*\n)")
 _LINE = re.compile(r"(?=\n)")
 _SENTENCE = re.compile(r"[.!?…][\"'”’»)\]]*(?=[ \n])|[。！？…][」』”）]*")
 _WORD = re.compile(r"(?=[ \n])|[，、；：]")
+_RUN, _SPACE = re.compile(r"\S*"), re.compile(r"\s*")
 
 
 def utf16_offsets(text: str) -> Sequence[int]:
@@ -64,9 +66,8 @@ def inside(extents: Sequence[Extent], position: int) -> Extent | None:
 
 def _skip_space(text: str, position: int, fences: Sequence[Extent]) -> int:
     """The start of the next range: indentation is kept where a line of code begins."""
-    rest = position
-    while rest < len(text) and text[rest].isspace():
-        rest += 1
+    found = _SPACE.match(text, position)
+    rest = found.end() if found else position
     opened = inside(fences, rest)
     if opened is None:
         return rest
@@ -82,7 +83,8 @@ def _break(text: str, start: int, hard: int, fences: Sequence[Extent], whole: Se
         end = _last(_LINE, text, max(floor, fence[0] + 1), hard, (), whole)
         if end:
             return end
-    edges = [edge for extent in fences for edge in extent if floor <= edge <= hard]
+    near = fences[bisect_left(fences, floor, key=itemgetter(1)) : bisect_right(fences, hard, key=itemgetter(0))]
+    edges = [edge for extent in near for edge in extent if floor <= edge <= hard]
     paragraph = _last(_PARAGRAPH, text, floor, hard, fences, whole)
     end = max([paragraph, *edges])
     for pattern, closed in ((_LINE, fences), (_LINE, ()), (_SENTENCE, fences), (_WORD, fences), (_WORD, ())):
@@ -106,8 +108,8 @@ def _forced(text: str, start: int, hard: int, whole: Sequence[Extent]) -> int:
     kept = inside(whole, hard)
     if kept is None:
         space = max(text.rfind(" ", start, hard), text.rfind("\n", start, hard)) + 1
-        run = re.compile(r"\S*").match(text, space)
-        if space and run is not None and "://" in run[0]:
+        run = _RUN.match(text, space, space + hard - start + 1) if space else None
+        if run is not None and "://" in run[0]:
             kept = (space, run.end())
     if kept is not None and kept[0] > start and kept[1] - kept[0] <= hard - start:
         return kept[0]

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from bot.rendering import clusters, source
 from bot.rendering.plain import TAB, clean, is_blank
@@ -53,7 +54,8 @@ def pieces(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:
     fences = [(s.start, s.end) for s in spans if s.type == "pre"]
     whole = [(s.start, s.end) for s in spans if s.type in ("text_link", "code")]
     parts = ranges(text, limit, fences, whole, _crowding(spans, limit))
-    made = (_piece(text, spans, start, end) for start, end in parts)
+    reached = list(accumulate((span.end for span in spans), max))
+    made = (_piece(text, spans[bisect_right(reached, start) :], start, end) for start, end in parts)
     return tuple(piece for piece in made if not is_blank(piece.text))
 
 
@@ -114,23 +116,27 @@ def _converter() -> Callable[[str], tuple[str, list[Span]]]:
 
 def _crowding(spans: list[Span], limit: int) -> Callable[[int, int], int]:
     """Where a part must end to keep its entities, unless dropping some is better than many short messages."""
-    starts = [span.start for span in spans]
     content = [span for span in spans if span.type in _CONTENT]
-    content_starts = [span.start for span in content]
+    starts, ends = _edges(spans)
+    content_starts, content_ends = _edges(content)
 
     def end(start: int, hard: int) -> int:
-        allowed = _room(spans, starts, start, hard)
+        allowed = _room(starts, ends, start, hard)
         if allowed - start < min(limit, hard - start) // 4:
-            allowed = _room(content, content_starts, start, hard)
+            allowed = _room(content_starts, content_ends, start, hard)
         return allowed
 
     return end
 
 
-def _room(spans: list[Span], starts: list[int], start: int, hard: int) -> int:
+def _edges(spans: list[Span]) -> tuple[list[int], list[int]]:
+    return [span.start for span in spans], sorted(span.end for span in spans)
+
+
+def _room(starts: list[int], ends: list[int], start: int, hard: int) -> int:
     """The last end ≤ hard with which text[start:end] touches no more than 100 of the spans."""
     begun = bisect_right(starts, start)
-    open_before = sum(1 for span in spans[:begun] if span.end > start)
+    open_before = begun - bisect_right(ends, start)
     last = begun + MAX_ENTITIES - open_before
     return min(hard, starts[last]) if last < len(starts) else hard
 

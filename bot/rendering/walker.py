@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from telegramify_markdown.converter import EventWalker, _contains_latex_symbols, _latex_helper
+from telegramify_markdown.converter import EventWalker, _contains_latex_symbols, _latex_helper, _TextBuffer
 
 from bot.rendering.clusters import columns
 from bot.rendering.links import accepted
 from bot.rendering.plain import TAB, clean, utf16_length
 
+DEEPEST_LIST = 20
+"""Lists within lists that are indented further than the one around them; a screen has no room for more."""
 LONGEST_FORMULA = 1000  # characters; the LaTeX helper takes quadratic time, so longer ones are shown as written
 _INFO = re.compile(r"([^\s{},:]*)[\s{},:]*(.*)", re.DOTALL)
 _SPOILER_TAG = re.compile("</?tg-spoiler>")
@@ -32,15 +34,30 @@ def unicode_formula(latex: str) -> str:
     return clean(str(_latex_helper.convert(latex))).strip() if is_formula(latex) else latex
 
 
+class _Buffer(_TextBuffer):  # type: ignore[misc]  # the library is untyped
+    """The library's buffer; counting newlines takes no longer for a long text."""
+
+    def write(self, text: str) -> None:
+        if text:
+            super().write(text)
+
+    def trailing_newline_count(self) -> int:
+        """Up to two, the most that anybody asks for."""
+        end = "".join(self._parts[-2:])[-2:]
+        return len(end) - len(end.rstrip("\n"))
+
+
 class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
     """The library's walker; raw HTML is text, tables keep links and columns, headings are bold."""
 
     _code_block_parts: list[str]
+    _list_stack: list[int | None]
     _code_block_lang: str
     _HEADING_ENTITIES = {"H1": ["bold", "underline"], **{f"H{level}": ["bold"] for level in range(2, 7)}}  # noqa: RUF012
 
     def __init__(self, config: Any, source: str) -> None:
         super().__init__(config, source)
+        self._buf = _Buffer()
         self._links: list[tuple[str, int, int]] = []  # address, UTF-16 offset, parts of the table cell so far
         self._bullet_end = -1
         self._row_end = self._cell_end = 0  # bytes of the source
@@ -73,7 +90,10 @@ class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
             self._buf.write("\n")
 
     def _on_start_item(self) -> None:
+        whole: list[int | None] = self._list_stack
+        self._list_stack = whole[-DEEPEST_LIST:]
         super()._on_start_item()
+        whole[-1:], self._list_stack = self._list_stack[-1:], whole
         self._bullet_end = self._buf.py_offset
 
     def _ensure_block_spacing(self, next_block_start: int | None = None) -> None:

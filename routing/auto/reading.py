@@ -27,10 +27,10 @@ _LETTERS = (("ı", "i"), ("ł", "l"), ("ø", "o"), ("đ", "d"), ("æ", "ae"), ("
 _UNSPACED = re.compile(f"[{_HAN}{_THAI}]+")
 _WORD = re.compile(rf"c\+\+|[cf]#|[a-z0-9]+|[\uac00-\ud7a3]+|(?:(?![a-z0-9\uac00-\ud7a3])[^\W_]|[{_INDIC}])+")
 _QUOTES = tuple(
-    rf"{opened}[^{closed}\n]{{1,{LONGEST_QUOTE}}}{closed}"
-    for opened, closed in (('"', '"'), ("“", "”"), ("„", "[“”]"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"))
+    rf"{opened}[^{opened}{closed}\n]{{1,{LONGEST_QUOTE}}}[{closed}]"
+    for opened, closed in (('"', '"'), ("“", "”"), ("„", "“”"), ("«", "»"), ("「", "」"), ("『", "』"), ("‘", "’"))
 )
-_QUOTED = re.compile("|".join((*_QUOTES, rf"(?<!\w)'[^'\n]{{1,{LONGEST_QUOTE}}}'(?!\w)")).replace("[^[“”]", "[^“”"))
+_QUOTED = re.compile("|".join((*_QUOTES, rf"(?<!\w)'[^'\n]{{1,{LONGEST_QUOTE}}}'(?!\w)")))
 _OPENED = "\"'“„«「『‘"
 _QUESTION = re.compile("[?？؟;]+(?=\\s|$|[^\\w&])|？")
 _TOLD = re.compile("[.!;:,。！；：，、؛،।]")

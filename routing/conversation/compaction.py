@@ -25,7 +25,7 @@ _MESSAGE_CHARS, _RESULT_CHARS, _ARGUMENT_CHARS = 4_000, 1_000, 200
 """How much of one message, tool result or call the summary's model reads."""
 _OPEN, _CLOSE = "<conversation>\n", "\n</conversation>"
 _EARLIER_OPEN, _EARLIER_CLOSE = "<earlier_summary>\n", "\n</earlier_summary>\n\n"
-_DELIMITER = re.compile(r"<(?=\s*/?\s*(?:conversation|earlier_summary)\b)", re.IGNORECASE)
+_DELIMITER = re.compile(r"<(?=\s*+/?\s*+(?:conversation|earlier_summary)\b)", re.IGNORECASE)
 
 INSTRUCTIONS = """\
 You keep the memory of a conversation between a user and an assistant. What you write replaces the part you are given,

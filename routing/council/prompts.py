@@ -57,7 +57,7 @@ SCORES = """\
 The experts ranked each other's answers (1 is best, 0 is worst; a hint, no proof): {scores}.
 """
 
-_TAG = re.compile(r"<(?=\s{0,9}/?\s{0,9}(?:question|answer)-)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*+/?\s*+(?:question|answer)-)", re.IGNORECASE)
 
 
 def for_member(question: str) -> tuple[ChatMessage, ...]:

@@ -43,7 +43,7 @@ Reply with one JSON object and nothing else: {{"doubt": false}} if there is no r
 question, without links."""
 _CLAUDE = "claude"
 """These do not think where nothing asks them to; of the others that can, many do."""
-_TAG = re.compile(r"<(?=\s{0,9}/?\s{0,9}(?:question|answer)-)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*+/?\s*+(?:question|answer)-)", re.IGNORECASE)
 
 log = logging.getLogger("routing.critic")
 

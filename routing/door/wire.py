@@ -26,7 +26,7 @@ LONGEST_DESCRIPTION = 1024
 """OpenAI's limit for a tool's description, in characters."""
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 _OPEN, _CLOSE = "<tool_result>", "</tool_result>"
-_MARK = re.compile(r"<(?=\s*/?\s*tool_result)", re.IGNORECASE)
+_MARK = re.compile(r"<(?=\s*+/?\s*+tool_result)", re.IGNORECASE)
 _LEGAL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ENCODED = "__thought__"
 """LiteLLM reads what follows this in an id as a signature of Gemini's."""

@@ -42,7 +42,7 @@ _COUNT = re.compile(
 _POINT = re.compile(r"(?<=\d)p(?=\d)")
 _VERSION_LETTER = re.compile(r"(?<=[^a-z0-9])v(?=\d)")
 _TOKEN = re.compile(r"[a-z]+|\d+")
-_STATED = re.compile(r"\s*(\d{1,15}(?:\.\d+)?)\s*([kmbt]?)\s*", re.IGNORECASE)
+_STATED = re.compile(r"\s*(\d{1,15}(?:\.\d+)?)\s*+([kmbt]?)\s*", re.IGNORECASE)
 _STATED_UNITS = {"": 1e-9, "k": 1e-6, "m": 1e-3, "b": 1.0, "t": 1e3}
 
 

@@ -48,7 +48,7 @@ SMALL = frozenset(
 WHOLE = 0.75
 """The part of a word whose beginning still stands for it."""
 
-_BRACKETS = re.compile(r"\s*\([^)]*\)")
+_BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*\)")
 _COMMA = re.compile(r"[,;、，/]\s*")
 
 

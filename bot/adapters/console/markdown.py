@@ -17,7 +17,7 @@ from bot.adapters.console.printable import printable
 
 CODE_THEME = "ansi_dark"
 """The terminal's own sixteen colours on its own background."""
-_PADDING = re.compile(r" +((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would be copied along and wrap
+_PADDING = re.compile(r"(?<! ) ++((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would be copied along and wrap
 
 
 def rendered(text: str, width: int) -> str:

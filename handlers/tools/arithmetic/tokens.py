@@ -36,6 +36,7 @@ def _pattern(marks: str) -> re.Pattern[str]:
     return re.compile(rf"\s*(?:{number}|(?P<name>{_NAME})|(?P<sign>{_SIGN}))")
 
 
+_RAISED = re.compile(r"\s*(?:\^|\*\*)")
 _ALONE, _AMONG = _pattern(",' "), _pattern("' ")
 """Among the arguments of a function a comma stands between two of them."""
 
@@ -98,15 +99,15 @@ def tokens_of(text: str) -> list[Token]:
         elif piece == ")" and opened:
             opened.pop()
         if piece in ("e", "E") and found and found[-1].kind == "number" and match.start("name") == at:
-            _refuse_unless_raised(found[-1].text, text[match.end() :])
+            _refuse_unless_raised(found[-1].text, text, match.end())
         found.append(_token(kind, piece))
         at = match.end()
     return found
 
 
-def _refuse_unless_raised(number: str, rest: str) -> None:
+def _refuse_unless_raised(number: str, text: str, at: int) -> None:
     """2e^3 is a product with Euler's number; 2e alone is rather the beginning of 2e6."""
-    if not rest.lstrip().startswith(("^", "**")):
+    if not _RAISED.match(text, at):
         told = f"{number[:60]}e is half a number: write {number[:60]}e6"
         raise ToolFailed(f"{told}, or {number[:60]}*e for Euler's number.")
 

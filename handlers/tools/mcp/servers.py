@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import unquote_plus, urlsplit
 
 from rapidfuzz import process
 
@@ -32,7 +33,7 @@ INHERITED = ("PATH", "HOME", "LANG")
 
 _FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "disabled", "timeout", "type")
 _TYPES = ("stdio", "http", "streamable-http", "streamableHttp")
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}")
 _NEAR_ENOUGH = 55
 _SHORTEST_SECRET = 6
 
@@ -138,8 +139,7 @@ def _reached(made: Server, section: JsonObject, environment: Mapping[str, str], 
         for key, fault in (("url", url_fault(url)), ("headers", header_fault(headers))):
             if fault:
                 raise _fault(section, key, fault)
-        secrets = [*headers.values(), *re.findall(r"//([^/@]+)@", url), *re.findall(r"[?&][^=&]+=([^&#]+)", url)]
-        return replace(made, reached=Endpoint(url, headers), secrets=_secrets(secrets))
+        return replace(made, reached=Endpoint(url, headers), secrets=_secrets([*headers.values(), *_in_address(url)]))
     words = [section.text("command", ""), *_list(section, "args")]
     own = _texts(section, "env", environment)
     if fault := variable_fault(own):
@@ -154,6 +154,14 @@ def _secrets(values: Collection[str]) -> tuple[str, ...]:
     """The longest first; of `Bearer abcdef` the token, too."""
     words = {word for value in values for word in (value, *value.split()) if len(word) >= _SHORTEST_SECRET}
     return tuple(sorted(words, key=lambda word: (-len(word), word)))
+
+
+def _in_address(url: str) -> list[str]:
+    """User, password and the values of the query."""
+    parts = urlsplit(url)
+    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    values = [field.partition("=")[2] for field in parts.query.split("&")]
+    return [spelt for part in (user, password, *values) for spelt in (part, unquote_plus(part))]
 
 
 def _texts(section: JsonObject, key: str, environment: Mapping[str, str]) -> dict[str, str]:

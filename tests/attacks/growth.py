@@ -1,0 +1,36 @@
+"""Whether the time of something grows no faster than its input."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+NOTICEABLE = 0.004
+"""Seconds of CPU; less can't be told from noise, and what is quadratic takes more at the largest size."""
+MOST = 8.0
+"""How many times longer a text four times as long may take: 4 is linear, 16 is quadratic."""
+SIZES = (16, 24, 250, 1_000, 6_000)
+"""The small ones find what is exponential before it is hopeless."""
+
+
+def superlinear(work: Callable[[int], object], sizes: tuple[int, ...] = SIZES) -> str:
+    """Why `work(n)` is worse than linear in n; empty when it is not."""
+    for size in sizes:
+        took = _seconds(work, size)
+        if took > NOTICEABLE and size // 4 and _worse(work, size):
+            return f"{size} take {took:.3f} s, {size // 4} take {_seconds(work, size // 4):.4f} s"
+    return ""
+
+
+def _worse(work: Callable[[int], object], size: int) -> bool:
+    """Measured twice more: a machine that was busy elsewhere for a moment proves nothing."""
+    ratios = (
+        min(_seconds(work, size) for _ in range(2)) / min(_seconds(work, size // 4) for _ in range(3)) for _ in "ab"
+    )
+    return all(ratio > MOST for ratio in ratios)
+
+
+def _seconds(work: Callable[[int], object], size: int) -> float:
+    begun = time.thread_time()
+    work(size)
+    return max(time.thread_time() - begun, 1e-6)

@@ -1,0 +1,143 @@
+"""No input stalls the event loop: time grows no faster than the text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC
+from typing import Any
+
+import pytest
+
+from bot.adapters.console import markdown
+from bot.adapters.console.printable import printable
+from bot.logs import Redactor
+from bot.rendering import discord, telegram
+from bot.rendering.clusters import columns
+from bot.rendering.plain import plain_pieces
+from handlers.codes import read_code
+from handlers.export import exported
+from handlers.fences import fenced
+from handlers.languages import Say
+from handlers.parsing import parse_command
+from routing import jsonfile
+from routing.auto.reading import read
+from routing.calls import ChatMessage, ProviderProfile, Speaker, ToolCall, ToolSpec
+from routing.conversation.compaction import transcript
+from routing.conversation.truncation import shorten_arguments, squeeze
+from routing.conversation.window import Window
+from routing.council.ballots import read_ballot
+from routing.critic.verdict import verdict
+from routing.door.failures import explain
+from routing.door.wire import adapt
+from routing.errors import ConfigError
+from routing.records import Conversation, StoredMessage
+from routing.selection.clauses import clauses
+from routing.selection.words import words
+from routing.tiers import split_prefix
+from routing.types import ChatKey
+from tests.attacks.growth import superlinear
+from tests.attacks.patterns import ANCHORED, Used, attempts, used
+
+
+def _work(each: Used, method: str, begun: str, text: str) -> Any:
+    pattern, is_bytes = each.pattern, isinstance(each.pattern.pattern, bytes)
+
+    def work(size: int) -> object:
+        given: Any = begun + (text * (size // len(text) + 1))[:size] + "\x00"
+        if is_bytes:
+            given = given.encode("utf-8", "surrogatepass")
+        if method == "match":
+            return pattern.match(given), pattern.fullmatch(given)
+        return sum(1 for _ in pattern.finditer(given))
+
+    return work
+
+
+@pytest.mark.parametrize("each", used(), ids=lambda each: each.where)
+def test_every_pattern_is_linear(each: Used) -> None:
+    bad = []
+    for method in {"match" if name in ANCHORED else "search" for name in each.methods}:
+        for begun, text in attempts(each.pattern):
+            if why := superlinear(_work(each, method, begun, text)):
+                bad.append(f"{method} of {begun!r} + {text!r} × n: {why}")
+                break
+    assert not bad, f"{each.where} {each.pattern.pattern!r}\n" + "\n".join(bad)
+
+
+def _message(text: str, role: Speaker = "user") -> ChatMessage:
+    return ChatMessage(role, text)
+
+
+def _tool_round(text: str) -> list[ChatMessage]:
+    call = ToolCall("c1", "read_file", text)
+    return [_message("q"), ChatMessage("assistant", "", calls=(call,)), ChatMessage("tool", text, call_id="c1")]
+
+
+def _export(text: str) -> object:
+    said = [
+        StoredMessage(1, "user", text, 0.0),
+        StoredMessage(2, "assistant", text, 0.0, calls=(ToolCall("c", "t", text),)),
+    ]
+    return exported(Conversation(1, ChatKey("telegram", "1"), 0.0), said, UTC, Say("en"))
+
+
+def _config(text: str) -> object:
+    try:
+        return jsonfile.parse(f'{{"a": [{text}]}}', "x")
+    except ConfigError:
+        return None
+
+
+_OPENAI = ProviderProfile("openai", "openai", None, "sk-test-1234567890", 60.0, "OPENAI_API_KEY")
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "telegram": telegram.pieces,
+    "telegram preview": telegram.preview,
+    "discord": discord.pieces,
+    "discord preview": discord.preview,
+    "plain": plain_pieces,
+    "terminal": lambda text: markdown.rendered(text, 80),
+    "columns": columns,
+    "export": _export,
+    "fence": fenced,
+    "wire with tools": lambda text: adapt(_tool_round(text), "openai/m", [ToolSpec("read_file", text, {})]),
+    "wire as text": lambda text: adapt(_tool_round(text), "openai/m"),
+    "compaction": lambda text: transcript([_message(text)] * 3 + _tool_round(text), 20_000),
+    "squeeze": lambda text: squeeze([_message(text)] * 3, Window(2_000, 2_000)),
+    "arguments cut": lambda text: shorten_arguments(json.dumps({"a": text, "b": text}), 100),
+    "verdict": lambda text: (
+        verdict(text),
+        verdict(json.dumps({"doubt": True, "why": text})),
+        verdict(f"```{text}```"),
+    ),
+    "ballot": lambda text: read_ballot(text, "A", ["A", "B"]),
+    "command": lambda text: (parse_command(text, "bot"), parse_command(f"/retry {text}", "bot")),
+    "prefix": lambda text: (split_prefix(text), split_prefix(f"!smart{text}")),
+    "code": read_code,
+    "choice of tier": read,
+    "clauses": clauses,
+    "words": words,
+    "provider error": lambda text: explain(ValueError(text), "openai/m", _OPENAI),
+    "log": Redactor(["secret-1"]).clean,
+    "terminal text": printable,
+    "json": _config,
+}
+PIECES = (
+    " ", "\n", " \n", "a", "1", "a ", ".", "(", "[", "{", "[(", "](", "[a](b) ", "<", "</", "<a", "`", "` ",
+    "```\n", "``` `` ` ", "*", "**", "**a** ", "*a", "_a", "||", "|| ", "||a", "| ", "|a|b\n", "-|-\n", "> ",
+    "- ", "-", "1. ", "#", "# a\n", "\\", "\\(", "\\(a\\) ", "\\[", "$", "$a$ ", "$$", '"', "'", "{}", '"a":',
+    ",", "@", "://", "http://a.b ", "a.", "![a](b)", "[a]: b\n", "[^1]", "~~", "~~a", "&amp;", "🇩🇪", "\u0301",
+    "👩\u200d", "漢", "\x1b]", "1,000", "2e^", "((1", "!smart ", "/", ":", "\t", "<tool_result",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.slow if each == "terminal" else ()) for each in FUNCTIONS]
+)
+def test_every_step_is_linear(name: str) -> None:
+    bad = []
+    for piece in PIECES:
+        work = FUNCTIONS[name]
+        if why := superlinear(lambda size: work((piece * (size // len(piece) + 1))[:size]), (60, 250, 1_000, 4_000)):
+            bad.append(f"{piece!r}: {why}")
+    assert not bad, "\n".join(bad)
