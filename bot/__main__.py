@@ -17,6 +17,7 @@ from routing.errors import ConfigError, StorageFault
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. 0: done; 1: a check failed; 2: something has to be mended first, and one sentence says what."""
+    os.umask(0o077)  # whatever this user's is: the files hold conversations and keys
     options = _parser().parse_args(arguments)
     redactor = logs.Redactor(())
     try:

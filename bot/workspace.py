@@ -6,8 +6,9 @@ import fcntl
 import logging
 import os
 import shutil
+import stat
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -66,6 +67,7 @@ class Workspace:
             )
             for folder in (self.root, *own):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._close_to_others()
             # A doctor that looks at the lock holds it for an instant.
             self._lock.acquire(timeout=0.2, poll_interval=0.02)
             if not self.catalog_file.exists():
@@ -79,6 +81,31 @@ class Workspace:
                 f"The workspace {self.root} can't be written ({error.strerror}): make it writable for this user, "
                 "free some space, or set WORKSPACE to another folder."
             ) from None
+
+    def private(self) -> Iterator[Path]:
+        """The folder itself, and all in it that holds conversations, keys or what they led to."""
+        yield self.root
+        yield from (self.root / ".env", self.config_file, self.mcp_file, self.system_file, self.console_history)
+        yield from (self.tool_index.parent, self.tool_index, self.backups, *self.backups.glob("*"), self.files)
+        yield from self.databases()
+
+    def _close_to_others(self) -> None:
+        """Files from before this was taken care of, and a folder that somebody else made."""
+        for path in self.private():
+            try:
+                loose = open_to_others(path)
+                if loose:
+                    path.chmod(loose & 0o700)
+            except PermissionError:
+                log.warning("Other users of this machine may read %s; it belongs to somebody else.", path)
+
+    def databases(self) -> tuple[Path, ...]:
+        """SQLite's files; none with a database server."""
+        url = self._environment.settings.database
+        if not url.startswith("sqlite"):
+            return ()
+        path = url.partition("///")[2].partition("?")[0]
+        return tuple(Path(f"{path}{ending}") for ending in ("", "-wal", "-shm")) if path else ()
 
     def in_use(self) -> bool:
         """Whether a process holds the lock. Changes nothing, makes no file."""
@@ -156,6 +183,15 @@ class Workspace:
         skills = self.skills_folder.glob("*/SKILL.md") if self.skills_folder.is_dir() else ()
         files = (self.catalog_file, self.config_file, self.system_file, *skills)
         return {path: path.stat().st_mtime for path in files if path.exists()}
+
+
+def open_to_others(path: Path) -> int:
+    """The permissions of a path that its group or others have any of; else 0."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return 0
+    return mode if mode & 0o077 else 0
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 NOTICEABLE = 0.004
 """Seconds of CPU; less can't be told from noise, and what is quadratic takes more at the largest size."""
-MOST = 8.0
+MOST = 11.0
 """How many times longer a text four times as long may take: 4 is linear, 16 is quadratic."""
 SIZES = (16, 24, 250, 1_000, 6_000)
 """The small ones find what is exponential before it is hopeless."""

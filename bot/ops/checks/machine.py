@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import stat
 import time
 from pathlib import Path
 
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, size, warn
 from bot.version import VERSION
+from bot.workspace import open_to_others
 
 TIGHT_BYTES, FULL_BYTES = 500e6, 50e6
 """A backup of a well-used database and a few attachments fit above the first, not even a migration above the second."""
@@ -33,8 +33,8 @@ async def workspace(inspection: Inspection) -> list[Finding]:
         mend = f"Make {place} writable for this user, or set WORKSPACE to another folder."
         return [fail("workspace", f"{root} can't be written", mend)]
     state = "writable" if root.exists() else "not there yet; the first start makes it"
-    secrets = (root / ".env", inspection.workspace.config_file)
-    return [ok("workspace", state), *(_open_to_others(path) for path in secrets if _loose(path))]
+    loose = ((path, open_to_others(path)) for path in inspection.workspace.private())
+    return [ok("workspace", state), *(_readable(path, mode) for path, mode in loose if mode)]
 
 
 async def disk(inspection: Inspection) -> list[Finding]:
@@ -64,10 +64,5 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _loose(path: Path) -> bool:
-    return path.exists() and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
-
-
-def _open_to_others(path: Path) -> Finding:
-    mode = stat.S_IMODE(path.stat().st_mode)
-    return warn("permissions", f"{path} may be read by others ({mode:04o})", f"chmod 600 {path}")
+def _readable(path: Path, mode: int) -> Finding:
+    return warn("permissions", f"{path} may be read by others ({mode:04o})", f"chmod {mode & 0o700:o} {path}")

@@ -20,6 +20,7 @@ KEY = "sk-test-openai-000000000000"
 def inspected(on: Stage, **environ: str) -> Inspection:
     """What the doctor is given on this stage."""
     on.write_config()
+    on.workspace.chmod(0o700)
     (on.workspace / "preferences" / "runtime-config.json").chmod(0o600)
     environment = load(on.environment() | environ)
     return Inspection(environment, Workspace(environment), time.time)
@@ -41,4 +42,5 @@ def migrated(on: Stage) -> Path:
     connection = sqlite3.connect(on.database)
     connection.execute("pragma journal_mode = wal")  # as the bot leaves it
     connection.close()
+    on.database.chmod(0o600)
     return on.database
