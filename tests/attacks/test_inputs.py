@@ -30,7 +30,7 @@ from routing.council.ballots import read_ballot
 from routing.critic.verdict import verdict
 from routing.door.failures import explain
 from routing.door.wire import adapt
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Refused
 from routing.records import Conversation, StoredMessage
 from routing.selection.clauses import clauses
 from routing.selection.words import words
@@ -89,6 +89,13 @@ def _config(text: str) -> object:
         return None
 
 
+def _prefix(text: str) -> object:
+    try:
+        return split_prefix(text), split_prefix(f"!smart{text}")
+    except Refused:
+        return None
+
+
 _OPENAI = ProviderProfile("openai", "openai", None, "sk-test-1234567890", 60.0, "OPENAI_API_KEY")
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "telegram": telegram.pieces,
@@ -112,7 +119,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ),
     "ballot": lambda text: read_ballot(text, "A", ["A", "B"]),
     "command": lambda text: (parse_command(text, "bot"), parse_command(f"/retry {text}", "bot")),
-    "prefix": lambda text: (split_prefix(text), split_prefix(f"!smart{text}")),
+    "prefix": _prefix,
     "code": read_code,
     "choice of tier": read,
     "clauses": clauses,
