@@ -24,6 +24,8 @@ from handlers.access import Access
 from handlers.chat import Chat
 from handlers.codes import WrongCodes
 from handlers.commands import COMMANDS, build_commands
+from handlers.confirmations import SPEC as CONFIRM
+from handlers.confirmations import Confirmations
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
 from handlers.languages import Say, languages
@@ -143,6 +145,7 @@ async def assembled(
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
     needs = Needs(
         preferences=kept.preferences,
+        allowances=kept.allowances,
         history=kept.history,
         usage=kept.usage,
         spending=kept.spending,
@@ -169,7 +172,11 @@ async def assembled(
     limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(kept.outbox, clock)
     edits = Edits(kept.history, running, chat)
     after = build_aftermath(kept, notices, engine.models, engine.caller, steady)
-    dispatcher = Dispatcher(access, limit, presses, build_commands(needs), chat, edits, notices, kept.ledger, after)
+    confirmations = Confirmations(
+        kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
+    )
+    commands = build_commands(needs) | {CONFIRM.name: (CONFIRM, confirmations)}
+    dispatcher = Dispatcher(access, limit, presses, commands, chat, edits, notices, kept.ledger, after)
     order = CommandOrder(kept.inbox, kept.people, kept.preferences, kept.history)
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
     inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences, reactions, order)
@@ -205,6 +212,7 @@ async def _sweep(kept: Stores, clock: Clock) -> None:
         try:
             await kept.inbox.sweep(clock() - INBOX_KEPT_SECONDS)
             await kept.outbox.sweep(clock() - VALID_SECONDS)
+            await kept.actions.sweep(clock() - VALID_SECONDS)
         except StorageFault as fault:
             log.warning("%s", fault)
         await asyncio.sleep(SWEEP_SECONDS)

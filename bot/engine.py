@@ -16,6 +16,7 @@ from bot.workspace import Workspace
 from handlers.commands import COMMANDS
 from handlers.commands.tier import WHY
 from handlers.running import RunningTurns
+from handlers.tools.approval import Approval
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox
 from routing.caller import Caller
@@ -76,7 +77,8 @@ async def build_engine(
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
     needed = ToolNeeds(workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about)
     embedder = embedder_of(environment, llm, models, steady)
-    tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors)
+    approval = Approval(kept.actions, kept.allowances, lambda: models.config.allowed_tools, clock)
+    tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors, approval)
     budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
     purse = Purse(budget, lambda: llm.prices(models.config.profile))
     caller = Caller(llm, models.health, steady, purse)

@@ -9,6 +9,7 @@ from bot.settings import Environment
 from bot.version import VERSION
 from bot.workspace import Workspace
 from handlers.tools import our_shelves
+from handlers.tools.approval import Approval
 from handlers.tools.mcp import McpClient
 from handlers.tools.mcp.shelves import McpShelves
 from handlers.tools.needs import ToolNeeds
@@ -52,7 +53,12 @@ class Tooling:
 
 
 def build_tooling(
-    environment: Environment, workspace: Workspace, needs: ToolNeeds, embedder: Embedder | None, vectors: VectorStore
+    environment: Environment,
+    workspace: Workspace,
+    needs: ToolNeeds,
+    embedder: Embedder | None,
+    vectors: VectorStore,
+    approval: Approval,
 ) -> Tooling:
     """Reads the workspace's toolkits; connects nothing yet."""
     ours = our_shelves(needs)
@@ -68,7 +74,7 @@ def build_tooling(
         clock=needs.clock,
         version=VERSION,
     )
-    toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), McpShelves(mcp))
+    toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), McpShelves(mcp), approval=approval)
     chooser = ToolChooser(toolbox.toolkits, embedder, vectors, workspace.tool_index)
     return Tooling(toolbox, chooser, toolkits, mcp, embedder)
 

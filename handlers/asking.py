@@ -71,7 +71,8 @@ class CommandSpec:
     `choices` are the words each position takes (empty: free text); `queued` commands begin a turn and so wait for
     the one that runs; those that are not, and that `changes` something for later questions, change nothing for earlier
     ones. Everybody from `role` up may use it. The answer of a `personal` command is for whoever asked,
-    and nobody else in a group need read it, unless its first word is among `shared`.
+    and nobody else in a group need read it, unless its first word is among `shared`. A `press_only` command works from
+    its button alone: typed, there is no such command.
     """
 
     name: str
@@ -84,6 +85,7 @@ class CommandSpec:
     changes: bool = False
     personal: bool = False
     shared: tuple[str, ...] = ()
+    press_only: bool = False
 
     def for_one(self, rest: str) -> bool:
         """Whether the answer to the command, with these words behind it, is for one person."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from handlers.again import buttons, cheaper, retry_button
 from handlers.asking import Ask, Reply
+from handlers.confirmations import card, conversation, pressed, unanswered
 from handlers.demo import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.fences import fenced
 from handlers.footer import fallback_lines, footer
@@ -14,6 +15,7 @@ from handlers.names import plain_name
 from handlers.parsing import typed_prefix
 from handlers.wording import answer_text, losses
 from routing.calls import ChatMessage
+from routing.confirmation import PendingAction
 from routing.conversation.truncation import emergency
 from routing.decisions import TierDecision
 from routing.errors import Refused
@@ -85,12 +87,24 @@ class Chat:
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
 
-    async def turn(self, ask: Ask, question: Question) -> Reply:
-        """One turn of the router as a reply."""
-        if serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
+    async def follow_up(self, ask: Ask, action: PendingAction, result: str) -> Reply:
+        """`handlers.confirmations.FollowUp`: the model answers with what a confirmed tool returned; without a model the
+        person gets that itself."""
+        text = pressed(ask, action)
+        question = Question(ask.person, action.conversation_id, text, prefix=action.tier)
+        reply = await self.turn(ask, question, conversation(action, result))
+        facts = reply.record.facts if reply.record is not None else None
+        if facts is not None and facts.model:
+            return reply
+        words = ask.say("{tool} returned:", tool=f"`{action.tool}`")
+        return replace(reply, text=f"{words}\n\n{unanswered(result)}\n\n{reply.text}")
+
+    async def turn(self, ask: Ask, question: Question, begun: Sequence[ChatMessage] = ()) -> Reply:
+        """One turn of the router as a reply; `begun` was said in it already."""
+        if not begun and serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
             return said
         bill = Bill(ask.person.id, ask.message.chat)
-        outcome = await self._router.answer(question, bill, ask.live, ask.stop)
+        outcome = await self._router.answer(question, bill, ask.live, ask.stop, begun)
         models = self._router.models
         notices = [*self._blind_notice(ask, question, outcome), *losses(ask, outcome)]
         notices += fallback_lines(ask, outcome, models)
@@ -104,7 +118,12 @@ class Chat:
             again = cheaper(ask, tier, question.prefix, kept)
         else:
             again = buttons(ask, question, outcome, models.config.contracts, kept)
-        return Reply("\n\n".join((answer_text(ask, outcome), *notices)).strip(), again, _record(ask, question, outcome))
+        text, record = "\n\n".join((answer_text(ask, outcome), *notices)).strip(), _record(ask, question, outcome)
+        if outcome.waiting is None:
+            return Reply(text, again, record)
+        zone = (await self._preferences.settings(ask.person.id)).time_zone
+        asked = card(ask, outcome.waiting, zone)
+        return Reply(f"{text}\n\n{asked.text}".strip(), asked.buttons, record, document=asked.document)
 
     async def _instead(self, ask: Ask, question: Question) -> Reply | None:
         """What is answered without asking the demo model; None where it is to be asked."""
@@ -187,8 +206,13 @@ def _source(message: InboundMessage) -> str:
 
 def _stands(question: Question, outcome: Outcome) -> bool:
     """Nothing came of asking again: the question and the answer that there were are still the best ones."""
-    nothing_new = outcome.completion is None or not outcome.completion.text.strip()
-    return question.replaces is not None and nothing_new
+    return question.replaces is not None and not _answered(outcome)
+
+
+def _answered(outcome: Outcome) -> bool:
+    """Whether a model said something, or asks for a confirmation."""
+    said = outcome.completion is not None and bool(outcome.completion.text.strip())
+    return said or outcome.waiting is not None
 
 
 def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:
@@ -226,7 +250,7 @@ def _facts(question: Question, outcome: Outcome) -> TurnFacts:
     return TurnFacts(
         tier=outcome.decision.tier,
         source=outcome.decision.source,
-        model=choice.model if completion is not None and completion.text.strip() else "",
+        model=choice.model if _answered(outcome) else "",
         seconds=outcome.seconds,
         first_token_seconds=outcome.first_token,
         failed=tuple(each.model for each in outcome.failed),

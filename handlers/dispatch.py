@@ -168,8 +168,9 @@ class Dispatcher:
 
     async def _command(self, ask: Ask, typed: Typed) -> Reply:
         found = self._commands.get(typed.name)
-        if found is None:
-            raise unknown_command(typed.name, self._commands.keys())
+        if found is None or (found[0].press_only and ask.button is None):
+            known = [name for name, (spec, _) in self._commands.items() if not spec.press_only]
+            raise unknown_command(typed.name, known)
         spec, handler = found
         if not may(ask.person, spec.role):
             words = "/{name} is for the role {role} and above; yours is {mine}."

@@ -20,7 +20,7 @@ from routing.ratings import RatingStore
 from routing.records import HistoryStore, UsageStore
 from routing.router import Router
 from routing.skills import Skills
-from routing.stores import ChatStore, PeopleStore, PreferenceStore
+from routing.stores import AllowanceStore, ChatStore, PeopleStore, PreferenceStore
 
 ForgetFiles = Callable[[int], None]
 """Deletes the folder of a person, by their id; may take seconds."""
@@ -31,6 +31,7 @@ class Needs:
     """The bot's parts, by name."""
 
     preferences: PreferenceStore
+    allowances: AllowanceStore
     history: HistoryStore
     usage: UsageStore
     spending: SpendingStore

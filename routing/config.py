@@ -46,7 +46,7 @@ _KNOWN: dict[str, set[str]] = {
     "tiers": set(TIERS),
     "compaction": {"enabled", "maxContextTokens", "keepLastMessages"},
     "turn": {"maxModelCalls", "maxToolCalls", "deadlineSeconds", "maxUsd"},
-    "tools": {"maxResultChars", "presentation"},
+    "tools": {"maxResultChars", "presentation", "allow"},
     "parallel": {"perProvider", "perUser"},
     "sandbox": {"seconds", "memoryMb", "processes", "folderMb", "files", "network"},
     "budget": set(BUDGET_KEYS),
@@ -58,7 +58,7 @@ _KNOWN: dict[str, set[str]] = {
 @dataclass(frozen=True, slots=True)
 class RouterConfig:
     """Which models serve the tiers, and how providers are reached. `internal_model` is for calls that are not a
-    person's: the critic's. `unknown_keys` are for doctor to report."""
+    person's: the critic's. `allowed_tools` are names of tools and toolkits. `unknown_keys` are for doctor to report."""
 
     profiles: Mapping[str, ProviderProfile]
     reasoning: Mapping[Slot, str | None]
@@ -74,6 +74,7 @@ class RouterConfig:
     compaction: Compaction
     most_result_chars: int
     presentations: Mapping[Size, Presentation]
+    allowed_tools: frozenset[str]
     allowed: frozenset[str]
     unknown_keys: tuple[str, ...]
 
@@ -126,6 +127,7 @@ def read_config(
         compaction=read_compaction(_section(root, "compaction")),
         most_result_chars=tools.whole("maxResultChars", MOST_RESULT_CHARS),
         presentations=read_presentations(tools),
+        allowed_tools=_allowed_tools(tools),
         allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),
         unknown_keys=tuple(_unknown(root)),
     )
@@ -133,6 +135,14 @@ def read_config(
 
 def _section(root: JsonObject, name: str) -> JsonObject:
     return root.child(name) or JsonObject(root.file, (*root.path, name), {})
+
+
+def _allowed_tools(tools: JsonObject) -> frozenset[str]:
+    """Tools and toolkits that run without a confirmation, for everybody."""
+    value = tools.values.get("allow", [])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise tools.file.fault((*tools.path, "allow"), "must be a list of names of tools or toolkits")
+    return frozenset(value)
 
 
 def parse_pool(text: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Literal
 
 from routing.calls import ChatMessage, Completion, Usage
+from routing.confirmation import PendingAction
 from routing.conversation.window import PromptFit
 from routing.decisions import ModelChoice, TierDecision
 from routing.errors import ModelError
@@ -42,11 +43,15 @@ class ToolScope:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """How a tool may be run: beside others; whether it changes what another call may see; `seconds` at most."""
+    """How a tool may be run: beside others; whether it changes what another call may see; `seconds` at most.
+    `confirm`: it acts outside the person's folder and the sandbox, so a person has to confirm each call, unless it was
+    allowed; `allowed_in` is the owner's file that allows it for everybody."""
 
     parallel: bool = True
     changes: bool = False
     seconds: float = 30.0
+    confirm: bool = False
+    allowed_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Outcome:
     results included; exactly one of `completion` and `error` is set. With `most_chars` every longer message was cut,
     because the provider reported an overflow. `failed` were asked before the model that answered; `first_token` is
     when the turn's first sign of life came, `seconds` what it took in all. `over` is a limit of money that has no room
-    for it, or that it went beyond."""
+    for it, or that it went beyond. `waiting` is the tool call with which the turn ended, for its person to confirm."""
 
     decision: TierDecision
     choice: ModelChoice
@@ -100,3 +105,4 @@ class Outcome:
     seconds: float = 0.0
     first_token: float | None = None
     over: Reached | None = None
+    waiting: PendingAction | None = None

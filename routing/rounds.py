@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from routing.calls import ChatMessage, ToolCall
+from routing.confirmation import NeedsConfirmation, PendingAction
 from routing.conversation.truncation import limit_result
 from routing.errors import BadArguments, ToolFailed
 from routing.outcome import ToolScope
@@ -17,6 +18,7 @@ from routing.text import storable
 ERROR = "Error: "
 NOT_RUN = "Error: not run, the turn was stopped."
 STOPPED = "Error: stopped by the user while it ran; what it had done by then stays done."
+ONE_WAITS = "Error: not run. Another action waits for the user's confirmation first; call this one again after it."
 AGAIN = "\n\n[The same call was made before in this turn; this is its result.]"
 
 log = logging.getLogger("routing")
@@ -24,7 +26,7 @@ log = logging.getLogger("routing")
 
 class ToolRounds:
     """`left` counts the calls that may still be made, `refused` says that there were more; results above `most_chars`
-    characters are cut."""
+    characters are cut. `waiting` is the call that its person has to confirm."""
 
     def __init__(self, tools: Tools, most_calls: int, most_chars: int) -> None:
         self._tools = tools
@@ -34,6 +36,7 @@ class ToolRounds:
         self._corrected: set[str] = set()
         self.left = most_calls
         self.refused = False
+        self.waiting: PendingAction | None = None
 
     async def run(self, calls: Sequence[ToolCall], scope: ToolScope, seconds: float, results: dict[int, str]) -> None:
         """Fill `results` by the position of the call; a cancelled run leaves those that are there."""
@@ -85,6 +88,11 @@ class ToolRounds:
         try:
             async with asyncio.timeout(longest):
                 return await self._tools.run(call, scope)
+        except NeedsConfirmation as asked:
+            if self.waiting is not None:
+                return ONE_WAITS
+            self.waiting = asked.action
+            return str(asked)
         except TimeoutError:
             log.warning("[Tools] %s took more than %.0f s", call.name, longest)
             return f"Error: {call.name} was ended after {longest:.0f} s. Ask it for less, or go on without it."

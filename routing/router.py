@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo
 from routing import automatic
 from routing.briefing import TurnBriefing
 from routing.caller import Caller
+from routing.calls import ChatMessage
 from routing.conversation.context import Context, FetchPicture
 from routing.conversation.summaries import Summariser
 from routing.conversation.window import PromptFit, Window
@@ -94,8 +96,11 @@ class Router:
         asked = await self._asked(Question(person, conversation_id, "", prefix=prefix))
         return plan(self.models, self._owned.skills(), asked, await self._history.switches(conversation_id))
 
-    async def answer(self, question: Question, bill: Bill, live: LiveReply, stop: Stop) -> Outcome:
-        """One turn from question to outcome; a model's failure is an outcome, too."""
+    async def answer(
+        self, question: Question, bill: Bill, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()
+    ) -> Outcome:
+        """One turn from question to outcome; a model's failure is an outcome, too. `begun` was said after the question
+        already: the call of a tool that was confirmed, and its result."""
         asked = await self._asked(question)
         deadline = Deadline(self._steady, self.models.config.turn.seconds)
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
@@ -115,7 +120,7 @@ class Router:
             note=self._recent.note,
             prices=self._purse.prices,
         )
-        return await self._turn.run(briefing, live, stop)
+        return await self._turn.run(briefing, live, stop, begun)
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, bill: Bill) -> Tier | None:
         """The best tier of a lower price class than one for which there is no money; coding is for code."""

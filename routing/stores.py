@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from routing.confirmation import ActionState, Allowance, PendingAction
 from routing.types import (
     ChatKey,
     InboundMessage,
@@ -112,6 +113,35 @@ class LinkStore(Protocol):
     async def adoptions(self) -> tuple[Adoption, ...]: ...
     async def adopted(self, adoption: Adoption) -> None:
         """It is done."""
+
+
+class ActionStore(Protocol):
+    """Tool calls that wait for their person's confirmation."""
+
+    async def add(self, action: PendingAction) -> PendingAction:
+        """Keep it; the same with its id."""
+
+    async def get(self, action_id: int) -> PendingAction | None: ...
+    async def claim(self, action_id: int, state: Literal["running", "cancelled"], press: str) -> bool:
+        """A press decides what becomes of a waiting action; False when it no longer waits, or has expired."""
+
+    async def end(self, action_id: int, state: ActionState, result: str = "") -> None:
+        """What came of one that ran."""
+
+    async def sweep(self, before: float) -> None:
+        """Forget those that expired before then."""
+
+
+class AllowanceStore(Protocol):
+    """Tools that run without a confirmation."""
+
+    async def of(self, person_id: int) -> tuple[Allowance, ...]:
+        """This person's, and those for everybody."""
+
+    async def allow(self, person_id: int, allowance: Allowance) -> None: ...
+    async def revoke(self, person_id: int, tool: str, everybody: bool) -> bool:
+        """Take back what this person allowed themselves, with `everybody` also what anybody allowed all; False when
+        there was nothing."""
 
 
 class ChatStore(Protocol):

@@ -71,10 +71,11 @@ class Turn:
     def __init__(self, pursuit: Pursuit) -> None:
         self._pursuit = pursuit
 
-    async def run(self, briefing: Briefing, live: LiveReply, stop: Stop) -> Outcome:
-        """From the first call to the answer. A model's failure is an outcome, too."""
+    async def run(self, briefing: Briefing, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()) -> Outcome:
+        """From the first call to the answer; `begun` was said in the turn already. A model's failure is an outcome,
+        too."""
         rounds = ToolRounds(briefing.tools, briefing.bounds.tool_calls, briefing.most_result_chars)
-        state = _State(rounds, briefing.deadline)
+        state = _State(rounds, briefing.deadline, list(begun))
         while True:
             brief = await self._decide(briefing, state)
             error: ModelError | None = None
@@ -109,6 +110,7 @@ class Turn:
                 seconds=state.deadline.taken,
                 first_token=state.first_token,
                 over=error.reached if isinstance(error, OverBudget) else briefing.bill.over,
+                waiting=rounds.waiting,
             )
 
     async def _decide(self, briefing: Briefing, state: _State) -> Brief:
@@ -160,7 +162,8 @@ class Turn:
 
     def _goes_on(self, state: _State, briefing: Briefing, stop: Stop, brief: Brief) -> bool:
         self._note_exhaustion(state, briefing)
-        return not stop.requested and state.limit is None and brief.request.may_call
+        over = stop.requested or state.limit is not None or state.rounds.waiting is not None
+        return not over and brief.request.may_call
 
     def _note_failure(self, error: ModelError, state: _State) -> None:
         """Where a bound is why nobody else is asked."""

@@ -114,11 +114,13 @@ class InboundMessage:
 @dataclass(frozen=True, slots=True)
 class Button:
     """A labelled command; the platform carries a short token, the command stays with us. `about` is what
-    the command is for, where that is one thing only: the turn of a question, a council's question, its votes."""
+    the command is for, where that is one thing only: the turn of a question, a council's question, its votes. A
+    `press_only` command has no effect when it is typed."""
 
     label: str
     command: str
     about: str = ""
+    press_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0014"
+REVISION = "0015"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -268,6 +268,38 @@ links = Table(
     _person(primary_key=True),
     Column("code_hash", String(100), nullable=False),
     Column("expires_at", Float, nullable=False),
+)
+
+actions = Table(
+    "actions",
+    metadata,
+    _id(),
+    _person(),
+    Column("conversation_id", BigInteger, nullable=False),
+    Column("tool", String(64), nullable=False),
+    Column("toolkit", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("note", Text, nullable=False),
+    Column("tier", String(16)),
+    Column("state", String(16), nullable=False),
+    Column("press", String(64), nullable=False),
+    Column("result", Text, nullable=False),
+    Column("expires_at", Float, nullable=False),
+    Index("ix_actions_person_id", "person_id"),
+    sqlite_autoincrement=True,
+)
+
+allowances = Table(
+    "allowances",
+    metadata,
+    _id(),
+    _person(),
+    Column("conversation_id", BigInteger),
+    Column("tool", String(64), nullable=False),
+    Column("version", String(64), nullable=False),
+    Column("everybody", Boolean, nullable=False),
+    Index("ix_allowances_person_id", "person_id"),
 )
 
 audit = Table(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from routing.ports import Clock
+from storage.actions import SqlActions
+from storage.allowances import SqlAllowances
 from storage.budgets import SqlBudgets
 from storage.database import Database
 from storage.history import SqlHistory
@@ -42,6 +44,8 @@ class Stores:
     outbox: SqlOutbox
     ledger: SqlLedger
     vectors: SqlVectors
+    actions: SqlActions
+    allowances: SqlAllowances
 
 
 def open_stores(database: Database, clock: Clock) -> Stores:
@@ -65,4 +69,6 @@ def open_stores(database: Database, clock: Clock) -> Stores:
         outbox=SqlOutbox(database, clock),
         ledger=SqlLedger(database, clock, people.present),
         vectors=SqlVectors(database),
+        actions=SqlActions(database, clock),
+        allowances=SqlAllowances(database),
     )

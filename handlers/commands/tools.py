@@ -11,6 +11,7 @@ from handlers.needs import Needs
 from handlers.parsing import quoted
 from handlers.tool_list import Held, ToolList, plain
 from handlers.tool_offer import ToolOffers, compared
+from handlers.tool_policy import ToolPolicy
 from routing.embedding.embedder import Embedder
 from routing.errors import Refused
 from routing.records import HistoryStore
@@ -22,8 +23,15 @@ from routing.types import Button
 SPEC = CommandSpec(
     "tools",
     "Your toolkits, and which tools a message would bring",
-    ("/tools", "/tools will it rain in Rome?", "/tools off weather", "/tools on weather"),
-    choices=(("on", "off"),),
+    (
+        "/tools",
+        "/tools will it rain in Rome?",
+        "/tools off weather",
+        "/tools on weather",
+        "/tools ask mail_send",
+        "/tools allow mail_send",
+    ),
+    choices=(("on", "off", "ask", "allow"),),
     free_text=True,
     changes=True,
     personal=True,
@@ -40,6 +48,7 @@ def build(needs: Needs) -> Handler:
         ToolList(needs.stock, needs.clock),
         needs.stock.chooser,
         needs.stock.embedder,
+        ToolPolicy(needs.stock.toolbox, needs.allowances, needs.history),
     )
 
 
@@ -54,7 +63,9 @@ class ToolsCommand:
         listed: ToolList,
         chooser: ToolChooser,
         embedder: Embedder | None,
+        policy: ToolPolicy,
     ) -> None:
+        self._policy = policy
         self._preferences = preferences
         self._history = history
         self._offers = offers
@@ -69,6 +80,9 @@ class ToolsCommand:
             async with self._switching:  # two buttons at once are two changes
                 head = await self._switch(ask, switch == "on")
             return await self._show(ask, head)
+        if switch in ("ask", "allow") and len(ask.arguments) == 2:  # any more words are a text to be looked at
+            change = self._policy.ask_again if switch == "ask" else self._policy.allow_everyone
+            return await change(ask, ask.arguments[1])
         text = _text(ask)
         if not text:
             return await self._show(ask)
@@ -81,6 +95,7 @@ class ToolsCommand:
         parts = [
             head,
             await self._list.shown(ask, off),
+            "  \n".join(await self._policy.lines(ask)),
             self._list.faults(ask),
             compared(ask, self._chooser, self._embedder) + f"  \n{hint}",
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from dataclasses import replace
 
 from handlers.tools.code import AROUND_SECONDS
 from handlers.tools.manifests import Manifest
@@ -19,7 +20,13 @@ def programs_of(manifest: Manifest, sandbox: Sandbox) -> tuple[Tool, ...]:
     seconds = sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS
     traits = Traits(parallel=False, changes=True, seconds=seconds)
     return tuple(
-        Tool(name, _Running(name, way.argv, sandbox).execute, manifest.role, traits, sandbox.reason_off)
+        Tool(
+            name,
+            _Running(name, way.argv, sandbox).execute,
+            manifest.role,
+            replace(traits, confirm=way.confirm),
+            sandbox.reason_off,
+        )
         for name, way in manifest.ways.items()
         if isinstance(way, Program)
     )

@@ -19,7 +19,7 @@ _TASK = ("type", "function", *_FUNCTION)
 _HINTS = ("tiers", "category", "priority")
 _HINT = ("description", "inputSchema")
 _TIERS: Mapping[str, Size] = {"small": "S", "medium": "M", "large": "XL"}
-_EXECUTE = ("command", "mcp")
+_EXECUTE = ("command", "mcp", "confirm")
 _NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 Examples = Mapping[str, Sequence[str]] | Sequence[str]
@@ -28,17 +28,21 @@ Examples = Mapping[str, Sequence[str]] | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A command line for the sandbox: the arguments come as JSON on its standard input, it prints the result."""
+    """A command line for the sandbox: the arguments come as JSON on its standard input, it prints the result. With
+    `confirm` a person has to confirm each call."""
 
     argv: tuple[str, ...]
+    confirm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """A tool of an MCP server, by its name there."""
+    """A tool of an MCP server, by its name there. With `confirm` a person has to confirm each call even though the
+    server calls it read-only."""
 
     server: str
     tool: str
+    confirm: bool = False
 
 
 Way = Program | McpTool
@@ -79,19 +83,20 @@ def way_in(task: JsonObject) -> Way:
         how = 'say how it runs, {"command": ["program", "argument"]} or {"mcp": "server/tool"}'
         raise task.file.fault((*task.path, "execute"), f"is missing: {how}")
     only(execute, _EXECUTE)
-    if len(execute.values) != 1:
+    confirm = execute.flag("confirm", False)
+    if ("mcp" in execute.values) == ("command" in execute.values):
         raise task.file.fault(execute.path, "must have one of command and mcp")
     if "mcp" in execute.values:
         server, _, tool = needed(execute, "mcp").partition("/")
         if not server or not tool:
             raise task.file.fault((*execute.path, "mcp"), 'must name a server and a tool of it, as "server/tool"')
-        return McpTool(server, tool)
+        return McpTool(server, tool, confirm)
     place, argv = (*execute.path, "command"), execute.values["command"]
     if not isinstance(argv, list) or not argv or not all(isinstance(each, str) for each in argv) or not argv[0]:
         raise task.file.fault(place, "must be a list of texts, a program and its arguments")
     if any("\0" in each for each in argv):
         raise task.file.fault(place, "has a NUL character in it, which no program takes")
-    return Program(tuple(argv))
+    return Program(tuple(argv), confirm)
 
 
 def examples_in(root: JsonObject) -> Examples:

@@ -16,12 +16,17 @@ Off = Callable[[], Awaitable[str | None]]
 Describe = Callable[[ToolCard], ToolCard]
 """What models are told of the tool on this machine."""
 
+Asks = Callable[..., Awaitable[str | None]]
+"""Called like Execute: what a person should know before they confirm this call, such as its price; None when it needs
+no confirmation."""
+
 PLAIN = Traits()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The function behind a task of a manifest. Everybody from `role` up may have it called."""
+    """The function behind a task of a manifest. Everybody from `role` up may have it called. With `traits.confirm` each
+    call needs a confirmation, with `asks` those for which it returns a text."""
 
     name: str
     execute: Execute
@@ -29,3 +34,4 @@ class Tool:
     traits: Traits = PLAIN
     off: Off | None = None
     describe: Describe | None = None
+    asks: Asks | None = None

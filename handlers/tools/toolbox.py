@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,10 +11,12 @@ from typing import Any
 from rapidfuzz import process
 
 from handlers.access import may
+from handlers.tools.approval import Approval, Rule, digest, version
 from handlers.tools.arguments import Arguments
 from handlers.tools.shelf import Shelf, Source
 from handlers.tools.tool import Tool
 from routing.calls import ToolCall
+from routing.confirmation import PendingAction
 from routing.errors import BadArguments, StorageFault, ToolFailed
 from routing.outcome import NO_TOOL, ToolScope, Traits
 from routing.tools.toolkits import ToolCard, Toolkit
@@ -28,11 +31,16 @@ log = logging.getLogger("handlers.tools")
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A tool that is there; `foreign` says that somebody else wrote its schema."""
+    """A tool that is there, with its toolkit."""
 
     tool: Tool
     card: ToolCard
-    foreign: bool
+    toolkit: Toolkit
+
+    @property
+    def foreign(self) -> bool:
+        """Whether somebody else wrote its schema."""
+        return self.toolkit.source == "mcp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +56,12 @@ class _Stock:
 
 class Toolbox:
     """`routing.ports.Toolbox`. What a person's role does not permit is neither offered to their model nor run for it,
-    whatever the model was talked into. Of two tools with one name the first is there, in the order of `sources`."""
+    whatever the model was talked into. Of two tools with one name the first is there, in the order of `sources`.
+    Without an `approval` no confirmation can be given, and what needs one does not run."""
 
-    def __init__(self, *sources: Source) -> None:
+    def __init__(self, *sources: Source, approval: Approval | None = None) -> None:
         self._sources = sources
+        self._approval = approval
         self._arguments = Arguments()
         self._stock = _stock(tuple(source.shelves() for source in sources))
 
@@ -88,19 +98,42 @@ class Toolbox:
         return known.tool.traits if known else UNKNOWN
 
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
-        known = self._now().tools.get(call.name)
-        if known is None or not may(scope.person, known.tool.role):
-            log.info("[Tools] A call was refused: no such tool for the role %s", scope.person.role)
-            raise ToolFailed(self._unknown(call.name, scope.person))
+        known = self._known(call.name, scope.person)
         arguments = await self._read(call, known, scope)
-        log.info("[Tools] %s", call.name)
-        try:
-            return await known.tool.execute(scope, **arguments)
-        except (ToolFailed, StorageFault) as error:
-            raise ToolFailed(str(error)) from None
-        except Exception as error:  # whatever a tool's author did not foresee: the turn goes on, the log has it
-            log.exception("[Tools] %s failed", call.name)
-            raise ToolFailed(f"{call.name} failed inside ({type(error).__name__}). Go on without it.") from None
+        if self._approval is not None:
+            await self._approval.check(known.tool, known.card, known.toolkit, arguments, scope)
+        elif (known.tool.traits.confirm and not known.tool.traits.allowed_in) or known.tool.asks is not None:
+            raise ToolFailed(f"{call.name} needs a person's confirmation, which can't be given here. Go on without it.")
+        return await _executed(known.tool, arguments, scope)
+
+    async def run_confirmed(self, action: PendingAction, scope: ToolScope) -> str:
+        """Run what its person confirmed. Raises ToolFailed, also when the tool or the arguments are no longer those
+        that they were shown."""
+        known = self._known(action.tool, scope.person)
+        if digest(version(known.card, known.toolkit), action.arguments) != action.digest:
+            raise ToolFailed(f"{action.tool} is not the tool that was confirmed: it was changed since. It did not run.")
+        return await _executed(known.tool, json.loads(action.arguments), scope)
+
+    async def rules(self, person: Person, conversation_id: int) -> Mapping[str, Rule]:
+        """Which tools of this person's role ask for a confirmation, by name, and which may run without it."""
+        if self._approval is None:
+            return {}
+        theirs = [each for each in self._now().tools.values() if may(person, each.tool.role)]
+        tools = [(each.tool, each.card, each.toolkit) for each in theirs]
+        return await self._approval.rules(person.id, conversation_id, tools)
+
+    def version(self, name: str) -> str | None:
+        """What an allowance of this tool holds for; None when there is no such tool."""
+        known = self._now().tools.get(name)
+        return version(known.card, known.toolkit) if known else None
+
+    def _known(self, name: str, person: Person) -> _Known:
+        """Raises ToolFailed for a tool that is not there, or not for this person."""
+        known = self._now().tools.get(name)
+        if known is None or not may(person, known.tool.role):
+            log.info("[Tools] A call was refused: no such tool for the role %s", person.role)
+            raise ToolFailed(self._unknown(name, person))
+        return known
 
     async def _read(self, call: ToolCall, known: _Known, scope: ToolScope) -> Mapping[str, Any]:
         """The arguments as the model's size was told them; whoever guesses one of the larger sizes' is right, too."""
@@ -134,6 +167,17 @@ class Toolbox:
         return f"{NO_TOOL} {name[:60]} here.{hint} There are: {', '.join(theirs[:MOST_NAMED])}{more}."
 
 
+async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) -> str:
+    log.info("[Tools] %s", tool.name)
+    try:
+        return await tool.execute(scope, **arguments)
+    except (ToolFailed, StorageFault) as error:
+        raise ToolFailed(str(error)) from None
+    except Exception as error:  # whatever a tool's author did not foresee: the turn goes on, the log has it
+        log.exception("[Tools] %s failed", tool.name)
+        raise ToolFailed(f"{tool.name} failed inside ({type(error).__name__}). Go on without it.") from None
+
+
 def sorted_out(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[str, ...]]:
     """The toolkits without what has a name that is there already, and what that is, each in a sentence."""
     owners: dict[str, str] = {}
@@ -160,7 +204,7 @@ def _stock(sources: tuple[tuple[Shelf, ...], ...]) -> _Stock:
     for sentence in left_out:
         log.warning("[Tools] %s", sentence)
     tools = {
-        card.name: _Known(functions[toolkit.name][card.name], card, toolkit.source == "mcp")
+        card.name: _Known(functions[toolkit.name][card.name], card, toolkit)
         for toolkit in toolkits
         for card in toolkit.tools
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from handlers.tools.manifests import Manifest
 from handlers.tools.mcp.client import McpClient
@@ -43,6 +44,7 @@ class WorkspaceShelves:
             if isinstance(way, McpTool):
                 there = self._named(way)
                 traits = self._mcp.traits(there or "")
+                traits = replace(traits, confirm=True, allowed_in="") if way.confirm else traits
                 roles = (manifest.role, self._mcp.role(there)) if there else (manifest.role,)
                 yield Tool(name, self._call(way), min(roles, key=ROLES.index), traits, self._off(way))
 

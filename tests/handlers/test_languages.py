@@ -16,7 +16,7 @@ from bot import outbox
 from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
-from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, wording
+from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, tool_policy, wording
 from handlers.commands import COMMANDS, budget, status, tier
 from handlers.council import words as council
 from handlers.languages import Say
@@ -39,6 +39,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "ORDERS[strategy]": tuple(tool_offer.ORDERS.values()),
     "doubt": tool_offer.DOUBTS,
     "SOURCES[toolkit.source]": tuple(tool_list.SOURCES.values()),
+    "RULES[rule]": tuple(tool_policy.RULES.values()),
     "STANDING[state.status]": tuple(tool_list.STANDING.values()),
     "choice.source": get_args(ModelSource),
     "ask.person.role": ROLES,

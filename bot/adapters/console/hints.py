@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from routing.types import Button
 
+PRESS = "/press"
+"""Presses a button of the newest reply that has such; known in a terminal alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class CommandHint:
@@ -43,8 +46,21 @@ def suggestions(commands: Sequence[CommandHint], typed: str) -> tuple[Suggestion
 
 
 def typed_instead(buttons: Iterable[Iterable[Button]]) -> str:
-    """The commands of the buttons, for somebody who has none to press; empty without buttons."""
-    return " · ".join(dict.fromkeys(button.command for row in buttons for button in row))
+    """The commands of the buttons, for somebody who has none to press; empty without buttons. What only a button does
+    is pressed by its number."""
+    typed = {button.command: button.command for row in buttons for button in row if not button.press_only}
+    numbers = (f"{PRESS} {number} ({label})" for number, (_, label) in enumerate(press_only(buttons), 1))
+    return " · ".join((*typed, *numbers))
+
+
+def press_only(buttons: Iterable[Iterable[Button]]) -> tuple[tuple[tuple[int, int], str], ...]:
+    """Row, column and label of the buttons whose commands can't be typed, in their order."""
+    return tuple(
+        ((at, column), button.label)
+        for at, row in enumerate(buttons)
+        for column, button in enumerate(row)
+        if button.press_only
+    )
 
 
 def _beginning(commands: Sequence[CommandHint], begun: str) -> list[CommandHint]:

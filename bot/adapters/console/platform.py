@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from bot.adapters.console.hints import CommandHint
+from bot.adapters.console.hints import PRESS, CommandHint, press_only
 from bot.adapters.console.pipe import Pipe
 from bot.adapters.console.speaker import PLATFORM, Front, Speaker, Unanswered
 from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
+from handlers.presses import token
 from routing.errors import Refused
 from routing.ports import Clock, LiveReply
-from routing.types import Attachment, InboundMessage, OutboundMessage
+from routing.types import Attachment, InboundMessage, OutboundMessage, Press
 
 __all__ = ["ConsolePlatform", "Unanswered"]
 
+_PRESS = re.compile(rf"\s{{0,9}}{PRESS} (\d{{1,2}})\s{{0,9}}")
 GONE_SECONDS = 60.0
 """When to try again after the reader has left: not in this process's life, which ends with `run`."""
 
@@ -57,6 +61,7 @@ class ConsolePlatform:
         self._unanswered = unanswered
         self._front: Front | None = None
         self._notice = notice
+        self._pressable: tuple[int, tuple[tuple[int, int], ...]] = (0, ())
 
     @property
     def interactive(self) -> bool:
@@ -90,6 +95,8 @@ class ConsolePlatform:
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
     ) -> AsyncIterator[Sent]:
         """Print a reply whole, as its one piece. Raises SendLater when nobody reads any more."""
+        if places := tuple(place for place, _ in press_only(message.buttons)):
+            self._pressable = outbox_id, places
         if not first_piece:
             try:
                 await self._ready().say(message, recovered)
@@ -111,8 +118,17 @@ class ConsolePlatform:
         raise Refused("There are no files in the terminal; “{name}” can't be opened.", name=attachment.name)
 
     async def _take(self, message: InboundMessage) -> None:
-        await self._keep([message])
+        await self._keep([self._pressed(message)])
         self.progress.last_contact = self.progress.last_update = self._steady()
+
+    def _pressed(self, message: InboundMessage) -> InboundMessage:
+        """A line that presses a button by its number, as the press."""
+        outbox_id, places = self._pressable
+        found = _PRESS.fullmatch(message.text)
+        if found is None or not 0 < int(found[1]) <= len(places):
+            return message
+        press = Press(message.message_id, str(outbox_id))
+        return replace(message, kind="press", text=token(outbox_id, *places[int(found[1]) - 1]), press=press)
 
     def _ready(self) -> Front:
         if self._front is None:

@@ -47,5 +47,13 @@ class Offer:
 
 
 def traits_of(server: Server, tool: ListedTool) -> Traits:
-    """What a server says of its own tool decides what runs beside what, never who may."""
-    return Traits(parallel=tool.read_only, changes=not tool.read_only, seconds=server.seconds + _SPARE_SECONDS)
+    """What a server says of its own tool decides what runs beside what, and whether a person has to confirm a call; who
+    may use it, the owner says. A tool that does not call itself read-only needs a confirmation."""
+    allowed = server.allow is None or tool.name in server.allow
+    return Traits(
+        parallel=tool.read_only,
+        changes=not tool.read_only,
+        seconds=server.seconds + _SPARE_SECONDS,
+        confirm=not tool.read_only,
+        allowed_in="mcp.json" if allowed else "",
+    )

@@ -31,7 +31,7 @@ MOST_BYTES = 1_000_000
 INHERITED = ("PATH", "HOME", "LANG")
 """All that a child gets of the bot's environment."""
 
-_FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "disabled", "timeout", "type")
+_FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "allow", "disabled", "timeout", "type")
 _TYPES = ("stdio", "http", "streamable-http", "streamableHttp")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}")
 _NEAR_ENOUGH = 55
@@ -58,7 +58,8 @@ class Endpoint:
 @dataclass(frozen=True, slots=True)
 class Server:
     """One entry. `seconds` is a call's limit; everybody from `role` up may use it; `fault` is why it can't be used;
-    `secrets` must never be shown."""
+    `secrets` must never be shown. The tools in `allow`, by their names at the server, run without a confirmation (None:
+    all of them)."""
 
     name: str
     reached: Command | Endpoint | None = None
@@ -67,6 +68,7 @@ class Server:
     seconds: float = CALL_SECONDS
     fault: str = ""
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    allow: frozenset[str] | None = frozenset()
 
     def hidden(self, text: str) -> str:
         """The text without its secrets."""
@@ -118,7 +120,13 @@ def _server(listed: JsonObject, name: str, environment: Mapping[str, str], folde
             raise listed.file.fault((*listed.path, name), "must be an object")
         if fault := unsayable({name: section.values}):
             raise listed.file.fault((*listed.path, storable(name)), fault)
-        made = replace(made, disabled=section.flag("disabled", False), role=_role(section), seconds=_seconds(section))
+        made = replace(
+            made,
+            disabled=section.flag("disabled", False),
+            role=_role(section),
+            seconds=_seconds(section),
+            allow=_allow(section),
+        )
         return made if made.disabled else _reached(made, section, environment, folder)
     except ConfigError as error:
         return replace(made, fault=str(error))
@@ -200,6 +208,15 @@ def _role(section: JsonObject) -> Role:
     if role is None:
         raise _fault(section, "role", f"must be one of {', '.join(ROLES)}")
     return role
+
+
+def _allow(section: JsonObject) -> frozenset[str] | None:
+    value = section.values.get("allow", [])
+    if value is True:
+        return None
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return frozenset(value)
+    raise _fault(section, "allow", "must be a list of this server's tools that need no confirmation, or true for all")
 
 
 def _seconds(section: JsonObject) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handlers.asking import Ask
 from handlers.commands.tools import BUTTONS, ToolsCommand
 from handlers.parsing import parse_command
 from handlers.tool_list import ToolList
@@ -39,12 +40,17 @@ class Kept:
         self.now = settings
 
 
+class NoPolicy:
+    async def lines(self, ask: Ask) -> list[str]:
+        return []
+
+
 def command(kept: Kept, *names: str) -> ToolsCommand:
     base = {"always": True}
     shelves = [shelf(name, Tool(f"tool_{n}", does), base=base.get(name, False)) for n, name in enumerate(names)]
     box = Toolbox(OurShelves([*shelves, shelf("conversation", Tool("discover_tools", does), base=True)]))
     parts = stock(box, WorkspaceToolkits(Path("/nowhere")), Servers())
-    return ToolsCommand(kept, None, None, ToolList(parts, lambda: 0.0), parts.chooser, None)  # type: ignore[arg-type]
+    return ToolsCommand(kept, None, None, ToolList(parts, lambda: 0.0), parts.chooser, None, NoPolicy())  # type: ignore[arg-type]
 
 
 async def test_two_switches_at_once_are_two_changes() -> None:

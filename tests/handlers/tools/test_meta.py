@@ -15,6 +15,7 @@ from bot.tooling import Tooling, build_tooling
 from bot.workspace import Workspace
 from handlers.asking import CommandSpec
 from handlers.commands.tier import WHY
+from handlers.tools.approval import Approval
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.calls import ToolCall
@@ -25,6 +26,8 @@ from routing.errors import StorageFault, ToolFailed
 from routing.models.choice import Models
 from routing.outcome import ToolScope
 from routing.types import Person, PersonSettings, Role, UserKey
+from storage.actions import SqlActions
+from storage.allowances import SqlAllowances
 from storage.database import open_database
 from storage.history import SqlHistory
 from storage.migrate import migrate
@@ -84,7 +87,8 @@ async def bot(tmp_path: Path, embedder: FakeEmbedder) -> AsyncIterator[Bot]:
     about = About(SPECS, WHY, models, {"USER_RATE_LIMIT": "off"}, health, lambda: made[0])
     sandbox, history = Sandbox(tmp_path / "files", SandboxLimits(), "no-such-bwrap"), SqlHistory(database, time.time)
     needs = ToolNeeds(tmp_path / "files", sandbox, history, preferences, workspace.skills, lambda: NOW, about)
-    made.append(build_tooling(environment, workspace, needs, embedder, SqlVectors(database)))
+    approval = Approval(SqlActions(database, time.time), SqlAllowances(database), frozenset, time.time)
+    made.append(build_tooling(environment, workspace, needs, embedder, SqlVectors(database), approval))
     yield Bot(made[0], health, preferences)
     await made[0].close()
     await database.close()

@@ -45,7 +45,7 @@ class Stage:
     def server(self, name: str, plan: Mapping[str, Any] | None = None, **fields: Any) -> None:
         """Put an unruly one into the file."""
         arguments = [str(UNRULY), str(self.plan(name, **(plan or {})))]
-        self.entry(name, {"command": sys.executable, "args": arguments, "timeout": 20, **fields})
+        self.entry(name, {"command": sys.executable, "args": arguments, "timeout": 20, "allow": True, **fields})
 
     def entry(self, name: str, fields: Any) -> None:
         self._servers[name] = fields

@@ -1,0 +1,256 @@
+"""The card that asks a person to confirm a tool call, and what its buttons do."""
+
+from __future__ import annotations
+
+import json
+import logging
+import unicodedata
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from handlers.access import may
+from handlers.asking import Ask, CommandSpec, Reply
+from handlers.fences import fenced
+from handlers.patience import patiently
+from handlers.tools.toolbox import Toolbox
+from routing.calls import ChatMessage, ToolCall
+from routing.confirmation import Allowance, PendingAction
+from routing.conversation.truncation import limit_result
+from routing.errors import Refused
+from routing.outcome import ToolScope, Traits
+from routing.records import TurnRecord
+from routing.rounds import ToolRounds, messages
+from routing.router import Router
+from routing.stores import ActionStore, AllowanceStore, PreferenceStore
+from routing.types import Button, Document
+
+SPEC = CommandSpec("confirm", "Confirm an action", ("/confirm once",), queued=True, press_only=True)
+MOST_CHARS = 2_000
+"""Of the arguments on a card; the whole of longer ones comes as a file."""
+FIRST_CHARS = 1_500
+MOST_RESULT_CHARS = 2_500
+"""Of a result that is shown because no model answered."""
+INTERRUPTED = (
+    "The process ended while this ran: it may or may not have happened. Tell the user so, and that they should check. "
+    "Do not call it again unless they ask for it."
+)
+
+FollowUp = Callable[[Ask, PendingAction, str], Awaitable[Reply]]
+"""Lets the model go on with the result of a confirmed action."""
+
+log = logging.getLogger("handlers")
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a person is asked before a tool runs."""
+
+    text: str
+    buttons: tuple[tuple[Button, ...], ...]
+    document: Document | None
+
+
+def card(ask: Ask, action: PendingAction, zone: str) -> Card:
+    """The tool, its toolkit, and the arguments exactly as they will be given, where nothing in them becomes a link, a
+    format or an invisible sign."""
+    whole = shown(action.arguments)
+    words = [
+        ask.say(
+            "🔐 **Shall I run {tool}** ({toolkit})?", tool=f"`{action.tool}`", toolkit=f"`{_name(action.toolkit)}`"
+        ),
+        action.note,
+        fenced(_cut(ask, whole)) if whole else ask.say("It takes no arguments."),
+        ask.say(
+            "Nothing has been done yet. You can decide until {time}.",
+            time=f"{datetime.fromtimestamp(action.expires_at, UTC).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}",
+        ),
+    ]
+    about = f"{action.id}:{action.digest[:16]}"
+
+    def button(label: str, choice: str) -> Button:
+        return Button(label, f"/{SPEC.name} {choice}", about, press_only=True)
+
+    allow = [button(ask.say("✅ Allow once"), "once"), button(ask.say("✅ In this conversation"), "conversation")]
+    always = [button(ask.say("♾ Always"), "always")] if may(ask.person, "owner") else []
+    document = Document("arguments.txt", whole) if len(whole) > MOST_CHARS else None
+    rows = (tuple(allow), (*always, button(ask.say("❌ Cancel"), "no")))
+    return Card("\n\n".join(part for part in words if part), rows, document)
+
+
+def shown(arguments: str) -> str:
+    """One argument a line, each value as JSON; signs that nobody sees, or that turn text around, are escaped."""
+    given = json.loads(arguments)
+    return "\n".join(_visible(f"{_key(name)}: {json.dumps(given[name], ensure_ascii=False)}") for name in given)
+
+
+class Confirmations:
+    """Runs an action at most once. What a press starts is on record before it begins; a process that ends in between
+    leaves an action that may or may not have happened, and says so."""
+
+    def __init__(
+        self,
+        actions: ActionStore,
+        allowances: AllowanceStore,
+        toolbox: Toolbox,
+        router: Router,
+        preferences: PreferenceStore,
+        follow_up: FollowUp,
+    ) -> None:
+        self._actions = actions
+        self._allowances = allowances
+        self._toolbox = toolbox
+        self._router = router
+        self._preferences = preferences
+        self._follow_up = follow_up
+        self._running: set[int] = set()
+
+    async def __call__(self, ask: Ask) -> Reply:
+        action = await self._asked_about(ask)
+        choice, press = ask.arguments[0], ask.message.update_id
+        claimed = await self._actions.claim(action.id, "cancelled" if choice == "no" else "running", press)
+        if not claimed:
+            return await self._decided(ask, action.id, press)
+        if choice == "no":
+            return _cancelled(ask, action)
+        self._running.add(action.id)
+        try:
+            await self._allow(ask, action, choice)
+            return await self._run(ask, action)
+        finally:
+            self._running.discard(action.id)
+
+    async def _asked_about(self, ask: Ask) -> PendingAction:
+        """Raises Refused for a button that is not of an action of this person's."""
+        about = ask.button.about if ask.button is not None else ""
+        number, _, digest = about.partition(":")
+        action = await self._actions.get(int(number)) if number.isdecimal() else None
+        if action is None or action.person_id != ask.person.id or not (digest and action.digest.startswith(digest)):
+            raise Refused("This button is no longer valid. Nothing was done.")
+        return action
+
+    async def _decided(self, ask: Ask, action_id: int, press: str) -> Reply:
+        """The action does not wait any more. A press that an interruption brings again is answered for what it did."""
+        action = await self._actions.get(action_id)
+        if action is None:
+            raise Refused("This button is no longer valid. Nothing was done.")
+        if action.state == "running" and action.id in self._running:
+            raise Refused("{tool} is running already.", tool=action.tool)
+        if action.state == "running" or (action.state == "unknown" and action.press == press):
+            return await self._interrupted(ask, action)
+        if action.press == press and action.state == "done":
+            return await self._follow_up(ask, action, action.result)
+        if action.press == press and action.state == "cancelled":
+            return _cancelled(ask, action)
+        if action.state == "waiting":
+            raise Refused("You can't confirm {tool} any more: the time is over. Nothing was done.", tool=action.tool)
+        if action.state == "cancelled":
+            raise Refused("You cancelled {tool}. Nothing was done; ask for it again.", tool=action.tool)
+        raise Refused("You have confirmed {tool} already; it is not run twice.", tool=action.tool)
+
+    async def _allow(self, ask: Ask, action: PendingAction, choice: str) -> None:
+        version = self._toolbox.version(action.tool)
+        if choice == "once" or version is None or (choice == "always" and not may(ask.person, "owner")):
+            return
+        conversation = action.conversation_id if choice == "conversation" else None
+        await self._allowances.allow(ask.person.id, Allowance(action.tool, version, conversation))
+
+    async def _run(self, ask: Ask, action: PendingAction) -> Reply:
+        await ask.live.working()
+        settings = await self._preferences.settings(ask.person.id)
+        plan = await self._router.plan(ask.person, action.conversation_id)
+        scope = ToolScope(ask.person, action.conversation_id, plan.decision, settings.time_zone)
+        config = self._router.models.config
+        rounds = ToolRounds(_Confirmed(self._toolbox, action), 1, config.most_result_chars)
+        results: dict[int, str] = {}
+        call = _call(action)
+        await ask.stop.guard(rounds.run([call], scope, config.turn.seconds, results))
+        result = messages([call], results)[0].text
+        await patiently(self._actions.end, action.id, "done", result)
+        log.info("[Confirm] %s ran for person %d", action.tool, ask.person.id)
+        return await self._follow_up(ask, action, result)
+
+    async def _interrupted(self, ask: Ask, action: PendingAction) -> Reply:
+        """The person is told, and so is the model in its next turn."""
+        await self._actions.end(action.id, "unknown")
+        words = (
+            "⚠️ I was interrupted while {tool} ran: it may or may not have happened. Check before you ask for it again."
+        )
+        said = ask.say(words, tool=f"`{action.tool}`")
+        record = TurnRecord(
+            ask.turn_id,
+            action.conversation_id,
+            ask.person.id,
+            pressed(ask, action),
+            said=(*conversation(action, INTERRUPTED), ChatMessage("assistant", said)),
+        )
+        return Reply(said, record=record)
+
+
+class _Confirmed:
+    """`routing.ports.Tools` with one tool, whose call its person has confirmed."""
+
+    def __init__(self, toolbox: Toolbox, action: PendingAction) -> None:
+        self._toolbox = toolbox
+        self._action = action
+
+    def traits(self, name: str) -> Traits:
+        return self._toolbox.traits(name)
+
+    async def run(self, call: ToolCall, scope: ToolScope) -> str:
+        return await self._toolbox.run_confirmed(self._action, scope)
+
+
+def conversation(action: PendingAction, result: str) -> tuple[ChatMessage, ChatMessage]:
+    """The call and its result as the model is told of them."""
+    call = _call(action)
+    return ChatMessage("assistant", "", calls=(call,)), ChatMessage("tool", result, call_id=call.id, tool=call.name)
+
+
+def pressed(ask: Ask, action: PendingAction) -> str:
+    """The press as a line of the conversation."""
+    return ask.say("I confirm {tool}.", tool=f"`{action.tool}`")
+
+
+def unanswered(result: str) -> str:
+    """A result for the person, where no model put it into words."""
+    return fenced(_visible(limit_result(result, MOST_RESULT_CHARS), keep="\n\t"))
+
+
+def _cancelled(ask: Ask, action: PendingAction) -> Reply:
+    """In place of the card, unless that came as a file."""
+    words = ask.say("❌ Cancelled. {tool} was not run.", tool=f"`{action.tool}`")
+    return Reply(words, apart=len(shown(action.arguments)) > MOST_CHARS)
+
+
+def _call(action: PendingAction) -> ToolCall:
+    return ToolCall(f"confirmed_{action.id}", action.tool, action.arguments)
+
+
+def _cut(ask: Ask, text: str) -> str:
+    if len(text) <= MOST_CHARS:
+        return text
+    last = MOST_CHARS - FIRST_CHARS
+    left_out = ask.say("[{n:,} characters are left out here; the file has all of them]", n=len(text) - MOST_CHARS)
+    return f"{text[:FIRST_CHARS]}\n{left_out}\n{text[-last:]}"
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name, ensure_ascii=False)
+
+
+def _name(text: str) -> str:
+    return _visible(text).replace("`", "'")
+
+
+def _visible(text: str, keep: str = "") -> str:
+    return "".join(sign if sign == " " or sign in keep or _prints(sign) else _escape(sign) for sign in text)
+
+
+def _prints(sign: str) -> bool:
+    return unicodedata.category(sign)[0] not in "CZ"
+
+
+def _escape(sign: str) -> str:
+    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"

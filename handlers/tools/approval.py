@@ -1,0 +1,106 @@
+"""Which tool calls need a confirmation, and what becomes of those that do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from handlers.tools.tool import Tool
+from routing.confirmation import Allowance, NeedsConfirmation, PendingAction
+from routing.outcome import ToolScope
+from routing.ports import Clock
+from routing.stores import ActionStore, AllowanceStore
+from routing.tools.toolkits import ToolCard, Toolkit
+
+VALID_SECONDS = 24 * 3600.0
+"""How long a confirmation can be given."""
+Rule = Literal["asks", "conversation", "always", "everyone", "runtime-config.json", "mcp.json"]
+"""Why a tool runs without a confirmation, or that it asks."""
+
+
+class Approval:
+    """Stores a call that needs a confirmation instead of letting it run. `allowed` are the tools and toolkits that the
+    owner's configuration allows for everybody."""
+
+    def __init__(
+        self,
+        actions: ActionStore,
+        allowances: AllowanceStore,
+        allowed: Callable[[], frozenset[str]],
+        clock: Clock,
+    ) -> None:
+        self.actions = actions
+        self.allowances = allowances
+        self._allowed = allowed
+        self._clock = clock
+
+    async def check(
+        self, tool: Tool, card: ToolCard, toolkit: Toolkit, arguments: Mapping[str, Any], scope: ToolScope
+    ) -> None:
+        """Returns when the call may run now. Raises NeedsConfirmation, and the action is stored then."""
+        note = "" if tool.traits.confirm else await tool.asks(scope, **arguments) if tool.asks else None
+        if note is None:
+            return
+        made = version(card, toolkit)
+        stored = await self.allowances.of(scope.person.id)
+        if self._rule(tool, toolkit, made, scope.conversation_id, stored) != "asks":
+            return
+        written = canonical(arguments)
+        action = PendingAction(
+            person_id=scope.person.id,
+            conversation_id=scope.conversation_id,
+            tool=card.name,
+            toolkit=toolkit.name,
+            arguments=written,
+            digest=digest(made, written),
+            expires_at=self._clock() + VALID_SECONDS,
+            note=note,
+            tier=scope.decision.tier if scope.decision.source in ("prefix", "auto") else None,
+        )
+        raise NeedsConfirmation(await self.actions.add(action))
+
+    async def rules(
+        self, person_id: int, conversation_id: int, tools: Iterable[tuple[Tool, ToolCard, Toolkit]]
+    ) -> dict[str, Rule]:
+        """By name, of those that may need a confirmation."""
+        asking = [each for each in tools if each[0].traits.confirm or each[0].asks is not None]
+        stored = await self.allowances.of(person_id) if asking else ()
+        return {
+            card.name: self._rule(tool, toolkit, version(card, toolkit), conversation_id, stored)
+            for tool, card, toolkit in asking
+        }
+
+    def _rule(self, tool: Tool, toolkit: Toolkit, made: str, conversation_id: int, stored: Iterable[Allowance]) -> Rule:
+        if tool.traits.allowed_in == "mcp.json":
+            return "mcp.json"
+        if not self._allowed().isdisjoint((tool.name, toolkit.name)):
+            return "runtime-config.json"
+        mine = [each for each in stored if each.tool == tool.name and each.version == made]
+        if any(each.everybody for each in mine):
+            return "everyone"
+        if any(each.conversation_id is None for each in mine):
+            return "always"
+        return "conversation" if any(each.conversation_id == conversation_id for each in mine) else "asks"
+
+
+def version(card: ToolCard, toolkit: Toolkit) -> str:
+    """A hash of where a tool comes from and how it is described, for all sizes: a server that changes a tool under its
+    old name has another one."""
+    texts = [[size, text.description, text.parameters] for size, text in card.texts.items()]
+    return _hash([toolkit.source, toolkit.name, card.name, texts])
+
+
+def digest(made: str, arguments: str) -> str:
+    """A hash of what a button confirms: the tool in its `version`, and the canonical arguments."""
+    return _hash([made, arguments])
+
+
+def canonical(arguments: Mapping[str, Any]) -> str:
+    """The same text for the same arguments, however they were written."""
+    return json.dumps(dict(arguments), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _hash(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,47 @@
+"""Tool calls that wait for their person's confirmation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from sqlalchemy import delete, insert, select, update
+
+from routing.confirmation import ActionState, PendingAction
+from routing.ports import Clock
+from storage.database import Database
+from storage.schema import actions
+
+_FIELDS = tuple(column for column in actions.c if column.name != "id")
+
+
+class SqlActions:
+    """`routing.stores.ActionStore`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(self, action: PendingAction) -> PendingAction:
+        row = {column.name: getattr(action, column.name) for column in _FIELDS}
+        added = await self._database.write(lambda c: c.execute(insert(actions).values(row)).inserted_primary_key)
+        assert added is not None
+        return replace(action, id=added[0])
+
+    async def get(self, action_id: int) -> PendingAction | None:
+        one = select(actions).where(actions.c.id == action_id)
+        row = await self._database.read(lambda c: c.execute(one).mappings().one_or_none())
+        return None if row is None else PendingAction(**row)
+
+    async def claim(self, action_id: int, state: Literal["running", "cancelled"], press: str) -> bool:
+        waiting = (actions.c.state == "waiting") & (actions.c.expires_at > self._clock())
+        claimed = update(actions).where(actions.c.id == action_id, waiting).values(state=state, press=press)
+        return await self._database.write(lambda c: c.execute(claimed).rowcount == 1)
+
+    async def end(self, action_id: int, state: ActionState, result: str = "") -> None:
+        ended = update(actions).where(actions.c.id == action_id).values(state=state, result=result)
+        await self._database.write(lambda c: c.execute(ended))
+
+    async def sweep(self, before: float) -> None:
+        old = delete(actions).where(actions.c.expires_at < before)
+        await self._database.write(lambda c: c.execute(old))
