@@ -18,6 +18,7 @@ from routing.door.failures import explain, takes_no_tools
 from routing.door.parameters import Target, parameters
 from routing.door.places import where_of
 from routing.door.prices import PriceMap, cost
+from routing.errors import Unreachable
 from routing.local.runtime import LocalRuntime
 from routing.memory import uncollected
 from routing.models.catalog import Catalog
@@ -104,10 +105,14 @@ class LiteLlm:
     async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
         """The words of a voice message."""
         litellm = await asyncio.shield(self.load())
+        seconds = profile.timeout_seconds
         try:
-            heard = await litellm.atranscription(
-                file=(name, audio), timeout=profile.timeout_seconds, max_retries=0, **where_of(model, profile)
-            )
+            async with asyncio.timeout(seconds):
+                heard = await litellm.atranscription(
+                    file=(name, audio), timeout=seconds, max_retries=0, **where_of(model, profile)
+                )
+        except TimeoutError as error:
+            raise Unreachable(model, f"no answer within {seconds:g} s") from error
         except Exception as error:  # the library raises whatever its providers' clients raise
             raise explain(error, model, profile) from error
         return str(heard.text)

@@ -12,6 +12,17 @@ from aiohttp import web
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
+async def drip(request: web.BaseRequest, answer: web.Response, seconds: float) -> web.StreamResponse:
+    """Send the body of an answer byte by byte."""
+    assert isinstance(answer.body, bytes)
+    slow = web.StreamResponse(status=answer.status, headers=answer.headers)
+    await slow.prepare(request)
+    for byte in answer.body:
+        await slow.write(bytes([byte]))
+        await asyncio.sleep(seconds)
+    return slow
+
+
 class Listener:
     """`port` 0 takes a free one, and keeps it. Bodies of requests may have `most_bytes`."""
 

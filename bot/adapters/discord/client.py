@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import aiohttp
 import discord
 import yarl
 from discord.gateway import DiscordWebSocket
@@ -25,6 +27,8 @@ from bot.adapters.discord.options import DiscordOptions
 log = logging.getLogger(__name__)
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LONGEST_LIMIT = 30.0  # seconds to sit out a 429 within a call; a longer one is raised as RateLimited
+WHOLE_CALL = aiohttp.ClientTimeout(total=20.0, sock_connect=10.0)
+"""Of each call that names no other; the library's own limit is five minutes."""
 _HANG_UP = 2.0  # seconds for a farewell; a dead connection does not even close
 
 
@@ -49,6 +53,7 @@ class Client(discord.Client):
             max_ratelimit_timeout=_LONGEST_LIMIT,
         )
         listen(self._connection.parsers, listener)
+        self.http.request = partial(self.http.request, timeout=WHOLE_CALL)  # type: ignore[method-assign]
 
     @property
     def content(self) -> bool:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import httpx
 from telegram import Bot, InputFile
-from telegram.error import BadRequest, NetworkError, TelegramError
+from telegram.error import BadRequest, NetworkError, TelegramError, TimedOut
 from telegram.request import BaseRequest, HTTPXRequest, RequestData
 
 from bot.adapters.telegram.options import TelegramOptions
@@ -27,6 +27,7 @@ Json = dict[str, Any]
 UPDATES = ("message", "edited_message", "callback_query", "my_chat_member", "message_reaction")
 _SLACK = 10.0  # seconds that a long poll's answer may come late
 _UNSTATED = 5.0  # seconds to wait after a 429 that does not say how long
+_TRANSFER = 60.0  # seconds more for a file
 _POOL = 64  # connections
 _KEEP = 30.0  # seconds; with httpx's 5 nearly every reply would begin with a handshake
 LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a Bot API server of one's own, not behind any proxy
@@ -49,7 +50,12 @@ class ServerTrouble(NetworkError):
 
 
 class Request(HTTPXRequest):
-    """The library's HTTP client; it keeps the status that the library's own errors forget."""
+    """The library's HTTP client with a limit on the whole call, for its own time-outs begin anew with every byte. It
+    keeps the status that the library's own errors forget."""
+
+    def __init__(self, *, read_timeout: float, connect_timeout: float, **given: Any) -> None:
+        super().__init__(read_timeout=read_timeout, connect_timeout=connect_timeout, **given)
+        self._connecting = connect_timeout
 
     async def do_request(
         self,
@@ -61,9 +67,15 @@ class Request(HTTPXRequest):
         connect_timeout: Any = BaseRequest.DEFAULT_NONE,
         pool_timeout: Any = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
-        code, body = await super().do_request(
-            url, method, request_data, read_timeout, write_timeout, connect_timeout, pool_timeout
-        )
+        answer = read_timeout if isinstance(read_timeout, float | int) else self.read_timeout or 0.0
+        is_file = method == "GET" or bool(request_data and request_data.contains_files)
+        try:
+            async with asyncio.timeout(answer + self._connecting + _TRANSFER * is_file):
+                code, body = await super().do_request(
+                    url, method, request_data, read_timeout, write_timeout, connect_timeout, pool_timeout
+                )
+        except TimeoutError as error:
+            raise TimedOut from error
         if code == 413:  # a proxy before a server of one's own; to the library any trouble, to us final
             raise BadRequest("the file is too large for the server")
         if code == 429:

@@ -18,6 +18,7 @@ from tests.servers.discord.sending import SENDING
 from tests.servers.discord.values import Upload
 from tests.servers.discord.wire import answer, read_body, refused
 from tests.servers.discord.world import World
+from tests.servers.listening import drip
 
 BASE = "/api/v10"
 HANDLERS = SENDING | ASKING | COMMANDS | INTERACTING
@@ -47,7 +48,8 @@ class Endpoint:
             entry.status = _status(entry.answer)
             if isinstance(entry.answer, Created):
                 entry.answer = entry.answer.body
-            return answer(entry.status, entry.answer, self._headers(entry, path))
+            given = answer(entry.status, entry.answer, self._headers(entry, path))
+            return await drip(request, given, entry.drip) if entry.drip else given
         except ApiError as error:
             entry.status, entry.code, entry.answer = error.status, error.code, error.json()
             if isinstance(error, Breach):
@@ -92,6 +94,7 @@ class Endpoint:
         if fault is not None:
             self._world.changed()
             await self._strike_after(fault)
+            entry.drip = fault.seconds if fault.kind == "drip" else 0.0
         return result
 
     def _check(self, operation: Operation, call: Call) -> None:

@@ -19,6 +19,7 @@ Kind = Literal[
     "drop",
     "drop_after",
     "error_after",
+    "drip",
 ]
 KINDS: tuple[str, ...] = Kind.__args__  # type: ignore[attr-defined]
 
@@ -41,6 +42,7 @@ class Fault:
     hang_after         the same, but the call was done
     drop               the connection closes, nothing was done
     drop_after         the call was done, the connection closes without an answer
+    drip               the call is done at once and answered byte by byte, each after `seconds`
     error_after        the call was done and is answered with `status`, 504 if none is given
     """
 

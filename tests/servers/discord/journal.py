@@ -32,6 +32,8 @@ class Request:
     code: int = 0
     answer: Any = None
     limited: bool = False
+    drip: float = 0.0
+    """Seconds between two bytes of the answer."""
 
     @property
     def refused(self) -> bool:

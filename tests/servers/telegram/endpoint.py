@@ -9,6 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.servers.listening import drip
 from tests.servers.telegram.asking import ASKING
 from tests.servers.telegram.errors import ApiError, Breach, Dropped
 from tests.servers.telegram.faults import Fault
@@ -24,6 +25,15 @@ from tests.servers.telegram.world import World
 
 METHODS: dict[str, Any] = SENDING | ASKING | {"getUpdates": lambda world, params: world.updates.poll(params)}
 _TOKEN_SHAPE = re.compile(r"\d+:[\w-]+")
+
+
+class Dripping(Exception):
+    """The call is done and its answer is to come slowly."""
+
+    def __init__(self, result: Any, seconds: float) -> None:
+        super().__init__()
+        self.result = result
+        self.seconds = seconds
 
 
 class Endpoint:
@@ -43,13 +53,17 @@ class Endpoint:
             entry.params = await read_params(request)
             self._world.requests.append(entry)
             self._authorise(token)
-            answer = accepted(await self._run(entry))
+            answer: web.StreamResponse = accepted(await self._run(entry))
             entry.status = 200
         except ApiError as error:
             answer = refused(error)
             entry.status, entry.description = error.code, error.description
             if isinstance(error, Breach):
                 self._world.violations.append(Violation(entry.method, error.description, entry.params))
+        except Dripping as dripping:
+            self._world.changed()
+            answer = await drip(request, accepted(dripping.result), dripping.seconds)
+            entry.status = 200
         except Dropped:
             entry.description = "connection closed"
             if request.transport is not None:
@@ -92,6 +106,8 @@ class Endpoint:
             result = await self._finished(result)
         if fault is not None:
             await self._strike_after(fault)
+            if fault.kind == "drip":
+                raise Dripping(result, fault.seconds)
         return result
 
     async def _finished(self, pending: Awaitable[Any]) -> Any:

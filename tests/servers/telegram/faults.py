@@ -20,6 +20,7 @@ Kind = Literal[
     "drop_before",
     "drop_after",
     "slow",
+    "drip",
 ]
 KINDS: tuple[str, ...] = Kind.__args__  # type: ignore[attr-defined]
 
@@ -37,6 +38,7 @@ class Fault:
     drop_before   the connection closes, nothing was done
     drop_after    the call was done, the connection closes without an answer
     slow          the call is done at once and answered after `seconds`
+    drip          the call is done at once and answered byte by byte, each after `seconds`
     """
 
     method: str

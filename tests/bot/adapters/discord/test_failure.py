@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import aiohttp
 import pytest
 
 from bot.platform import SendLater, SendRefused
 from routing.types import ChatKey, OutboundMessage
+from tests.bot.adapters.discord.house import house
 from tests.bot.adapters.discord.scene import scene, to
+from tests.servers.discord import DiscordServer
 from tests.servers.discord.faults import Kind
 
 POST = "POST /channels/*/messages"
@@ -115,3 +118,20 @@ async def test_nothing_tells_the_token_of_an_interaction() -> None:
             with pytest.raises(SendLater) as caught:
                 await here.send(to(here.dc.dm(), "hello", reply_to=origin.pack()))
             assert asked.token not in str(caught.value)
+
+
+async def test_an_answer_that_comes_byte_by_byte_is_given_up() -> None:
+    async with scene(answer=0.3) as here:
+        here.dc.fault(POST, "drip", seconds=0.05)
+        with pytest.raises(SendLater) as caught:
+            await here.send(to(here.dc.dm(), "hello"))
+        assert caught.value.maybe_sent
+
+
+async def test_calls_of_the_library_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as those that look for what was missed."""
+    monkeypatch.setattr("bot.adapters.discord.client.WHOLE_CALL", aiohttp.ClientTimeout(total=0.3))
+    async with DiscordServer() as dc, house(dc) as home:
+        dc.fault("GET /channels/*", "drip", seconds=0.05)
+        with pytest.raises(TimeoutError):
+            await home.platform._client.http.get_channel(dc.channel().id)

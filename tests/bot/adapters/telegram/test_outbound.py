@@ -235,3 +235,11 @@ async def test_a_waiting_message_is_looked_at() -> None:
         assert said.emoji == ["👀"]
         said.deleted = True
         await home.platform.waiting(home.accepted[0])
+
+
+async def test_an_answer_that_comes_byte_by_byte_is_given_up() -> None:
+    async with TelegramServer() as tg, house(tg, pace={"answer": 0.2, "connect": 0.2}) as home:
+        tg.fault("sendMessage", "drip", seconds=0.05)
+        with pytest.raises(SendLater) as caught:
+            await home.send(to(tg.private(), "hello"))
+        assert caught.value.maybe_sent
