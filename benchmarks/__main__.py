@@ -2,7 +2,8 @@
 
 First ours beside the floor; then ours alone: turns with tools, compaction, suggestions while somebody types, Discord
 beside Telegram, memory over many turns. These run by themselves, too: `python -m benchmarks.turns`,
-`benchmarks.compaction`, `benchmarks.autocomplete`, `benchmarks.platforms`, `benchmarks.soak`.
+`benchmarks.compaction`, `benchmarks.autocomplete`, `benchmarks.platforms`, `benchmarks.soak`. A backlog of thousands of
+messages only runs by itself: `python -m benchmarks.backlog`.
 """
 
 from __future__ import annotations

@@ -5,29 +5,59 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from bot.admission import Admission
 from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
-from bot.platform import Platform
+from bot.platform import Platform, SendFailed
 from bot.silences import Silences
 from handlers.dispatch import Dispatcher
+from handlers.languages import Say
 from handlers.parsing import is_stop
-from handlers.patience import patiently
+from handlers.patience import STUCK, TELL_SECONDS, patiently
 from handlers.ratings import Reactions
 from handlers.running import RunningTurns
+from routing.errors import StorageFault
+from routing.ports import LiveReply
 from routing.stop import Stop
 from routing.stores import ChatStore, InboxEntry, InboxStore
-from routing.types import ChatKey, InboundMessage
+from routing.types import ChatKey, InboundMessage, OutboundMessage
 
 GATHER_SECONDS = 0.5
 """How long to wait for the rest of an album or of a text that the platform cut."""
 CUT_LENGTH = 4000
 """A text at least this long may have been cut (Telegram's clients cut at 4096)."""
 
+MARKS_AT_ONCE = 4
+"""Calls on their way that show messages to be waiting."""
+BUSY_CHATS = 16
+"""With replies to more chats on their way, nothing is shown to be waiting: the replies come first."""
+TOLD_CHATS = 1000
+"""Chats remembered that have had a reply, and so may be told that the storage fails."""
+STORAGE_FAILS = (
+    "⚠️ I can't save anything at the moment: the disk is full or the database is busy. Your message is not lost; I'll "
+    "answer it as soon as I can."
+)
+
 log = logging.getLogger("bot.inbox")
+
+
+class _AfterReplies:
+    """A live reply that shows nothing of its answer before the earlier replies to the chat have arrived."""
+
+    def __init__(self, live: LiveReply, sending: Callable[[], bool]) -> None:
+        self._live = live
+        self._sending = sending
+        self.working = live.working
+        self.acknowledge = live.acknowledge
+        self.close = live.close
+
+    def show(self, text: str) -> None:
+        if not self._sending():
+            self._live.show(text)
 
 
 class Inbox:
@@ -59,6 +89,14 @@ class Inbox:
         self._passing: dict[ChatKey, asyncio.Task[None]] = {}
         self._behind: dict[int, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._admission = Admission()
+        self._unmarked: dict[ChatKey, InboxEntry] = {}
+        """The newest message of each chat that waits and is not shown to be waiting yet."""
+        self._marking = 0
+        self._answered: dict[ChatKey, None] = {}
+        self._told: set[ChatKey] = set()
+        """Chats that know that the storage fails."""
+        self._failing_since: float | None = None
         self._routing = asyncio.Lock()
         self._resumed = False
         self._closing = False
@@ -66,9 +104,38 @@ class Inbox:
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
         """Keep messages; when this returns they are durable. What is known already is dropped."""
         async with self._routing:
-            entries = await self._store.accept(messages)
+            entries = await self._kept(messages)
             for entry in entries if self._resumed else ():  # before that, `resume` finds them in their place
                 await self._route(entry)
+
+    async def _kept(self, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
+        """Make them durable. Raises StorageFault, of which the people are told when it lasts."""
+        now = asyncio.get_running_loop().time()
+        try:
+            entries = await self._store.accept(messages)
+        except StorageFault:
+            if self._failing_since is None:
+                self._failing_since = now
+            if now - self._failing_since >= TELL_SECONDS:
+                for message in messages:
+                    if message.chat in self._answered and message.kind == "message":
+                        self._tell_stuck(message)
+            raise
+        self._failing_since = None
+        self._told.clear()
+        return entries
+
+    def _tell_stuck(self, message: InboundMessage) -> None:
+        """Once for each chat, past the outbox: nothing can be written down."""
+        if message.chat not in self._told:
+            self._told.add(message.chat)
+            words = Say(message.language)(STORAGE_FAILS)
+            self._spawn(self._send_now(OutboundMessage(message.chat, words, message.message_id)))
+
+    async def _send_now(self, message: OutboundMessage) -> None:
+        with suppress(SendFailed):
+            async for _ in self._platforms[message.chat.platform].send(message, 0, 0, False):
+                pass
 
     async def resume(self) -> None:
         """Take up what an earlier process left, ahead of what has come since."""
@@ -128,11 +195,25 @@ class Inbox:
             self._arrived[chat].set()
             self._count()
             if chat in self._running:
-                self._spawn(self._platforms[chat.platform].waiting(entry.message))
+                self._unmarked[chat] = entry
+                if self._marking < MARKS_AT_ONCE:
+                    self._marking += 1
+                    self._spawn(self._mark())
         else:
             self._waiting[chat] = deque([entry])
             self._arrived[chat] = asyncio.Event()
             self._spawn(self._lane(chat))
+
+    async def _mark(self) -> None:
+        """Show that messages wait, the newest of each chat, as long as that keeps no reply back."""
+        try:
+            while self._unmarked:
+                chat = next(iter(self._unmarked))
+                entry = self._unmarked.pop(chat)
+                if self._outbox.chats <= BUSY_CHATS and entry in self._waiting.get(chat, ()):
+                    await self._platforms[chat.platform].waiting(entry.message)
+        finally:
+            self._marking -= 1
 
     async def _lane(self, chat: ChatKey) -> None:
         """The turns of one chat, one after the other, until none waits."""
@@ -144,10 +225,11 @@ class Inbox:
                 await _ended(before[0])  # a /tier just before the question holds for it
                 stop = Stop()
                 try:
-                    with self._running.enter(chat, stop, entries[0].message.user):
-                        # Counted before it begins, so that a message that kills the process does so a few times only.
-                        await patiently(self._store.begin, [entry.id for entry in entries])
-                        await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
+                    async with self._admission.turn():
+                        with self._running.enter(chat, stop, entries[0].message.user):
+                            # Counted before it begins: a message that kills the process does so a few times only.
+                            await patiently(self._store.begin, [entry.id for entry in entries])
+                            await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
                 finally:
                     self._order.answered(entries)
         finally:
@@ -174,18 +256,25 @@ class Inbox:
     async def _handle(self, entries: Sequence[InboxEntry], stop: Stop) -> None:
         first = entries[0]
         chat = first.message.chat
-        live = self._platforms[chat.platform].live(
+        STUCK.set(lambda: self._tell_stuck(first.message))
+        live: LiveReply = self._platforms[chat.platform].live(
             first.message,
             first.placeholder,
             await patiently(self._chats.streaming, chat),
             lambda message_id: self._store.placeholder(first.id, message_id),
         )
+        if self._outbox.is_sending(chat):
+            live = _AfterReplies(live, lambda: self._outbox.is_sending(chat))
         try:
             replies = await self._dispatcher.handle(entries, live, stop)
         finally:
             await live.close()
         self._outbox.take(replies)
-        if not replies:
+        if replies:
+            self._answered[chat] = self._answered.pop(chat, None)
+            if len(self._answered) > TOLD_CHATS:
+                del self._answered[next(iter(self._answered))]
+        else:
             self._silences.note(first.message)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:

@@ -71,6 +71,15 @@ class OutboxSender:
             if entry.message.chat.platform in self._platforms and not self._closing:
                 self._enqueue(entry)
 
+    def is_sending(self, chat: ChatKey) -> bool:
+        """Whether replies to this chat are on their way."""
+        return chat in self._lanes
+
+    @property
+    def chats(self) -> int:
+        """How many chats have replies on their way."""
+        return len(self._lanes)
+
     async def drain(self, seconds: float) -> None:
         """Give what is on its way a moment; the rest goes out after the next start."""
         with suppress(TimeoutError):

@@ -1,0 +1,44 @@
+"""How many turns run at once: as many as the event loop keeps up with, so that commands are answered in a backlog."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+ALWAYS = 8
+"""Turns that run at once in any case."""
+PROBE_SECONDS = 0.01
+MOST_LAG_SECONDS = 0.03
+"""How late the event loop may come to a timer for another turn to begin. A command has about twenty steps."""
+LONGEST_SECONDS = 2.0
+"""The first turn in line waits no longer than this."""
+
+
+class Admission:
+    """A line for turns. Those that wait for a model cost the loop nothing, so thousands of them may run."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._line = asyncio.Lock()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until one more turn may begin, in order."""
+        if self._running >= ALWAYS or self._line.locked():
+            async with self._line:
+                await self._wait()
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+
+    async def _wait(self) -> None:
+        now = asyncio.get_running_loop().time
+        latest = now() + LONGEST_SECONDS
+        while self._running >= ALWAYS and now() < latest:
+            began = now()
+            await asyncio.sleep(PROBE_SECONDS)
+            if now() - began - PROBE_SECONDS <= MOST_LAG_SECONDS:
+                return

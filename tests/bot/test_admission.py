@@ -1,0 +1,47 @@
+"""Which turns begin at once, and which wait for the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from bot.admission import ALWAYS, Admission
+
+
+async def begin(admission: Admission, number: int) -> list[AsyncExitStack]:
+    """So many turns, each to be ended by its `aclose`."""
+    stacks = [AsyncExitStack() for _ in range(number)]
+    for stack in stacks:
+        await stack.enter_async_context(admission.turn())
+    return stacks
+
+
+async def test_turns_that_cost_nothing_all_begin() -> None:
+    """They wait for a model, and the loop is free."""
+    await begin(Admission(), 3 * ALWAYS)
+
+
+async def test_while_the_loop_is_late_a_turn_begins_when_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.admission.MOST_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    admission = Admission()
+    running = await begin(admission, ALWAYS)
+    order: list[int] = []
+
+    async def turn(number: int) -> None:
+        async with admission.turn():
+            order.append(number)
+            await asyncio.Event().wait()
+
+    waiting = [asyncio.create_task(turn(number)) for number in range(2)]
+    await asyncio.wait(waiting, timeout=0.1)
+    assert order == []
+    for number in range(2):
+        await running[number].aclose()
+        await asyncio.wait(waiting, timeout=0.1)
+        assert order == list(range(number + 1))
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)

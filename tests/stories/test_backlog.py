@@ -1,0 +1,92 @@
+"""Many messages at once, and a storage that fails: replies come first, and nobody is left without a word."""
+
+from __future__ import annotations
+
+import pytest
+
+from storage.inbox import SqlInbox
+from storage.ledger import SqlLedger
+from tests.servers.discord import DiscordServer
+from tests.stories.discording import hurried, up
+from tests.stories.harness import Stage, ask, running
+from tests.stories.test_faults_storage import Faulty
+from tests.stories.test_order import settled, texts
+
+__all__ = ["hurried"]
+
+
+async def test_of_many_messages_that_wait_the_newest_is_shown_to_wait(on: Stage) -> None:
+    gate = on.ms.gate("done")
+    async with running(on):
+        on.tg.say("think")
+        await gate.reached()
+        waiting = [on.tg.say(f"and {number}") for number in range(20)]
+        await on.tg.wait_for(lambda _: waiting[-1].emoji)
+        assert len(on.tg.calls("setMessageReaction")) < 10
+        gate.open()
+        await on.tg.reply(count=21)
+        await settled(on)
+
+
+async def test_nothing_is_shown_to_wait_while_replies_are_on_their_way(
+    on: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.inbox.BUSY_CHATS", 0)
+    on.env |= {"BOT_ACCESS": "open"}
+    held = on.ms.gate("done", when=lambda request: request.last_user_text == "think")
+    async with running(on):
+        bob = on.tg.say("hello", user="bob").chat.id
+        slow = on.tg.fault("sendMessage", "slow", seconds=1.0, when=lambda sent: int(sent["chat_id"]) == bob)
+        on.tg.say("think")
+        await held.reached()
+        await on.tg.wait_for(lambda _: slow.hits)
+        on.tg.say("waits")
+        on.tg.say("/whoami")
+        await on.tg.reply(matching="telegram:")
+        held.open()
+        await on.tg.reply(count=2)
+        await settled(on)
+    assert on.tg.calls("setMessageReaction") == []
+
+
+async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_before(
+    on: Stage, dc: DiscordServer, hurried: None
+) -> None:
+    first, second = "one " * 40, "two " * 40
+    gate = on.ms.reply(first, chunks=8, gate_after=4)
+    on.ms.reply(second, chunks=8, delay=0.1)
+    late = dc.fault(
+        "PATCH /channels/*/messages/*", "server_error", times=2, when=lambda body: body["content"] == first.strip()
+    )
+    async with running(on) as app:
+        await up(dc, app)
+        dc.say("count")
+        await gate.reached()
+        await dc.wait_for(lambda _: dc.dm().from_bot())
+        dc.say("go on")
+        gate.open()
+        await dc.wait_for(lambda _: dc.dm().from_bot()[-1].text == second.strip())
+        await settled(on)
+    shown = dc.dm().from_bot()
+    assert late.hits == 2 and [message.text for message in shown] == [first.strip(), second.strip()]
+    assert shown[0].versions[-1].at < shown[1].versions[0].at
+
+
+@pytest.mark.parametrize("store,step", [(SqlInbox, "accept"), (SqlLedger, "finish")], ids=["inbox", "answer"])
+async def test_people_are_told_once_that_nothing_can_be_saved(
+    on: Stage, monkeypatch: pytest.MonkeyPatch, store: type, step: str
+) -> None:
+    monkeypatch.setattr("handlers.patience.PAUSES", (0.05,))
+    for module in ("bot.inbox", "handlers.patience"):
+        monkeypatch.setattr(f"{module}.TELL_SECONDS", 0.0)
+    faulty = Faulty(monkeypatch, store, step)
+    async with running(on):
+        await ask(on, "before")
+        faulty.times = 10**6
+        said = on.tg.say("question")
+        told = await on.tg.reply(said, after=said)
+        assert "can't save anything at the moment" in told.text
+        faulty.times = 2
+        assert (await on.tg.reply(said, after=told)).text == "You said: question"
+        await settled(on)
+    assert len(texts(on)) == 3
