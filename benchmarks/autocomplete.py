@@ -62,7 +62,7 @@ def run(times: int) -> Section:
 
 async def _measure(folder: Path, times: int) -> Samples:
     """Milliseconds by group. Raises RuntimeError when nothing is suggested where something should be."""
-    url = f"sqlite+aiosqlite:///{folder / 'tierbot.db'}"
+    url = f"sqlite:///{folder / 'tierbot.db'}"
     await asyncio.to_thread(migrate, url, folder)
     database = open_database(url)
     preferences = SqlPreferences(database)

@@ -66,7 +66,7 @@ def run(sizes: Sequence[int], times: int) -> Section:
 
 async def _measure(folder: Path, sizes: Sequence[int], times: int) -> Samples:
     models = Models(read_config(jsonfile.parse("{}", "defaults"), {"openai": KEY}, {}, ()), Catalog.load(BUNDLED))
-    url = f"sqlite+aiosqlite:///{folder / 'tierbot.db'}"
+    url = f"sqlite:///{folder / 'tierbot.db'}"
     migrate(url, folder)
     database = open_database(url)
     try:

@@ -81,7 +81,7 @@ class Settings(BaseModel):
     @property
     def database(self) -> str:
         """The database's URL."""
-        return self.database_url or f"sqlite+aiosqlite:///{self.workspace / 'tierbot.db'}"
+        return self.database_url or f"sqlite:///{self.workspace / 'tierbot.db'}"
 
     @property
     def owners(self) -> tuple[UserKey, ...]:

@@ -34,14 +34,15 @@ class Database(Protocol):
 
 
 def open_database(url: str) -> Database:
-    """The database behind an async SQLAlchemy URL of SQLite or PostgreSQL; ConfigError for any other."""
-    if is_sqlite(parse_url(url)):
+    """The database behind a SQLAlchemy URL of SQLite or PostgreSQL; ConfigError for any other."""
+    parsed = parse_url(url)
+    if parsed.drivername == "sqlite":
         from storage.sqlite import SqliteDatabase
 
         return SqliteDatabase(url)
-    from storage.postgres import PostgresDatabase
+    from storage.async_engine import open_aiosqlite, open_postgres
 
-    return PostgresDatabase(parse_url(url))
+    return open_aiosqlite(parsed) if is_sqlite(parsed) else open_postgres(parsed)
 
 
 def parse_url(url: str) -> URL:
@@ -56,7 +57,7 @@ def parse_url(url: str) -> URL:
         raise ConfigError("DATABASE_URL names PostgreSQL, which needs one more package: pip install asyncpg.")
     if parsed.drivername not in ("sqlite", "sqlite+aiosqlite", "postgresql+asyncpg"):
         raise ConfigError(
-            "DATABASE_URL must look like sqlite+aiosqlite:///path/to/tierbot.db "
+            "DATABASE_URL must look like sqlite:///path/to/tierbot.db, sqlite+aiosqlite:///path/to/tierbot.db "
             "or postgresql+asyncpg://user:password@host/name."
         )
     return parsed

@@ -16,6 +16,7 @@ from storage.database import is_sqlite, parse_url
 from storage.faults import explain
 from storage.migrate import known_revisions
 from storage.schema import REVISION, inbox, outbox, people
+from storage.sqlite import SIZE
 from storage.unreadable import STATE
 
 Standing = Literal["empty", "current", "older", "unknown"]
@@ -72,8 +73,7 @@ def _read(path: Path) -> DatabaseFacts:
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     with engine.connect() as connection:
         verdict = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
-        size = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
-        return _facts(connection, size, "" if verdict == "ok" else verdict, writable)
+        return _facts(connection, SIZE, "" if verdict == "ok" else verdict, writable)
 
 
 async def _look_at_server(url: str) -> DatabaseFacts:

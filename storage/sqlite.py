@@ -16,6 +16,8 @@ from storage.faults import OUR_OWN, fault
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
+SIZE = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
+"""Bytes of the file."""
 MOST_TOGETHER = 64
 
 
@@ -36,18 +38,17 @@ Result = tuple[_Job, Any, BaseException | None]
 class SqliteDatabase:
     """One connection, one thread, one hop and one commit for all the steps that wait at a moment.
 
-    The async driver hops between threads for every statement: 1.4 ms of CPU for a transaction of one insert where this
-    takes 0.5 (measured, 2 cores). With many chats at once the steps share a commit, each in a savepoint of its own;
-    when one of them fails in a way that may have undone its neighbours, each is run again by itself. FULL keeps an
-    acknowledged message through a power cut. Writers begin IMMEDIATE: a transaction that reads first and writes later
-    would fail at once, in spite of the busy time-out.
+    The async driver (`storage.async_engine`) hops between threads for every statement. With many chats at once the
+    steps share a commit, each in a savepoint of its own; when one of them fails in a way that may have undone its
+    neighbours, each is run again by itself. FULL keeps an acknowledged message through a power cut. Writers begin
+    IMMEDIATE: a transaction that reads first and writes later would fail at once, in spite of the busy time-out.
     """
 
     def __init__(self, url: str) -> None:
         self._engine = create_engine(
             make_url(url).set(drivername="sqlite"), pool_size=1, max_overflow=0, pool_reset_on_return=None
         )
-        event.listen(self._engine, "connect", _prepare)
+        event.listen(self._engine, "connect", prepare)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._waiting: list[_Job] = []
         self._batch: asyncio.Future[list[Result]] | None = None
@@ -115,8 +116,7 @@ class SqliteDatabase:
         return results
 
     async def size_bytes(self) -> int:
-        question = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
-        return int(await self.read(lambda connection: connection.exec_driver_sql(question).scalar_one()))
+        return int(await self.read(lambda connection: connection.exec_driver_sql(SIZE).scalar_one()))
 
     async def close(self) -> None:
         while self._batch is not None:
@@ -135,7 +135,8 @@ def _in_savepoint(connection: Connection, job: _Job) -> Result:
         return job, None, error
 
 
-def _prepare(connection: Any, _record: object) -> None:
+def prepare(connection: Any, _record: object) -> None:
+    """The settings of a new connection; transactions begin where a step says so."""
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")

@@ -91,7 +91,7 @@ def rows(database: Path, question: str) -> list[tuple[object, ...]]:
 def populated(tmp_path: Path) -> Path:
     """A database at the current revision with somebody in it."""
     database = tmp_path / "tierbot.db"
-    migrate(f"sqlite+aiosqlite:///{database}", tmp_path / "backups")
+    migrate(f"sqlite:///{database}", tmp_path / "backups")
     connection = sqlite3.connect(database)
     with connection:
         connection.execute("insert into people (name, role, created_at) values ('Alice', 'owner', 0)")
@@ -109,7 +109,7 @@ def scripts(tmp_path: Path) -> Path:
 
 
 def migrated_by_another_process(database: Path, scripts: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    url, backups = f"sqlite+aiosqlite:///{database}", str(database.parent / "backups")
+    url, backups = f"sqlite:///{database}", str(database.parent / "backups")
     return subprocess.run(
         [sys.executable, "-c", DRIVER, url, backups, NEXT, str(scripts)],
         cwd=ROOT,
@@ -185,7 +185,7 @@ def test_a_migration_killed_in_the_middle_leaves_the_old_revision_whole(populate
 
 def test_a_current_database_is_not_copied(populated: Path) -> None:
     backups = populated.parent / "backups"
-    assert migrate(f"sqlite+aiosqlite:///{populated}", backups) is None
+    assert migrate(f"sqlite:///{populated}", backups) is None
     assert list(backups.glob("*.db")) == []
 
 
@@ -225,7 +225,7 @@ def test_a_newer_database_is_refused_untouched(populated: Path) -> None:
     connection.close()
     before = populated.read_bytes()
     with pytest.raises(ConfigError, match="revision 9999"):
-        migrate(f"sqlite+aiosqlite:///{populated}", populated.parent / "backups")
+        migrate(f"sqlite:///{populated}", populated.parent / "backups")
     assert populated.read_bytes() == before
 
 

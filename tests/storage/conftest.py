@@ -100,19 +100,19 @@ def _exists(user: str) -> bool:
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated file."""
     path = tmp_path_factory.mktemp("template") / "tierbot.db"
-    assert migrate(f"sqlite+aiosqlite:///{path}", path.parent / "backups") == "an empty database"
+    assert migrate(f"sqlite:///{path}", path.parent / "backups") == "an empty database"
     return path
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.system)])
+@pytest.fixture(params=["sqlite", "sqlite+aiosqlite", pytest.param("postgres", marks=pytest.mark.system)])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Each contract holds on both."""
+    """Each contract holds on all of them."""
     if request.param == "postgres":
         server: Server = request.getfixturevalue("postgres")
         return server.copy()
     path = tmp_path / "tierbot.db"
     shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
-    return f"sqlite+aiosqlite:///{path}"
+    return f"{request.param}:///{path}"
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from storage.schema import REVISION
 
 def test_the_first_start_makes_what_the_revisions_make(tmp_path: Path) -> None:
     at_once, step_by_step = tmp_path / "at_once.db", tmp_path / "step_by_step.db"
-    assert migrate.migrate(f"sqlite+aiosqlite:///{at_once}", tmp_path) == "an empty database"
+    assert migrate.migrate(f"sqlite:///{at_once}", tmp_path) == "an empty database"
     engine = create_engine(f"sqlite:///{step_by_step}")
     event.listen(engine, "connect", migrate._explicit_transactions)
     with engine.begin() as connection:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         migrate._upgrade(connection)
     assert _shape(at_once) == _shape(step_by_step)
-    assert migrate.migrate(f"sqlite+aiosqlite:///{at_once}", tmp_path) is None
+    assert migrate.migrate(f"sqlite:///{at_once}", tmp_path) is None
 
 
 def _shape(database: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def put(key: str) -> Callable[[Connection], None]:
 
 
 async def opened(tmp_path: Path) -> tuple[SqliteDatabase, list[str]]:
-    database = SqliteDatabase(f"sqlite+aiosqlite:///{tmp_path / 'x.db'}")
+    database = SqliteDatabase(f"sqlite:///{tmp_path / 'x.db'}")
     await database.write(metadata.create_all)
     commits: list[str] = []
     event.listen(database._engine, "commit", lambda _: commits.append("commit"))

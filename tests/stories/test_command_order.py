@@ -81,8 +81,10 @@ async def test_the_order_holds_for_what_came_while_the_bot_was_down(on: Stage, c
     assert asked_with(call_for(on, "two: read my file")) != usual
 
 
-async def test_the_order_holds_across_a_kill(on: Stage) -> None:
+@pytest.mark.parametrize("driver", ["sqlite", "sqlite+aiosqlite"])
+async def test_the_order_holds_across_a_kill(on: Stage, driver: str) -> None:
     """The commands were answered; the questions before them were not."""
+    on.env["DATABASE_URL"] = f"{driver}:///{on.database}"
     async with BotProcess(on):
         await ask(on, "apples: read my file")
         gate = on.ms.gate("never")

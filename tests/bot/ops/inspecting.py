@@ -38,7 +38,7 @@ async def status(on: Stage, name: str, **environ: str) -> tuple[str, str]:
 
 
 def migrated(on: Stage) -> Path:
-    migrate(f"sqlite+aiosqlite:///{on.database}", on.workspace / "backups")
+    migrate(f"sqlite:///{on.database}", on.workspace / "backups")
     connection = sqlite3.connect(on.database)
     connection.execute("pragma journal_mode = wal")  # as the bot leaves it
     connection.close()

@@ -141,7 +141,7 @@ async def test_what_belongs_to_a_chat_is_not_there(tmp_path: Path) -> None:
 async def test_times_are_where_the_owner_lives(tmp_path: Path) -> None:
     async with talking(tmp_path) as line:
         assert "(UTC" in (await line.call("get_datetime"))[0]
-    database = open_database(f"sqlite+aiosqlite:///{tmp_path / 'tierbot.db'}")
+    database = open_database(f"sqlite:///{tmp_path / 'tierbot.db'}")
     await SqlPreferences(database).set_settings(1, PersonSettings(time_zone="Asia/Tokyo"))
     await database.close()
     async with talking(tmp_path) as line:

@@ -29,7 +29,7 @@ Make = Callable[..., Runner]
 @pytest.fixture
 async def runner(tmp_path: Path) -> AsyncIterator[Make]:
     """Runs one tool, for an owner in Tokyo."""
-    url = f"sqlite+aiosqlite:///{tmp_path / 'tierbot.db'}"
+    url = f"sqlite:///{tmp_path / 'tierbot.db'}"
     await asyncio.to_thread(migrate, url, tmp_path)
     database = open_database(url)
     preferences = SqlPreferences(database)
