@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0015"
+REVISION = "0016"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -197,6 +197,9 @@ pieces = Table(
     Index("ix_pieces_message_id", "message_id"),
 )
 
+_COUNTED = ("model", "tier", "input_tokens", "output_tokens", "cached_tokens", "cost_nano", "held_nano")
+"""What is added up: with these in the index a report need not look each row up."""
+
 usage = Table(
     "usage",
     metadata,
@@ -214,9 +217,14 @@ usage = Table(
     Column("held_nano", BigInteger),
     Column("seconds", Float, nullable=False),
     Column("at", Float, nullable=False),
-    Index("ix_usage_person_id_at", "person_id", "at"),
-    Index("ix_usage_conversation_id_at", "conversation_id", "at"),
-    Index("ix_usage_at", "at"),
+    Index("ix_usage_person_id_at", "person_id", "at", *_COUNTED),
+    Index("ix_usage_conversation_id_at", "conversation_id", "at", *_COUNTED),
+    Index("ix_usage_at", "at", *_COUNTED),
+)
+
+_REPORTED = (
+    *("tier", "source", "model", "seconds", "fallback", "timed_out", "escalated"),
+    *("first_token_seconds", "cost_nano", "unknown", "rating"),
 )
 
 turns = Table(
@@ -239,7 +247,8 @@ turns = Table(
     Column("rating", Integer),
     Column("at", Float, nullable=False),
     Index("ix_turns_person_id_turn_id", "person_id", "turn_id"),
-    Index("ix_turns_at", "at"),
+    Index("ix_turns_person_id_at", "person_id", "at", *_REPORTED),
+    Index("ix_turns_at", "at", *_REPORTED),
 )
 
 budgets = Table(
