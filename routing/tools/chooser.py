@@ -134,17 +134,29 @@ class ToolChooser:
     ) -> ToolSelection:
         """In a thread, for which the event loop does not wait."""
         parts, wanted, decision = await self._in_thread(self._at_once, catalogue, message, among)
-        late = ""
-        if decision is None:
-            vectors, late = await self._vectors(wanted)
+        late, named = "", frozenset[str]()
+        if decision is None:  # vectors have to be waited for
+            wanted, named = self._left_open(catalogue, parts, among)
+            vectors, late = await self._vectors(wanted) if wanted else ({}, "")
             if vectors and not catalogue.takes(vectors):
                 vectors, late, self._of = {}, OTHERS, None  # the next message has the tools embedded anew
             decision = await self._in_thread(catalogue.decide, parts, vectors, among)
         if wanted:
             self._late = late
-        activated = tuple(Activated(each.name, each.stage, each.probability) for each in decision.chosen)
+        found = {each.name: Activated(each.name, each.stage, each.probability) for each in decision.chosen}
+        activated = tuple(({name: Activated(name, "keyword", 1.0) for name in named} | found).values())
         relevance = dict(zip(catalogue.tools, decision.odds.tolist(), strict=True))
         return ToolSelection(activated, relevance, doubt or late)
+
+    def _left_open(
+        self, catalogue: Catalogue, parts: Sequence[Part], among: frozenset[str] | None
+    ) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Texts whose vectors are needed, and the toolkits that a keyword names: a clause with keywords of exactly one
+        toolkit is decided by that. Toolkits that are there for every message don't count."""
+        toolkits = [each for each in self._toolkits() if not each.base and (among is None or each.name in among)]
+        heard_in = [[each.name for each in heard(toolkits, part.clause)] for part in parts]
+        unnamed = [part for part, names in zip(parts, heard_in, strict=True) if len(names) != 1]
+        return catalogue.open(unnamed), frozenset(names[0] for names in heard_in if len(names) == 1)
 
     def _at_once(
         self, catalogue: Catalogue, message: str, among: frozenset[str] | None

@@ -81,11 +81,11 @@ async def test_a_message_without_vectors_is_answered_by_words_and_the_next_one_w
 ) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [fate]
-    said = await one.chooser.choose("any forecast of drizzle?")
+    said = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
     assert said.doubt == doubt and "secret" not in said.doubt
     assert [(each.toolkit, each.why) for each in said.activated] == [("weather", "keyword")]
     assert one.chooser.doubt == doubt
-    again = await one.chooser.choose("any forecast of drizzle?")
+    again = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
     assert again.doubt == "" and again.activated[0].why == "embed"
     assert one.chooser.doubt == ""
 
@@ -94,7 +94,7 @@ async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_anew(ma
     """A provider may change what stands behind a name."""
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [narrow] * 4
-    said = await one.chooser.choose("any forecast of drizzle?")
+    said = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
     assert said.doubt == OTHERS and [each.why for each in said.activated] == ["keyword"]
     one.chooser.start()
     await one.indexed(EMBEDDING)

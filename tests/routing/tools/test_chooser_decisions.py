@@ -67,3 +67,13 @@ async def test_only_the_newest_decisions_are_remembered(made: Made, monkeypatch:
         await one.chooser.choose(message)
     asked = [call[0] for call in embedder.asked[1:]]
     assert [asked.count(message) for message in (OPEN, "hum a tune", "rise in bed")] == [2, 1, 1]
+
+
+async def test_a_keyword_of_one_toolkit_asks_no_encoder_that_has_to_be_waited_for(made: Made) -> None:
+    one = await made(embedder=(embedder := FakeEmbedder())).indexed()
+    asked = len(embedder.asked)
+    chosen = await one.chooser.choose("what is that umbrella business good for today?")
+    assert len(embedder.asked) == asked and not chosen.doubt
+    assert [(each.toolkit, each.why) for each in chosen.activated][:1] == [("weather", "keyword")]
+    await one.chooser.choose("does a song about the umbrella exist?")
+    assert len(embedder.asked) == asked + 1, "two toolkits have a keyword in it"
