@@ -31,6 +31,7 @@ ORDERS: Mapping[Strategy, str] = {
     "top_k": "the most relevant ones in full, all others by name",
     "hybrid": "the most relevant ones in full, all others as names without a description",
     "reorder": "all of what the message is about, by relevance",
+    "all": "every tool, whatever the message is about",
     "full": "all of what the message is about, always in the same order",
 }
 MOST_NAMED = 60

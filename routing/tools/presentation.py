@@ -15,9 +15,10 @@ from routing.tools.candidates import DISCOVERY, Candidate, discovery_first, like
 from routing.tools.mentions import SEARCH, kinds_line, names_line, that_fit
 from routing.tools.toolkits import QUARTERS, text_weight, weight
 
-Strategy = Literal["top_k", "reorder", "full", "hybrid"]
+Strategy = Literal["top_k", "reorder", "full", "hybrid", "all"]
 """The most relevant ones, all others by name; all selected ones by relevance; all selected ones in stable order; the
-most relevant ones, all others as definitions without description and parameters (as yantrikos/tier published it)."""
+most relevant ones, all others as definitions without description and parameters (as yantrikos/tier published it);
+every tool in stable order, whatever the message is about and whatever that takes."""
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
@@ -109,6 +110,9 @@ def present(candidates: Sequence[Candidate], size: Size, presentation: Presentat
             return _hybrid(candidates, size, presentation)
         case "reorder":
             return _reorder(candidates, size, presentation)
+        case "all":
+            kept = {each.card.name for each in likeliest(candidates, MOST_DEFINITIONS)}
+            return Shown(tuple(each.card.spec(size) for each in candidates if each.card.name in kept))
         case "full":
             kept = _kept(candidates, size, presentation)
             return Shown(tuple(each.card.spec(size) for each in candidates if each.card.name in kept))

@@ -69,7 +69,9 @@ def test_what_is_always_there_is_a_candidate_among_others_for_small_models() -> 
     sums = [base[0]._replace(relevance=4), *tools[1:]]
     assert names(present(sums, "S", PRESENTATIONS["S"]).specs)[:2] == ["weather", "calculate"]
     shown = [
-        present(tools, "L", Presentation(strategy, 8, WIDE)) for strategy in STRATEGIES if strategy not in likeliest
+        present(tools, "L", Presentation(strategy, 8, WIDE))
+        for strategy in STRATEGIES
+        if strategy not in (*likeliest, "all")
     ]
     assert [{*names(each.specs)} for each in shown] == [{"weather", "calculate", "set_tier", DISCOVERY}] * 2
 
@@ -123,3 +125,11 @@ def test_hybrid_shows_stubs_of_all_others() -> None:
     assert names(detailed) == [f"synthetic_tool_{number}" for number in range(78, 70, -1)]
     assert all(each.description for each in detailed)
     assert len(stubs) == 72 and all(each == ToolSpec(each.name, "", STUB) for each in stubs)
+
+
+def test_all_shows_every_tool_whatever_the_message_is_about() -> None:
+    tools = [candidate("a", -9, selected=False), candidate("b", 3), candidate("c", -5, selected=False)]
+    assert names(present(tools, "S", Presentation("all", 1, 1)).specs) == ["a", "b", "c"]
+    many = [candidate(f"t{number}", number, selected=False) for number in range(200)]
+    shown = names(present(many, "XL", Presentation("all", 1, 1)).specs)
+    assert shown == [f"t{number}" for number in range(72, 200)], "what a provider takes, in stable order"
