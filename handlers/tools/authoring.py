@@ -12,7 +12,7 @@ from typing import Any, Protocol, overload
 
 from pydantic_core import to_json
 
-from handlers.tools.schemas import narrowed
+from handlers.tools.schemas import names, narrowed
 from handlers.tools.signatures import Signature, texts_of
 from handlers.tools.tool import PLAIN, Execute, Tool
 from routing.errors import ConfigError, ToolFailed
@@ -44,9 +44,10 @@ def error(text: str) -> Result:
 
 class AuthoredTool(Protocol):
     """What a tool has to have. The texts and schemas are by size class, or one for all; for a class without its own,
-    the next larger's holds, then the next smaller's. It may have more: `examples` (what people say when they need it),
-    `priority`, `role`, `traits`. `execute` may be async, else it runs in a thread; one with a parameter `scope` is told
-    on whose behalf it runs. It gives a text, `ok(…)`, `error(…)`, or anything that JSON can say."""
+    the next larger's holds, then the next smaller's. Instead of a JSON Schema there may be Python types by name, such
+    as `{"city": str, "days": (int, 3)}`, where 3 is a default. It may have more: `examples` (what people say when they
+    need it), `priority`, `role`, `traits`. `execute` may be async, else it runs in a thread; one with a parameter
+    `scope` is told on whose behalf it runs. It gives a text, `ok(…)`, `error(…)`, or anything that JSON can say."""
 
     @property
     def name(self) -> str: ...
@@ -80,7 +81,25 @@ class FunctionTool:
     def parameters(self) -> Mapping[str, Any]:
         """The schema by size class. Raises ConfigError for types that no schema can say."""
         schema = self._signature.schema
-        return {LARGEST: schema} | {size: narrowed(schema, tuple(shown)) for size, shown in self._shown.items()}
+        return {LARGEST: schema} | {
+            size: narrowed(schema, self._names(size, shown, schema)) for size, shown in self._shown.items()
+        }
+
+    def _names(self, size: Size, shown: object, schema: Mapping[str, Any]) -> tuple[str, ...]:
+        """Raises ConfigError unless these are parameters of the function."""
+        if isinstance(shown, str) or not isinstance(shown, Iterable):
+            raise ConfigError(
+                f"The parameters of the tool {self.name} for {size} are {shown!r}: give a list of names, such as "
+                f'["{shown}"].'
+            )
+        given = tuple(shown)
+        unknown = next((name for name in given if name not in names(schema)), None)
+        if unknown is not None:
+            known = ", ".join(names(schema)) or "none"
+            raise ConfigError(
+                f"The tool {self.name} has no parameter {unknown!r}, which {size} should be shown: there are {known}."
+            )
+        return given
 
     async def execute(self, input: Mapping[str, Any], size: Size, scope: ToolScope | None = None) -> object:
         """Call the function with its arguments, in the types that it asks for."""

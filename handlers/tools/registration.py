@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from handlers.tools.authoring import AuthoredTool, FunctionTool, role_of
 from handlers.tools.schemas import IllegalSchema, names, plain, required
+from handlers.tools.signatures import is_typed, typed_schema
 from routing.calls import ToolSpec
 from routing.door.wire import LONGEST_NAME
 from routing.errors import ConfigError
@@ -61,10 +62,13 @@ def card_of(
     legal_name(name, "a tool")
     if name in taken:
         raise ConfigError(f"The tool {name} is there already: give one of the two another name.")
-    if isinstance(parameters, Mapping) and not set(parameters) & set(SIZES) and "type" in parameters:
+    if is_typed(parameters):
+        parameters = {"XL": typed_schema(name, parameters)}
+    elif isinstance(parameters, Mapping) and not set(parameters) & set(SIZES) and "type" in parameters:
         parameters = dict.fromkeys(SIZES, parameters)
     said = _said(name, descriptions)
     schemas = _by_size(name, "parameters", parameters, f'{{"XL": {_EMPTY}}}')
+    schemas = {size: typed_schema(name, each) if is_typed(each) else each for size, each in schemas.items()}
     written = {size: _written(name, size, schema, proven) for size, schema in schemas.items()}
     texts = {size: ToolText(_for(size, said).strip(), _for(size, written)) for size in SIZES}
     _compare(name, texts)

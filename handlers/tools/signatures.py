@@ -7,7 +7,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 import typing_extensions
 from pydantic import BaseModel, Field, ValidationError, create_model
@@ -97,6 +97,41 @@ class Signature:
                 "Use plain types: str, int, float, bool, list, dict, Literal, Enum, dataclass, TypedDict, BaseModel."
             ) from error
         return model, plain(schema, proven=True)
+
+
+def is_typed(parameters: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether these are Python types by name, some perhaps with a default, and not a JSON Schema."""
+    if not isinstance(parameters, Mapping) or not parameters:
+        return False
+    return all(
+        _is_type(each[0] if isinstance(each, tuple) and len(each) == 2 else each) for each in parameters.values()
+    )
+
+
+def typed_schema(tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of Python types by name; a tuple is a type with its default. Raises ConfigError that names the
+    tool, the parameter and the mend."""
+
+    def function() -> None: ...
+
+    given = {
+        name: each if isinstance(each, tuple) else (each, inspect.Parameter.empty) for name, each in parameters.items()
+    }
+    wrong = next((name for name in given if not isinstance(name, str) or not name.isidentifier()), None)
+    if wrong is not None:
+        raise ConfigError(
+            f"The parameter {wrong!r} of the tool {tool} is no name in Python: write a JSON Schema for it."
+        )
+    function.__annotations__ = {name: hint for name, (hint, _) in given.items()}
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default) for name, (_, default) in given.items()
+    ]
+    function.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    return Signature(tool, function, {}).schema
+
+
+def _is_type(value: object) -> bool:
+    return isinstance(value, type) or get_origin(value) is not None or isinstance(value, types.UnionType)
 
 
 def texts_of(function: Callable[..., object]) -> dict[Size, str]:

@@ -7,6 +7,7 @@ import logging
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +16,11 @@ from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from handlers.tools.mcp.hints import HINTS, write_hints
+from handlers.tools.mcp.hints import HINTS, RAW, write_hints
 from handlers.tools.mcp.rejects import Rejects
 from routing.errors import ConfigError, TierbotError
 from routing.outcome import Traits
@@ -31,6 +33,7 @@ TraitsOf = Callable[[str], Traits]
 TOKEN = "TIERBOT_MCP_TOKEN"
 SHORTEST_TOKEN = 16
 PATH = "/mcp"
+
 
 log = logging.getLogger("handlers.tools.mcp")
 
@@ -52,7 +55,7 @@ async def serve(
     server = _server(toolkits, run, version, traits)
     if not http:
         async with Rejects().through(stdio_server()) as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options(NotificationOptions()))
+            await server.run(reading, _Outbound(writing), server.create_initialization_options(NotificationOptions()))
             sys.stdout.flush()  # what somebody printed goes to stderr as long as the SDK holds stdout
         return
     host, port = _address(http)
@@ -102,6 +105,32 @@ def _tool(card: ToolCard, traits: TraitsOf | None) -> types.Tool:
         annotations=None if changes is None else types.ToolAnnotations(read_only_hint=not changes),
         _meta={HINTS: write_hints(card)},
     )
+
+
+class _Outbound:
+    """The writing end of stdio, the SDK's `WriteStream`. The SDK drops fields of a tool that it does not know, so the
+    hints are repeated behind it as a field of their own, for clients that look for them there."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def send(self, item: SessionMessage) -> None:
+        match item.message:
+            case types.JSONRPCResponse(result={"tools": list(tools)}):
+                for tool in tools:
+                    tool[RAW] = tool["_meta"][HINTS]
+        await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> _Outbound:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
 
 
 def _address(http: str) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from handlers.tools.authoring import tool
 from handlers.tools.registration import native_tool, register
 from handlers.tools.schemas import MOST_PARTS
 from routing.errors import ConfigError
@@ -205,3 +206,35 @@ def test_the_library_of_schemas_is_imported_when_it_is_needed_only() -> None:
         "print('jsonschema' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "False\n"
+
+
+def test_parameters_may_be_python_types() -> None:
+    class Tides:
+        name, category, descriptions = "tides", "", "Tides."
+        parameters: Mapping[str, Any] = {"harbour": str, "days": (int, 3)}
+
+        def execute(self, input: Mapping[str, Any], size: str) -> str:
+            return ""
+
+    class Sized(Tides):
+        parameters: Mapping[str, Any] = {"S": {"harbour": str}, "XL": {"harbour": str, "days": (int, 3)}}
+
+    properties = {"harbour": {"type": "string"}, "days": {"type": "integer", "default": 3}}
+    told = native_tool(Tides(), "S")["function"]["parameters"]
+    assert told == {"type": "object", "properties": properties, "required": ["harbour"]}
+    assert native_tool(Sized(), "XL")["function"]["parameters"] == told
+    assert [*native_tool(Sized(), "S")["function"]["parameters"]["properties"]] == ["harbour"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [("city", r"for S are 'city': give a list of names, such as \[\"city\"\]"), (["town"], "no parameter 'town'")],
+)
+def test_what_a_size_is_shown_are_parameters_of_the_function(shown: Any, reason: str) -> None:
+    @tool(parameters={"S": shown})
+    def forecast(city: str, days: int = 1) -> str:
+        """Forecasts."""
+        return ""
+
+    with pytest.raises(ConfigError, match=reason):
+        native_tool(forecast, "S")

@@ -64,6 +64,7 @@ def test_tools_with_hints_over_stdio() -> None:
     say, fail = listed["result"]["tools"]
     assert (say["name"], say["description"], say["inputSchema"]) == ("say", "Says it, told to L.", offering.LONG)
     hints = say["_meta"]["io.github.tierbot/capabilityHints"]
+    assert say["capabilityHints"] == hints
     assert hints["tiers"]["small"] == {"description": "Says it, told to S.", "inputSchema": offering.SHORT}
     assert hints["tiers"]["medium"]["description"] == "Says it, told to M."
     assert hints["tiers"]["large"]["description"] == "Says it, told to L."
