@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
-from urllib.parse import quote
 
+from routing.redaction import Secrets, masked
 from routing.tracing import turn_id
 
-_TOKENS = re.compile(r"(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}|\b(?:sk|pk|gsk|xai|AIza)[-_A-Za-z0-9]{16,}")
-_HIDDEN = "***"
 _QUIET = ("httpx", "httpcore", "telegram", "aiohttp.access", "LiteLLM", "openai", "asyncio", "alembic")
 
 
@@ -22,34 +19,19 @@ class Redactor(logging.Filter):
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__()
-        self._secrets: tuple[str, ...] = ()
-        self.add(secrets)
+        self._secrets = Secrets(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
         """Secrets that became known later."""
-        spelt = {spelling for secret in secrets if len(secret) >= 6 for spelling in _spellings(secret)}
-        self._secrets = tuple(sorted({*self._secrets, *spelt}, key=len, reverse=True))
+        self._secrets.add(secrets)
 
     def clean(self, text: str) -> str:
         """The text without secrets."""
-        for secret in self._secrets:
-            text = text.replace(secret, _HIDDEN)
-        return _TOKENS.sub(_HIDDEN, text)
+        return masked(self._secrets.hidden(text))
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.turn = turn_id.get()
         return True
-
-
-def _spellings(secret: str) -> Iterator[str]:
-    """The secret as it is, quoted as Python and JSON do, and in an address."""
-    yield secret
-    yield repr(secret)[1:-1]
-    yield repr(secret.encode())[2:-1]
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
-    yield quote(secret)
-    yield quote(secret, safe="")
 
 
 class _Text(logging.Formatter):

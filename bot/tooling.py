@@ -71,6 +71,7 @@ def build_tooling(
         environment.variables,
         taken=taken,
         changed=lambda: chooser.start(),
+        conceal=workspace.conceal,
         clock=needs.clock,
         version=VERSION,
     )

@@ -136,9 +136,13 @@ class Workspace:
         allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
         ollama = ollama_address(settings.ollama_host)
         config = read_config(file, self._environment.keys, settings.pools, allowed, ollama)
-        if self._conceal is not None:
-            self._conceal(profile.api_key for profile in config.profiles.values() if profile.api_key)
+        self.conceal(profile.api_key for profile in config.profiles.values() if profile.api_key)
         return config
+
+    def conceal(self, secrets: Iterable[str]) -> None:
+        """These must not reach a log."""
+        if self._conceal is not None:
+            self._conceal(secrets)
 
     def sandbox_limits(self) -> SandboxLimits:
         """What commands may have; it holds from one start to the next."""

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from handlers.asking import Ask
 from handlers.limits import gone_beyond
+from handlers.wording import reason
 from routing.decisions import Obstacle
 from routing.models.choice import Models, provider_of
 from routing.outcome import Outcome
@@ -67,4 +68,5 @@ def _passed(ask: Ask, outcome: Outcome, models: Models) -> Iterator[str]:
 
 def _failed(ask: Ask, outcome: Outcome) -> Iterator[str]:
     for each in outcome.failed:
-        yield f"`{each.model}`: {each.reason or ask.say(NOTHING_SAID)}"
+        said = reason(ask, each.reason, each.raw) if each.reason else ask.say(NOTHING_SAID)
+        yield f"`{each.model}`: {said}"

@@ -42,7 +42,7 @@ class Outages:
     async def _tell(self, error: ModelError) -> None:
         is_key = isinstance(error, KeyRejected)
         about = provider_of(error.model) if is_key else error.model
-        given = {"provider": provider_of(error.model), "model": error.model, "reason": error.reason}
+        given = {"provider": provider_of(error.model), "model": error.model, "reason": error.raw or error.reason}
         try:
             async with self._turn:
                 told, now = await self._known(), self._clock()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from handlers.asking import Ask
 from handlers.limits import refused
 from routing.calls import Finish
+from routing.conversation.context import PICTURE_BYTES, PICTURES_SHOWN
 from routing.errors import (
     ContextOverflow,
     EmptyAnswer,
@@ -56,7 +57,7 @@ def answer_text(ask: Ask, outcome: Outcome) -> str:
         if isinstance(error, OverBudget):
             return f"{refused(ask, error.reached)} {ask.say('Your message is kept: /retry asks again.')}"
         template = next((words for kind, words in FAILURES if isinstance(error, kind)), OTHER_FAILURE)
-        said = ask.say(template, model=f"`{error.model}`", reason=error.reason)
+        said = ask.say(template, model=f"`{error.model}`", reason=reason(ask, error.reason, error.raw))
         if outcome.limit is None:
             return said
         return f"{said}\n\n{ask.say(LIMITS[outcome.limit.bound], value=outcome.limit.value)}"
@@ -71,12 +72,21 @@ def answer_text(ask: Ask, outcome: Outcome) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def reason(ask: Ask, plain: str, raw: str) -> str:
+    """Why a model failed: what the provider said is for owners, who can do something about it."""
+    return raw if raw and ask.person.role == "owner" else ask.say(plain)
+
+
 def losses(ask: Ask, outcome: Outcome) -> list[str]:
     """What the model was not told, when that is new."""
     said = []
     if outcome.fit.cut_question:
         words = "✂️ Your message is longer than {model} can read: a part of it was left out."
         said.append(ask.say(words, model=f"`{outcome.choice.model}`"))
+    if outcome.fit.pictures_left_out:
+        words = "🖼 {n} of your pictures were left out: I look at {most} at a time, of {size} MB together."
+        left_out = outcome.fit.pictures_left_out
+        said.append(ask.say(words, n=left_out, most=PICTURES_SHOWN, size=PICTURE_BYTES // 1_000_000))
     if outcome.fit.lost:
         words = "⚠️ The older messages could not be summed up ({reason}); {model} answered without them."
         said.append(ask.say(words, reason=outcome.fit.lost, model=f"`{outcome.choice.model}`"))

@@ -141,7 +141,7 @@ class Caller:
                 with trial, Waiting(live) as shown:
                     await self._watched(request, errand, answer, shown, trial)
             except ModelError as error:
-                log.warning("[LLM] %s failed: %s", error.model, error.reason)
+                log.warning("[LLM] %s failed: %s", error.model, error.raw or error.reason)
                 self._health.failed(error)
                 answer.billed = answer.finish == "late" or not (answer.first_token is None and answer.usage is None)
                 if not answer.text.strip():

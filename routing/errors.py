@@ -48,16 +48,18 @@ class BadArguments(ToolFailed):
 
 
 class ModelError(TierbotError):
-    """A model did not answer. `reason` is one short clause, free of secrets."""
+    """A model did not answer. `reason` is one short clause of ours. `raw` is what the provider said, without secrets,
+    for owners and the log; empty where it said nothing."""
 
     retryable = False
     asked = True
     """False: the model was left alone, no call was made."""
 
-    def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:
-        super().__init__(f"{model}: {reason}")
+    def __init__(self, model: str, reason: str, retry_after: float | None = None, raw: str = "") -> None:
+        super().__init__(f"{model}: {raw or reason}")
         self.model = model
         self.reason = reason
+        self.raw = raw
         self.retry_after = retry_after
 
 

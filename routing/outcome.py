@@ -76,12 +76,13 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A model that was asked in a turn and did not answer, so that another was; `reason` is its error's, empty where it
-    wrote nothing within its length."""
+    """A model that was asked in a turn and did not answer, so that another was; `reason` and `raw` are its error's,
+    empty where it wrote nothing within its length."""
 
     model: str
     reason: str
     why: Why
+    raw: str = ""
 
 
 @dataclass(frozen=True, slots=True)

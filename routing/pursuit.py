@@ -125,7 +125,10 @@ class Pursuit:
         log.info("[Failover] %s: %s (%s)", model, step.do, step.why)
         if step.do == "next":
             tried.models.add(model)
-            tried.failed.append(Failed(model, failure.reason if isinstance(failure, ModelError) else "", step.why))
+            error = failure if isinstance(failure, ModelError) else None
+            tried.failed.append(
+                Failed(model, error.reason, step.why, error.raw) if error else Failed(model, "", step.why)
+            )
             chase.asked, chase.repeats = chase.asked + 1, 0
         else:
             chase.repeats += 1

@@ -14,6 +14,7 @@ from bot.ops.checks import configuration, database, discord, machine, providers,
 from bot.ops.checks.finding import Check, Finding, Inspection, fail
 from bot.settings import Environment
 from bot.workspace import Workspace
+from handlers.tools.mcp.servers import read_servers
 from routing.errors import ConfigError, TierbotError
 from routing.ports import Clock
 
@@ -45,7 +46,7 @@ LONGEST_SECONDS = 30.0
 
 def doctor(environment: Environment, workspace: Workspace, as_json: bool = False, clock: Clock = time.time) -> int:
     """Print one line a finding; 1 when something fails, else 0."""
-    redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace)))
+    redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace), *_mcp_secrets(environment, workspace)))
     findings = asyncio.run(examine(Inspection(environment, workspace, clock)))
     return _report([_without_secrets(finding, redactor) for finding in findings], as_json)
 
@@ -79,6 +80,15 @@ def _file_keys(workspace: Workspace) -> tuple[str, ...]:
     except ConfigError:
         return ()
     return tuple(profile.api_key for profile in profiles if profile.api_key)
+
+
+def _mcp_secrets(environment: Environment, workspace: Workspace) -> tuple[str, ...]:
+    """What mcp.json gives to servers."""
+    try:
+        servers = read_servers(workspace.mcp_file, environment.variables).found.values()
+    except ConfigError:
+        return ()
+    return tuple(secret for server in servers for secret in server.secrets)
 
 
 def _without_secrets(finding: Finding, redactor: logs.Redactor) -> Finding:

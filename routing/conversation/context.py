@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from routing.calls import ChatMessage, Picture
@@ -25,6 +25,8 @@ NOBODY = -1
 """No person's id."""
 PICTURES_SHOWN = 4
 """The newest pictures of a conversation that a vision model sees again."""
+PICTURE_BYTES = 20_000_000
+"""Of all pictures in one request; encoded they are a third more, and providers take 20 to 50 MB."""
 
 log = logging.getLogger("routing")
 
@@ -52,6 +54,7 @@ class Context:
         self._stored: tuple[StoredMessage, ...] = ()
         self._unread = 0
         self._pictures: dict[Attachment, Picture | None] = {}
+        self._unseen = 0
         self._tried = False
         self._lost = ""
         self._most_chars = sys.maxsize
@@ -107,6 +110,7 @@ class Context:
             compactions=summary.number if summary else 0,
             trouble=summary.reason if summary else "",
             lost=self._lost,
+            pictures_left_out=self._unseen,
             cut_question=all(each.text != self._question.text for each in messages if each.role == "user"),
         )
         return messages, fit
@@ -129,7 +133,11 @@ class Context:
         except ModelError as error:
             if summariser.stopped:  # the person has changed their mind: nothing is left out for that
                 return 0
-            log.warning("[Compaction] No summary (%s); the oldest %d messages are left out", error.reason, len(older))
+            log.warning(
+                "[Compaction] No summary (%s); the oldest %d messages are left out",
+                error.raw or error.reason,
+                len(older),
+            )
             summary = Summary(border, before.text, before.covers, error.reason)
             self._lost = error.reason
         else:
@@ -178,27 +186,46 @@ class Context:
     ) -> tuple[ChatMessage, ...]:
         known = told(self._summary.text, self._question.person.id) if self._summary else ""
         summary = (ChatMessage("system", known),) if known else ()
-        room = PICTURES_SHOWN if vision else 0
+        room = _Room(PICTURES_SHOWN if vision else 0, PICTURE_BYTES)
         pictures = await self._shown(self._question.pictures, room)
-        room -= len(pictures)
+        self._unseen = room.refused if vision else 0
         earlier: list[ChatMessage] = []
         for stored in reversed(self._stored):
-            shown = await self._shown(stored.pictures, room)
-            room -= len(shown)
-            earlier.append(_plain(stored, shown))
+            earlier.append(_plain(stored, await self._shown(stored.pictures, room)))
         system = replace(system, text=emergency(system.text, self._most_chars))
         asked = ChatMessage("user", emergency(self._question.text, self._most_chars), pictures)
         return (system, *summary, *reversed(earlier), asked, *said)
 
-    async def _shown(self, attachments: tuple[Attachment, ...], room: int) -> tuple[Picture, ...]:
+    async def _shown(self, attachments: tuple[Attachment, ...], room: _Room) -> tuple[Picture, ...]:
         shown = []
-        for each in attachments[: max(0, room)]:
+        for each in attachments:
+            if not room.pictures or each.size > room.bytes:
+                room.refused += 1
+                continue
             if each not in self._pictures:
                 self._pictures[each] = await self._fetch(each)
             picture = self._pictures[each]
-            if picture is not None:
+            if picture is not None and room.take(picture):
                 shown.append(picture)
         return tuple(shown)
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many pictures, and how many bytes of them, a request still takes; `refused` counts those left out."""
+
+    pictures: int
+    bytes: int
+    refused: int = 0
+
+    def take(self, picture: Picture) -> bool:
+        """Whether there is room for it."""
+        if len(picture.data) > self.bytes:
+            self.refused += 1
+            return False
+        self.pictures -= 1
+        self.bytes -= len(picture.data)
+        return True
 
 
 def _for(found: Sequence[StoredMessage], person_id: int) -> tuple[StoredMessage, ...]:

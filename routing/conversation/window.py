@@ -82,7 +82,8 @@ class Window:
 class PromptFit:
     """How full the context window is: tokens are our estimate, above `limit` older messages become a summary.
     `dropped` counts messages left out, `compactions` the summaries so far; `trouble` is why the newest could not be
-    written, `lost` the same when that happened just now. `cut_question`: the question itself was too long."""
+    written, `lost` the same when that happened just now. `cut_question`: the question itself was too long.
+    `pictures_left_out`: how many of its pictures there was no room for."""
 
     tokens: int
     limit: int
@@ -91,6 +92,7 @@ class PromptFit:
     trouble: str = ""
     lost: str = ""
     cut_question: bool = False
+    pictures_left_out: int = 0
 
 
 def estimate(messages: Iterable[ChatMessage]) -> float:

@@ -23,6 +23,7 @@ from routing.errors import (
 )
 from routing.models.ollama import PROVIDER as OLLAMA
 from routing.ports import Clock
+from routing.redaction import Secrets, masked_words
 
 OVERFLOW_WORDS = (
     "exceeds maximum input length",
@@ -45,7 +46,6 @@ OVERFLOW_WORDS = (
 llama.cpp's, OpenAI's, Anthropic's, xAI's, Gemini's, Groq's, Anthropic's again, Bedrock's, and Anthropic's 413."""
 _KEY_STATUSES = (401, 403)
 _POLICY_WORDS = ("content_policy", "content_filter")
-_SECRET = re.compile(r"(?:sk|pk|gsk|xai|AIza|key|Bearer)[-_ ]?[A-Za-z0-9*_-]{8,}|[A-Za-z0-9_-]{32,}")
 _MESSAGE = re.compile(r"""["']message["']: *(["'])((?:\\++.|(?!\1)[^\\])++)\1""")
 _ESCAPED = re.compile(r"""(?<!\\)\\++(["'])""")
 _ESCAPED_LINE_END = re.compile(r"(?<!\\)\\++n")
@@ -98,6 +98,15 @@ BY_NAME: dict[str, type[ModelError]] = {
 """Every exception class of the library, by name; a test holds this against the library."""
 
 
+PLAIN: dict[type[ModelError], str] = {
+    ModelUnknown: "it does not know this model",
+    PolicyRefused: "its content rules",
+    BadModelRequest: "it can't use this request",
+    Unreachable: "it reported an error",
+}
+"""What people read who are no owners; a provider's own words may name accounts, addresses and parts of keys."""
+
+
 def explain(error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time) -> ModelError:
     """The error that the router understands. The most special class of the exception decides."""
     error = getattr(error, "original_exception", None) or error
@@ -120,8 +129,9 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
         wait = _retry_after(error, clock)
         return RateLimited(model, "too many requests" if wait is None else f"try again in {wait:g} s", wait)
     if kind is Unreachable and profile.name == OLLAMA and _broken(error):
-        reason = "Ollama is not running"
-    return kind(model, reason, _retry_after(error, clock))
+        return Unreachable(model, "Ollama is not running", _retry_after(error, clock))
+    plain = PLAIN.get(kind, PLAIN[Unreachable]) if reason else _unsaid(error)
+    return kind(model, plain, _retry_after(error, clock), reason)
 
 
 def takes_no_tools(error: BaseException) -> bool:
@@ -141,21 +151,22 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _reason(error: BaseException, profile: ProviderProfile) -> str:
     """The first line of what the provider said, without the library's preamble, keys or control characters."""
     if isinstance(error, json.JSONDecodeError):
-        return "its answer can't be read"
+        return ""
     text = str(getattr(error, "message", "") or error)
     quoted = _MESSAGE.search(text)
     if quoted:
         text = _ESCAPED.sub(r"\1", _ESCAPED_LINE_END.split(quoted.group(2))[0])
     else:
         text = _POSTSCRIPT.sub("", _PREAMBLE.sub("", text.partition("\n")[0])).strip()
-    if profile.api_key:
-        text = text.replace(profile.api_key, "***")
-    text = "".join(sign for sign in _SECRET.sub("***", text) if sign.isprintable())
-    return text[:_LONGEST_REASON].rstrip(" .") or _unsaid(error)
+    known = Secrets([profile.api_key] if profile.api_key else ())
+    text = "".join(sign for sign in masked_words(known.hidden(text)) if sign.isprintable())
+    return text[:_LONGEST_REASON].rstrip(" .")
 
 
 def _unsaid(error: BaseException) -> str:
-    """Where nothing was said: whether it was the line."""
+    """Where the provider said nothing: whether it was the line."""
+    if isinstance(error, json.JSONDecodeError):
+        return "its answer can't be read"
     return "Connection error" if _broken(error) else "it gave no reason"
 
 

@@ -72,7 +72,7 @@ class ModelHealth:
         """Wait for somebody else's probe. Raises its failure, which is everybody's."""
         shared = await self.breakers.of(model, fingerprint(profile)).probed()
         if shared is not None:
-            raise type(shared)(model, shared.reason, shared.retry_after)
+            raise type(shared)(model, shared.reason, shared.retry_after, shared.raw)
 
     def failed(self, error: ModelError) -> None:
         """A try failed; its breaker has heard of it by its trial."""

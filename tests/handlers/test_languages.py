@@ -23,6 +23,7 @@ from handlers.languages import Say
 from handlers.linking import LINKED, MERGES
 from routing.auto.decision import EVIDENCE
 from routing.decisions import ModelSource
+from routing.door import failures
 from routing.types import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,6 +74,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
     ),
     "str(values['reason'])": (*failure.REASONS.values(), outbox.UNCONFIRMED),
+    "plain": tuple(failures.PLAIN.values()),
     "message": (),  # the console's way to show a reply
 }
 FAILURES = (*(words for _, words in wording.FAILURES), wording.OTHER_FAILURE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,8 @@ class McpClient:
     """Connects to every server of a file in the background. Whatever one of them does, the others and the bot go on.
 
     `environment` is where variables in the file come from, `taken` are names of tools that no server's may have,
-    `changed` is called in the event loop whenever `toolkits()` or how a server stands has become another.
+    `changed` is called in the event loop whenever `toolkits()` or how a server stands has become another; `conceal` is
+    told the secrets in the file.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class McpClient:
         *,
         taken: Collection[str] = (),
         changed: Callable[[], None] = _nothing,
+        conceal: Callable[[Iterable[str]], None] = lambda _: None,
         clock: Clock = time.time,
         limits: Limits = USUAL,
         version: str = "",
@@ -55,6 +57,7 @@ class McpClient:
         self._environment = environment
         self._taken = frozenset(taken)
         self._tell = changed
+        self._conceal = conceal
         self._clock = clock
         self._limits = limits
         self._version = version
@@ -89,6 +92,7 @@ class McpClient:
                 self._problems, self._stamp = (str(error),), stamp
                 log.warning("[MCP] %s", error)
                 return
+            self._conceal(secret for server in servers.found.values() for secret in server.secrets)
             await self._take(servers)
             self._stamp = stamp
 

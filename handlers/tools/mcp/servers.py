@@ -7,8 +7,9 @@ other programs keep fields of their own in such a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote_plus, urlsplit
 
@@ -18,6 +19,7 @@ from handlers.tools.mcp.entries import header_fault, unsayable, url_fault, varia
 from routing import jsonfile
 from routing.errors import ConfigError
 from routing.jsonfile import JsonObject
+from routing.redaction import spellings
 from routing.text import storable
 from routing.types import Role
 
@@ -34,6 +36,7 @@ INHERITED = ("PATH", "HOME", "LANG")
 _FIELDS = ("command", "args", "env", "cwd", "url", "headers", "role", "allow", "disabled", "timeout", "type")
 _TYPES = ("stdio", "http", "streamable-http", "streamableHttp")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}")
+_FLAG = re.compile(r"--?[\w-]*(?:key|token|secret|password|auth)(?:=|$)", re.IGNORECASE)
 _NEAR_ENOUGH = 55
 _SHORTEST_SECRET = 6
 
@@ -147,7 +150,11 @@ def _reached(made: Server, section: JsonObject, environment: Mapping[str, str], 
         for key, fault in (("url", url_fault(url)), ("headers", header_fault(headers))):
             if fault:
                 raise _fault(section, key, fault)
-        return replace(made, reached=Endpoint(url, headers), secrets=_secrets([*headers.values(), *_in_address(url)]))
+        return replace(
+            made,
+            reached=Endpoint(url, headers),
+            secrets=_secrets([*headers.values(), *_in_address(url), *_given(section.text("url", ""), environment)]),
+        )
     words = [section.text("command", ""), *_list(section, "args")]
     own = _texts(section, "env", environment)
     if fault := variable_fault(own):
@@ -155,13 +162,28 @@ def _reached(made: Server, section: JsonObject, environment: Mapping[str, str], 
     base = {key: environment[key] for key in INHERITED if key in environment}
     arguments = tuple(_expanded(section, "args", word, environment) for word in words)
     where = folder / section.text("cwd", ".")
-    return replace(made, reached=Command(arguments, {**base, **own}, where), secrets=_secrets(own.values()))
+    changed = [after for before, after in zip(words, arguments, strict=True) if before != after]
+    given = [value for word in words for value in _given(word, environment)]
+    secrets = _secrets([*own.values(), *changed, *given, *_behind_flags(arguments)])
+    return replace(made, reached=Command(arguments, {**base, **own}, where), secrets=secrets)
 
 
 def _secrets(values: Collection[str]) -> tuple[str, ...]:
     """The longest first; of `Bearer abcdef` the token, too."""
-    words = {word for value in values for word in (value, *value.split()) if len(word) >= _SHORTEST_SECRET}
+    plain = {word for value in values for word in (value, *value.split()) if len(word) >= _SHORTEST_SECRET}
+    words = {spelt for word in plain for spelt in spellings(word)}
     return tuple(sorted(words, key=lambda word: (-len(word), word)))
+
+
+def _given(text: str, environment: Mapping[str, str]) -> list[str]:
+    """What stands for the variables in a text."""
+    return [environment.get(found[1]) or found[2] or "" for found in _VARIABLE.finditer(text)]
+
+
+def _behind_flags(arguments: Sequence[str]) -> list[str]:
+    """What is written behind `--api-key`, `--token=` and the like."""
+    pairs = [(word, following) for word, following in pairwise([*arguments, ""])]
+    return [word.partition("=")[2] or following for word, following in pairs if _FLAG.match(word)]
 
 
 def _in_address(url: str) -> list[str]:

@@ -103,7 +103,7 @@ class Session:
             raise self._failed(tool, error) from None
         except (ValidationError, RuntimeError, ValueError) as error:  # what the SDK makes of a wrong answer
             raise ToolFailed(f"{server} answered {tool} with what is no result ({type(error).__name__}).") from None
-        text = told(result, self._limits.result_chars)
+        text = self._server.hidden(told(result, self._limits.result_chars))
         if result.is_error:
             self._suspect()
             raise ToolFailed(f"{tool} of {server} failed: {readable(text, _LONGEST_ERROR) or 'it does not say why'}")

@@ -35,6 +35,8 @@ _TEXTS = {
     "hosts": "127.0.0.1 localhost\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
+_OF_THE_MACHINE = tuple(name for name in ("cmdline", "keys", "key-users") if Path("/proc", name).exists())
+"""Files of /proc that tell of the machine's boot and of its keys; they are shown empty."""
 _BEFORE = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec nice -n 10 "$@"'
 """When the machine's memory or processor is short, strange code goes first and waits longest."""
 _ROOT_BEFORE = "mount --bind /dev /dev && mount -o remount,bind,ro /dev && " + _BEFORE
@@ -82,6 +84,9 @@ class Bubblewrap:
             return str(passed[-1])
 
         options = [*_namespaces(self.form, self.limits), *_system(self.private), *_scratch(self.form)]
+        if self.form.proc:
+            for name in _OF_THE_MACHINE:
+                options += ["--ro-bind-data", data(b""), f"/proc/{name}"]
         for name, text in _TEXTS.items():
             options += ["--perms", "0644", "--ro-bind-data", data(text.encode()), f"/etc/{name}"]
         if self.limits.network:

@@ -17,6 +17,8 @@ _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 """Offsets in struct seccomp_data: the call, the architecture, the low halves of its first two arguments."""
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _X32 = 0x40000000
+_NONE = 0xFFFFFFFF
+"""The number of a call that a machine does not have."""
 _NEW_NAMESPACE = 0x7E020000
 """Every CLONE_NEW flag that `clone` takes."""
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
@@ -57,6 +59,8 @@ REFUSED: dict[str, tuple[int, int]] = {
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "quotactl": (179, 60),
+    "personality": (135, 92),
+    "modify_ldt": (154, _NONE),
     # memory that no process is charged for
     "shmget": (29, 194),
     "msgget": (68, 186),
