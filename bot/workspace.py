@@ -129,10 +129,10 @@ class Workspace:
         """The owner's catalogue of models."""
         return Catalog.load(self.catalog_file if self.catalog_file.exists() else BUNDLED)
 
-    def config(self) -> RouterConfig:
-        """The owner's configuration, merged with the environment."""
+    def config(self, file: JsonFile | None = None) -> RouterConfig:
+        """The owner's configuration, or what `file` says in its place, merged with the environment."""
         settings = self._environment.settings
-        file = self._config()
+        file = file or self.config_source()
         allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
         ollama = ollama_address(settings.ollama_host)
         config = read_config(file, self._environment.keys, settings.pools, allowed, ollama)
@@ -144,13 +144,14 @@ class Workspace:
         if self._conceal is not None:
             self._conceal(secrets)
 
-    def sandbox_limits(self) -> SandboxLimits:
+    def sandbox_limits(self, file: JsonFile | None = None) -> SandboxLimits:
         """What commands may have; it holds from one start to the next."""
-        file = self._config()
+        file = file or self.config_source()
         limits = read_limits(file.root().child("sandbox") or JsonObject(file, ("sandbox",), {}))
-        return replace(limits, output_chars=int(SHARE_OF_RESULT * self.config().most_result_chars))
+        return replace(limits, output_chars=int(SHARE_OF_RESULT * self.config(file).most_result_chars))
 
-    def _config(self) -> JsonFile:
+    def config_source(self) -> JsonFile:
+        """runtime-config.json as it stands; empty when there is none."""
         return jsonfile.load(self.config_file) if self.config_file.exists() else jsonfile.parse("{}", "defaults")
 
     def instructions(self) -> str:

@@ -208,6 +208,13 @@ def _number(own: JsonObject, key: str, default: float, most: float) -> float:
     raise own.file.fault((*own.path, key), f"must be a number from 0 to {most:g}")
 
 
+def known_keys() -> tuple[str, ...]:
+    """Every key of the file that means something, with its section; providers have any name."""
+    tiers = (f"tiers.{tier}.{key}" for tier in TIERS for key in sorted(CONTRACT_KEYS))
+    inside = (f"{section}.{key}" for section, keys in _KNOWN.items() for key in sorted(keys))
+    return (*_KNOWN, *inside, *tiers)
+
+
 def _unknown(root: JsonObject) -> list[str]:
     strange = [key for key in root.values if key not in _KNOWN]
     for section, known in _KNOWN.items():

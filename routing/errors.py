@@ -2,6 +2,7 @@
 
 TierbotError
 ├── ConfigError      the owner: a file, variable or database to mend; the process says it and ends
+│   └── FileFault        a value in a JSON file, and where it stands
 ├── Refused          the person: what they asked can't be done, why, and what to do next
 ├── ToolFailed       the model: why its tool call did not work, in words that it can act on
 │   └── BadArguments     they are not JSON, or not what the schema asks for
@@ -24,6 +25,14 @@ class TierbotError(Exception):
 
 class ConfigError(TierbotError):
     """For the owner: one sentence that names what is wrong and how to mend it."""
+
+
+class FileFault(ConfigError):
+    """A value in a JSON file of the owner; `path` is the way to it, from the top."""
+
+    def __init__(self, sentence: str, path: tuple[str | int, ...]) -> None:
+        super().__init__(sentence)
+        self.path = path
 
 
 class StorageFault(TierbotError):

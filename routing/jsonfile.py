@@ -8,10 +8,12 @@ import re
 import stat
 import tempfile
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
-from routing.errors import ConfigError
+from routing.errors import ConfigError, FileFault
 
 Keys = tuple[str | int, ...]
 Document = dict[str, object]
@@ -32,14 +34,25 @@ class JsonFile:
         """The whole document."""
         return JsonObject(self, (), self.document)
 
-    def fault(self, path: Keys, reason: str) -> ConfigError:
+    def fault(self, path: Keys, reason: str) -> FileFault:
         """The error that names the line of `path`, or of its nearest ancestor that is in the file."""
         at = path
         while at and at not in self.lines:
             at = at[:-1]
         place = ".".join(str(part) for part in path)
         subject = f"{place} {reason}" if place else reason
-        return ConfigError(f"{self.origin} line {self.lines.get(at, 1)}: {subject}.")
+        return FileFault(f"{self.origin} line {self.lines.get(at, 1)}: {subject}.", path)
+
+    def without(self, path: Keys) -> JsonFile:
+        """The same file without a value, or without the list that holds it; the lines of the others stay."""
+        names = [*takewhile(lambda part: isinstance(part, str), path)]
+        document = deepcopy(self.document)
+        inside: object = document
+        for name in names[:-1]:
+            inside = inside.get(name) if isinstance(inside, dict) else None
+        if isinstance(inside, dict) and names:
+            inside.pop(names[-1], None)
+        return JsonFile(document, self.lines, self.origin)
 
 
 @dataclass(frozen=True, slots=True)

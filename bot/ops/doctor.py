@@ -15,7 +15,7 @@ from bot.ops.checks.finding import Check, Finding, Inspection, fail
 from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.tools.mcp.servers import read_servers
-from routing.errors import ConfigError, TierbotError
+from routing.errors import ConfigError, FileFault, TierbotError
 from routing.ports import Clock
 
 CHECKS: tuple[Check, ...] = (
@@ -31,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     telegram.telegram,
     discord.discord,
     providers.tiers,
+    providers.pools,
     providers.sizes,
     providers.keys,
     providers.critic,
@@ -68,6 +69,10 @@ async def _isolated(check: Check, inspection: Inspection) -> list[Finding]:
     try:
         async with asyncio.timeout(LONGEST_SECONDS):
             return await check(inspection)
+    except FileFault:
+        return []  # the check of the configuration lists every fault of a file
+    except ConfigError as error:
+        return [fail(check.__name__, str(error), "Correct what it names.")]
     except Exception as error:  # whatever a check did not foresee is what the doctor is to tell
         kind = "took too long" if isinstance(error, TimeoutError) else f"broke off: {type(error).__name__}: {error}"
         return [fail(check.__name__, f"this check {kind}", "Please report this with the line above.")]

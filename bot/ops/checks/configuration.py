@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rapidfuzz import process
 
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.settings import Settings, strange_names
-from routing.errors import ConfigError
+from routing import jsonfile
+from routing.config import known_keys
+from routing.errors import ConfigError, FileFault
+from routing.jsonfile import JsonFile
+from routing.models.catalog import Catalog
 from routing.models.discovery import load_discovered
 
+IGNORED_ENV = "./.env"
+_NO_CONFIG = ("runtime-config.json", "none, defaults apply")
+_MOST_FAULTS = 50
+"""Of one file; a longer list helps nobody."""
 _ALIKE = 80.0  # likeness 0-100 from which a name is taken for a mistyped one
 
 
@@ -19,6 +28,8 @@ async def settings(inspection: Inspection) -> list[Finding]:
     told = inspection.environment.settings
     found = _read("environment", "every variable can be read", lambda: (told.owners, told.pools))
     path = inspection.workspace.root / ".env"
+    if ignored_env(inspection.workspace.root):
+        found.append(warn("environment", f"{IGNORED_ENV} is ignored", f"Move its lines to {path}."))
     try:
         strange = strange_names(path)
     except ConfigError as error:
@@ -30,18 +41,25 @@ async def files(inspection: Inspection) -> list[Finding]:
     """runtime-config.json, models.json, the discovered models and SYSTEM.md."""
     workspace = inspection.workspace
     found = [
-        *_read("models.json", "readable" if workspace.catalog_file.exists() else "the bundled one", workspace.catalog),
         *_read("SYSTEM.md", "readable" if workspace.system_file.exists() else "none", workspace.instructions),
         *_read("discovered.json", "readable", lambda: load_discovered(workspace.discovered_file)),
     ]
-    try:
-        unknown = workspace.config().unknown_keys
-    except ConfigError as error:
-        return [*found, fail("runtime-config.json", str(error), "Correct that line.")]
-    if unknown:
-        mend = "Correct the spelling or remove them; they have no effect."
-        return [*found, warn("runtime-config.json", f"unknown keys: {', '.join(unknown)}", mend)]
-    return [*found, ok("runtime-config.json", "readable" if workspace.config_file.exists() else "none, defaults apply")]
+    source = workspace.catalog_file
+    if source.exists():
+        found += _faults("models.json", lambda: jsonfile.load(source), Catalog)
+    else:
+        found.append(ok("models.json", "the bundled one"))
+
+    def reads(file: JsonFile) -> None:
+        workspace.config(file)
+        workspace.sandbox_limits(file)
+
+    faults = _faults("runtime-config.json", workspace.config_source, reads)
+    if any(finding.status == "fail" for finding in faults):
+        return [*found, *faults]
+    if unknown := workspace.config().unknown_keys:
+        return [*found, *map(_unknown_key, unknown)]
+    return [*found, *faults] if workspace.config_file.exists() else [*found, ok(*_NO_CONFIG)]
 
 
 async def skills(inspection: Inspection) -> list[Finding]:
@@ -58,6 +76,39 @@ def _read(name: str, well: str, reading: Callable[[], object]) -> list[Finding]:
     except ConfigError as error:
         return [fail(name, str(error), "Correct what it names.")]
     return [ok(name, well)]
+
+
+def ignored_env(root: Path) -> bool:
+    """Whether the working folder has a `.env` that is not the workspace's, as many other programs read."""
+    here = Path(".env")
+    return here.is_file() and here.resolve() != (root / ".env").resolve()
+
+
+def _faults(name: str, opening: Callable[[], JsonFile], reading: Callable[[JsonFile], object]) -> list[Finding]:
+    """Every fault of a file: each is set aside, then the file is read again."""
+    found: list[Finding] = []
+    try:
+        file = opening()
+        while len(found) < _MOST_FAULTS:
+            try:
+                reading(file)
+            except FileFault as fault:
+                found.append(fail(name, str(fault), "Correct that line."))
+                shorter = file.without(fault.path)
+                if shorter.document == file.document:
+                    break
+                file = shorter
+            else:
+                break
+    except ConfigError as error:
+        found.append(fail(name, str(error), "Correct what it names."))
+    return found or [ok(name, "readable")]
+
+
+def _unknown_key(key: str) -> Finding:
+    near = process.extractOne(key, known_keys(), score_cutoff=_ALIKE)
+    mend = f"Did you mean {near[0]}?" if near else "Remove it; it has no effect."
+    return warn("runtime-config.json", f"unknown key: {key}", mend)
 
 
 def _strange(name: str, path: str) -> Finding:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from bot import keyless
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.ops.web import client
-from routing.calls import ProviderProfile
+from routing.calls import ChatMessage, ProviderProfile
 from routing.config import RouterConfig
-from routing.contracts import DEFAULT_FALLBACKS
+from routing.contracts import DEFAULT_FALLBACKS, warnings
 from routing.critic.critic import judges
-from routing.errors import ConfigError
-from routing.local.weights import available, engine_installed
+from routing.decisions import ModelChoice
+from routing.errors import ConfigError, KeyRejected, ModelError, ModelUnknown, Unreachable
+from routing.llm import LiteLlm
+from routing.local.runtime import LocalRuntime
+from routing.local.weights import available, engine_installed, find
 from routing.models.choice import LOCAL_PROVIDER, Models, provider_of
 from routing.models.discovery import DiscoveredModel, DiscoveryError, discover
+from routing.models.ollama import PROVIDER as OLLAMA
 from routing.models.served import StatedSizes
 from routing.models.sizes import SIZES, UNKNOWN
 from routing.types import TIERS, Preferences, Tier
 
 _REFUSED = (401, 403)
+ANSWER_NETWORKS = 5
+"""Times what a service has: a model may have to be loaded first."""
+ANSWER_TOKENS = 64
+ONE_WORD = ChatMessage("user", "Answer with the one word: yes")
 
 
 async def tiers(inspection: Inspection) -> list[Finding]:
@@ -28,7 +37,22 @@ async def tiers(inspection: Inspection) -> list[Finding]:
     models = _models(inspection)
     if models is None:
         return []
-    return [finding for tier in TIERS for finding in _tier(tier, models)]
+    await keyless.look(models, inspection.network_seconds)
+    chosen = {tier: models.configured(tier, Preferences()) for tier in TIERS}
+    asked = dict.fromkeys(model for choice in chosen.values() for model in (choice.model, *choice.fallbacks))
+    failed = await _asked(inspection, models, list(asked))
+    return [finding for tier in TIERS for finding in _tier(tier, models, failed)]
+
+
+async def pools(inspection: Inspection) -> list[Finding]:
+    """Tiers whose models all come from one provider."""
+    models = _models(inspection)
+    if models is None:
+        return []
+    mend = "Add a model of another provider to tiers.<tier>.pool or to the tier's variable."
+    words = "Only one provider here ({vendor}): if it fails, nothing can step in."
+    alone = [each for each in warnings(models.config.contracts.values()) if each.vendor != LOCAL_PROVIDER]
+    return [warn(f"pool {each.tier}", words.format(vendor=each.vendor), mend) for each in alone]
 
 
 async def sizes(inspection: Inspection) -> list[Finding]:
@@ -111,27 +135,85 @@ def _models(inspection: Inspection) -> Models | None:
         return None
 
 
-def _tier(tier: Tier, models: Models) -> list[Finding]:
+async def _asked(inspection: Inspection, models: Models, names: list[str]) -> dict[str, ModelError]:
+    """Ask each model for one word, all at the same time; those that did not answer, and why. Beside a running bot a
+    model of this machine is only looked for: two of them would not fit into a small memory."""
+    local = LocalRuntime(inspection.workspace.models, inspection.clock)
+    door = LiteLlm(local, models.catalog, inspection.environment.settings.https_proxy)
+    busy = inspection.workspace.in_use()
+
+    async def ask(model: str) -> ModelError | None:
+        try:
+            if provider_of(model) == LOCAL_PROVIDER and busy:
+                await asyncio.to_thread(find, model, inspection.workspace.models)
+                return None
+            async with asyncio.timeout(ANSWER_NETWORKS * inspection.network_seconds):
+                choice = ModelChoice(model, None, "configured")
+                async for _ in door.stream(models.request("balanced", choice, (ONE_WORD,), room=ANSWER_TOKENS)):
+                    return None
+        except TimeoutError:
+            seconds = ANSWER_NETWORKS * inspection.network_seconds
+            return Unreachable(model, f"no answer within {seconds:g} s")
+        except ModelError as error:
+            return error
+        return Unreachable(model, "it answered with nothing")
+
+    try:
+        errors = await asyncio.gather(*(ask(model) for model in names))
+    finally:
+        await local.close()
+    return {model: error for model, error in zip(names, errors, strict=True) if error is not None}
+
+
+def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[Finding]:
     name, pool = f"tier {tier}", models.config.pools[tier]
     choice = models.configured(tier, Preferences())
     without = [model for model in choice.keyless if model == pool[0] or model not in DEFAULT_FALLBACKS[tier]]
-    then = f", then {', '.join(choice.fallbacks)}" if choice.fallbacks else ""
-    answer = f"{choice.model} answers{then}"
+    able = [model for model in (choice.model, *choice.fallbacks) if model not in failed]
+    silent = [_silent(model, failed[model], models) for model in (choice.model, *choice.fallbacks) if model in failed]
+    then = f", then {', '.join(able[1:])}" if able[1:] else ""
+    answer = f"{able[0]} answers{then}" if able else ""
     variables = _unique(models.config.profile(provider_of(model)).variable for model in choice.keyless)
-    if choice.source == "local":
-        found = [warn(name, f"{answer}, because no provider has a key", f"Set one of {', '.join(variables)}.")]
+    found: list[Finding] = []
+    if silent:
+        say = warn if able else fail
+        found += [say(name, detail if not able else f"{detail}; {answer}", mend) for detail, mend in silent]
+    elif choice.source == "local":
+        mend = f"Set one of {', '.join(variables)}, or start Ollama."
+        found.append(warn(name, f"{answer}: the demo model, because no provider has a key", mend))
     elif without:
         mend = f"Set {', '.join(variables)}, or take them out of the pool."
-        found = [warn(name, f"{answer}; without a key: {', '.join(without)}", mend)]
+        found.append(warn(name, f"{answer}; without a key: {', '.join(without)}", mend))
     else:
-        found = [ok(name, answer)]
+        found.append(ok(name, answer))
     strange = [
-        model for model in pool if provider_of(model) != LOCAL_PROVIDER and not models.catalog.lookup(model).known
+        model
+        for model in pool
+        if provider_of(model) not in (LOCAL_PROVIDER, OLLAMA) and not models.catalog.lookup(model).known
     ]
     if strange:
         mend = "Correct the name, or add the model to models/models.json, so that its context window is known."
         found.append(warn(name, f"not in the catalogue: {', '.join(strange)}", mend))
     return found
+
+
+def _silent(model: str, error: ModelError, models: Models) -> tuple[str, str]:
+    """Why a model does not answer, and what to do."""
+    provider, _, name = model.partition("/")
+    match error:
+        case KeyRejected():
+            mend = f"Put a valid key into {models.config.profile(provider).variable}."
+        case ModelUnknown() if provider == OLLAMA:
+            mend = f"ollama pull {name}"
+        case ModelUnknown() if provider == LOCAL_PROVIDER:
+            mend = "Put the .gguf file into the workspace's models folder, or run `make model`."
+        case ModelUnknown():
+            mend = "Correct the model's name."
+        case Unreachable() if provider == OLLAMA:
+            mend = "Start it with `ollama serve`, or correct OLLAMA_HOST."
+        case _:
+            mend = "Try again later; check the internet connection, HTTPS_PROXY and the provider's base URL."
+    return f"{model} does not answer: {error.reason}", mend
 
 
 def _wanted(config: RouterConfig, transcription: str) -> frozenset[str]:

@@ -1,0 +1,90 @@
+"""The doctor asks each model before it says that it answers, and lists every fault of a file once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.bot.ops.inspecting import POOLS, findings, status
+from tests.servers.model import OllamaModel
+from tests.stories.harness import Stage
+
+
+async def test_a_model_that_answers_is_asked_for_one_word(on: Stage) -> None:
+    assert (await status(on, "tier smart"))[0] == "ok"
+    assert [each.model for each in on.ms.calls] == ["gpt-5.1"]
+
+
+async def test_a_refused_key_is_no_answer(on: Stage) -> None:
+    on.ms.bad_keys.add("sk-test-openai-000000000000")
+    worst, said = await status(on, "tier smart")
+    assert worst == "fail"
+    assert "openai/gpt-5.1 does not answer: openai refused the key" in said
+    assert "Put a valid key into OPENAI_API_KEY." in said
+
+
+async def test_a_gguf_that_is_not_there_is_no_answer(on: Stage) -> None:
+    worst, said = await status(on, "tier deep", TIER_DEEP_POOL="local/foo")
+    assert worst == "fail" and "local/foo does not answer: no file " in said
+
+
+async def test_an_ollama_that_is_off_is_no_answer(on: Stage) -> None:
+    worst, said = await status(on, "tier deep", TIER_DEEP_POOL="ollama/qwen2.5:3b")
+    assert worst == "fail"
+    assert "ollama/qwen2.5:3b does not answer: Ollama is not running → Start it with `ollama serve`" in said
+
+
+async def test_a_model_that_was_not_pulled_is_pulled(on: Stage) -> None:
+    on.ms.ollama = {"qwen2.5:1.5b": OllamaModel()}
+    pools = {"TIER_DEEP_POOL": "ollama/qwen2.5:3b, ollama/qwen2.5:1.5b", "OLLAMA_HOST": on.ms.vendor("ollama")}
+    worst, said = await status(on, "tier deep", **pools)
+    assert worst == "warn"
+    assert "try pulling it first; ollama/qwen2.5:1.5b answers → ollama pull qwen2.5:3b" in said
+
+
+async def test_a_pool_of_one_provider_is_named(on: Stage) -> None:
+    worst, said = await status(on, "pool smart")
+    assert worst == "warn" and "Only one provider here (openai): if it fails, nothing can step in." in said
+    mixed = await findings(on, TIER_SMART_POOL="openai/gpt-5.1, anthropic/claude-haiku-4-5")
+    assert [each for each in mixed if each.name == "pool smart"] == []
+
+
+async def test_every_fault_of_the_configuration_is_listed_once(on: Stage) -> None:
+    on.config |= {
+        "tiers": {"smart": {"deadlineSecond": 5, "attempts": 0, "pool": ["gpt"]}, "deep": {"deadlineSeconds": -1}},
+        "modelRouter": {"temperature": "hot"},
+        "sandbox": {"seconds": "x"},
+    }
+    report = await findings(on, **dict.fromkeys(POOLS, ""))
+    faults = [finding.detail for finding in report if finding.status == "fail"]
+    for part in (
+        "tiers.smart.attempts must be", "tiers.smart.pool.0 must be", "tiers.deep.deadlineSeconds must be",
+        "modelRouter.temperature must be", "sandbox.seconds must be",
+    ):  # fmt: skip
+        assert len([detail for detail in faults if part in detail]) == 1, part
+    assert len(faults) == 5
+    assert not [finding for finding in report if "report this" in finding.mend]
+
+
+@pytest.mark.parametrize(
+    ("config", "meant"),
+    [
+        ({"tiers": {"smart": {"deadlineSecond": 5}}}, "tiers.smart.deadlineSeconds"),
+        ({"modelRouter": {"balancedModle": "openai/gpt-5.1"}}, "modelRouter.balancedModel"),
+        ({"budgets": {}}, "budget"),
+    ],
+)
+async def test_an_unknown_key_has_its_nearest(on: Stage, config: dict[str, object], meant: str) -> None:
+    on.config |= config
+    worst, said = await status(on, "runtime-config.json")
+    assert worst == "warn" and f"Did you mean {meant}?" in said
+
+
+async def test_a_dotenv_that_nobody_reads_is_named(on: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert (await status(on, "environment"))[0] == "ok"
+    (tmp_path / "here" / ".env").write_text("OPENAI_API_KEY=x\n")
+    worst, said = await status(on, "environment")
+    assert worst == "warn" and "./.env is ignored → Move its lines to " in said
