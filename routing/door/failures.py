@@ -128,6 +128,8 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     if kind is RateLimited:
         wait = _retry_after(error, clock)
         return RateLimited(model, "too many requests" if wait is None else f"try again in {wait:g} s", wait)
+    if profile.name == OLLAMA and "try pulling it first" in text:
+        return ModelUnknown(model, f"run: ollama pull {model.partition('/')[2]}")
     if kind is Unreachable and profile.name == OLLAMA and _broken(error):
         return Unreachable(model, "Ollama is not running", _retry_after(error, clock))
     plain = PLAIN.get(kind, PLAIN[Unreachable]) if reason else _unsaid(error)

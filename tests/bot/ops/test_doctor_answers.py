@@ -40,7 +40,7 @@ async def test_a_model_that_was_not_pulled_is_pulled(on: Stage) -> None:
     pools = {"TIER_DEEP_POOL": "ollama/qwen2.5:3b, ollama/qwen2.5:1.5b", "OLLAMA_HOST": on.ms.vendor("ollama")}
     worst, said = await status(on, "tier deep", **pools)
     assert worst == "warn"
-    assert "try pulling it first; ollama/qwen2.5:1.5b answers → ollama pull qwen2.5:3b" in said
+    assert "run: ollama pull qwen2.5:3b; ollama/qwen2.5:1.5b answers → ollama pull qwen2.5:3b" in said
 
 
 async def test_a_pool_of_one_provider_is_named(on: Stage) -> None:
