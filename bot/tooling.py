@@ -61,6 +61,7 @@ def build_tooling(
     approval: Approval,
 ) -> Tooling:
     """Reads the workspace's toolkits; connects nothing yet."""
+    settings = environment.settings
     ours = our_shelves(needs)
     kits = [shelf.toolkit for shelf in ours.shelves()]
     toolkits = WorkspaceToolkits(workspace.toolkits_folder, kits)
@@ -76,7 +77,8 @@ def build_tooling(
         version=VERSION,
     )
     toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), McpShelves(mcp), approval=approval)
-    chooser = ToolChooser(toolbox.toolkits, embedder, vectors, workspace.tool_index)
+    wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds
+    chooser = ToolChooser(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)
     return Tooling(toolbox, chooser, toolkits, mcp, embedder)
 
 

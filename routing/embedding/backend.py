@@ -37,6 +37,12 @@ class Backend:
     kind: Kind
     model: str = ""
 
+    @property
+    def wait_seconds(self) -> float:
+        """How long a message waits for its vectors where the owner does not say: what a short text takes in another
+        process or on a server of one's own, with room for a busy moment."""
+        return {"sentence-transformers": 0.5, "litellm": 1.0}.get(self.kind, 0.05)
+
 
 def read_backend(text: str) -> Backend:
     """EMBEDDINGS as the environment writes it; blank is static. Raises ConfigError, naming what it takes, also where no

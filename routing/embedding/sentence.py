@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from routing.selection.lexical import Floats
 
-NOT_INSTALLED = "sentence-transformers is not installed: pip install 'tierbot[sentence-transformers]'"
+NOT_INSTALLED = "sentence-transformers is not installed: run `make embeddings`"
 _UNREACHED = "couldn't connect to"
 """What transformers says when a model is not on this machine and the Hub does not answer, or must not be asked."""
 

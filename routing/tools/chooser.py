@@ -65,8 +65,11 @@ class ToolChooser:
         embedder: Embedder | None,
         vectors: VectorStore,
         cache: Path | None = None,
+        wait_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Without an embedder no vectors are compared; in the file `cache` the index is kept for the next start."""
+        """Without an embedder no vectors are compared; in the file `cache` the index is kept for the next start. A
+        message waits `wait_seconds` for its vectors."""
+        self._wait_seconds = wait_seconds
         self._toolkits = toolkits
         self._embedder = embedder
         self._index = ToolIndex(embedder, vectors, cache)
@@ -97,7 +100,7 @@ class ToolChooser:
             await self._embedder.close()
 
     async def choose(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
-        """Only of the toolkits `among` these. Never an error, and never long after LONGEST_SECONDS. Signs without a
+        """Only of the toolkits `among` these. Never an error, and never long after LONGEST_SECONDS and the wait for vectors. Signs without a
         letter or a digit are about nothing."""
         message = message[:MOST_CHARACTERS]
         if not any(map(str.isalnum, message)):
@@ -113,7 +116,7 @@ class ToolChooser:
         if (message, among) in known:
             return known[message, among]
         try:
-            async with asyncio.timeout(LONGEST_SECONDS):
+            async with asyncio.timeout(LONGEST_SECONDS + self._wait_seconds):
                 chosen = await self._chosen(index.catalogue, message, among, index.doubt)
             chosen = self._with_new(index, message, among, chosen)
         except TimeoutError:
@@ -200,7 +203,7 @@ class ToolChooser:
         """By text, or why there are none."""
         assert self._embedder is not None, "a catalogue with vectors was embedded by it"
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(self._wait_seconds):
                 return dict(zip(texts, await self._embedder.embed(texts), strict=True)), ""
         except TimeoutError:
             return {}, SLOW

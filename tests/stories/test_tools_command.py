@@ -261,7 +261,7 @@ async def test_what_compares_is_said_and_why_only_words(taught: Stage) -> None:
 
 async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> None:
     taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
-    late = "⚠️ Only words are compared: the embeddings took longer than 50 ms."
+    late = "⚠️ Only words are compared: the embeddings took too long."
     async with running(taught) as app:
         await until(lambda: not app.engine.tooling.chooser.doubt)
         assert "by embeddings" in (await ask(taught, "/status")).text

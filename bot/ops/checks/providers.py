@@ -176,8 +176,8 @@ def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[
     variables = _unique(models.config.profile(provider_of(model)).variable for model in choice.keyless)
     found: list[Finding] = []
     if silent:
-        say = warn if able else fail
-        found += [say(name, detail if not able else f"{detail}; {answer}", mend) for detail, mend in silent]
+        report = warn if able else fail
+        found += [report(name, detail if not able else f"{detail}; {answer}", mend) for detail, mend in silent]
     elif choice.source == "local":
         mend = f"Set one of {', '.join(variables)}, or start Ollama."
         found.append(warn(name, f"{answer}: the demo model, because no provider has a key", mend))

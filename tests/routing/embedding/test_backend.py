@@ -130,3 +130,11 @@ def test_importing_it_is_light() -> None:
     code = f"import sys, routing.embedding.backend; print(*[name for name in {LATE!r} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "seconds"),
+    [("static", 0.05), ("off", 0.05), ("sentence-transformers:some/model", 0.5), ("litellm:ollama/bge-m3", 1.0)],
+)
+def test_how_long_a_message_waits_depends_on_where_vectors_are_made(setting: str, seconds: float) -> None:
+    assert read_backend(setting).wait_seconds == seconds
