@@ -100,8 +100,8 @@ class ToolChooser:
             await self._embedder.close()
 
     async def choose(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
-        """Only of the toolkits `among` these. Never an error; LONGEST_SECONDS at most, and the wait for vectors. Signs without a
-        letter or a digit are about nothing."""
+        """Only of the toolkits `among` these. Never an error, and never long: LONGEST_SECONDS and the wait for vectors
+        at most. Signs without a letter or a digit are about nothing."""
         message = message[:MOST_CHARACTERS]
         if not any(map(str.isalnum, message)):
             return ToolSelection()
