@@ -23,7 +23,8 @@ class Promise:
 
     async def lines(self, ask: Ask, plan: Plan) -> list[str]:
         """Models without a key are named elsewhere."""
-        contract = self._models.config.contracts[plan.decision.tier]
+        usual, most = self._models.config.contracts[plan.decision.tier], self._models.config.turn.seconds
+        contract = self._models.health.pace.contract(usual, plan.choice.model, most)
         price = (await self._purse.prices())(plan.choice.model)
         seconds = min(contract.deadline_seconds, self._models.config.turn.seconds)
         return [*self._passed(ask, plan), *_vendor(ask, contract), _times(ask, contract, seconds), _price(ask, price)]

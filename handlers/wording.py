@@ -14,6 +14,7 @@ from routing.errors import (
     ModelUnknown,
     PolicyRefused,
     RateLimited,
+    TooSlow,
     Unreachable,
 )
 from routing.money.over import OverBudget
@@ -44,6 +45,7 @@ FAILURES: tuple[tuple[type[ModelError], str], ...] = (
         "🛑 {model} declined this because of its content rules ({reason}). Rephrase it, or use another model.",
     ),
     (ContextOverflow, "⚠️ This is longer than {model} can read. Shorten it, or begin anew with /new."),
+    (TooSlow, "⏳ {model} was too slow ({reason}). Your message is kept: /retry asks again."),
     (Unreachable, "⚠️ {model} can't be reached ({reason}). Your message is kept: /retry asks again."),
 )
 OTHER_FAILURE = "⚠️ {model} refused the request ({reason}). /retry asks again; /tier changes the model."

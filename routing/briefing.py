@@ -80,7 +80,8 @@ class TurnBriefing:
     async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
         question = self._asked.question
         decided = await self._able(self._upgrade(await self._plan(said), said), said, tried)
-        contract = self._models.config.contracts[decided.decision.tier]
+        usual, most = self._models.config.contracts[decided.decision.tier], self.bounds.seconds
+        contract = self._models.health.pace.contract(usual, decided.choice.model, most)
         self.deadline.allow(min(contract.deadline_seconds, self.bounds.seconds))
         card = self._models.catalog.lookup(decided.choice.model)
         window = Window(card.limit(decided.choice.reasoning), self._models.config.compaction.most_tokens)

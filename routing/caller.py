@@ -20,7 +20,7 @@ from routing.calls import (
 )
 from routing.contracts import TierContract
 from routing.deadline import Deadline
-from routing.errors import EmptyAnswer, ModelError, Unreachable
+from routing.errors import EmptyAnswer, ModelError, TooSlow, Unreachable
 from routing.failover.breaker import Trial
 from routing.failover.health import ModelHealth
 from routing.models.choice import provider_of
@@ -179,13 +179,16 @@ class Caller:
                 return  # it is the turn that has no more time
             self._health.took(request.model, errand.contract, patience, finished=False)
             what = "no first word" if answer.first_token is None else "no whole answer"
-            raise Unreachable(request.model, f"{what} within {patience:g} s") from None
+            raise TooSlow(request.model, f"{what} within {patience:g} s") from None
         if answer.finish == "cut" and answer.text.strip():
             raise Unreachable(request.model, "its answer broke off")
         if not answer.text.strip() and answer.finish in ("stop", "cut"):
             raise EmptyAnswer(request.model, "it answered with nothing")
         trial.end()
-        self._health.took(request.model, errand.contract, self._clock() - answer.began)
+        seconds = self._clock() - answer.began
+        self._health.took(request.model, errand.contract, seconds)
+        if answer.first_token is not None:
+            self._health.pace.note(request.model, answer.first_token, seconds, answer.usage)
 
 
 def _clean(call: ToolCall) -> ToolCall:

@@ -11,6 +11,7 @@ TierbotError
     ├── ModelUnknown     the provider has no such model
     ├── RateLimited      429; carries the provider's Retry-After
     ├── Unreachable      connection refused or broken before the first token, 5xx, time-out
+    │   └── TooSlow          reached, and not done in its tier's time
     ├── ContextOverflow  the prompt is longer than the model takes
     ├── PolicyRefused    the provider declined the content; never shopped around
     ├── EmptyAnswer      success without any text
@@ -90,6 +91,10 @@ class Unreachable(ModelError):
     """No connection, a time-out, or a 5xx, before the first token."""
 
     retryable = True
+
+
+class TooSlow(Unreachable):
+    """It was reached, and not done in the time that its tier gives it."""
 
 
 class ContextOverflow(ModelError):

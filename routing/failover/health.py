@@ -15,6 +15,7 @@ from routing.failover.breaker import Standing, Trial
 from routing.failover.breakers import Breakers, fingerprint
 from routing.failover.cooldown import Cooldowns
 from routing.failover.latency import Latencies, Slow
+from routing.failover.pace import Pace
 from routing.failover.parallel import Parallel, ParallelLimits
 from routing.failover.step import LONGEST_WAIT_SECONDS
 from routing.ports import Clock
@@ -47,6 +48,7 @@ class ModelHealth:
         self.breakers = Breakers(clock, changed)
         self.cooldowns = Cooldowns(clock, changed)
         self.latencies = Latencies(clock, changed)
+        self.pace = Pace()
         self.parallel = Parallel(clock, limits or ParallelLimits())
 
     def of(self, model: str, profile: ProviderProfile, tier: Tier) -> Condition:

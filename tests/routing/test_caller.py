@@ -26,6 +26,7 @@ from routing.errors import (
     ModelError,
     PolicyRefused,
     RateLimited,
+    TooSlow,
     Unreachable,
 )
 from routing.failover.health import ModelHealth
@@ -97,8 +98,8 @@ async def test_a_stream_without_an_end_is_cut() -> None:
     ],
     ids=["first token", "whole"],
 )
-async def test_a_model_that_says_nothing_in_time_has_failed(patience: Errand, said: str) -> None:
-    with pytest.raises(Unreachable, match=said):
+async def test_a_model_that_says_nothing_in_time_was_too_slow(patience: Errand, said: str) -> None:
+    with pytest.raises(TooSlow, match=said):
         await running(FakeLlm([asyncio.Event()])).complete(asked(), patience, Seen(), Stop())
 
 
