@@ -50,6 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="machine-readable")
     mcp = commands.add_parser("mcp", help="offer the bot's own tools to any client of the Model Context Protocol")
     mcp.add_argument("--http", default="", metavar="HOST:PORT", help="over HTTP instead of stdin and stdout")
+    model = commands.add_parser("model", help="fetch a small model that runs here, and set the tiers to it")
+    model.add_argument("name", nargs="?", default="", help="one of the table; default: its first")
     models = commands.add_parser("models", help="the catalogue, and what providers offer").add_subparsers(
         dest="models", required=True, metavar="action"
     )
@@ -75,6 +77,10 @@ def _run(options: argparse.Namespace, environment: Environment) -> int:
         if options.models == "list":
             return models.list_models(workspace)
         return models.find(workspace, options.provider, settings.https_proxy)
+    if options.command == "model":
+        from bot.ops.download import fetch_model
+
+        return fetch_model(environment, workspace, options.name)
     if options.command == "mcp":
         from bot.ops import mcp
 

@@ -1,0 +1,177 @@
+"""`tierbot model`: fetches a good small model and sets the four tiers to it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from bot.ops.web import client
+from bot.settings import Environment
+from bot.workspace import Workspace
+from routing.errors import ConfigError
+from routing.types import TIERS
+
+HUB = "https://huggingface.co"
+SPARE_BYTES = 200_000_000
+"""What stays free on the disk."""
+CHUNK = 1 << 20
+SECONDS = 60.0
+"""Without a byte, after which a download is given up; the next run goes on there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A GGUF file at the Hub. `sha256` and `size` are those that the Hub states for the file at `revision`."""
+
+    name: str
+    repository: str
+    revision: str
+    file: str
+    size: int
+    sha256: str
+    licence: str
+
+    @property
+    def path(self) -> str:
+        """Below the Hub's address; the revision is pinned, so that the file can't change."""
+        return f"{self.repository}/resolve/{self.revision}/{self.file}"
+
+
+WEIGHTS: tuple[Weights, ...] = (
+    Weights(
+        name="qwen2.5-1.5b-instruct",
+        repository="Qwen/Qwen2.5-1.5B-Instruct-GGUF",
+        revision="91cad51170dc346986eccefdc2dd33a9da36ead9",
+        file="qwen2.5-1.5b-instruct-q4_k_m.gguf",
+        size=1_117_320_736,
+        sha256="6a1a2eb6d15622bf3c96857206351ba97e1af16c30d7a74ee38970e434e9407e",
+        licence="Apache-2.0",
+    ),
+)
+"""The first one is taken where no name is given."""
+
+
+def fetch_model(environment: Environment, workspace: Workspace, name: str) -> int:
+    """Download, verify, set the tiers. Raises ConfigError with what to do."""
+    found = next((each for each in WEIGHTS if each.name == (name or WEIGHTS[0].name)), None)
+    if found is None:
+        raise ConfigError(f"There is no model {name} to fetch; there is: {', '.join(each.name for each in WEIGHTS)}.")
+    print(f"{found.name}: {found.size / 1e9:.2f} GB, {found.licence}, from {found.repository}", flush=True)
+    base = environment.variables.get("HF_ENDPOINT", HUB)
+    proxy = environment.settings.https_proxy
+    target = asyncio.run(fetch(found, workspace.models, base, lambda: client(proxy), _progress))
+    print(f"Saved as {target}")
+    for line in set_tiers(workspace.root / ".env", f"local/{target.stem}"):
+        print(line)
+    print("Restart a running bot to use it.")
+    return 0
+
+
+async def fetch(
+    weights: Weights,
+    folder: Path,
+    base: str,
+    web: Callable[[], httpx.AsyncClient],
+    progress: Callable[[int, int], None],
+) -> Path:
+    """The file, whole and verified; what an earlier run left is gone on with. Raises ConfigError."""
+    target, part = folder / weights.file, folder / f"{weights.file}.part"
+    if target.is_file() and target.stat().st_size == weights.size:
+        return target
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        have = part.stat().st_size if part.exists() else 0
+        if have < weights.size:
+            _check_room(folder, weights.size - have)
+            async with web() as session:
+                await _download(session, f"{base.rstrip('/')}/{weights.path}", part, have, weights.size, progress)
+        if await asyncio.to_thread(_digest, part) != weights.sha256:
+            part.unlink()
+            raise ConfigError(f"{weights.file} arrived damaged (its SHA-256 is another). Run `make model` again.")
+        part.replace(target)
+    except OSError as error:
+        raise ConfigError(f"{folder} can't be written ({error.strerror}): free some space, or set WORKSPACE.") from None
+    return target
+
+
+async def _download(
+    web: httpx.AsyncClient, url: str, part: Path, have: int, size: int, progress: Callable[[int, int], None]
+) -> None:
+    headers = {"range": f"bytes={have}-"} if have else {}
+    try:
+        async with web.stream("GET", url, headers=headers, follow_redirects=True, timeout=SECONDS) as response:
+            if response.status_code not in (200, 206):
+                raise ConfigError(f"The Hub answered {response.status_code} for {url}. Try again later.")
+            resumed = response.status_code == 206
+            done = have if resumed else 0
+            with part.open("ab" if resumed else "wb") as file:
+                async for chunk in response.aiter_bytes(CHUNK):
+                    done += len(chunk)
+                    if done > size:
+                        raise ConfigError(
+                            f"{url} is longer than it should be. Delete {part} and run `make model` again."
+                        )
+                    file.write(chunk)
+                    progress(done, size)
+    except httpx.HTTPError as error:
+        raise ConfigError(
+            f"The download stopped ({type(error).__name__}). Run `make model` again: it goes on where it stopped."
+        ) from None
+    if done < size:
+        raise ConfigError("The download stopped early. Run `make model` again: it goes on where it stopped.")
+
+
+def set_tiers(path: Path, model: str) -> list[str]:
+    """Write the pools of the tiers that have none into `.env`; one line says what became of each. OSError is a
+    ConfigError."""
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        told, lines = [], []
+        for tier in TIERS:
+            variable = f"TIER_{tier.upper()}_POOL"
+            found = re.search(rf"^\s*(?:export\s+)?{variable}\s*=\s*(\S[^\n]*)$", text, re.MULTILINE)
+            if found is None:
+                lines.append(f"{variable}={model}\n")
+                told.append(f"{tier}: {model}")
+            else:
+                told.append(f"{tier}: {found[1].strip()} (left as it was in {path})")
+        if lines:
+            new = path.with_name(f".{path.name}.new")
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(text + ("" if not text or text.endswith("\n") else "\n") + "".join(lines))
+            new.replace(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be changed ({error}). Write TIER_BALANCED_POOL={model} into it.") from None
+    return told
+
+
+def _check_room(folder: Path, wanted: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < wanted + SPARE_BYTES:
+        raise ConfigError(f"{folder} has {free / 1e9:.1f} GB free and needs {(wanted + SPARE_BYTES) / 1e9:.1f} GB.")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _progress(done: int, size: int) -> None:
+    """One line on a terminal; elsewhere one for each tenth."""
+    if sys.stdout.isatty():
+        print(
+            f"\r{done / 1e6:,.0f} of {size / 1e6:,.0f} MB ({done / size:.0%})",
+            end="\n" if done == size else "",
+            flush=True,
+        )
+    elif done == size or done * 10 // size > (done - CHUNK) * 10 // size:
+        print(f"{done / 1e6:,.0f} of {size / 1e6:,.0f} MB ({done / size:.0%})", flush=True)

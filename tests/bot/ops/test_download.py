@@ -1,0 +1,90 @@
+"""`make model`: resumed where it stopped, verified, and the four tiers set."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from bot.ops.download import WEIGHTS, Weights, fetch, fetch_model, set_tiers
+from bot.settings import load
+from bot.workspace import Workspace
+from routing.errors import ConfigError
+
+DATA = b"GGUF" + bytes(range(256)) * 20
+SPEC = Weights("tiny", "Some/Tiny-GGUF", "abc", "tiny.gguf", len(DATA), hashlib.sha256(DATA).hexdigest(), "MIT")
+
+
+class Hub:
+    """Serves the file by ranges; `sends` is what it has of it."""
+
+    def __init__(self) -> None:
+        self.sends = DATA
+        self.ranges: list[str] = []
+
+    async def __call__(self, request: web.Request) -> web.Response:
+        asked = request.headers.get("Range", "")
+        self.ranges.append(asked)
+        start = int(asked.removeprefix("bytes=").rstrip("-") or 0)
+        return web.Response(body=self.sends[start:], status=206 if asked else 200)
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[tuple[Hub, str]]:
+    made, app = Hub(), web.Application()
+    app.router.add_get("/Some/Tiny-GGUF/resolve/abc/tiny.gguf", made)
+    async with TestServer(app) as server:
+        yield made, str(server.make_url("/"))
+
+
+def quiet(done: int, size: int) -> None:
+    assert 0 < done <= size
+
+
+async def test_it_goes_on_where_it_stopped(hub: tuple[Hub, str], tmp_path: Path) -> None:
+    made, base = hub
+    made.sends = DATA[:1000]
+    with pytest.raises(ConfigError, match="it goes on where it stopped"):
+        await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
+    made.sends = DATA
+    assert (await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)).read_bytes() == DATA
+    assert made.ranges == ["", "bytes=1000-"]
+    await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
+    assert len(made.ranges) == 2, "what is there is not fetched again"
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.gguf"]
+
+
+async def test_another_file_is_refused(hub: tuple[Hub, str], tmp_path: Path) -> None:
+    made, base = hub
+    made.sends = b"x" * len(DATA)
+    with pytest.raises(ConfigError, match="arrived damaged"):
+        await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_hub_that_is_away_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="The download stopped"):
+        await fetch(SPEC, tmp_path, "http://127.0.0.1:9", httpx.AsyncClient, quiet)
+
+
+def test_the_tiers_that_have_no_pool_are_set(tmp_path: Path) -> None:
+    env = tmp_path / ".env"
+    env.write_text("OPENAI_API_KEY=x\n# TIER_DEEP_POOL=no\nTIER_SMART_POOL=openai/gpt-5.1", "utf-8")
+    told = set_tiers(env, "local/tiny")
+    assert told[0] == "balanced: local/tiny" and "left as it was" in told[1]
+    pools = load({"WORKSPACE": str(tmp_path)}).settings.pools
+    assert pools == {
+        "balanced": ("local/tiny",), "smart": ("openai/gpt-5.1",), "coding": ("local/tiny",), "deep": ("local/tiny",),
+    }  # fmt: skip
+    assert env.stat().st_mode & 0o777 == 0o600 and "OPENAI_API_KEY=x" in env.read_text("utf-8")
+
+
+def test_an_unknown_name_has_the_table(tmp_path: Path) -> None:
+    environment = load({"WORKSPACE": str(tmp_path)})
+    with pytest.raises(ConfigError, match=WEIGHTS[0].name):
+        fetch_model(environment, Workspace(environment), "huge")
