@@ -85,11 +85,23 @@ def _run(options: argparse.Namespace, environment: Environment) -> int:
         from bot.ops import mcp
 
         return mcp.offer(environment, workspace, options.http)
+    if options.command == "chat" and workspace.in_use():
+        environment, workspace = _beside(environment, workspace, redactor)
     workspace.prepare()
     try:
         return _with_database(options, environment, workspace)
     finally:
         workspace.release()
+
+
+def _beside(environment: Environment, taken: Workspace, redactor: logs.Redactor) -> tuple[Environment, Workspace]:
+    """A terminal beside the running bot: the same keys, models, skills and tools; conversations and files of its own,
+    because two processes must not serve one inbox."""
+    own = taken.root / "terminal"
+    print(f"The bot is running in {taken.root}. This terminal keeps its own conversations, in {own}.", file=sys.stderr)
+    settings = environment.settings.model_copy(update={"database_url": f"sqlite+aiosqlite:///{own / 'tierbot.db'}"})
+    beside = Environment(settings, environment.keys, environment.variables)
+    return beside, Workspace(beside, redactor.add, own)
 
 
 def _quiet(command: str) -> str:

@@ -22,8 +22,8 @@ from routing.errors import ConfigError
 from routing.types import UserKey
 
 NO_PLATFORM = (
-    "No chat platform is configured: set TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment or in {env} "
-    "(a `setup` command that asks for it is to come), or talk here with `make chat`."
+    "No chat platform is configured: set TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment or in {env}, "
+    "or talk here with `make chat`."
 )
 
 log = logging.getLogger("bot")

@@ -33,13 +33,20 @@ log = logging.getLogger("bot.workspace")
 
 class Workspace:
     """Paths and files below WORKSPACE. ConfigError names the file, the line and the reason. `conceal` is told the keys
-    in the configuration, which must not reach a log."""
+    in the configuration, which must not reach a log. `own` is the folder of the lock, the conversations and the files;
+    by default the workspace itself."""
 
-    def __init__(self, environment: Environment, conceal: Callable[[Iterable[str]], None] | None = None) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        conceal: Callable[[Iterable[str]], None] | None = None,
+        own: Path | None = None,
+    ) -> None:
         self._environment = environment
         self._conceal = conceal
         self.root = environment.settings.workspace
-        self.backups = self.root / "backups"
+        own = own or self.root
+        self.backups = own / "backups"
         self.models = self.root / "models"
         self.catalog_file = self.models / "models.json"
         self.discovered_file = self.models / "discovered.json"
@@ -48,10 +55,10 @@ class Workspace:
         self.skills_folder = self.root / "skills"
         self.toolkits_folder = self.root / "toolkits"
         self.mcp_file = self.root / "mcp.json"
-        self.tool_index = self.root / "cache" / "tools.index"
-        self.files = self.root / "files"
-        self.console_history = self.root / "console-history"
-        self.lock_file = self.root / "tierbot.lock"
+        self.tool_index = own / "cache" / "tools.index"
+        self.files = own / "files"
+        self.console_history = own / "console-history"
+        self.lock_file = own / "tierbot.lock"
         self._lock = FileLock(self.lock_file)
 
     def prepare(self) -> None:

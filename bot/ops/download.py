@@ -88,8 +88,7 @@ async def fetch(
     if target.is_file() and target.stat().st_size == weights.size:
         return target
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        have = part.stat().st_size if part.exists() else 0
+        have = _begun(folder, part)
         if have < weights.size:
             _check_room(folder, weights.size - have)
             async with web() as session:
@@ -152,6 +151,12 @@ def set_tiers(path: Path, model: str) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be changed ({error}). Write TIER_BALANCED_POOL={model} into it.") from None
     return told
+
+
+def _begun(folder: Path, part: Path) -> int:
+    """Bytes that an earlier run left."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return part.stat().st_size if part.exists() else 0
 
 
 def _check_room(folder: Path, wanted: int) -> None:

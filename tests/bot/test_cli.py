@@ -34,12 +34,12 @@ def test_an_unknown_or_missing_command_says_what_is_valid(
     assert "usage: tierbot" in capsys.readouterr().err
 
 
-async def test_run_without_a_token_names_setup_and_chat(tmp_path: Path) -> None:
+async def test_run_without_a_token_names_the_variables_and_chat(tmp_path: Path) -> None:
     code, output, complaint = await tierbot(tmp_path / "ws", "run")
     assert (code, output) == (2, "")
     assert complaint == (
         "tierbot: No chat platform is configured: set TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment or in "
-        f"{tmp_path / 'ws' / '.env'} (a `setup` command that asks for it is to come), "
+        f"{tmp_path / 'ws' / '.env'}, "
         "or talk here with `make chat`.\n"
     )
 

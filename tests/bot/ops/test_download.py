@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -56,7 +57,7 @@ async def test_it_goes_on_where_it_stopped(hub: tuple[Hub, str], tmp_path: Path)
     assert made.ranges == ["", "bytes=1000-"]
     await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
     assert len(made.ranges) == 2, "what is there is not fetched again"
-    assert [path.name for path in tmp_path.iterdir()] == ["tiny.gguf"]
+    assert os.listdir(tmp_path) == ["tiny.gguf"]
 
 
 async def test_another_file_is_refused(hub: tuple[Hub, str], tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ async def test_another_file_is_refused(hub: tuple[Hub, str], tmp_path: Path) -> 
     made.sends = b"x" * len(DATA)
     with pytest.raises(ConfigError, match="arrived damaged"):
         await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
-    assert list(tmp_path.iterdir()) == []
+    assert os.listdir(tmp_path) == []
 
 
 async def test_a_hub_that_is_away_is_one_sentence(tmp_path: Path) -> None:
