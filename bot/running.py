@@ -19,7 +19,8 @@ from bot.workspace import Workspace
 from handlers.commands import COMMANDS
 from handlers.notices import Notices
 from routing.errors import ConfigError
-from routing.types import UserKey
+from routing.models.choice import Models
+from routing.types import TIERS, UserKey
 
 NO_PLATFORM = (
     "No chat platform is configured: set TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment or in {env}, "
@@ -57,7 +58,7 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
         platform = ConsolePlatform(
             user_name=user_name,
             accept=app.accept,
-            commands=tuple(CommandHint(spec.name, spec.summary, spec.choices) for spec in COMMANDS),
+            commands=hints(app.engine.models),
             history_file=workspace.console_history,
             clock=app.clock,
             steady=app.steady,
@@ -70,6 +71,13 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
         app.engine.llm.load()
         await app.start([platform])
         return await platform.run()
+
+
+def hints(models: Models) -> tuple[CommandHint, ...]:
+    """The commands as the prompt completes them; /model also knows the models that can be called."""
+    able = [card.name for card in models.catalog.models() if models.has_key(card.provider)]
+    named = {"model": (TIERS, tuple(dict.fromkeys((*filter(None, [models.ollama]), *able))))}
+    return tuple(CommandHint(spec.name, spec.summary, named.get(spec.name, spec.choices)) for spec in COMMANDS)
 
 
 def platforms_of(settings: Settings, app: App) -> list[Platform]:

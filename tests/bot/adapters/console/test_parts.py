@@ -15,6 +15,11 @@ from bot.adapters.console.hints import suggestions, typed_instead
 from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line, printable
 from bot.adapters.console.views import LINGER_SECONDS, Views
+from bot.running import hints
+from routing.config import read_config
+from routing.jsonfile import parse
+from routing.models.catalog import BUNDLED, Catalog
+from routing.models.choice import Models
 from routing.types import Button
 from tests.bot.adapters.console.desk import COMMANDS, Hands
 
@@ -164,3 +169,12 @@ async def test_a_view_closed_before_it_was_seen_is_never_seen() -> None:
     assert await view.close() == ""
     view.show("too late")
     assert not views.shown.is_set() and views.text == ""
+
+
+def test_the_prompt_completes_the_models_that_can_be_called() -> None:
+    config = read_config(parse("{}", "test"), {"openai": "sk"}, {})
+    models = Models(config, Catalog.load(BUNDLED))
+    models.ollama = "ollama/odd:3b"
+    words = [each.word for each in suggestions(hints(models), "/model smart o")]
+    assert words[0] == "ollama/odd:3b" and "openai/gpt-5.1" in words
+    assert not [each for each in suggestions(hints(models), "/model smart a")]
