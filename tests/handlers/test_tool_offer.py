@@ -197,8 +197,8 @@ async def test_stubs_are_names() -> None:
 async def test_a_prefix_asks_for_the_tier_and_is_no_part_of_the_text() -> None:
     router = Decides()
     await offers(router).explain(asked(), 1, "!deep is it raining?")
-    await offers(router).explain(asked(), 1, "!deeply is it raining?")
-    assert router.asked == [("is it raining?", "deep"), ("!deeply is it raining?", None)]
+    await offers(router).explain(asked(), 1, "!hello is it raining?")
+    assert router.asked == [("is it raining?", "deep"), ("!hello is it raining?", None)]
 
 
 async def test_where_a_model_lies_is_for_admins() -> None:
