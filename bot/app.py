@@ -21,6 +21,7 @@ from bot.settings import Environment
 from bot.silences import Silences
 from bot.workspace import Workspace
 from handlers.access import Access
+from handlers.approvals import Approvals
 from handlers.chat import Chat
 from handlers.codes import WrongCodes
 from handlers.commands import COMMANDS, build_commands
@@ -63,6 +64,7 @@ class App:
     accept: Accept
     kept: Stores
     access: Access
+    approvals: Approvals
     linking: Linking
     inbox: Inbox
     outbox: OutboxSender
@@ -82,6 +84,7 @@ class App:
         refused = await self._connect(platforms)
         await self.outbox.resume()
         await self.inbox.resume()
+        await self.approvals.answer_let_in()
         self.engine.llm.load()
         await self.engine.tooling.start()
         notices = Notices(self.kept.people, self.outbox.post)
@@ -143,6 +146,7 @@ async def assembled(
     outages = Outages(notices, kept.state, clock)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, purse.budget.reread)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
+    approvals = Approvals(kept.people, notices, lambda messages: inbox.accept(messages), clock)
     needs = Needs(
         preferences=kept.preferences,
         allowances=kept.allowances,
@@ -157,6 +161,7 @@ async def assembled(
         access=access,
         linking=linking,
         notices=notices,
+        approvals=approvals,
         router=router,
         llm=engine.llm,
         chat=chat,
@@ -176,12 +181,14 @@ async def assembled(
         kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
     )
     commands = build_commands(needs) | {CONFIRM.name: (CONFIRM, confirmations)}
-    dispatcher = Dispatcher(access, limit, presses, commands, chat, edits, notices, kept.ledger, after)
+    dispatcher = Dispatcher(access, limit, presses, commands, chat, edits, approvals, kept.ledger, after)
     order = CommandOrder(kept.inbox, kept.people, kept.preferences, kept.history)
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
     inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences, reactions, order)
     tips = Suggestions(COMMANDS, engine.models, engine.tooling.toolbox, engine.owned.skills, access, kept.preferences)
-    app = App(inbox.accept, kept, access, linking, inbox, outbox, engine, silences, platforms, clock, steady, tips)
+    app = App(
+        inbox.accept, kept, access, approvals, linking, inbox, outbox, engine, silences, platforms, clock, steady, tips
+    )
     chores = [
         asyncio.create_task(keep_fresh(workspace, engine.models, engine.owned, engine.tooling)),
         asyncio.create_task(engine.models.learn_sizes()),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from handlers.codes import CODE_SECONDS, WrongCodes, new_code, read_code, shown
 from handlers.linking import LINKED, Linking
 from handlers.parsing import typed_command
+from handlers.recent import Recent
 from routing.codes import hashed, matches
 from routing.errors import Refused
 from routing.ports import Clock
@@ -17,8 +18,15 @@ from routing.types import ROLES, InboundMessage, Person, Role, UserKey
 
 AccessMode = Literal["pairing", "allowlist", "open"]
 
-WAITING_LIMIT = 3
+WAITING_LIMIT = 30
+"""Strangers that wait at once; one more takes the place of the one who has waited longest."""
 HINT_SECONDS = 3600.0
+NO_OWNER = (
+    "I have no owner yet. If you run me, send me the owner code: it is in my start log, behind “Owner code:”. If you "
+    "missed it, restart me; each start prints a new one."
+)
+CLOSED_GROUP = "This group isn't enabled yet. The owner can run /access here on."
+CLOSED_SERVER = "This server isn't enabled yet. The owner can run /access here on."
 OWNER_CODE = "owner_code"
 NOBODY = 0
 """No person's id."""
@@ -49,9 +57,20 @@ class Turned:
     stranger: Pairing | None = None
 
 
+def is_chat(user: UserKey) -> bool:
+    """Whether an account is a Telegram group or channel, whose ids are negative."""
+    return user.platform == "telegram" and user.user_id.startswith("-")
+
+
 def may(person: Person, role: Role) -> bool:
     """Whether a person's role is at least `role`."""
     return _RANK[person.role] >= _RANK[role]
+
+
+def check_shared(person: Person, message: InboundMessage) -> None:
+    """Raises Refused when a guest would change what the others in a group share: the conversation and its settings."""
+    if not message.private and not may(person, "user"):
+        raise Refused("In a group this takes the role user, and yours is guest. Nothing was changed.")
 
 
 class Access:
@@ -69,13 +88,13 @@ class Access:
         clock: Clock,
     ) -> None:
         self.mode = mode
-        self._owners = frozenset(owners)
+        self._owners = frozenset(owner for owner in owners if not is_chat(owner))
         self._people = people
         self._chats = chats
         self._state = state
         self._clock = clock
-        self._hinted: dict[str, float] = {}
-        self._issued: dict[UserKey, Pairing] = {}
+        self._hinted: Recent[str, float] = Recent()
+        self._issued: Recent[UserKey, Pairing] = Recent(WAITING_LIMIT)
         self._linking = linking
         self.wrong = wrong
 
@@ -104,10 +123,14 @@ class Access:
     async def decide(self, message: InboundMessage) -> Admitted | Turned:
         """Let somebody in, or say why not."""
         person = await self._people.find(message.user)
-        if message.user in self._owners and (person is None or person.role != "owner"):
+        if message.by_chat:
+            person = _as_guest(person)
+        elif message.user in self._owners and (person is None or person.role != "owner"):
             person = await self._people.admit(message.user, message.user_name, "owner", "configuration")
-        if person is None and self.mode == "open":
+        elif person is None and self.mode == "open":
             person = await self._people.admit(message.user, message.user_name, "user", "open access")
+        if person is not None and not message.by_chat:
+            await self._people.seen(message.user, message.user_name, message.username)
         if not message.private:
             return await self._burned(message) or await self._in_group(message, person)
         typed = read_code(message.own_text)
@@ -139,8 +162,8 @@ class Access:
         if person is not None and may(person, "admin") and command:
             return Admitted(person)
         if self.mode != "open" and not await self._chats.allowed(message.chat):
-            hint = Refused("This group is not allowed yet. An owner of the bot can write: /access here on")
-            return self._once(f"group {message.chat.chat_id} {message.user}", hint)
+            hint = CLOSED_SERVER if message.chat.platform == "discord" else CLOSED_GROUP
+            return self._once(f"group {message.chat.chat_id} {message.user}", Refused(hint))
         if person is None:
             person = await self._people.admit(message.user, message.user_name, "guest", "allowed group")
         return self._known(person)
@@ -154,11 +177,18 @@ class Access:
                 f"stranger {message.user}",
                 Refused("This bot is private. Its owner can let you in with: /access allow {user}", user=message.user),
             )
-        request = Pairing(message.user, message.user_name, self._code(message.user), self._clock() + CODE_SECONDS)
+        request = Pairing(
+            user=message.user,
+            name=message.user_name,
+            code=self._code(message.user),
+            expires_at=self._clock() + CODE_SECONDS,
+            username=message.username,
+            messages=(message,) if _is_question(message) else (),
+        )
         waiting = await self._people.ask(request, WAITING_LIMIT)
-        if waiting is None:
-            return Turned(Refused("This bot is private and several people wait to be let in. Try again later."))
-        self._issued[message.user] = waiting
+        self._issued.put(message.user, waiting)
+        if await self._state.get(OWNER_CODE) is not None:
+            return Turned(Refused(NO_OWNER))
         minutes = max(1, round((waiting.expires_at - self._clock()) / 60))
         sentence = Refused(
             "This bot is private. Your code is `{code}`, valid for {minutes} minutes. "
@@ -171,9 +201,8 @@ class Access:
     def _code(self, user: UserKey) -> str:
         """The code that a stranger has been given, while it is valid; only its hash is stored. After a restart they
         get another one."""
-        now = self._clock()
-        self._issued = {each: issued for each, issued in self._issued.items() if issued.expires_at > now}
-        return self._issued[user].code if user in self._issued else new_code()
+        issued = self._issued.get(user)
+        return issued.code if issued is not None and issued.expires_at > self._clock() else new_code()
 
     async def _link(self, message: InboundMessage, typed: str, guest: Person | None) -> Admitted | Turned:
         try:
@@ -190,7 +219,7 @@ class Access:
         if not matches(typed, stored):
             self.wrong.count(message.user)
             await self._people.audit(str(message.user), "wrong owner code", message.user_name)
-            return Turned(Refused("This is not the owner's code. The bot printed it when it started."))
+            return Turned(Refused("This is not the owner code. I print it when I start; a restart prints a new one."))
         await self._state.put(OWNER_CODE, None)
         person = await self._people.admit(message.user, message.user_name, "owner", "owner code")
         words = "👑 You are the owner now. Write anything to begin; /help lists the commands."
@@ -199,10 +228,21 @@ class Access:
     def _once(self, key: str, refusal: Refused) -> Turned:
         """The same hint at most once an hour."""
         now = self._clock()
-        if now - self._hinted.get(key, -HINT_SECONDS) < HINT_SECONDS:
+        hinted = self._hinted.get(key)
+        if hinted is not None and now - hinted < HINT_SECONDS:
             return Turned(None)
-        self._hinted[key] = now
+        self._hinted.put(key, now)
         return Turned(refusal)
+
+
+def _is_question(message: InboundMessage) -> bool:
+    """Whether a stranger's message can be answered once they are let in."""
+    return message.kind == "message" and typed_command(message) is None and read_code(message.own_text) is None
+
+
+def _as_guest(person: Person | None) -> Person | None:
+    """A group or channel has no role above guest: nobody can tell who writes in its name."""
+    return replace(person, role="guest") if person is not None and may(person, "guest") else person
 
 
 def _link_code(message: InboundMessage) -> str | None:

@@ -8,7 +8,8 @@ from handlers.asking import Ask
 from handlers.languages import Say
 from routing.contracts import TierContract
 from routing.outcome import Outcome
-from routing.types import TIERS, Button, Question, Tier
+from routing.tiers import open_to
+from routing.types import Button, Question, Role, Tier
 
 Rows = tuple[tuple[Button, ...], ...]
 UNFINISHED = ("cut", "late", "length")
@@ -24,7 +25,7 @@ def buttons(ask: Ask, question: Question, outcome: Outcome, contracts: Mapping[T
     words = f"!{outcome.decision.tier} {ask.say('go on')}" if named else ask.say("go on")
     first = (Button(ask.say("▶ Continue"), words, about),) if broken else ()
     again = (*first, retry_button(ask, question.prefix, about))
-    return (again, *higher(ask.say, outcome.decision.tier, contracts, about))
+    return (again, *higher(ask.say, outcome.decision.tier, contracts, about, ask.person.role))
 
 
 def cheaper(ask: Ask, tier: Tier | None, prefix: Tier | None, about: str) -> Rows:
@@ -40,9 +41,9 @@ def retry_button(ask: Ask, prefix: Tier | None, about: str) -> Button:
     return Button(ask.say("🔁 Retry"), f"/retry {prefix}" if prefix else "/retry", about)
 
 
-def higher(say: Say, tier: Tier, contracts: Mapping[Tier, TierContract], about: str) -> Rows:
+def higher(say: Say, tier: Tier, contracts: Mapping[Tier, TierContract], about: str, role: Role = "user") -> Rows:
     """The next tier up that the contracts let a question be taken to; coding is for code."""
-    able = (each for each in TIERS if each != "coding" and contracts[tier].escalates_to(contracts[each]))
+    able = (each for each in open_to(role) if each != "coding" and contracts[tier].escalates_to(contracts[each]))
     found = next(able, None)
     if found is None or contracts[found].pool == contracts[tier].pool:
         return ()

@@ -27,6 +27,7 @@ from routing.ports import Clock
 from routing.records import HistoryStore, TurnFacts, TurnRecord
 from routing.router import Router
 from routing.stores import PreferenceStore
+from routing.tiers import check_role
 from routing.types import DEFAULT_TIER, Attachment, InboundMessage, Question
 
 MOST_TEXT_BYTES = 200_000
@@ -101,6 +102,8 @@ class Chat:
 
     async def turn(self, ask: Ask, question: Question, begun: Sequence[ChatMessage] = ()) -> Reply:
         """One turn of the router as a reply; `begun` was said in it already."""
+        if question.prefix is not None:
+            check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
             return said
         bill = Bill(ask.person.id, ask.message.chat)

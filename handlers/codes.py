@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 
+from handlers.recent import Recent
 from routing.errors import Refused
 from routing.ports import Clock
 from routing.types import UserKey
@@ -38,15 +39,15 @@ class WrongCodes:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._wrong: dict[UserKey, list[float]] = {}
+        self._wrong: Recent[UserKey, list[float]] = Recent()
 
     def check(self, user: UserKey) -> None:
         """Raises Refused while somebody is locked out."""
         since = self._clock() - LOCKOUT_SECONDS
-        recent = [at for at in self._wrong.get(user, ()) if at > since]
+        recent = [at for at in self._wrong.get(user) or () if at > since]
         if len(recent) >= WRONG_LIMIT:
             raise Refused("Too many wrong codes. Try again in an hour.")
 
     def count(self, user: UserKey) -> None:
         """One more."""
-        self._wrong[user] = [*self._wrong.get(user, ())[-WRONG_LIMIT:], self._clock()]
+        self._wrong.put(user, [*(self._wrong.get(user) or ())[-WRONG_LIMIT:], self._clock()])

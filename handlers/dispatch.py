@@ -9,12 +9,11 @@ from dataclasses import replace
 
 from handlers.access import Access, Admitted, may
 from handlers.aftermath import After, nothing
+from handlers.approvals import Approvals
 from handlers.asking import Ask, CommandSpec, Handler, Reply, unknown_command
 from handlers.chat import Chat
-from handlers.codes import shown
 from handlers.edits import Edits
 from handlers.languages import Say
-from handlers.notices import Notices
 from handlers.parsing import Typed, merge, parse_command, typed_command
 from handlers.patience import patiently
 from handlers.presses import Presses
@@ -23,9 +22,9 @@ from routing.errors import Refused, StorageFault
 from routing.ports import LiveReply
 from routing.records import Ledger
 from routing.stop import Stop
-from routing.stores import InboxEntry, OutboxEntry, Pairing
+from routing.stores import InboxEntry, OutboxEntry
 from routing.tracing import turn_id
-from routing.types import Button, InboundMessage, OutboundMessage, Person
+from routing.types import InboundMessage, OutboundMessage, Person
 
 MOST_ATTEMPTS = 3
 """A message whose turn never came to its end in this many starts is answered with that."""
@@ -47,7 +46,7 @@ class Dispatcher:
         commands: CommandTable,
         chat: Chat,
         edits: Edits,
-        notices: Notices,
+        approvals: Approvals,
         ledger: Ledger,
         after: After = nothing,
     ) -> None:
@@ -57,7 +56,7 @@ class Dispatcher:
         self._commands = commands
         self._chat = chat
         self._edits = edits
-        self._notices = notices
+        self._approvals = approvals
         self._ledger = ledger
         self._after = after
 
@@ -191,23 +190,15 @@ class Dispatcher:
         verdict = await self._access.decide(message)
         if isinstance(verdict, Admitted):
             if verdict.greeting is not None:
+                await self._approvals.answer_let_in(welcome=False)
                 say = _speak(verdict.person, message)
                 return Reply(say(verdict.greeting.template, **verdict.greeting.values))
             return verdict.person
         if verdict.stranger is not None:
-            await self._announce(verdict.stranger)
+            await self._approvals.announce(verdict.stranger)
         if verdict.refusal is None or not self._limit.take(message.user, message.sent_at):
             return None
         return Reply(_speak(None, message)(verdict.refusal.template, **verdict.refusal.values), secret=True)
-
-    async def _announce(self, stranger: Pairing) -> None:
-        await self._notices.tell_owners(
-            "🔔 {name} ({user}) asks to use me. Their code is `{code}`.",
-            (Button("✅ Let them in", f"/access pair {stranger.user}"),),
-            name=stranger.name or "?",
-            user=stranger.user,
-            code=shown(stranger.code),
-        )
 
 
 def _speak(person: Person | None, message: InboundMessage) -> Say:

@@ -20,3 +20,9 @@ def plain_name(name: str) -> str:
 def _is_plain(sign: str) -> bool:
     """Letters, digits, the marks that some scripts need, and what stands between the parts of a name."""
     return sign in " .'-" or unicodedata.category(sign)[0] in "LMN"
+
+
+def quoted(text: str, most: int = 100) -> str:
+    """The beginning of somebody's text on one line, as a code span: nothing in it is formatted or linked."""
+    line = " ".join(text[: 4 * most].replace("`", "'").split())
+    return f"`{line if len(line) <= most else line[: most - 1] + '…'}`"

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
 from handlers.access import Access
+from handlers.approvals import Approvals
 from handlers.asking import CommandSpec
 from handlers.chat import Chat
 from handlers.linking import Linking
@@ -43,6 +44,7 @@ class Needs:
     access: Access
     linking: Linking
     notices: Notices
+    approvals: Approvals
     router: Router
     llm: Llm
     chat: Chat

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from handlers.languages import Say
+from handlers.recent import Recent
 from routing.stores import OutboxEntry, PeopleStore
 from routing.types import Button, ChatKey, OutboundMessage, UserKey
 
@@ -21,7 +22,7 @@ class Notices:
         self._people = people
         self._post = post
         self.send = send
-        self._undelivered: set[tuple[ChatKey, str]] = set()
+        self._undelivered: Recent[tuple[ChatKey, str], bool] = Recent()
 
     async def welcome(self, user: UserKey) -> None:
         """Tell somebody in private that they may come in."""
@@ -41,8 +42,8 @@ class Notices:
     async def undeliverable(self, chat: ChatKey, reason: str) -> None:
         """A chat can't be reached, which is told once; an owner who can't be is not told about themselves."""
         whom = UserKey(chat.platform, chat.person or chat.chat_id)
-        if (chat, reason) not in self._undelivered and whom not in await self._people.owners():
-            self._undelivered.add((chat, reason))
+        if not self._undelivered.get((chat, reason)) and whom not in await self._people.owners():
+            self._undelivered.put((chat, reason), True)
             words = "📭 A reply to {chat} can't be delivered: {reason}."
             await self.tell_owners(words, (), chat=whom, reason=reason)
 

@@ -42,7 +42,7 @@ def _is_there(chat: ChatKey, message: InboundMessage) -> bool:
     """Whether a press comes from where the button was sent to."""
     if chat.person:
         return message.private and chat.person == message.user.user_id
-    return chat.chat_id == message.chat.chat_id
+    return (chat.chat_id, chat.visitor) == (message.chat.chat_id, message.chat.visitor)
 
 
 def _button(rows: tuple[tuple[Button, ...], ...], row: int, column: int) -> Button:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
+from handlers.recent import Recent
 from routing.errors import ConfigError, Refused
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
@@ -50,7 +51,7 @@ class RateLimit:
     def __init__(self, windows: tuple[Window, ...]) -> None:
         self._windows = windows
         self._longest = max((window.seconds for window in windows), default=0.0)
-        self._seen: dict[Hashable, _Seen] = {}
+        self._seen: Recent[Hashable, _Seen] = Recent()
 
     def take(self, who: Hashable, now: float) -> bool:
         """Count one message sent at `now`, of a person or of an account that is nobody's yet. True: go on. False: over
@@ -58,7 +59,8 @@ class RateLimit:
         was down did not come all at once."""
         if not self._windows:
             return True
-        seen = self._seen.setdefault(who, _Seen())
+        seen = self._seen.get(who) or _Seen()
+        self._seen.put(who, seen)
         while seen.at and seen.at[0] <= now - self._longest:
             seen.at.popleft()
         while seen.at and seen.at[-1] > now + DISORDER_SECONDS:

@@ -46,6 +46,10 @@ class RunningTurns:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(over.wait(), LONGEST_END_SECONDS)
 
+    def asker(self, chat: ChatKey) -> UserKey | None:
+        """Whose turn runs in a chat."""
+        return self._users[chat][0] if chat in self._users else None
+
     def stop(self, chat: ChatKey) -> bool:
         """End the chat's turn, keeping what it has said; False when none runs."""
         stop = self._turns.get(chat)

@@ -10,6 +10,7 @@ from routing.conversation.context import Context
 from routing.decisions import TierDecision
 from routing.models.choice import Models
 from routing.records import HistoryStore
+from routing.tiers import open_to
 from routing.types import DEFAULT_TIER, TIERS, Preferences, Question, Tier
 
 EARLIER = 3
@@ -27,7 +28,7 @@ async def choose(
         question.text,
         previous=previous,
         had_code=previous[-1:] == ("coding",) or "```" in context.last_answer(),
-        allowed=allowed(models, preferences),
+        allowed=[each for each in allowed(models, preferences) if each in open_to(question.person.role)],
         pictures=len(question.pictures),
     )
     signals = tuple(EVIDENCE[each] for each in found.signals)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from routing import dynamic
+from routing import dynamic, tiers
 from routing.calls import ChatMessage
 from routing.conversation.context import Context
 from routing.conversation.window import Window, estimate
@@ -26,7 +26,7 @@ from routing.records import HistoryStore
 from routing.skills import Skills, catalogue
 from routing.tools.offer import TurnTools
 from routing.tools.presentation import Shown
-from routing.types import TIERS, Tier
+from routing.types import Tier
 
 UPGRADED: Tier = "coding"
 LEAST_ANSWER = 256
@@ -148,7 +148,8 @@ class TurnBriefing:
     def _scope(self, decided: Plan) -> ToolScope:
         """What the tools of this call are told: among it, to which tiers the model may switch."""
         now = decided.decision.tier
-        able = tuple(tier for tier in TIERS if serves(self._models, self._asked.preferences, tier, now))
+        usable = tiers.open_to(self._asked.question.person.role)
+        able = tuple(tier for tier in usable if serves(self._models, self._asked.preferences, tier, now))
         question, zone = self._asked.question, self._asked.settings.time_zone
         size = self._models.size(decided.choice.model).size
         return ToolScope(question.person, question.conversation_id, decided.decision, zone, able, size)

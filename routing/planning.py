@@ -65,7 +65,12 @@ def plan(models: Models, skills: Skills, asked: Asked, switches: Switches) -> Pl
     skill = skills.found.get(switches.skill) if switches.skill else None
     given = asked.preferences, asked.question.prefix
     own = tiers.resolve(*given, auto=asked.auto).tier
-    able = [each for each in _switches(switches, skill) if serves(models, asked.preferences, each.tier, own)]
+    usable = tiers.open_to(asked.question.person.role)
+    able = [
+        each
+        for each in _switches(switches, skill)
+        if each.tier in usable and serves(models, asked.preferences, each.tier, own)
+    ]
     decision = tiers.resolve(*given, able, asked.auto)
     return Plan(decision, models.choose(decision.tier, asked.preferences), skill)
 

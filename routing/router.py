@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from routing import automatic
+from routing import automatic, tiers
 from routing.briefing import TurnBriefing
 from routing.caller import Caller
 from routing.calls import ChatMessage
@@ -124,7 +124,8 @@ class Router:
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, bill: Bill) -> Tier | None:
         """The best tier of a lower price class than one for which there is no money; coding is for code."""
-        preferences, contracts = await self._preferences.get(person.id), self.models.config.contracts
+        preferences = tiers.permitted(await self._preferences.get(person.id), person.role)
+        contracts = self.models.config.contracts
         for lower in reversed([each for each in TIERS if contracts[each].is_cheaper(contracts[tier])]):
             choice = self.models.choose(lower, preferences)
             request = self.models.request(lower, choice, ())
@@ -188,10 +189,11 @@ class Router:
     async def _asked(self, question: Question) -> Asked:
         person_id, fixed = question.person.id, question.fixed
         settings = fixed.settings if fixed else await self._preferences.settings(person_id)
+        stored = fixed.preferences if fixed else await self._preferences.get(person_id)
         today = datetime.fromtimestamp(self._clock(), ZoneInfo(settings.time_zone))
         return Asked(
             question=question,
-            preferences=fixed.preferences if fixed else await self._preferences.get(person_id),
+            preferences=tiers.permitted(stored, question.person.role),
             settings=settings,
             today=f"{today:%A, %Y-%m-%d}",
             owner_instructions=self._owned.instructions(),

@@ -37,12 +37,15 @@ class PreferenceStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """A stranger who asked to be let in. `code` is empty when read from a store, which only has its hash."""
+    """A stranger who asked to be let in, with the newest messages that they wrote. `code` is empty when read from a
+    store, which only has its hash."""
 
     user: UserKey
     name: str
     code: str
     expires_at: float
+    username: str = ""
+    messages: tuple[InboundMessage, ...] = ()
 
 
 class PeopleStore(Protocol):
@@ -57,13 +60,25 @@ class PeopleStore(Protocol):
     async def forget(self, person_id: int, actor: str) -> None:
         """Delete a person with all that is kept of them; audited."""
 
-    async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing | None:
-        """Keep a pairing request; None when too many wait. A request that still waits takes the new code, and comes
-        back with the time at which it expires."""
+    async def seen(self, user: UserKey, name: str, username: str) -> None:
+        """Keep the username of a known account, and the name of a person who has none yet."""
+
+    async def usernames(self) -> Mapping[UserKey, str]:
+        """Of the known accounts that have one."""
+
+    async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing:
+        """Keep a pairing request; when too many wait, the oldest is dropped. A request that still waits takes the new
+        code and the messages, and comes back with the time at which it expires."""
 
     async def waiting(self) -> tuple[Pairing, ...]: ...
     async def approve(self, asked: str | UserKey, actor: str) -> Pairing | None:
         """Admit the stranger with this code or this account; None for a wrong code or an expired request."""
+
+    async def let_in(self) -> tuple[Pairing, ...]:
+        """The requests of people who have been let in, and whose messages wait for an answer."""
+
+    async def release(self, user: UserKey) -> None:
+        """Forget a request: it has been dealt with."""
 
     async def audit(self, actor: str, action: str, detail: str) -> None: ...
     async def journal(self, limit: int) -> tuple[tuple[float, str, str, str], ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from routing.decisions import TierDecision, TierSwitch
 from routing.errors import Refused
 from routing.text import nearest
-from routing.types import AUTO, DEFAULT_TIER, TIERS, Preferences, Tier
+from routing.types import AUTO, DEFAULT_TIER, TIERS, Preferences, Role, Tier
 
 _PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
 _CLASSES = frozenset(
@@ -58,6 +59,27 @@ def resolve(
     if stored is not None:
         return TierDecision(stored, "preference", "preference")
     return TierDecision(DEFAULT_TIER, "default", "default")
+
+
+def open_to(role: Role) -> tuple[Tier, ...]:
+    """The tiers that a role may use: all of them from user up, all but deep for guests."""
+    return TIERS if role in ("owner", "admin", "user") else tuple(tier for tier in TIERS if tier != "deep")
+
+
+def check_role(tier: Tier | Literal["auto"], role: Role) -> None:
+    """Raises Refused for a tier that a role may not use, and offers the best one that it may."""
+    if tier != AUTO and tier not in open_to(role):
+        words = "The {tier} tier takes the role user, and yours is {role}. The best one for you is smart: /tier smart."
+        raise Refused(words, tier=tier, role=role)
+
+
+def permitted(preferences: Preferences, role: Role) -> Preferences:
+    """What of a person's preferences counts with their role. A guest has no lock, no models of their own and no deep
+    tier, even if they had before."""
+    if role in ("owner", "admin", "user"):
+        return preferences
+    tier = preferences.tier if preferences.tier in open_to(role) else None
+    return replace(preferences, tier=tier, force=False, overrides={})
 
 
 def split_prefix(text: str) -> tuple[Tier | None, str]:

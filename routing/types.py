@@ -28,7 +28,8 @@ class UserKey:
 
 @dataclass(frozen=True, slots=True)
 class ChatKey:
-    """Where: a chat and, if it has them, the topic or thread."""
+    """Where: a chat and, if it has them, the topic or thread. Behind an @ in `thread_id` stands the id of the only
+    person in a conversation that others in the chat can't see."""
 
     platform: str
     chat_id: str
@@ -43,6 +44,16 @@ class ChatKey:
     def person(self) -> str:
         """The user id, where a chat is named by who it is with; else empty."""
         return self.chat_id[1:] if self.chat_id.startswith("@") else ""
+
+    @property
+    def topic(self) -> str:
+        """The platform's id of the topic or thread; empty without one."""
+        return self.thread_id.partition("@")[0]
+
+    @property
+    def visitor(self) -> str:
+        """The user id of the only person in this conversation; empty where others take part, too."""
+        return self.thread_id.partition("@")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,8 @@ InboundKind = Literal["message", "edited", "press", "unsupported", "reaction"]
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
     """One update of a platform, made durable before it is acknowledged. `sent_at` is Unix seconds. `forwarded_from`
-    names the author of a text that the sender only passed on, empty when unknown; None for the sender's own words."""
+    names the author of a text that the sender only passed on, empty when unknown; None for the sender's own words.
+    `by_chat`: written in the name of a group or channel, by people who can't be told apart."""
 
     user: UserKey
     chat: ChatKey
@@ -104,6 +116,8 @@ class InboundMessage:
     parts: int = 1
     quoted_from: str = ""
     forwarded_from: str | None = None
+    by_chat: bool = False
+    username: str = ""
 
     @property
     def own_text(self) -> str:

@@ -28,6 +28,7 @@ class Codec(Generic[T]):
 
 
 INBOUND = Codec(TypeAdapter(InboundMessage))
+INBOUNDS = Codec(TypeAdapter(tuple[InboundMessage, ...]))
 OUTBOUND = Codec(TypeAdapter(OutboundMessage))
 PICTURES = Codec(TypeAdapter(tuple[Attachment, ...]))
 CALLS = Codec(TypeAdapter(tuple[ToolCall, ...]))

@@ -23,7 +23,6 @@ from storage.schema import (
     metadata,
     outbox,
     overrides,
-    pairings,
     people,
     preferences,
     state,
@@ -132,8 +131,6 @@ def _join(connection: Connection, code: str, user: UserKey, actor: str, now: flo
         raise Refused(words, code=code)
     was = connection.execute(select(identities.c.person_id).where(_of(user))).scalar_one_or_none()
     connection.execute(delete(links).where(links.c.person_id.in_([person_id, was])))
-    asked = (pairings.c.platform == user.platform) & (pairings.c.user_id == user.user_id)
-    connection.execute(delete(pairings).where(asked))
     detail = f"{user} with person {person_id}"
     if was is None:
         account = {"platform": user.platform, "user_id": user.user_id, "person_id": person_id, "linked_at": now}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, true, update
 
 from routing.codes import hashed, matches
 from routing.ports import Clock
 from routing.stores import Pairing
 from routing.types import Person, Role, UserKey
-from storage.codec import OUTBOUND
+from storage.codec import INBOUNDS, OUTBOUND
 from storage.database import Database
 from storage.preferences import SqlPreferences
 from storage.schema import audit, identities, messages, outbox, pairings, people, summaries
@@ -23,6 +23,19 @@ _FIND = (
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
 )
 
+_KNOWN = (
+    select(identities)
+    .join(people)
+    .where(
+        identities.c.platform == pairings.c.platform,
+        identities.c.user_id == pairings.c.user_id,
+        people.c.role.in_(("owner", "admin", "user")),
+    )
+    .correlate(pairings)
+    .exists()
+)
+KEPT_MESSAGES = 3
+"""The newest messages that are kept of a stranger who waits."""
 _REMEMBERED = 10_000
 """Accounts; strangers are without number."""
 _T = TypeVar("_T")
@@ -37,6 +50,7 @@ class SqlPeople:
         self._preferences = preferences
         self._clock = clock
         self._known: dict[UserKey, Person | None] = {}
+        self._usernames: dict[UserKey, str] = {}
         self._became: dict[int, int] = {}
 
     async def find(self, user: UserKey) -> Person | None:
@@ -101,12 +115,41 @@ class SqlPeople:
         for person_id in people:
             self._preferences.forget(person_id)
 
-    async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing | None:
+    async def seen(self, user: UserKey, name: str, username: str) -> None:
+        person = await self.find(user)
+        if person is None or (self._usernames.get(user) == username and (person.name or not name)):
+            return
+        here = (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
+
+        def step(connection: Connection) -> None:
+            connection.execute(update(identities).where(here).values(username=username[:64]))
+            unnamed = (people.c.id == person.id) & (people.c.name == "")
+            connection.execute(update(people).where(unnamed).values(name=name[:200]))
+
+        if len(self._usernames) >= _REMEMBERED:
+            self._usernames.clear()
+        await self._change(step)
+        self._usernames[user] = username
+
+    async def usernames(self) -> Mapping[UserKey, str]:
+        named = select(identities).where(identities.c.username != "")
+        rows = await self._database.read(lambda c: c.execute(named).all())
+        return {UserKey(row.platform, row.user_id): row.username for row in rows}
+
+    async def let_in(self) -> tuple[Pairing, ...]:
+        rows = await self._database.read(lambda c: c.execute(select(pairings).where(_KNOWN)).all())
+        return tuple(_pairing(row) for row in rows)
+
+    async def release(self, user: UserKey) -> None:
+        await self._database.write(lambda c: c.execute(delete(pairings).where(_of(user))))
+
+    async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing:
         now = self._clock()
         return await self._database.write(lambda c: _ask(c, pairing, waiting_limit, now))
 
     async def waiting(self) -> tuple[Pairing, ...]:
-        valid = select(pairings).where(pairings.c.expires_at > self._clock()).order_by(pairings.c.expires_at)
+        waits = (pairings.c.expires_at > self._clock()) & ~_KNOWN
+        valid = select(pairings).where(waits).order_by(pairings.c.expires_at)
         rows = await self._database.read(lambda c: c.execute(valid).all())
         return tuple(_pairing(row) for row in rows)
 
@@ -120,7 +163,6 @@ class SqlPeople:
                 return None
             known = _find(connection, found.user)
             if known is not None and known.role != "guest":  # a code never takes a role away
-                connection.execute(delete(pairings).where(_of(found.user)))
                 return None
             _admit(connection, found.user, found.name, "user", actor, now)
             return found
@@ -175,25 +217,29 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         connection.execute(insert(identities), account)
     else:
         connection.execute(update(people).where(people.c.id == known.id).values(role=role))
-    connection.execute(delete(pairings).where(_of(user)))
+    over = pairings.c.expires_at <= now if role != "blocked" else true()
+    connection.execute(delete(pairings).where(_of(user), over))
     _audit(connection, now, actor, "admit", f"{user} as {role}")
     found = _find(connection, user)
     assert found is not None
     return found
 
 
-def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing | None:
+def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing:
     connection.execute(delete(pairings).where(pairings.c.expires_at <= now))
     stored = {"code_hash": hashed(pairing.code)}
-    expires_at = connection.execute(select(pairings.c.expires_at).where(_of(pairing.user))).scalar_one_or_none()
-    if expires_at is not None:
-        connection.execute(update(pairings).where(_of(pairing.user)).values(stored))
-        return replace(pairing, expires_at=expires_at)
-    if connection.execute(select(func.count()).select_from(pairings)).scalar_one() >= waiting_limit:
-        return None
-    values = {"expires_at": pairing.expires_at, "name": pairing.name[:200]}
+    row = connection.execute(select(pairings).where(_of(pairing.user))).one_or_none()
+    if row is not None:
+        kept = (*INBOUNDS.load(row.messages), *pairing.messages)[-KEPT_MESSAGES:]
+        values = stored | {"messages": INBOUNDS.dump(kept)}
+        connection.execute(update(pairings).where(_of(pairing.user)).values(values))
+        return replace(pairing, expires_at=row.expires_at, messages=kept)
+    oldest_first = connection.execute(select(pairings).order_by(pairings.c.expires_at)).all()
+    for each in oldest_first[: max(0, len(oldest_first) + 1 - waiting_limit)]:
+        connection.execute(delete(pairings).where(_of(UserKey(each.platform, each.user_id))))
+    about = {"expires_at": pairing.expires_at, "name": pairing.name[:200], "username": pairing.username[:64]}
     account = {"platform": pairing.user.platform, "user_id": pairing.user.user_id}
-    connection.execute(insert(pairings), account | values | stored)
+    connection.execute(insert(pairings), account | about | stored | {"messages": INBOUNDS.dump(pairing.messages)})
     return pairing
 
 
@@ -213,4 +259,5 @@ def _is(row: Row[Any], asked: str | UserKey) -> bool:
 
 
 def _pairing(row: Row[Any]) -> Pairing:
-    return Pairing(UserKey(row.platform, row.user_id), row.name, "", row.expires_at)
+    messages = INBOUNDS.load(row.messages)
+    return Pairing(UserKey(row.platform, row.user_id), row.name, "", row.expires_at, row.username, messages)

@@ -62,6 +62,7 @@ identities = Table(
     Column("user_id", String(64), primary_key=True),
     _person(),
     Column("linked_at", Float, nullable=False, default=0.0, server_default=text("0")),
+    Column("username", String(64), nullable=False, default="", server_default=text("''")),
     Index("ix_identities_person_id", "person_id"),
 )
 
@@ -197,9 +198,6 @@ pieces = Table(
     Index("ix_pieces_message_id", "message_id"),
 )
 
-_COUNTED = ("model", "tier", "input_tokens", "output_tokens", "cached_tokens", "cost_nano", "held_nano")
-"""What is added up: with these in the index a report need not look each row up."""
-
 usage = Table(
     "usage",
     metadata,
@@ -217,14 +215,9 @@ usage = Table(
     Column("held_nano", BigInteger),
     Column("seconds", Float, nullable=False),
     Column("at", Float, nullable=False),
-    Index("ix_usage_person_id_at", "person_id", "at", *_COUNTED),
-    Index("ix_usage_conversation_id_at", "conversation_id", "at", *_COUNTED),
-    Index("ix_usage_at", "at", *_COUNTED),
-)
-
-_REPORTED = (
-    *("tier", "source", "model", "seconds", "fallback", "timed_out", "escalated"),
-    *("first_token_seconds", "cost_nano", "unknown", "rating"),
+    Index("ix_usage_person_id_at", "person_id", "at"),
+    Index("ix_usage_conversation_id_at", "conversation_id", "at"),
+    Index("ix_usage_at", "at"),
 )
 
 turns = Table(
@@ -247,8 +240,7 @@ turns = Table(
     Column("rating", Integer),
     Column("at", Float, nullable=False),
     Index("ix_turns_person_id_turn_id", "person_id", "turn_id"),
-    Index("ix_turns_person_id_at", "person_id", "at", *_REPORTED),
-    Index("ix_turns_at", "at", *_REPORTED),
+    Index("ix_turns_at", "at"),
 )
 
 budgets = Table(
@@ -269,6 +261,8 @@ pairings = Table(
     Column("name", String(200), nullable=False),
     Column("code_hash", String(100), nullable=False),
     Column("expires_at", Float, nullable=False),
+    Column("username", String(64), nullable=False, default="", server_default=text("''")),
+    Column("messages", Text, nullable=False, default="[]", server_default=text("'[]'")),
 )
 
 links = Table(

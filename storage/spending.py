@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, case, func, literal, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, case, func, literal, select
 
 from routing.money.books import UNCOUNTED_TOKENS, Day, Payer, PersonSpending, Spent, TierSpending
 from routing.money.periods import Stretch
@@ -13,6 +13,7 @@ from routing.records import Spending
 from routing.types import TIERS
 from storage.codec import dollars
 from storage.database import Database
+from storage.quantiles import quantile, ranked
 from storage.schema import conversations, people, usage
 
 _UNKNOWN = usage.c.cost_nano.is_(None)
@@ -50,26 +51,30 @@ class SqlSpending:
         which = [usage.c.at >= since]
         if person_id is not None:
             which.append(usage.c.person_id == person_id)
-        question = select(usage.c.tier, literal("").label("model"), *_sums(usage)).where(*which).group_by(usage.c.tier)
+        inside = ranked(usage, usage.c.seconds, (usage.c.tier,), and_(*which))
+        halves = (quantile(inside, "seconds", 50).label("p50"), quantile(inside, "seconds", 95).label("p95"))
+        question = select(inside.c.tier, literal("").label("model"), *_sums(inside), *halves).group_by(inside.c.tier)
         rows = await self._database.read(lambda c: c.execute(question).all())
-        found = [TierSpending(row.tier, _spending(row)) for row in rows]
+        found = [TierSpending(row.tier, _spending(row), row.p50, row.p95) for row in rows]
         return tuple(sorted(found, key=lambda each: TIERS.index(each.tier)))
 
     async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
         if not days:
             return ()
-        whose = [] if person_id is None else [usage.c.person_id == person_id]
-
-        def step(connection: Connection) -> tuple[Day, ...]:
-            found = []
-            for each in days:  # each reads its own part of the index; one question for all would sort every row
-                within = (usage.c.at >= each.start, usage.c.at < each.end)
-                question = select(usage.c.model, *_sums(usage)).where(*whose, *within).group_by(usage.c.model)
-                rows = connection.execute(question.order_by(usage.c.model)).all()
-                found.append(Day(each.date, tuple(map(_spending, rows))))
-            return tuple(found)
-
-        return await self._database.read(step)
+        number = case(*((usage.c.at < each.end, n) for n, each in enumerate(days)))
+        inside = select(usage, number.label("number")).where(usage.c.at >= days[0].start, usage.c.at < days[-1].end)
+        if person_id is not None:
+            inside = inside.where(usage.c.person_id == person_id)
+        rows = inside.subquery()
+        question = (
+            select(rows.c.number, rows.c.model, *_sums(rows))
+            .group_by(rows.c.number, rows.c.model)
+            .order_by(rows.c.number, rows.c.model)
+        )
+        found: list[list[Spending]] = [[] for _ in days]
+        for row in await self._database.read(lambda c: c.execute(question).all()):
+            found[row.number].append(_spending(row))
+        return tuple(Day(each.date, tuple(models)) for each, models in zip(days, found, strict=True))
 
 
 def _of(payer: Payer) -> Select[Any, int, Any]:

@@ -24,6 +24,9 @@ _ALLOWED = select(chats.c.chat_id, literal("")).where(chats.c.platform == _HERE,
 _KNOWN = union(_TALKED, _ANSWERED, _ALLOWED)
 _WAITING = select(inbox.c.payload).where(inbox.c.platform == _HERE, inbox.c.state == "waiting")
 
+_REMEMBERED = 10_000
+"""Chats; anybody may add a bot to groups."""
+
 
 class SqlState:
     """`routing.stores.StateStore`."""
@@ -94,6 +97,8 @@ class SqlChats:
         return await self._database.read(look)
 
     async def _load(self, chat: ChatKey) -> tuple[bool, bool]:
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
         key = (chat.platform, chat.chat_id)
         if key not in self._known:
             here = (chats.c.platform == key[0]) & (chats.c.chat_id == key[1])

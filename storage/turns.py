@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -11,6 +10,7 @@ from sqlalchemy import (
     Row,
     Subquery,
     Table,
+    and_,
     case,
     func,
     insert,
@@ -24,12 +24,11 @@ from routing.records import TurnFacts, TurnRecord
 from routing.types import TIERS
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
+from storage.quantiles import quantile, ranked
 from storage.schema import turns
 
 _KEEP = insert(turns)
 _GROUPS = (*TIERS, "council")
-TIMED = 1_000
-"""p50 and p95 are of this many turns of a group, the newest."""
 
 
 def keep(connection: Connection, record: TurnRecord, facts: TurnFacts, now: float) -> None:
@@ -73,37 +72,29 @@ class SqlTurns:
     async def by_tier(
         self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
     ) -> tuple[TurnReport, ...]:
+        groups = (_group(turns), turns.c.model) if by_model else (_group(turns),)
         which = [turns.c.at >= since]
         if person_id is not None:
             which.append(turns.c.person_id == person_id)
-        question = (
-            select(
-                _group(turns).label("grouped"),
-                turns.c.model if by_model else literal("").label("model"),
-                func.count().label("turns"),
-                _count(turns.c.fallback).label("fallbacks"),
-                _count(turns.c.timed_out).label("timeouts"),
-                _count(turns.c.escalated).label("escalations"),
-                _count(turns.c.model == "").label("unanswered"),
-                func.avg(turns.c.first_token_seconds).label("first"),
-                func.sum(turns.c.cost_nano).label("cost"),
-                func.sum(turns.c.unknown).label("unknown"),
-                _count(turns.c.rating > 0).label("liked"),
-                _count(turns.c.rating < 0).label("disliked"),
-            )
-            .where(*which)
-            .group_by("grouped", *([turns.c.model] if by_model else []))
-        )
-
-        def step(connection: Connection) -> list[TurnReport]:
-            reports = []
-            for row in connection.execute(question).all():
-                mine = [_group(turns) == row.grouped, *([turns.c.model == row.model] if by_model else [])]
-                newest = select(turns.c.seconds).where(*which, *mine).order_by(turns.c.at.desc()).limit(TIMED)
-                reports.append(_report(row, sorted(connection.execute(newest).scalars())))
-            return reports
-
-        reports = await self._database.read(step)
+        inside = ranked(turns, turns.c.seconds, groups, and_(*which))
+        question = select(
+            _group(inside).label("grouped"),
+            inside.c.model if by_model else literal("").label("model"),
+            func.count().label("turns"),
+            _count(inside.c.fallback).label("fallbacks"),
+            _count(inside.c.timed_out).label("timeouts"),
+            _count(inside.c.escalated).label("escalations"),
+            _count(inside.c.model == "").label("unanswered"),
+            quantile(inside, "seconds", 50).label("p50"),
+            quantile(inside, "seconds", 95).label("p95"),
+            func.avg(inside.c.first_token_seconds).label("first"),
+            func.sum(inside.c.cost_nano).label("cost"),
+            func.sum(inside.c.unknown).label("unknown"),
+            _count(inside.c.rating > 0).label("liked"),
+            _count(inside.c.rating < 0).label("disliked"),
+        ).group_by("grouped", *((inside.c.model,) if by_model else ()))
+        rows = await self._database.read(lambda c: c.execute(question).all())
+        reports = [_report(row) for row in rows]
         return tuple(sorted(reports, key=lambda each: (_GROUPS.index(each.tier), -each.turns, each.model)))
 
     async def newest(self, limit: int) -> Trouble:
@@ -117,8 +108,7 @@ def _count(mark: ColumnElement[bool]) -> ColumnElement[int]:
     return func.count(case((mark, 1)))
 
 
-def _report(row: Row[Any], seconds: Sequence[float]) -> TurnReport:
-    """`seconds` of the newest turns, in ascending order."""
+def _report(row: Row[Any]) -> TurnReport:
     return TurnReport(
         tier=row.grouped,
         model=row.model,
@@ -127,16 +117,11 @@ def _report(row: Row[Any], seconds: Sequence[float]) -> TurnReport:
         timeouts=row.timeouts,
         escalations=row.escalations,
         unanswered=row.unanswered,
-        p50=_quantile(seconds, 50),
-        p95=_quantile(seconds, 95),
+        p50=row.p50,
+        p95=row.p95,
         first=row.first,
         dollars=dollars(row.cost),
         unknown=int(row.unknown),
         liked=row.liked,
         disliked=row.disliked,
     )
-
-
-def _quantile(ascending: Sequence[float], percent: int) -> float:
-    """The least value that is not below `percent` of them."""
-    return ascending[-(-len(ascending) * percent // 100) - 1]

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from handlers.access import Access, may
+from handlers.access import Access, is_chat, may
+from handlers.approvals import Approvals, display_name
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.codes import read_code
 from handlers.linking import CODE_MINUTES, LINKED, MERGES, Linking
+from handlers.names import plain_name
 from handlers.needs import ForgetFiles, Needs
 from handlers.notices import Notices
 from handlers.parsing import parse_account
 from routing.errors import Refused
 from routing.stores import ChatStore, PeopleStore
-from routing.types import ROLES, Button, Role, UserKey
+from routing.text import nearest
+from routing.types import ROLES, Button, Person, Role, UserKey
 
 SPEC = CommandSpec(
     "access",
@@ -22,26 +28,67 @@ SPEC = CommandSpec(
     (
         "/access",
         "/access pair ABCD-EFGH",
-        "/access allow telegram:123",
+        "/access allow @name",
         "/access block telegram:123",
-        "/access role telegram:123 admin",
+        "/access role @name admin",
         "/access here on",
         "/access log",
         "/access link",
         "/access link ABCD-EFGH",
         "/access unlink discord:123",
         "/access forget me",
-        "/access forget telegram:123",
+        "/access forget @name",
     ),
+    free_text=True,
     choices=(("pair", "allow", "block", "role", "here", "list", "log", "link", "unlink", "forget"),),
     personal=True,
 )
 LOG_LINES = 15
+MAX_LISTED = 50
+DONE: dict[Role, str] = {
+    "owner": "✅ {name} is an owner now.",
+    "admin": "✅ {name} is an admin now.",
+    "user": "✅ {name} can use me now.",
+    "guest": "✅ {name} is a guest now.",
+    "blocked": "✅ {name} is blocked.",
+}
+DID: dict[str, str] = {
+    "owner": "{by} made {name} an owner",
+    "admin": "{by} made {name} an admin",
+    "user": "{by} let {name} in",
+    "guest": "{by} made {name} a guest",
+    "blocked": "{by} blocked {name}",
+    "forget": "{by} deleted {name}",
+    "link": "{by} linked {name}",
+    "unlink": "{by} unlinked {name}",
+    "allow chat": "{by} opened {name}",
+    "close chat": "{by} closed {name}",
+    "budget": "{by} set a budget: {name}",
+    "wrong owner code": "{by} wrote a wrong owner code",
+}
+"""What stands in the log, and what owners hear of admins, by the role given or by what was done."""
+UNNAMED = "{by}: {name}"
+_ACCOUNT = re.compile(r"[a-z]+:-?\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An account that a name may mean."""
+
+    user: UserKey
+    name: str
+    username: str
+
+    @property
+    def display(self) -> str:
+        return display_name(self.name, self.user, self.username)
 
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return AccessCommand(needs.access, needs.linking, needs.people, needs.chats, needs.notices, needs.forget_files)
+    return AccessCommand(
+        needs.access, needs.linking, needs.people, needs.chats, needs.approvals, needs.notices, needs.forget_files
+    )
 
 
 class AccessCommand:
@@ -53,6 +100,7 @@ class AccessCommand:
         linking: Linking,
         people: PeopleStore,
         chats: ChatStore,
+        approvals: Approvals,
         notices: Notices,
         forget_files: ForgetFiles,
     ) -> None:
@@ -60,6 +108,7 @@ class AccessCommand:
         self._linking = linking
         self._people = people
         self._chats = chats
+        self._approvals = approvals
         self._notices = notices
         self._forget_files = forget_files
 
@@ -83,41 +132,95 @@ class AccessCommand:
     async def _govern(self, ask: Ask, words: list[str]) -> Reply:
         """What admins and owners do."""
         match words:
+            case ["list"] | ["log"] if not ask.message.private:
+                raise Refused("I only show this in private: write it to me in a direct message.")
             case ["list"]:
                 return await self._list(ask)
             case ["log"]:
                 return await self._log(ask)
             case ["pair", code]:
                 return await self._pair(ask, code)
-            case ["allow", account]:
-                return await self._role(ask, account, "user")
-            case ["block", account]:
-                return await self._role(ask, account, "blocked")
-            case ["role", account, role]:
-                return await self._role(ask, account, _role(role))
-            case ["forget", account]:
-                return await self._forget_other(ask, parse_account(account))
+            case ["allow", *who] if who:
+                return await self._named(ask, who, "allow {}", lambda one: self._allow(ask, one))
+            case ["block", *who] if who:
+                return await self._named(ask, who, "block {}", lambda one: self._role(ask, one, "blocked"))
+            case ["role", *who, role] if who:
+                given = _role(role)
+                return await self._named(ask, who, f"role {{}} {given}", lambda one: self._role(ask, one, given))
+            case ["forget", *who] if who:
+                return await self._named(ask, who, "forget {}", lambda one: self._forget_other(ask, one))
             case ["here", switch] if switch.lower() in ("on", "off"):
                 return await self._here(ask, switch.lower() == "on")
         raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage[1:]))
 
+    async def _named(self, ask: Ask, words: list[str], command: str, act: Callable[[Known], Awaitable[Reply]]) -> Reply:
+        """Act on the account that was written or that the name means; which one is asked where it isn't certain."""
+        typed = " ".join(words)
+        everyone = await self._known()
+        if _ACCOUNT.fullmatch(typed.lower()):
+            user = parse_account(typed)
+            return await act(next((each for each in everyone if each.user == user), Known(user, "", "")))
+        meant = typed.casefold().removeprefix("@")
+        found = [each for each in everyone if each.username.casefold() == meant]
+        if not typed.startswith("@"):
+            found += [each for each in everyone if plain_name(each.name).casefold() == plain_name(typed).casefold()]
+        found = list(dict.fromkeys(found))
+        if len(found) == 1 and (found[0].username.casefold() == meant or not command.startswith("role")):
+            return await act(found[0])
+        if found and not ask.message.private:
+            raise Refused("Several people may be meant. Write this to me in private. Nothing was changed.")
+        if not found:
+            near = nearest(typed, [each.name for each in everyone] + [f"@{each.username}" for each in everyone])
+            if near:
+                asked = "I don't know {name}. Did you mean {near}? /access lists everyone. Nothing was changed."
+                raise Refused(asked, name=plain_name(typed) or "?", near=plain_name(near))
+            unknown = "I don't know {name}. /access lists everyone. Nothing was changed."
+            raise Refused(unknown, name=plain_name(typed) or "?")
+        lines = [f"- {each.display} `{each.user}`" for each in found]
+        buttons = tuple(
+            (Button(f"{plain_name(each.name) or each.user} {each.user}", f"/access {command.format(each.user)}"),)
+            for each in found[:MAX_LISTED]
+        )
+        return Reply(ask.say("Whom do you mean?") + "\n\n" + "\n".join(lines[:MAX_LISTED]), buttons)
+
+    async def _known(self) -> list[Known]:
+        """Everyone, once for each person, and who waits."""
+        handles = await self._people.usernames()
+        found = [
+            Known(accounts[0], person.name, next((handles[each] for each in accounts if each in handles), ""))
+            for person, accounts in await self._people.everyone()
+            if accounts
+        ]
+        return [*found, *(Known(each.user, each.name, each.username) for each in await self._people.waiting())]
+
     async def _list(self, ask: Ask) -> Reply:
+        handles = await self._people.usernames()
         lines = []
         for person, accounts in await self._people.everyone():
-            names = ", ".join(f"`{account}`" for account in accounts)
-            lines.append(f"- {_plain(person.name)} {names}: {ask.say(person.role)}")
-        waiting = await self._people.waiting()
+            named = ", ".join(
+                f"`{account}` (`@{handles[account]}`)" if account in handles else f"`{account}`" for account in accounts
+            )
+            lines.append(f"- {plain_name(person.name)} {named}: {ask.say(person.role)}")
+        waiting = (await self._people.waiting())[-MAX_LISTED:]
         for each in waiting:
-            lines.append(f"- {ask.say('waiting')}: {_plain(each.name)} `{each.user}`")
-        buttons = tuple((Button(f"✅ {each.name or each.user}", f"/access pair {each.user}"),) for each in waiting)
+            lines.append(f"- {ask.say('waiting')}: {display_name(each.name, each.user, each.username)} `{each.user}`")
+        buttons = tuple(
+            (
+                Button(f"✅ {plain_name(each.name) or each.user}", f"/access allow {each.user}"),
+                Button(f"🚫 {plain_name(each.name) or each.user}", f"/access block {each.user}"),
+            )
+            for each in waiting[:10]
+        )
         return Reply(ask.say("Access: {mode}", mode=self._access.mode) + "\n\n" + "\n".join(lines), buttons)
 
     async def _log(self, ask: Ask) -> Reply:
-        rows = await self._people.journal(LOG_LINES)
-        lines = (
-            f"- {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} `{who}`: {what}, `{detail}`"
-            for at, who, what, detail in rows
-        )
+        names = {str(user): person.name for person, users in await self._people.everyone() for user in users}
+        lines = []
+        for at, who, action, detail in await self._people.journal(LOG_LINES):
+            account, _, role = detail.partition(" as ")
+            did = DID.get(role if action == "admit" else action, UNNAMED)
+            told = ask.say(did, by=_in_log(names, who), name=_in_log(names, account))
+            lines.append(f"- {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} {told}")
         return Reply("\n".join(lines) or ask.say("There is nothing here yet."))
 
     async def _pair(self, ask: Ask, typed: str) -> Reply:
@@ -128,27 +231,48 @@ class AccessCommand:
         if found is None:
             self._access.wrong.count(user)
             raise Refused("Nobody waits with the code {code}; it may have expired. Nothing was changed.", code=typed)
-        await self._notices.welcome(found.user)
-        return Reply(ask.say("✅ {name} may use me now.", name=_plain(found.name) or str(found.user)))
+        await self._approvals.answer_let_in()
+        return await self._told(ask, Known(found.user, found.name, ""), "user")
 
-    async def _role(self, ask: Ask, account: str, role: Role) -> Reply:
-        user = parse_account(account)
+    async def _allow(self, ask: Ask, one: Known) -> Reply:
+        person = await self._people.find(one.user)
+        if person is not None and may(person, "user"):
+            raise Refused("{name} can use me already. Nothing was changed.", name=one.display)
+        return await self._role(ask, one, "user")
+
+    async def _role(self, ask: Ask, one: Known, role: Role) -> Reply:
+        user = one.user
+        if is_chat(user) and role not in ("guest", "blocked"):
+            raise Refused("A group or channel can be a guest at most: anyone may be writing. Nothing was changed.")
         known = await self._people.find(user)
         touches_power = role in ("owner", "admin") or (known is not None and known.role in ("owner", "admin"))
         if touches_power and not may(ask.person, "owner"):
             raise Refused("Only an owner can do that. Nothing was changed.")
         if known is not None and known.id == ask.person.id:
             raise Refused("You can't change your own role. Nothing was changed.")
-        await self._people.admit(user, known.name if known else "", role, str(ask.message.user))
+        await self._people.admit(user, known.name if known else one.name, role, str(ask.message.user))
         if known is not None and ROLES.index(role) > ROLES.index(known.role):
             await self._linking.end_turns(known.id)  # what they have just lost must not go on
-        return Reply(ask.say("✅ {user} has the role {role} now.", user=f"`{user}`", role=ask.say(role)))
+        await self._approvals.answer_let_in()
+        return await self._told(ask, one, role)
+
+    async def _told(self, ask: Ask, one: Known, role: Role) -> Reply:
+        """What an admin did is told to the owners, too."""
+        name = plain_name(one.name) or f"`{one.user}`"
+        if not may(ask.person, "owner"):
+            by = plain_name(ask.person.name or ask.message.user_name) or f"`{ask.message.user}`"
+            await self._notices.tell_owners(DID[role], (), by=by, name=name)
+        return Reply(ask.say(DONE[role], name=name))
 
     async def _here(self, ask: Ask, on: bool) -> Reply:
         if ask.message.private:
             raise Refused("Write this in the group that you mean.")
         await self._chats.set_allowed(ask.message.chat, on, str(ask.message.user))
-        words = "✅ Everybody in this group may use me now, as guests." if on else "🚪 This group is closed again."
+        opened = (
+            "✅ Everyone in this group can use me now, as a guest: without the deep tier, models of their own or your "
+            "files, and with a daily budget."
+        )
+        words = opened if on else "🚪 This group is closed again."
         return Reply(ask.say(words))
 
     async def _link(self, ask: Ask, typed: str, confirmed: bool) -> Reply:
@@ -164,7 +288,7 @@ class AccessCommand:
             return Reply(told, secret=True)
         if not confirmed:
             maker = await self._linking.maker(ask.message.user, typed, ask.person)
-            told = ask.say(MERGES, name=_plain(maker.name) or "?", accounts=await self._linking.names(maker))
+            told = ask.say(MERGES, name=plain_name(maker.name) or "?", accounts=await self._linking.names(maker))
             return Reply(told, ((Button(ask.say("🔗 That is me"), f"/access link {typed} yes"),),))
         person = await self._linking.redeem(ask.message.user, typed, ask.person)
         return Reply(ask.say(LINKED, accounts=await self._linking.names(person)))
@@ -176,6 +300,7 @@ class AccessCommand:
         return Reply(ask.say(words, user=f"`{user}`", accounts=await self._linking.names(ask.person)))
 
     async def _forget(self, ask: Ask, confirmed: bool) -> Reply:
+        await self._check_last_owner(ask.person)
         if not confirmed:
             words = "This deletes your settings, your conversations and your access for good."
             button = Button(ask.say("🗑 Delete it all"), "/access forget me yes")
@@ -183,14 +308,22 @@ class AccessCommand:
         await self._delete(ask.person.id, ask.message.user)
         return Reply(ask.say("🗑 Done. I don't know you any more."))
 
-    async def _forget_other(self, ask: Ask, user: UserKey) -> Reply:
+    async def _check_last_owner(self, person: Person) -> None:
+        """Raises Refused for the only owner: nobody could let anyone in any more."""
+        owners = [each.id for each, _ in await self._people.everyone() if each.role == "owner"]
+        if owners == [person.id]:
+            words = "You are the only owner. Make someone else an owner first: /access role @name owner"
+            raise Refused(words)
+
+    async def _forget_other(self, ask: Ask, one: Known) -> Reply:
         if not may(ask.person, "owner"):
             raise Refused("Only an owner can do that. Nothing was changed.")
-        known = await self._people.find(user)
+        known = await self._people.find(one.user)
         if known is None:
-            raise Refused("I don't know {user}. Nothing was changed.", user=user)
+            raise Refused("I don't know {user}. Nothing was changed.", user=one.user)
+        await self._check_last_owner(known)
         await self._delete(known.id, ask.message.user)
-        return Reply(ask.say("🗑 {user} is forgotten.", user=f"`{user}`"))
+        return Reply(ask.say("🗑 {user} is forgotten.", user=one.display))
 
     async def _delete(self, person_id: int, by: UserKey) -> None:
         await self._linking.end_turns(person_id)
@@ -205,6 +338,6 @@ def _role(text: str) -> Role:
     return role
 
 
-def _plain(name: str) -> str:
-    """A stranger's name can't format our Markdown."""
-    return "".join(sign for sign in name if sign.isalnum() or sign in " .-'")
+def _in_log(names: Mapping[str, str], account: str) -> str:
+    """A person's name where it is known, else what stands there."""
+    return plain_name(names.get(account, "")) or f"`{account.replace('`', '')}`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handlers.access import check_shared
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing.errors import Refused
@@ -33,6 +34,7 @@ class CompactCommand:
         self._router = router
 
     async def __call__(self, ask: Ask) -> Reply:
+        check_shared(ask.person, ask.message)
         keep = _number(ask.arguments[0]) if ask.arguments else USUAL
         conversation_id = await ask.conversation_id(self._history)
         await ask.live.working()

@@ -6,6 +6,7 @@ import asyncio
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from handlers.access import check_shared
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.export import MOST_BYTES, exported
 from handlers.needs import Needs
@@ -70,6 +71,7 @@ class HistoryCommand:
         return Reply("\n".join(lines), (buttons[:5], buttons[5:]) if buttons[5:] else (buttons,))
 
     async def _resume(self, ask: Ask, number: int) -> Reply:
+        check_shared(ask.person, ask.message)
         await self._history.resume(await self._chosen(ask, number))
         return Reply(ask.say("↩ Going on with conversation {number}.", number=number))
 

@@ -26,6 +26,7 @@ SPEC = CommandSpec(
         "/model coding reset",
     ),
     choices=(("list", *TIERS), ("reasoning", "reset")),
+    role="user",
     changes=True,
     personal=True,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handlers.access import check_shared
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing.records import HistoryStore
@@ -21,5 +22,6 @@ class NewCommand:
         self._history = history
 
     async def __call__(self, ask: Ask) -> Reply:
+        check_shared(ask.person, ask.message)
         await self._history.begin(ask.message.chat)
         return Reply(ask.say("🆕 A new conversation. /history has the earlier ones."))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from handlers.access import check_shared
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.languages import Say, languages
 from handlers.needs import Needs
@@ -63,6 +64,7 @@ class SettingsCommand:
             case "footer":
                 settings = replace(settings, footer=_on(value))
             case "streaming":
+                check_shared(ask.person, ask.message)
                 await self._chats.set_streaming(ask.message.chat, _on(value))
                 return settings
             case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from handlers.access import check_shared
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.commands.tier import describe
 from handlers.needs import Needs
@@ -37,6 +38,7 @@ class SkillCommand:
     async def __call__(self, ask: Ask) -> Reply:
         conversation = await self._history.current(ask.message.chat)
         if ask.arguments:
+            check_shared(ask.person, ask.message)
             name = self._known(ask.arguments[0])
             await self._history.set_skill(conversation.id, name)
         else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from handlers.running import RunningTurns
+from routing.errors import Refused
 
 SPEC = CommandSpec("stop", "Stop the answer that is being written", ("/stop",), personal=True)
 
@@ -21,6 +23,9 @@ class StopCommand:
         self._running = running
 
     async def __call__(self, ask: Ask) -> Reply:
-        if self._running.stop(ask.message.chat):
+        chat, user = ask.message.chat, ask.message.user
+        if self._running.asker(chat) not in (None, user) and not may(ask.person, "user"):
+            raise Refused("Someone else asked for this answer. A guest can only stop their own.")
+        if self._running.stop(chat):
             return Reply("")
         return Reply(ask.say("Nothing is running here."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.demo import NOTE
 from handlers.needs import Needs
@@ -14,7 +15,7 @@ from routing.planning import Plan
 from routing.records import HistoryStore
 from routing.router import Router
 from routing.stores import PreferenceStore
-from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences
+from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences, Role
 
 SPEC = CommandSpec(
     "tier",
@@ -60,18 +61,24 @@ class TierCommand:
         conversation = await self._history.current(ask.message.chat)
         plan = await self._router.plan(ask.person, conversation.id)
         lines = [first_line(stored), *describe(ask, plan), *await self._promise.lines(ask, plan)]
-        return Reply("  \n".join(lines), _keyboard(stored))
+        return Reply("  \n".join(lines), _keyboard(stored, ask.person.role))
 
     async def _set(self, ask: Ask) -> None:
         name, *more = ask.arguments
         tier = tiers.parse_preference(name)
+        tiers.check_role(tier, ask.person.role)
         if more and tier == AUTO:
             raise Refused("/tier auto can't be locked: it chooses for each message. Nothing was changed.")
         if more and [word.lower() for word in more] != ["force"]:
             raise Refused(
                 "After the tier only the word force may follow: /tier {tier} force. Nothing was changed.", tier=tier
             )
+        if more and not may(ask.person, "user"):
+            words = "Only the role user and above can lock a tier; yours is {role}. /tier {tier} chooses it unlocked."
+            raise Refused(words, role=ask.person.role, tier=tier)
         await self._preferences.set_tier(ask.person.id, tier, bool(more))
+        if not (ask.message.private or may(ask.person, "user")):
+            return  # the conversation of a group is not a guest's
         conversation = await self._history.current(ask.message.chat)
         await self._history.set_conversation_tier(conversation.id, None)  # what the model had switched to ends here
 
@@ -123,12 +130,12 @@ def model_line(ask: Ask, plan: Plan) -> str:
     return ask.say("Model: {model} ({source}).", model=f"`{choice.model}`{level}", source=ask.say(choice.source))
 
 
-def _keyboard(stored: Preferences) -> tuple[tuple[Button, ...], ...]:
-    """Two by two, a tick on the current tier, and the lock below."""
-    current = _stored(stored)
-    buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in (*TIERS, AUTO)]
-    if stored.auto:
-        return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4],))
+def _keyboard(stored: Preferences, role: Role) -> tuple[tuple[Button, ...], ...]:
+    """Two by two, a tick on the current tier, and the lock at the end where there may be one."""
+    current, usable = _stored(stored), (*tiers.open_to(role), AUTO)
+    buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in usable]
+    if stored.auto or role == "guest":
+        return tuple(tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2))
     lock = Button("🔓 Force: off" if stored.force else "🔒 Force", f"/tier {current}{'' if stored.force else ' force'}")
     return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4], lock))
 

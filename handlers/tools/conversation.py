@@ -28,11 +28,11 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
     """The functions behind the manifest."""
     tools = ConversationTools(needs.history, needs.preferences, needs.skills)
     return (
-        Tool(SET_TIER, tools.set_tier, role="guest", traits=ONE_BY_ONE),
+        Tool(SET_TIER, tools.set_tier, role="user", traits=ONE_BY_ONE),
         Tool(
             USE_SKILL,
             tools.use_skill,
-            role="guest",
+            role="user",
             traits=ONE_BY_ONE,
             off=tools.without_skills,
         ),

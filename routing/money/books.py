@@ -50,10 +50,12 @@ class PersonSpending:
 
 @dataclass(frozen=True, slots=True)
 class TierSpending:
-    """What one tier took, by all models."""
+    """What one tier took, by all models; seconds of single calls."""
 
     tier: Tier
     spent: Spending
+    p50: float
+    p95: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ class Day:
 @dataclass(frozen=True, slots=True)
 class TurnReport:
     """How the turns of a tier, or the councils (with `model`: those that it answered), went; seconds are of whole
-    turns (p50 and p95 of the newest 1,000), `first` of the first token (None: never measured). Dollars are of the
-    calls whose price is known, `unknown` counts the others."""
+    turns, `first` of the first token (None: never measured). Dollars are of the calls whose price is known, `unknown`
+    counts the others."""
 
     tier: Tier | Literal["council"]
     model: str

@@ -70,7 +70,7 @@ async def test_forwarded_codes_open_nothing(on: Stage, dc: DiscordServer) -> Non
     async with running(on) as app:
         await up(dc, app)
         first = await owner_code(app)
-        assert "This bot is private" in await forward(on, first, user="bob")
+        assert "I have no owner yet" in await forward(on, first, user="bob")
         assert on.rows(PEOPLE) == []
         await ask(on, first)
         await app.kept.people.admit(UserKey("discord", str(dc.user("eve").id)), "Eve", "user", "test")

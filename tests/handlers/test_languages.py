@@ -17,7 +17,7 @@ from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
 from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, tool_policy, wording
-from handlers.commands import COMMANDS, budget, status, tier
+from handlers.commands import COMMANDS, access, budget, status, tier
 from handlers.council import words as council
 from handlers.languages import Say
 from handlers.linking import LINKED, MERGES
@@ -33,6 +33,9 @@ SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners"}
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
+    "DONE[role]": tuple(access.DONE.values()),
+    "DID[role]": tuple(access.DID.values()),
+    "did": (access.UNNAMED,),
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "each": tuple(EVIDENCE.values()),  # what /tier auto saw
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),

@@ -74,10 +74,9 @@ async def test_a_stranger_is_let_in_by_a_press_of_the_owner(team: Team, on: Stag
         said = await team.bob.send_dm("hello")
         assert "This bot is private. Your code is" in (await team.reply(his, said)).content
         asked = await team.reply(hers, matching="asks to use me")
-        await team.alice.user.click(asked, label="✅ Let them in")
+        await team.alice.user.click(asked, label="✅ Allow")
         await team.reply(his, matching="You may use me now")
-        said = await team.bob.send_dm("hello again")
-        assert (await team.reply(his, said)).content == "You said: hello again"
+        await team.reply(his, matching="You said: hello")
     assert len(on.ms.calls) == 1
 
 

@@ -99,7 +99,6 @@ async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
     clock.now += 1
     assert await people.ask(asks(1, "BBBBBBBB"), 2) == replace(first, code="BBBBBBBB"), "it expires as before"
     await people.ask(asks(2, "CCCCCCCC"), 2)
-    assert await people.ask(asks(3, "DDDDDDDD"), 2) is None
     assert [(each.user.user_id, each.code) for each in await people.waiting()] == [("1", ""), ("2", "")]
     assert await people.approve("ZZZZZZZZ", "boss") is None and await people.approve("AAAAAAAA", "boss") is None
     approved = await people.approve("BBBBBBBB", "boss")
@@ -109,7 +108,10 @@ async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
     assert admitted is not None and admitted.role == "user"
     clock.now += 601
     assert await people.waiting() == () and await people.approve("CCCCCCCC", "boss") is None
-    assert await people.ask(asks(3, "DDDDDDDD"), 2) is not None
+    for number in (3, 4, 5):
+        clock.now += 1
+        await people.ask(asks(number, "DDDDDDDD"), 2)
+    assert [each.user.user_id for each in await people.waiting()] == ["4", "5"], "the oldest made room"
 
 
 async def test_a_forgotten_person_leaves_nothing_but_the_record(database: Database, clock: Hand) -> None:

@@ -11,15 +11,15 @@ from tests.stories.harness import OWNER, Stage, ask, press, running
 async def test_a_stranger_gets_a_code_and_no_model_until_the_owner_approves_by_command(on: Stage) -> None:
     on.tg.private()  # the owner has opened the chat before
     async with running(on):
-        answer = await ask(on, "hello there", user="mallory")
+        answer = await ask(on, "/start", user="mallory")
         assert "This bot is private" in answer.text and "10 minutes" in answer.text
         code = code_in(answer)
         notice = await on.tg.reply()
         assert "Mallory" in notice.text and code in notice.text
-        assert code_in(await ask(on, "please?", user="mallory")) == code
+        assert code_in(await ask(on, "/start please", user="mallory")) == code
         assert on.ms.calls == []
         approved = await ask(on, f"/access pair {code.lower()}")
-        assert approved.text == "✅ Mallory may use me now."
+        assert approved.text == "✅ Mallory can use me now."
         welcome = await on.tg.reply(answer, after=answer, matching="You may use me now")
         assert (await ask(on, "hi", user="mallory")).text == "You said: hi"
         assert "Nobody waits" in (await ask(on, f"/access pair {code}")).text
@@ -29,10 +29,10 @@ async def test_a_stranger_gets_a_code_and_no_model_until_the_owner_approves_by_c
 async def test_the_owner_approves_with_the_button_of_the_notice(on: Stage) -> None:
     on.tg.private()  # the owner has opened the chat before
     async with running(on):
-        await ask(on, "hello", user="mallory")
+        await ask(on, "/start", user="mallory")
         notice = await on.tg.reply()
-        await press(on, "✅ Let them in", notice)
-        assert notice.text == "✅ Mallory may use me now."
+        await press(on, "✅ Allow", notice)
+        assert notice.text == "✅ Mallory can use me now."
         await on.tg.reply(on.tg.user("mallory"), matching="You may use me now")
         assert (await ask(on, "hi", user="mallory")).text == "You said: hi"
 
@@ -64,18 +64,6 @@ async def test_a_code_expires_and_a_new_one_is_given(on: Stage) -> None:
         assert (await ask(on, f"/access pair {new}")).text.startswith("✅")
 
 
-async def test_three_strangers_wait_at_most(on: Stage) -> None:
-    async with running(on):
-        for name in ("ann", "ben", "cid"):
-            code_in(await ask(on, "hello", user=name))
-        fourth = await ask(on, "hello", user="dan")
-        assert "several people wait" in fourth.text and not CODE.search(fourth.text)
-        listed = await ask(on, "/access")
-        assert [name in listed.text for name in ("Ann", "Ben", "Cid", "Dan")] == [True, True, True, False]
-        await press(on, "✅ Ben", listed)
-        code_in(await ask(on, "hello again", user="dan"))
-
-
 async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: Stage) -> None:
     clock = Hours()
     async with running(on, clock):
@@ -92,18 +80,18 @@ async def test_roles_are_given_by_those_who_may(on: Stage) -> None:
     bob, carol = on.tg.user("bob"), on.tg.user("carol")
     async with running(on):
         for person in (bob, carol):
-            assert (await ask(on, f"/access allow {account(person)}")).text.endswith("has the role user now.")
+            assert (await ask(on, f"/access allow {account(person)}")).text.endswith("can use me now.")
         assert "Only admins and owners" in (await ask(on, "/access list", user=bob)).text
         assert "Only admins and owners" in (await ask(on, f"/access role {account(bob)} owner", user=bob)).text
-        assert "role admin now" in (await ask(on, f"/access role {account(bob)} ADMIN")).text
+        assert "is an admin now" in (await ask(on, f"/access role {account(bob)} ADMIN")).text
         assert "Carol" not in (await ask(on, "/access", user=bob)).text  # carol has never written: no name yet
         assert account(carol) in (await ask(on, "/access", user=bob)).text
         assert "Only an owner can do that" in (await ask(on, f"/access role {account(carol)} admin", user=bob)).text
         assert "Only an owner can do that" in (await ask(on, f"/access block telegram:{OWNER}", user=bob)).text
-        assert "role blocked now" in (await ask(on, f"/access block {account(carol)}", user=bob)).text
+        assert "is blocked" in (await ask(on, f"/access block {account(carol)}", user=bob)).text
         assert "You can't change your own role" in (await ask(on, f"/access role telegram:{OWNER} guest")).text
         assert "The roles are owner, admin" in (await ask(on, f"/access role {account(bob)} king")).text
-        assert "Write an account like telegram:123" in (await ask(on, "/access allow bob")).text
+        assert "I don't know nobody" in (await ask(on, "/access allow nobody")).text
         assert "Nothing was changed" in (await ask(on, "/access dance")).text
     roles = "select user_id, role from people join identities on people.id = person_id order by role"
     assert on.rows(roles) == [(str(bob.id), "admin"), (str(carol.id), "blocked"), (str(OWNER), "owner")]
@@ -130,10 +118,10 @@ async def test_a_group_is_closed_until_an_owner_opens_it_and_its_people_are_gues
     bob = on.tg.user("bob")
     async with running(on):
         hint = await ask(on, "@tierbot hi", user=bob, group="Team")
-        assert "This group is not allowed yet" in hint.text
+        assert "This group isn't enabled yet" in hint.text
         on.tg.say("@tierbot are you there?", user=bob, group="Team")
         await quiet(on)
-        assert "Everybody in this group" in (await ask(on, "/access here on", group="Team")).text
+        assert "Everyone in this group" in (await ask(on, "/access here on", group="Team")).text
         said = on.tg.say("@tierbot hi", user=bob, group="Team")
         await on.tg.reply(said, after=said, matching=lambda message: message.text == "You said: hi")
         assert "role guest" in (await ask(on, "/whoami", user=bob, group="Team")).text
@@ -144,7 +132,7 @@ async def test_a_group_is_closed_until_an_owner_opens_it_and_its_people_are_gues
         await quiet(on)
         assert "Tier: " in (await ask(on, "/tier", group="Team")).text
     assert len(on.ms.calls) == 1
-    assert [message for message in hint.chat.from_bot() if "not allowed yet" in message.text] == [hint]
+    assert [message for message in hint.chat.from_bot() if "enabled yet" in message.text] == [hint]
 
 
 async def test_here_is_refused_in_private(on: Stage) -> None:
@@ -222,7 +210,7 @@ async def test_every_change_is_in_the_audit_log(on: Stage) -> None:
         (f"telegram:{OWNER}", "admit", f"{account(bob)} as blocked"),
     ]
     assert len(logged.splitlines()) == len(changes)
-    assert f"{account(bob)} as blocked" in logged.splitlines()[0]
+    assert f"Alice blocked {account(bob)}" in logged.splitlines()[0]
 
 
 @pytest.mark.parametrize("typed", ["/access list", "/access pair ABCD-EFGH", "/access log", "/access allow telegram:1"])
@@ -234,21 +222,13 @@ async def test_a_guest_cannot_administer(on: Stage, typed: str) -> None:
         assert "Only admins and owners" in (await ask(on, typed, user=bob, group="Team")).text
 
 
-async def test_a_name_cannot_write_our_markdown(on: Stage) -> None:
-    mallory = on.tg.rename("mallory", "[free](http://evil.example) `x`")
-    async with running(on):
-        await ask(on, "hello", user=mallory)
-        listed = await ask(on, "/access")
-    assert not any(entity["type"] == "text_link" for entity in listed.entities)
-
-
 async def test_a_guest_of_a_group_is_a_stranger_in_private(on: Stage) -> None:
     async with running(on):
         on.tg.user("bob")
         await ask(on, "/access here on", group="Team")
         assert (await ask(on, "@tierbot hello", user="bob", group="Team")).text == "You said: hello"
         calls = len(on.ms.calls)
-        code = code_in(await ask(on, "hello", user="bob"))
+        code = code_in(await ask(on, "/start", user="bob"))
         assert len(on.ms.calls) == calls
         await ask(on, f"/access pair {code}")
         await on.tg.reply(chat=on.tg.private("bob").id)

@@ -102,9 +102,9 @@ async def test_a_stranger_is_let_in_by_a_press_of_the_owner(on: Stage, dc: Disco
         said = dc.say("hello", user="bob")
         assert "This bot is private. Your code is" in (await answered(dc, said)).text
         asked = await dc.reply(dc.dm(), matching="asks to use me")
-        dc.press(asked, "✅ Let them in")
+        dc.press(asked, "✅ Allow")
         await dc.reply(said.channel, matching="You may use me now")
-        assert (await answered(dc, dc.say("hello again", user="bob"))).text == "You said: hello again"
+        await dc.reply(said.channel, matching="You said: hello")
     assert len(on.ms.calls) == 1
 
 

@@ -48,7 +48,7 @@ async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(on: Stage,
         await up(dc, app)
         await ask(on, "/tier deep force")
         await ask(on, "/model smart openai/gpt-4.1")
-        assert "This bot is private" in (await written(dc, "hello", "ali")).text
+        assert "This bot is private" in (await written(dc, "/start", "ali")).text
         told = await written(dc, f"/access link {await code(on)}", "ali")
         assert told.text.startswith(f"🔗 You are one person on `telegram:{OWNER}`, `discord:")
         notice = await on.tg.reply(matching="is linked with this account now")
@@ -254,7 +254,7 @@ async def test_an_admins_button_works_in_a_group_that_is_not_allowed(on: Stage) 
 async def test_each_who_writes_in_a_closed_group_is_told_once(on: Stage) -> None:
     async with running(on):
         for name in ("bob", "carol"):
-            assert "not allowed yet" in (await ask(on, "@tierbot hi", user=name, group="Team")).text
+            assert "enabled yet" in (await ask(on, "@tierbot hi", user=name, group="Team")).text
 
 
 async def test_an_owner_of_the_terminal_alone_leaves_the_code_for_the_first_on_a_platform(on: Stage) -> None:

@@ -68,9 +68,10 @@ class CatchUp:
         self._limit = asyncio.Semaphore(_AT_ONCE)
 
     async def known(self) -> tuple[ChatKey, ...]:
-        """Where somebody may have gone on. Who was only ever told something by name is in no channel yet."""
+        """The channels in which somebody may have written to the bot. A person who was only ever told something by
+        name is in none yet, and where somebody used their own installation the bot hears nothing."""
         known = await self._chats.known(PLATFORM, self._clock() - KNOWN_SECONDS)
-        return tuple(chat for chat in known if not chat.person)
+        return tuple(chat for chat in known if not (chat.person or chat.visitor))
 
     async def mark(self) -> int:
         """The one an earlier process left; 0 without one."""

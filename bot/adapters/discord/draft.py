@@ -31,7 +31,7 @@ class Draft:
         self.pressed = message.press is not None
         self._stage = stage
         self._message = message
-        self._channel = message.chat.thread_id or message.chat.chat_id
+        self._channel = message.chat.topic or message.chat.chat_id
         self._keep = keep
         self._doubtful = False
 

@@ -122,6 +122,7 @@ def _message(payload: Json, place: Place, me: Me) -> InboundMessage:
         text="",
         sent_at=_seconds(payload["timestamp"]),
         user_name=_name(payload),
+        username=str(payload["author"].get("username") or ""),
         bot_name=me.name,
         private=place.private,
         language="" if place.guild is None else place.guild.preferred_locale.value.partition("-")[0],

@@ -62,6 +62,9 @@ def read(payload: Json) -> Incoming:
     home, thread = (channel["parent_id"], channel["id"]) if is_thread else (channel["id"], "")
     direct = payload.get("context", BOT_DM if "guild_id" not in payload else 0) == BOT_DM
     owners = payload.get("authorizing_integration_owners") or {"0": ""}
+    visiting = not direct and "0" not in owners
+    if visiting:  # its hidden answers must not be in the history of the others there
+        thread = f"{thread}@{user['id']}"
     return Incoming(
         id=int(payload["id"]),
         token=str(payload["token"]),
@@ -71,7 +74,7 @@ def read(payload: Json) -> Incoming:
         language=str(payload.get("locale") or "").partition("-")[0],
         chat=ChatKey(PLATFORM, str(home), str(thread)),
         direct=direct,
-        visiting=not direct and "0" not in owners,
+        visiting=visiting,
         hidden=bool(((payload.get("message") or {}).get("flags") or 0) & EPHEMERAL),
         data=dict(payload.get("data") or {}),
     )

@@ -26,7 +26,7 @@ class DiscordLive(PacedLive):
     ) -> None:
         super().__init__(stage.pace, stage.background.spawn, streaming)
         self._stage = stage
-        self._channel = message.chat.thread_id or message.chat.chat_id
+        self._channel = message.chat.topic or message.chat.chat_id
         self._draft = Draft(stage, message, placeholder, keep)
         self._last = ""
         self._acknowledged = not self._draft.pressed

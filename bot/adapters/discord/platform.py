@@ -175,7 +175,7 @@ class DiscordPlatform:
     async def _look_around(self) -> None:
         await self._guilds.compare()
         known = await patiently(self._chats.known, PLATFORM, self._clock() - KNOWN_SECONDS)
-        await self._guilds.look(chat for chat in known if not chat.person)
+        await self._guilds.look(chat for chat in known if not (chat.person or chat.visitor))
 
     async def _take(self, messages: Sequence[InboundMessage]) -> None:
         """Accept what was written, and look at what the bot may do there."""
@@ -185,7 +185,7 @@ class DiscordPlatform:
     async def _mark(self, message: InboundMessage) -> None:
         """By a reaction or, where the bot may not react, by a note that notifies nobody."""
         begun = message.chat.thread_id == message.message_id  # the message that a thread began with is above it
-        channel_id = message.chat.chat_id if begun or not message.chat.thread_id else message.chat.thread_id
+        channel_id = message.chat.chat_id if begun else message.chat.topic or message.chat.chat_id
         try:
             await self._client.http.add_reaction(int(channel_id), int(message.message_id), _EYES)
         except discord.Forbidden:

@@ -35,9 +35,9 @@ class Target:
         origin = pressed or Origin.unpack(message.reply_to)
         reply_to = message.reply_to if message.reply_to.isdigit() else ""
         asked = origin.interaction_id if origin else int(reply_to or 0)
-        reply_to = reply_to if reply_to != chat.thread_id else ""  # a thread stands below what it began with
+        reply_to = reply_to if reply_to != chat.topic else ""  # a thread stands below what it began with
         edits = "" if pressed else message.edits
-        where = chat.thread_id or chat.chat_id
+        where = chat.topic or chat.chat_id
         return Target(where, chat.chat_id, origin, edits, reply_to, created(asked) if asked else 0.0)
 
     @property

@@ -103,6 +103,8 @@ def _message(message: Message, update_id: int, me: Me, kind: InboundKind) -> Inb
         quoted=_quote(message, replied),
         quoted_from=_wrote(replied) if replied is not None else "",
         forwarded_from=forwarded_from,
+        by_chat=message.sender_chat is not None,
+        username=(message.from_user.username or "") if message.from_user and not message.sender_chat else "",
     )
 
 
@@ -126,6 +128,8 @@ def _press(query: CallbackQuery, update_id: int, me: Me, now: float) -> InboundM
         language=query.from_user.language_code or "",
         message_id=message_id,
         press=Press(query.id, message_id),
+        by_chat=query.from_user.is_bot,  # Telegram's account for anonymous administrators
+        username=query.from_user.username or "",
     )
 
 

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 Take = Callable[[Sequence[Json]], Awaitable[None]]
 _HEADER = "X-Telegram-Bot-Api-Secret-Token"
 _LARGEST = 4 * 2**20  # bytes of one update
+_DEEPEST = 64  # objects and arrays inside each other; Telegram's own updates have fewer than 20
 _RECENT = 300.0  # seconds for which a failed delivery counts as trouble
 
 
@@ -90,7 +91,9 @@ class Webhook:
             return web.Response(status=503)
         try:
             update = json.loads(await request.read())
-        except ValueError:
+        except (ValueError, RecursionError):
+            return web.Response(status=400)
+        if not isinstance(update, dict) or nesting(update) > _DEEPEST:
             return web.Response(status=400)
         try:
             await self._take([update])
@@ -123,6 +126,15 @@ class Webhook:
             if trouble and trouble != self._progress.trouble:
                 log.error("Telegram: %s", trouble)
             self._progress.trouble = trouble
+
+
+def nesting(value: object) -> int:
+    """How many objects and arrays stand inside each other."""
+    depth, level = 0, [value]
+    while outer := [each for each in level if isinstance(each, dict | list)]:
+        depth += 1
+        level = [inner for each in outer for inner in (each.values() if isinstance(each, dict) else each)]
+    return depth
 
 
 def _address(listen: str) -> tuple[str, int]:

@@ -50,6 +50,9 @@ async def test_what_cannot_be_kept_is_brought_again() -> None:
         ({"X-Telegram-Bot-Api-Secret-Token": "wrong"}, b"{}", 403),
         ({"X-Telegram-Bot-Api-Secret-Token": "sécret"}, b"{}", 403),
         ({"X-Telegram-Bot-Api-Secret-Token": "s3cret"}, b"nonsense", 400),
+        ({"X-Telegram-Bot-Api-Secret-Token": "s3cret"}, b"[" * 100_000, 400),
+        ({"X-Telegram-Bot-Api-Secret-Token": "s3cret"}, b'{"message":' * 900 + b"1" + b"}" * 900, 400),
+        ({"X-Telegram-Bot-Api-Secret-Token": "s3cret"}, b"[]", 400),
         ({"X-Telegram-Bot-Api-Secret-Token": "s3cret"}, b'{"update_id": 1}', 200),
     ],
 )

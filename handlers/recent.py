@@ -1,0 +1,28 @@
+"""A table of what was seen last, of bounded size: accounts cost an attacker nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+MOST = 10_000
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """Keeps the `most` entries that were put in last and drops the oldest."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._entries: dict[K, V] = {}
+
+    def get(self, key: K) -> V | None:
+        return self._entries.get(key)
+
+    def put(self, key: K, value: V) -> None:
+        """Put it in, as the newest."""
+        self._entries.pop(key, None)
+        self._entries[key] = value
+        if len(self._entries) > self._most:
+            del self._entries[next(iter(self._entries))]

@@ -1,0 +1,56 @@
+"""Nobody is taken for somebody else: not in a channel of others, not behind a group's or a channel's name."""
+
+from __future__ import annotations
+
+from tests.servers.discord import DiscordServer
+from tests.servers.telegram import User
+from tests.stories.doors import quiet
+from tests.stories.harness import OWNER, Stage, ask, running
+from tests.stories.test_discord import up
+
+
+async def test_hidden_answers_belong_to_a_conversation_of_ones_own(on: Stage, dc: DiscordServer) -> None:
+    on.env |= {"BOT_OWNERS": f"telegram:{OWNER}", "BOT_ACCESS": "open"}
+    skill = on.workspace / "skills" / "treasure" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\ndescription: Finds treasure.\n---\nDig.", "utf-8")
+    dc.guild("Elsewhere")
+    there = dc.channel("general", "Elsewhere")
+    dc.kick("Elsewhere")
+
+    async def told(user: str, **options: str) -> str:
+        asked = dc.slash("skill", options, user=user, where=there)
+        await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
+        return next(each.text for each in asked.answers if not each.loading)
+
+    async with running(on) as app:
+        await up(dc, app)
+        assert "treasure" in await told("ann", skill="treasure")
+        assert "treasure" not in await told("bob")
+    async with running(on) as app:  # the bot catches up with the channels that it is in
+        await up(dc, app)
+        assert "treasure" in await told("ann")
+        said = dc.say("hi", user="ann")
+        assert (await dc.reply(said, after=said)).text == "You said: hi"
+
+
+async def test_who_writes_in_the_name_of_a_chat_is_a_guest_at_most(on: Stage) -> None:
+    team = on.tg.group("Team")
+    channel = {"id": -100888, "type": "channel", "title": "News"}
+    robot = User(1087968824, "Group", "GroupAnonymousBot", None, is_bot=True)
+    on.env["BOT_OWNERS"] = f"telegram:{OWNER},telegram:{team.id},telegram:-100888"
+    async with running(on):
+        for sender in (team.json(), channel):
+            for line in ("/access here on", "/access role telegram:666 admin"):
+                on.tg.say(line, user=robot, group=team, content={"sender_chat": sender})
+        await quiet(on)
+        assert on.rows("select * from chats where allowed") == []
+        await ask(on, "/access here on", group="Team")
+        said = on.tg.say("@tierbot what is in my files?", user=robot, group=team, content={"sender_chat": channel})
+        await on.tg.reply(said, after=said)
+        assert not {"read_file", "write_file", "run_command", "set_tier"} & set(on.ms.last.reading.tool_names)
+        asked = on.tg.say("/whoami", user=robot, group=team, content=said.content)
+        assert "role guest" in (await on.tg.reply(asked, after=asked)).text
+        refused = await ask(on, "/access role telegram:-100888 user")
+        assert "guest at most" in refused.text
+    assert "666" not in str(on.rows("select user_id from identities"))

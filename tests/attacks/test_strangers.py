@@ -1,0 +1,159 @@
+"""Strangers: their names are plain text, a crowd of them shuts nobody out, and their first words are not lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from handlers.access import WAITING_LIMIT
+from handlers.names import plain_name, quoted
+from tests.stories.doors import account, code_in, quiet
+from tests.stories.harness import OWNER, Stage, ask, press, running
+
+LINK = "[free](http://evil.com) evil.com @admin /stop `x` **b** \u202egnp"
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        (LINK, "free http evil. com evil. com admin stop"),
+        ("J.R. O'Neill-Smith", "J. R. O'Neill-Smith"),
+        ("देवी", "देवी"),
+        ("a\nb\x00c\u2028d", "a b c d"),
+        ("🎉 ✅", ""),
+        ("x" * 500, "x" * 40),
+    ],
+)
+def test_a_name_is_plain_text(name: str, plain: str) -> None:
+    assert plain_name(name) == plain
+
+
+def test_first_words_are_a_code_span() -> None:
+    assert quoted("`[a](b)`\n\nc " + "d" * 200) == f"`'[a](b)' c {'d' * 88}…`"
+
+
+async def test_a_name_links_nowhere(on: Stage) -> None:
+    on.tg.private()
+    mallory = on.tg.rename("mallory", LINK)
+    async with running(on):
+        await ask(on, f"hi {LINK}", user=mallory)
+        card = await on.tg.reply(matching="asks to use me")
+        listed = await ask(on, "/access")
+        await press(on, "✅ Allow", card)
+        logged = await ask(on, "/access log")
+    for shown in (card, listed, logged):
+        assert {entity["type"] for entity in shown.entities} <= {"code"}, shown.text
+
+
+async def test_the_card_blocks_and_a_fourth_stranger_is_heard(on: Stage) -> None:
+    on.tg.private()
+    async with running(on):
+        for name in ("ann", "ben", "cid", "dan"):
+            code_in(await ask(on, f"I am {name}", user=name))
+        card = await on.tg.reply(matching="I am dan")
+        assert "Dan (@dan) asks to use me: I am dan" in card.text
+        await press(on, "🚫 Block", card)
+        assert card.text == "✅ Dan is blocked."
+        assert (await ask(on, "please", user="dan")).text == "You may not use this bot."
+        assert "Alice blocked Dan" in (await ask(on, "/access log")).text
+
+
+async def test_a_crowd_neither_grows_nor_floods(on: Stage) -> None:
+    on.tg.private()
+    async with running(on):
+        for number in range(WAITING_LIMIT + 3):
+            on.tg.say("let me in", user=f"crowd{number}")
+        await quiet(on)
+        assert on.rows("select count(*) from pairings") == [(WAITING_LIMIT,)]
+        code_in(await ask(on, "hello", user="honest"))
+    notices = [message.text for message in on.tg.private().from_bot()]
+    assert len(notices) == 6 and notices[-1].startswith("🔔 More people ask to use me.")
+
+
+async def test_the_first_words_are_answered_once_they_are_let_in(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    async with running(on):
+        for text in ("/start", "one", "two", "three", "four"):
+            on.tg.say(text, user=bob)
+            await quiet(on)
+    assert on.ms.calls == []
+    async with running(on):  # a restart
+        assert (await ask(on, "/access allow @bob")).text == "✅ Bob can use me now."
+        await on.tg.wait_for(lambda _: any(each.text == "You said: four" for each in on.tg.private(bob).from_bot()))
+        said = [message.text for message in on.tg.private(bob).from_bot()]
+    assert said[-4:] == [
+        "🎉 You may use me now. Write anything; /help lists the commands.",
+        "You said: two",
+        "You said: three",
+        "You said: four",
+    ]
+    assert on.rows("select count(*) from pairings") == [(0,)]
+
+
+async def test_words_of_a_stranger_expire_with_the_code(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    async with running(on):
+        code_in(await ask(on, "old words", user=bob))
+    on.change("update pairings set expires_at = 1")
+    async with running(on):
+        await ask(on, f"/access allow {account(bob)}")
+        await ask(on, "new words", user=bob)
+    assert [call.last_user_text for call in on.ms.calls] == ["new words"]
+
+
+async def test_owners_hear_of_what_admins_do(on: Stage) -> None:
+    on.tg.private()
+    async with running(on):
+        await ask(on, f"/access role {account(on.tg.user('carol'))} admin")
+        await ask(on, "hi", user="carol")
+        code_in(await ask(on, "hello", user="bob"))
+        assert (await ask(on, "/access allow @bob", user="carol")).text == "✅ Bob can use me now."
+        await on.tg.reply(matching="Carol let Bob in")
+
+
+async def test_a_name_that_means_several_is_asked_back(on: Stage) -> None:
+    first, second = on.tg.rename("bob", "Bob"), on.tg.rename("bobby", "Bob")
+    async with running(on):
+        for person in (first, second):
+            await ask(on, f"/access allow {account(person)}")
+            await ask(on, "hi", user=person)
+        asked = await ask(on, "/access block Bob")
+        assert asked.text.startswith("Whom do you mean?") and "@bobby" in asked.text
+        await press(on, str(second.id), asked)
+        assert asked.text == "✅ Bob is blocked."
+        asked = await ask(on, "/access role bob smith admin")
+        assert "I don't know bob smith" in asked.text
+        assert (await ask(on, "/access role @bob admin")).text == "✅ Bob is an admin now."
+        assert "Did you mean" in (await ask(on, "/access block @bobb")).text
+    roles = "select user_id, role from people join identities on people.id = person_id where role <> 'owner' order by 1"
+    assert on.rows(roles) == [(str(first.id), "admin"), (str(second.id), "blocked")]
+
+
+async def test_a_display_name_alone_gives_no_power(on: Stage) -> None:
+    eve = on.tg.rename("eve", "Carol")
+    async with running(on):
+        await ask(on, "hello", user=eve)
+        asked = await ask(on, "/access role Carol admin")
+        assert asked.text.startswith("Whom do you mean?") and f"telegram:{eve.id}" in asked.text
+    assert on.rows("select count(*) from people where role = 'admin'") == [(0,)]
+
+
+async def test_lists_stay_private_and_the_only_owner_stays(on: Stage) -> None:
+    async with running(on):
+        for line in ("/access", "/access list", "/access log"):
+            assert "in private" in (await ask(on, line, group="Team")).text
+        assert "You are the only owner" in (await ask(on, "/access forget me")).text
+        assert "You are the only owner" in (await ask(on, f"/access forget telegram:{OWNER}")).text
+
+
+async def test_who_missed_the_owner_code_is_told_how_to_get_one(on: Stage) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with running(on) as app:
+        missed = await app.access.owner_code(app.platforms)
+        assert "a restart prints a new one" in (await ask(on, "AAAA-AAAA")).text
+        assert "each start prints a new one" in (await ask(on, "hello")).text
+    async with running(on) as app:
+        code = await app.access.owner_code(app.platforms)
+        assert code is not None and code != missed
+        assert (await ask(on, code)).text.startswith("👑")
+        await on.ms.journal.wait(lambda: len(on.ms.calls) == 1, 30)
+    assert on.ms.last.last_user_text == "hello"
