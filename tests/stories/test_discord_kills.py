@@ -131,12 +131,14 @@ async def between_answer_and_send(ordeal: Ordeal, bot: BotProcess, name: str) ->
     """Discord keeps its answer back: of a message that arrived, or of one that did not."""
     ordeal.quick()
     kinds: tuple[Kind, ...] = ("hang_after", "hang")
+    refusals: tuple[Kind, ...] = ("rate_limit", "server_error")
     kept = [ordeal.dc.fault(SEND, kind, skip=ordeal.random.randrange(3)) for kind in kinds]
     kept.append(ordeal.dc.fault(SEND, "slow", times=None, seconds=0.3))
     ordeal.ask(name)
     await ordeal.dc.wait_for(lambda _: all(fault.hits for fault in kept[:2]), PATIENCE)
     await ordeal.kill(bot, within=0.3)
     ordeal.dc.clear_faults()
+    ordeal.dc.fault(SEND, ordeal.random.choice(refusals), times=3)
 
 
 STRIKES: tuple[Strike, ...] = (

@@ -62,7 +62,8 @@ async def in_mid_stream(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -
 
 
 async def between_answer_and_send(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
-    """Telegram keeps its answer back: of a message that arrived, or of one that did not."""
+    """Telegram keeps its answer back: of a message that arrived, or of one that did not. To the next process it refuses
+    the first sends."""
     await ordeal.answered()
     kept = [on.tg.fault("sendMessage", kind, skip=ordeal.random.randrange(3)) for kind in ("hang_after", "hang")]
     kept.append(on.tg.fault("sendMessage", "slow", times=None, seconds=0.3))
@@ -70,6 +71,7 @@ async def between_answer_and_send(on: Stage, ordeal: Ordeal, bot: BotProcess, na
     await on.tg.wait_for(lambda _: all(fault.hits for fault in kept[:2]), 60.0)
     await ordeal.kill(bot, within=0.3)
     on.tg.clear_faults()
+    on.tg.fault("sendMessage", ordeal.random.choice(["too_many", "server_error"]), times=3)
 
 
 async def test_killed_before_the_model_answered(tmp_path: Path) -> None:
