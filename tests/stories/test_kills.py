@@ -53,11 +53,15 @@ async def before_the_model_answers(on: Stage, ordeal: Ordeal, bot: BotProcess, n
 
 
 async def in_mid_stream(on: Stage, ordeal: Ordeal, bot: BotProcess, name: str) -> None:
+    """Every other process dies once a message has begun to grow, however busy the machine is."""
     ordeal.quick()
     await ordeal.answered()
     ordeal.slow(seconds=2.5)
     ordeal.ask(name)
     await ordeal.streaming()
+    if int(name[1:]) % 2 == 0:
+        group = on.tg.group(GROUP)
+        await on.tg.wait_for(lambda _: any(message.text.endswith(" …") for message in group.from_bot()), 60.0)
     await ordeal.kill(bot, within=2.4)
 
 
