@@ -22,7 +22,7 @@ from routing.models.sizes import Size
 from routing.money.limits import KEYS as BUDGET_KEYS
 from routing.money.limits import BudgetLimits, read_budget
 from routing.tools.presentation import Presentation, read_presentations
-from routing.types import TIERS, Tier
+from routing.types import AUTO, TIERS, Tier, TierChoice
 
 Slot = Literal["balanced", "smart", "coding", "deep", "routing"]
 SLOTS: tuple[Slot, ...] = get_args(Slot)
@@ -42,7 +42,7 @@ _HOTTEST = 2.0
 _KNOWN: dict[str, set[str]] = {
     "llm": {"providers"},
     "modelRouter": {f"{slot}{part}" for slot in SLOTS for part in ("Model", "ModelReasoning")}
-    | {"dynamicTierEnabled", "temperature"},
+    | {"dynamicTierEnabled", "temperature", "defaultTier"},
     "tiers": set(TIERS),
     "compaction": {"enabled", "maxContextTokens", "keepLastMessages"},
     "turn": {"maxModelCalls", "maxToolCalls", "deadlineSeconds", "maxUsd"},
@@ -58,7 +58,8 @@ _KNOWN: dict[str, set[str]] = {
 @dataclass(frozen=True, slots=True)
 class RouterConfig:
     """Which models serve the tiers, and how providers are reached. `internal_model` is for calls that are not a
-    person's: the critic's. `allowed_tools` are names of tools and toolkits. `unknown_keys` are for doctor to report."""
+    person's: the critic's. `default_tier` is for people who have not chosen one. `allowed_tools` are names of tools and
+    toolkits. `unknown_keys` are for doctor to report."""
 
     profiles: Mapping[str, ProviderProfile]
     reasoning: Mapping[Slot, str | None]
@@ -66,6 +67,7 @@ class RouterConfig:
     contracts: Mapping[Tier, TierContract]
     temperature: float
     dynamic_tier: bool
+    default_tier: TierChoice | None
     turn: TurnBounds
     parallel: ParallelLimits
     budget: BudgetLimits
@@ -119,6 +121,7 @@ def read_config(
         contracts=read_contracts(root, {tier: slots[tier][0] for tier in TIERS}, pools),
         temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _HOTTEST),
         dynamic_tier=router.flag("dynamicTierEnabled", True),
+        default_tier=_default_tier(router),
         turn=read_turn(_section(root, "turn")),
         parallel=read_parallel(_section(root, "parallel")),
         budget=read_budget(_section(root, "budget")),
@@ -131,6 +134,15 @@ def read_config(
         allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),
         unknown_keys=tuple(_unknown(root)),
     )
+
+
+def _default_tier(router: JsonObject) -> TierChoice | None:
+    """None where the owner sets none."""
+    value = router.values.get("defaultTier")
+    chosen = next((each for each in (AUTO, *TIERS) if each == value), None)
+    if value is not None and chosen is None:
+        raise router.file.fault((*router.path, "defaultTier"), f"must be one of {', '.join((AUTO, *TIERS))}")
+    return chosen
 
 
 def _section(root: JsonObject, name: str) -> JsonObject:

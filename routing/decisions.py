@@ -7,7 +7,9 @@ from typing import Literal
 
 from routing.types import Tier
 
-TierSource = Literal["prefix", "forced", "conversation", "skill", "preference", "auto", "default", "dynamic", "council"]
+TierSource = Literal[
+    "prefix", "forced", "conversation", "skill", "preference", "auto", "owner", "default", "dynamic", "council"
+]
 
 
 @dataclass(frozen=True, slots=True)

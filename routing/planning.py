@@ -64,14 +64,15 @@ def plan(models: Models, skills: Skills, asked: Asked, switches: Switches) -> Pl
     model would serve."""
     skill = skills.found.get(switches.skill) if switches.skill else None
     given = asked.preferences, asked.question.prefix
-    own = tiers.resolve(*given, auto=asked.auto).tier
-    usable = tiers.open_to(asked.question.person.role)
+    role = asked.question.person.role
+    usable, default = tiers.open_to(role), tiers.default_for(role, models.config.default_tier)
+    own = tiers.resolve(*given, auto=asked.auto, default=default).tier
     able = [
         each
         for each in _switches(switches, skill)
         if each.tier in usable and serves(models, asked.preferences, each.tier, own)
     ]
-    decision = tiers.resolve(*given, able, asked.auto)
+    decision = tiers.resolve(*given, able, asked.auto, default)
     return Plan(decision, models.choose(decision.tier, asked.preferences), skill)
 
 

@@ -105,7 +105,7 @@ class Router:
         deadline = Deadline(self._steady, self.models.config.turn.seconds)
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
         context = await self._context(question, summariser)
-        if asked.preferences.auto:
+        if tiers.is_auto(asked.preferences, self.models.config.default_tier):
             chosen = await automatic.choose(self.models, self._history, question, asked.preferences, context)
             asked = replace(asked, auto=chosen)
         briefing = TurnBriefing(

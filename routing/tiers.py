@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 from routing.decisions import TierDecision, TierSwitch
 from routing.errors import Refused
 from routing.text import nearest
-from routing.types import AUTO, DEFAULT_TIER, TIERS, Preferences, Role, Tier
+from routing.types import AUTO, DEFAULT_TIER, TIERS, Preferences, Role, Tier, TierChoice
 
 _PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
 _CLASSES = frozenset(
@@ -40,9 +39,10 @@ def resolve(
     prefix: Tier | None = None,
     switches: Sequence[TierSwitch] = (),
     auto: TierDecision | None = None,
+    default: TierChoice | None = None,
 ) -> TierDecision:
     """Prefix, then the lock, then the newest switch of the conversation, then the stored tier or what `auto` chose,
-    then the default.
+    then the owner's `default`, then balanced.
 
     A lock without a stored tier locks nothing.
     """
@@ -54,10 +54,12 @@ def resolve(
     if switches:
         newest = max(switches, key=lambda switch: switch.at)
         return TierDecision(newest.tier, newest.source, newest.evidence)
-    if preferences.auto:
+    if is_auto(preferences, default):
         return auto or TierDecision(DEFAULT_TIER, "auto", "auto")
     if stored is not None:
         return TierDecision(stored, "preference", "preference")
+    if default is not None and default != AUTO:
+        return TierDecision(default, "owner", "the owner's default")
     return TierDecision(DEFAULT_TIER, "default", "default")
 
 
@@ -66,7 +68,7 @@ def open_to(role: Role) -> tuple[Tier, ...]:
     return TIERS if role in ("owner", "admin", "user") else tuple(tier for tier in TIERS if tier != "deep")
 
 
-def check_role(tier: Tier | Literal["auto"], role: Role) -> None:
+def check_role(tier: TierChoice, role: Role) -> None:
     """Raises Refused for a tier that a role may not use, and offers the best one that it may."""
     if tier != AUTO and tier not in open_to(role):
         words = "The {tier} tier takes the role user, and yours is {role}. The best one for you is smart: /tier smart."
@@ -80,6 +82,16 @@ def permitted(preferences: Preferences, role: Role) -> Preferences:
         return preferences
     tier = preferences.tier if preferences.tier in open_to(role) else None
     return replace(preferences, tier=tier, force=False, overrides={})
+
+
+def default_for(role: Role, default: TierChoice | None) -> TierChoice | None:
+    """The owner's default as far as it is open to a role."""
+    return default if default in (AUTO, *open_to(role)) else None
+
+
+def is_auto(preferences: Preferences, default: TierChoice | None) -> bool:
+    """Whether each message chooses its tier: by the person's choice, or by the owner's default where they have none."""
+    return preferences.auto or (preferences.tier is None and default == AUTO)
 
 
 def split_prefix(text: str) -> tuple[Tier | None, str]:
@@ -109,7 +121,7 @@ def parse(name: str) -> Tier:
     return tier
 
 
-def parse_preference(name: str) -> Tier | Literal["auto"]:
+def parse_preference(name: str) -> TierChoice:
     """The same for what may be stored: `auto`, too."""
     if name.strip().lower() == AUTO:
         return AUTO

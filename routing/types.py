@@ -9,6 +9,7 @@ Tier = Literal["balanced", "smart", "coding", "deep"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 DEFAULT_TIER: Tier = "balanced"
 AUTO: Literal["auto"] = "auto"
+TierChoice = Tier | Literal["auto"]
 """What /tier takes beside the tiers: each message chooses."""
 
 Role = Literal["owner", "admin", "user", "guest", "blocked"]

@@ -8,12 +8,13 @@ from zoneinfo import ZoneInfo
 
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.commands.tier import because, describe, first_line
+from handlers.commands.tier import because, describe, first_line, owner_default
 from handlers.commands.usage import DAY, spending
 from handlers.needs import Needs
 from handlers.promise import Promise
 from handlers.span import span
 from handlers.tool_status import ToolStatus, tool_status
+from routing import tiers
 from routing.diagnostics import Facts, Health, percentile
 from routing.errors import Refused
 from routing.models.sizes import SizeSource
@@ -90,7 +91,9 @@ class StatusCommand:
         tier, model, *others = describe(ask, plan)
         size = self._size(ask, plan.choice.model)
         promised = await self._promise.lines(ask, plan)
-        return [first_line(stored), tier, model, size, *others, *promised, *self._last(ask, conversation.id, plan)]
+        default = tiers.default_for(ask.person.role, self._router.models.config.default_tier)
+        first = [first_line(stored, default), tier, *owner_default(ask, stored, default)]
+        return [*first, model, size, *others, *promised, *self._last(ask, conversation.id, plan)]
 
     def _size(self, ask: Ask, model: str) -> str:
         """The size class of a model, by which the tools are shown to it, and what tells it."""

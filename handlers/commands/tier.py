@@ -15,7 +15,7 @@ from routing.planning import Plan
 from routing.records import HistoryStore
 from routing.router import Router
 from routing.stores import PreferenceStore
-from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences, Role
+from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences, Role, TierChoice
 
 SPEC = CommandSpec(
     "tier",
@@ -33,6 +33,7 @@ WHY: dict[TierSource, str] = {
     "skill": "an active skill asks for it",
     "preference": "you chose it with /tier {tier}",
     "auto": "/tier auto chose it",
+    "owner": "it is the owner's default",
     "default": "nothing else was chosen",
     "dynamic": "the turn turned to coding",
     "council": "it was a council",
@@ -60,8 +61,10 @@ class TierCommand:
         stored = await self._preferences.get(ask.person.id)
         conversation = await self._history.current(ask.message.chat)
         plan = await self._router.plan(ask.person, conversation.id)
-        lines = [first_line(stored), *describe(ask, plan), *await self._promise.lines(ask, plan)]
-        return Reply("  \n".join(lines), _keyboard(stored, ask.person.role))
+        default = tiers.default_for(ask.person.role, self._router.models.config.default_tier)
+        said = [first_line(stored, default), *describe(ask, plan), *owner_default(ask, stored, default)]
+        lines = [*said, *await self._promise.lines(ask, plan)]
+        return Reply("  \n".join(lines), _keyboard(stored, ask.person.role, default))
 
     async def _set(self, ask: Ask) -> None:
         name, *more = ask.arguments
@@ -83,9 +86,17 @@ class TierCommand:
         await self._history.set_conversation_tier(conversation.id, None)  # what the model had switched to ends here
 
 
-def first_line(stored: Preferences) -> str:
-    """The stored pair, the same in every language: outside tools read it."""
-    return f"Tier: {_stored(stored)}, Force: {'on' if stored.force else 'off'}"
+def first_line(stored: Preferences, default: TierChoice | None) -> str:
+    """The stored pair, the same in every language: outside tools read it. The default stands in for no choice."""
+    return f"Tier: {_stored(stored, default)}, Force: {'on' if stored.force else 'off'}"
+
+
+def owner_default(ask: Ask, stored: Preferences, default: TierChoice | None) -> list[str]:
+    """Says that the tier is the owner's default, to a person who has not chosen one."""
+    if default is None or stored.auto or stored.tier is not None:
+        return []
+    words = "The owner set {tier} as the default. Choose your own with /tier."
+    return [ask.say(words, tier=default)]
 
 
 def describe(ask: Ask, plan: Plan) -> list[str]:
@@ -130,15 +141,15 @@ def model_line(ask: Ask, plan: Plan) -> str:
     return ask.say("Model: {model} ({source}).", model=f"`{choice.model}`{level}", source=ask.say(choice.source))
 
 
-def _keyboard(stored: Preferences, role: Role) -> tuple[tuple[Button, ...], ...]:
+def _keyboard(stored: Preferences, role: Role, default: TierChoice | None) -> tuple[tuple[Button, ...], ...]:
     """Two by two, a tick on the current tier, and the lock at the end where there may be one."""
-    current, usable = _stored(stored), (*tiers.open_to(role), AUTO)
+    current, usable = _stored(stored, default), (*tiers.open_to(role), AUTO)
     buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in usable]
-    if stored.auto or role == "guest":
+    if current == AUTO or role == "guest":
         return tuple(tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2))
     lock = Button("🔓 Force: off" if stored.force else "🔒 Force", f"/tier {current}{'' if stored.force else ' force'}")
     return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4], lock))
 
 
-def _stored(stored: Preferences) -> str:
-    return AUTO if stored.auto else stored.tier or DEFAULT_TIER
+def _stored(stored: Preferences, default: TierChoice | None) -> TierChoice:
+    return AUTO if stored.auto else stored.tier or default or DEFAULT_TIER

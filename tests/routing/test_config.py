@@ -92,6 +92,11 @@ def test_blanks_around_a_tiers_own_model_are_no_part_of_it() -> None:
     ("document", "words"),
     [
         ({"modelRouter": {"smartModel": "gpt-5.1"}}, "modelRouter.smartModel must look like provider/model"),
+        (
+            {"modelRouter": {"defaultTier": "cheap"}},
+            "modelRouter.defaultTier must be one of auto, balanced, smart, coding, deep",
+        ),
+        ({"modelRouter": {"defaultTier": ["auto"]}}, "modelRouter.defaultTier must be one of auto, balanced, smart"),
         ({"modelRouter": {"smartModel": "openai/"}}, "modelRouter.smartModel must look like provider/model"),
         ({"modelRouter": {"deepModel": "/gpt-5.1"}}, "modelRouter.deepModel must look like provider/model"),
         ({"modelRouter": {"routingModel": " / "}}, "modelRouter.routingModel must look like provider/model"),

@@ -4,7 +4,7 @@ import pytest
 
 from routing.decisions import TierSource, TierSwitch
 from routing.errors import Refused
-from routing.tiers import parse, resolve, split_prefix
+from routing.tiers import default_for, parse, resolve, split_prefix
 from routing.types import Preferences, Tier
 
 MODEL = TierSwitch("coding", "conversation", 10.0, "the model switched to it")
@@ -93,3 +93,9 @@ def test_anything_else_names_the_four(name: str) -> None:
     with pytest.raises(Refused, match="balanced, smart, coding, deep") as refused:
         parse(name)
     assert name in str(refused.value)
+
+
+def test_the_owners_default_opens_no_tier_to_a_guest() -> None:
+    assert default_for("guest", "deep") is None
+    assert default_for("guest", "auto") == "auto"
+    assert default_for("user", "deep") == "deep"

@@ -108,3 +108,24 @@ async def test_in_german(on: Stage) -> None:
         await ask(on, "/settings footer on")
         assert "deep (ein Beweis)" in (await ask(on, "Beweise, dass es unendlich viele Primzahlen gibt.")).text
         assert ", weil /tier auto sie gewählt hat (ein Beweis" in (await ask(on, "/status")).text
+
+
+async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: Stage) -> None:
+    on.config["modelRouter"] = {"defaultTier": "auto"}
+    async with running(on):
+        for command in ("/tier", "/status"):
+            shown = (await ask(on, command)).text
+            assert shown.startswith("Tier: auto, Force: off")
+            assert "The owner set auto as the default. Choose your own with /tier." in shown
+        await ask(on, PROOF)
+        assert on.rows("select tier, source from turns order by id desc limit 1") == [("deep", "auto")]
+        assert "owner" not in (await ask(on, "/tier balanced")).text
+        await ask(on, PROOF)
+        assert on.rows("select tier, source from turns order by id desc limit 1") == [("balanced", "preference")]
+    on.config["modelRouter"] = {"defaultTier": "smart"}
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on):
+        shown = (await ask(on, "/tier", user="bob")).text
+        assert "In effect: smart, because it is the owner's default." in shown
+        await ask(on, "hi", user="bob")
+        assert on.rows("select tier, source from turns order by id desc limit 1") == [("smart", "owner")]
