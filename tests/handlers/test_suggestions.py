@@ -113,9 +113,9 @@ async def test_toolkits_of_the_role_with_the_switch_that_would_change_something(
     assert await box.offer(ALICE, typing) == ('off "odd one"', "off basics")
 
 
-async def test_a_stranger_and_a_blocked_person_learn_nothing() -> None:
+async def test_only_those_who_may_use_a_command_are_offered_its_words() -> None:
     assert await offered("model", user=STRANGER) == ()
-    roles: tuple[tuple[Role, bool], ...] = (("blocked", False), ("guest", True), ("user", True))
+    roles: tuple[tuple[Role, bool], ...] = (("blocked", False), ("guest", False), ("user", True))
     for role, something in roles:
         known = Known({ALICE: Person(1, role, "")})
         assert bool(await offered("model", known=known)) is something, role

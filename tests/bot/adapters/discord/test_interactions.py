@@ -94,7 +94,7 @@ async def test_where_the_bot_is_only_a_guest_of_its_user_the_answer_is_theirs_al
             asked = await dc.answered(dc.slash("new", where=where))
             heard = await client.heard(asked)
             assert asked.is_users_only and asked.ephemeral and origin(heard).ephemeral
-            assert heard.private and heard.chat == ChatKey("discord", str(where.id))
+            assert heard.private and heard.chat == ChatKey("discord", str(where.id), f"@{asked.user.id}")
 
 
 async def pressed(dc: DiscordServer, client: Asked, where: Channel, menu: bool = False) -> Interaction:
