@@ -16,6 +16,7 @@ from routing.stores import OutboxEntry
 from routing.types import OutboundMessage
 from storage.codec import CALLS, PICTURES, nano
 from storage.database import Database
+from storage.hours import add_usage
 from storage.outbox import queue
 from storage.schema import inbox, messages, summaries, usage
 from storage.turns import keep
@@ -70,7 +71,9 @@ def _remember(connection: Connection, record: TurnRecord, now: float) -> None:
     if record.question or record.pictures:
         connection.execute(_SAY, [said | _NOTHING_MORE | row for row in (asked, *map(_said, record.said))])
     if record.calls:
-        connection.execute(_SPEND, [_spent(record, call, now) for call in record.calls])
+        rows = [_spent(record, call, now) for call in record.calls]
+        connection.execute(_SPEND, rows)
+        add_usage(connection, rows)
     if record.facts is not None:
         keep(connection, record, record.facts, now)
 

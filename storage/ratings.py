@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import and_, select
 
 from routing.money.books import Rating
 from routing.types import ChatKey
 from storage.database import Database
+from storage.hours import rate
 from storage.schema import outbox, pieces, turns
 
 _ANSWERED = and_(turns.c.turn_id == outbox.c.turn_id, turns.c.model != "")
@@ -32,6 +33,5 @@ class SqlRatings:
         return await self._database.read(lambda c: c.execute(question).scalar_one_or_none())
 
     async def take_back(self, turn_id: str, person_id: int, rating: Rating) -> bool:
-        mine = (turns.c.turn_id == turn_id) & (turns.c.person_id == person_id) & (turns.c.rating == rating)
-        change = update(turns).where(mine).values(rating=None)
-        return await self._database.write(lambda c: c.execute(change).rowcount > 0)
+        mine = (turns.c.turn_id == turn_id, turns.c.person_id == person_id, turns.c.rating == rating)
+        return await self._database.write(lambda c: rate(c, mine, None))

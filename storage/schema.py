@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0016"
+REVISION = "0017"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -220,6 +220,56 @@ usage = Table(
     Index("ix_usage_at", "at"),
 )
 
+# The sums of `usage` and `turns` by hour (of Unix time): reports and budgets read these instead of every row. Two rows
+# may have the same key when two people became one.
+
+usage_hours = Table(
+    "usage_hours",
+    metadata,
+    _id(),
+    Column("hour", Integer, nullable=False),
+    _person(),
+    Column("conversation_id", BigInteger, nullable=False),
+    Column("tier", String(16), nullable=False),
+    Column("model", String(200), nullable=False),
+    Column("calls", BigInteger, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cached_tokens", BigInteger, nullable=False),
+    Column("cost_nano", BigInteger, nullable=False),
+    Column("unknown", BigInteger, nullable=False),
+    Column("charged_nano", BigInteger, nullable=False),
+    Column("uncharged_tokens", BigInteger, nullable=False),
+    Index("ix_usage_hours_person_id_hour", "person_id", "hour"),
+    Index("ix_usage_hours_conversation_id_hour", "conversation_id", "hour"),
+    Index("ix_usage_hours_hour", "hour"),
+)
+
+turn_hours = Table(
+    "turn_hours",
+    metadata,
+    _id(),
+    Column("hour", Integer, nullable=False),
+    _person(),
+    Column("tier", String(16), nullable=False),
+    Column("council", Boolean, nullable=False),
+    Column("model", String(200), nullable=False),
+    Column("turns", BigInteger, nullable=False),
+    Column("fallbacks", BigInteger, nullable=False),
+    Column("timeouts", BigInteger, nullable=False),
+    Column("escalations", BigInteger, nullable=False),
+    Column("first_tokens", BigInteger, nullable=False),
+    Column("first_token_seconds", Float, nullable=False),
+    Column("cost_nano", BigInteger, nullable=False),
+    Column("unknown", BigInteger, nullable=False),
+    Column("liked", BigInteger, nullable=False),
+    Column("disliked", BigInteger, nullable=False),
+    Index("ix_turn_hours_person_id_hour", "person_id", "hour"),
+    Index("ix_turn_hours_hour", "hour"),
+)
+
+_TIMED = ("tier", "model", "at", "source", "seconds")
+
 turns = Table(
     "turns",
     metadata,
@@ -240,7 +290,10 @@ turns = Table(
     Column("rating", Integer),
     Column("at", Float, nullable=False),
     Index("ix_turns_person_id_turn_id", "person_id", "turn_id"),
+    Index("ix_turns_person_id_at", "person_id", "at"),
     Index("ix_turns_at", "at"),
+    Index("ix_turns_person_id_tier", "person_id", *_TIMED),
+    Index("ix_turns_tier", *_TIMED),
 )
 
 budgets = Table(

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, case, func, literal, select
+from sqlalchemy import Connection, Select, func, literal, select
 
-from routing.money.books import UNCOUNTED_TOKENS, Day, Payer, PersonSpending, Spent, TierSpending
+from routing.money.books import Day, Payer, PersonSpending, Spent, TierSpending
 from routing.money.periods import Stretch
-from routing.records import Spending
 from routing.types import TIERS
 from storage.codec import dollars
 from storage.database import Database
-from storage.quantiles import quantile, ranked
-from storage.schema import conversations, people, usage
-
-_UNKNOWN = usage.c.cost_nano.is_(None)
-_TOKENS = func.coalesce(usage.c.input_tokens + usage.c.output_tokens, UNCOUNTED_TOKENS)
-_CHARGED = func.coalesce(usage.c.cost_nano, usage.c.held_nano)
-_SPENT = select(func.sum(_CHARGED), func.count(case((_UNKNOWN, 1))), func.sum(case((_CHARGED.is_(None), _TOKENS))))
+from storage.hours import spending, totals, used
+from storage.schema import conversations, people
 
 
 class SqlSpending:
@@ -31,76 +25,50 @@ class SqlSpending:
     async def sums(self, payers: Sequence[Payer]) -> tuple[Spent, ...]:
         def step(connection: Connection) -> tuple[Spent, ...]:
             rows = [connection.execute(_of(payer)).one() for payer in payers]
-            return tuple(Spent(dollars(cost), unknown, int(tokens or 0)) for cost, unknown, tokens in rows)
+            return tuple(Spent(dollars(cost), int(unknown or 0), int(tokens or 0)) for cost, unknown, tokens in rows)
 
         return await self._database.read(step)
 
     async def by_person(self, since: float = 0.0) -> tuple[PersonSpending, ...]:
-        cost = func.coalesce(func.sum(usage.c.cost_nano), 0)
+        sums = used(since)
         question = (
-            select(people.c.id, people.c.name, literal("").label("model"), *_sums(usage))
-            .join(usage, usage.c.person_id == people.c.id)
-            .where(usage.c.at >= since)
+            select(people.c.id, people.c.name, literal("").label("model"), *totals(sums))
+            .join(sums, sums.c.person_id == people.c.id)
             .group_by(people.c.id, people.c.name)
-            .order_by(cost.desc(), func.count().desc(), people.c.id)
         )
         rows = await self._database.read(lambda c: c.execute(question).all())
-        return tuple(PersonSpending(row.id, row.name, _spending(row)) for row in rows)
+        found = [PersonSpending(row.id, row.name, spending(row)) for row in rows]
+        return tuple(sorted(found, key=lambda each: (-each.spent.cost, -each.spent.calls, each.person_id)))
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
-        which = [usage.c.at >= since]
-        if person_id is not None:
-            which.append(usage.c.person_id == person_id)
-        inside = ranked(usage, usage.c.seconds, (usage.c.tier,), and_(*which))
-        halves = (quantile(inside, "seconds", 50).label("p50"), quantile(inside, "seconds", 95).label("p95"))
-        question = select(inside.c.tier, literal("").label("model"), *_sums(inside), *halves).group_by(inside.c.tier)
+        sums = used(since, **_whose(person_id))
+        question = select(sums.c.tier, literal("").label("model"), *totals(sums)).group_by(sums.c.tier)
         rows = await self._database.read(lambda c: c.execute(question).all())
-        found = [TierSpending(row.tier, _spending(row), row.p50, row.p95) for row in rows]
+        found = [TierSpending(row.tier, spending(row)) for row in rows]
         return tuple(sorted(found, key=lambda each: TIERS.index(each.tier)))
 
     async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
-        if not days:
-            return ()
-        number = case(*((usage.c.at < each.end, n) for n, each in enumerate(days)))
-        inside = select(usage, number.label("number")).where(usage.c.at >= days[0].start, usage.c.at < days[-1].end)
-        if person_id is not None:
-            inside = inside.where(usage.c.person_id == person_id)
-        rows = inside.subquery()
-        question = (
-            select(rows.c.number, rows.c.model, *_sums(rows))
-            .group_by(rows.c.number, rows.c.model)
-            .order_by(rows.c.number, rows.c.model)
-        )
-        found: list[list[Spending]] = [[] for _ in days]
-        for row in await self._database.read(lambda c: c.execute(question).all()):
-            found[row.number].append(_spending(row))
-        return tuple(Day(each.date, tuple(models)) for each, models in zip(days, found, strict=True))
+        def step(connection: Connection) -> tuple[Day, ...]:
+            found = []
+            for each in days:
+                sums = used(each.start, each.end, **_whose(person_id))
+                question = select(sums.c.model, *totals(sums)).group_by(sums.c.model).order_by(sums.c.model)
+                found.append(Day(each.date, tuple(map(spending, connection.execute(question).all()))))
+            return tuple(found)
+
+        return await self._database.read(step)
 
 
-def _of(payer: Payer) -> Select[Any, int, Any]:
+def _whose(person_id: int | None) -> dict[str, int]:
+    return {} if person_id is None else {"person_id": person_id}
+
+
+def _of(payer: Payer) -> Select[Any]:
     """The sums of one payer."""
-    question = _SPENT.where(usage.c.at >= payer.stretch.start, usage.c.at < payer.stretch.end)
-    if payer.person_id is not None:
-        return question.where(usage.c.person_id == payer.person_id)
+    which: dict[str, object] = dict(_whose(payer.person_id))
     if payer.chat is not None:
         platform, chat_id = payer.chat
         there = (conversations.c.platform == platform) & (conversations.c.chat_id == chat_id)
-        return question.where(usage.c.conversation_id.in_(select(conversations.c.id).where(there)))
-    return question
-
-
-def _sums(rows: FromClause) -> tuple[ColumnElement[Any], ...]:
-    """Calls, tokens, cost, and the calls whose price nobody knows."""
-    return (
-        func.count().label("calls"),
-        func.coalesce(func.sum(rows.c.input_tokens), 0).label("input"),
-        func.coalesce(func.sum(rows.c.output_tokens), 0).label("output"),
-        func.coalesce(func.sum(rows.c.cached_tokens), 0).label("cached"),
-        func.sum(rows.c.cost_nano).label("cost"),
-        (func.count() - func.count(rows.c.cost_nano)).label("unknown"),
-    )
-
-
-def _spending(row: Row[Any]) -> Spending:
-    tokens = (int(row.input), int(row.output), int(row.cached))
-    return Spending(row.model, row.calls, *tokens, dollars(row.cost), row.unknown)
+        which["conversation_id"] = select(conversations.c.id).where(there)
+    sums = used(payer.stretch.start, payer.stretch.end, **which)
+    return select(func.sum(sums.c.charged_nano), func.sum(sums.c.unknown), func.sum(sums.c.uncharged_tokens))

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Subquery,
-    Table,
-    and_,
-    case,
-    func,
-    insert,
-    literal,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, insert, select
 
 from routing.money.books import Rating, Trouble, TurnReport
 from routing.records import TurnFacts, TurnRecord
 from routing.types import TIERS
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
-from storage.quantiles import quantile, ranked
+from storage.hours import add_turn, rate, went
 from storage.schema import turns
 
 _KEEP = insert(turns)
 _GROUPS = (*TIERS, "council")
+_COUNTS = (
+    *("turns", "fallbacks", "timeouts", "escalations", "first_tokens"),
+    *("cost_nano", "unknown", "liked", "disliked"),
+)
+_Part = tuple[Row[Any], Sequence[Row[Any]]]
+TIMED = 1_000
+"""p50 and p95 are of this many turns of a group, the newest."""
 
 
 def keep(connection: Connection, record: TurnRecord, facts: TurnFacts, now: float) -> None:
@@ -51,11 +46,7 @@ def keep(connection: Connection, record: TurnRecord, facts: TurnFacts, now: floa
         "at": now,
     }
     connection.execute(_KEEP, row)
-
-
-def _group(rows: Table | Subquery) -> ColumnElement[str]:
-    """The tier of a turn; councils are a group of their own, for they take longer than any tier promises."""
-    return case((rows.c.source == "council", "council"), else_=rows.c.tier)
+    add_turn(connection, row)
 
 
 class SqlTurns:
@@ -65,36 +56,27 @@ class SqlTurns:
         self._database = database
 
     async def rate(self, turn_id: str, person_id: int, rating: Rating | None) -> bool:
-        mine = (turns.c.turn_id == turn_id) & (turns.c.person_id == person_id)
-        change = update(turns).where(mine).values(rating=rating)
-        return await self._database.write(lambda c: c.execute(change).rowcount > 0)
+        mine = (turns.c.turn_id == turn_id, turns.c.person_id == person_id)
+        return await self._database.write(lambda c: rate(c, mine, rating))
 
     async def by_tier(
         self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
     ) -> tuple[TurnReport, ...]:
-        groups = (_group(turns), turns.c.model) if by_model else (_group(turns),)
-        which = [turns.c.at >= since]
-        if person_id is not None:
-            which.append(turns.c.person_id == person_id)
-        inside = ranked(turns, turns.c.seconds, groups, and_(*which))
+        whose = {} if person_id is None else {"person_id": person_id}
+        sums = went(since, **whose)
+        kinds = (sums.c.council, sums.c.tier, sums.c.model)
         question = select(
-            _group(inside).label("grouped"),
-            inside.c.model if by_model else literal("").label("model"),
-            func.count().label("turns"),
-            _count(inside.c.fallback).label("fallbacks"),
-            _count(inside.c.timed_out).label("timeouts"),
-            _count(inside.c.escalated).label("escalations"),
-            _count(inside.c.model == "").label("unanswered"),
-            quantile(inside, "seconds", 50).label("p50"),
-            quantile(inside, "seconds", 95).label("p95"),
-            func.avg(inside.c.first_token_seconds).label("first"),
-            func.sum(inside.c.cost_nano).label("cost"),
-            func.sum(inside.c.unknown).label("unknown"),
-            _count(inside.c.rating > 0).label("liked"),
-            _count(inside.c.rating < 0).label("disliked"),
-        ).group_by("grouped", *((inside.c.model,) if by_model else ()))
-        rows = await self._database.read(lambda c: c.execute(question).all())
-        reports = [_report(row) for row in rows]
+            *kinds, *(func.sum(sums.c[name]).label(name) for name in (*_COUNTS, "first_token_seconds"))
+        ).group_by(*kinds)
+
+        def step(connection: Connection) -> list[TurnReport]:
+            groups: dict[tuple[str, str], list[_Part]] = {}
+            for row in connection.execute(question).all():
+                group = ("council" if row.council else row.tier, row.model if by_model else "")
+                groups.setdefault(group, []).append((row, connection.execute(_newest(row, since, whose)).all()))
+            return [_report(tier, model, parts) for (tier, model), parts in groups.items()]
+
+        reports = await self._database.read(step)
         return tuple(sorted(reports, key=lambda each: (_GROUPS.index(each.tier), -each.turns, each.model)))
 
     async def newest(self, limit: int) -> Trouble:
@@ -108,20 +90,39 @@ def _count(mark: ColumnElement[bool]) -> ColumnElement[int]:
     return func.count(case((mark, 1)))
 
 
-def _report(row: Row[Any]) -> TurnReport:
+def _newest(kind: Row[Any], since: float, whose: Mapping[str, int]) -> Select[Any]:
+    """When the newest turns of a tier, model and kind ended, and how long they took."""
+    same = [turns.c[name] == value for name, value in whose.items()]
+    same += [turns.c.tier == kind.tier, turns.c.model == kind.model, turns.c.at >= since]
+    council = turns.c.source == "council"
+    newest = select(turns.c.at, turns.c.seconds).where(*same, council if kind.council else ~council)
+    return newest.order_by(turns.c.at.desc()).limit(TIMED)
+
+
+def _report(tier: str, model: str, parts: Sequence[_Part]) -> TurnReport:
+    """All of a group: each part is a tier and model with its newest turns."""
+    sums = {name: int(sum(getattr(row, name) for row, _ in parts)) for name in _COUNTS}
+    first = float(sum(row.first_token_seconds for row, _ in parts))
+    newest = sorted(((turn.at, turn.seconds) for _, timed in parts for turn in timed), reverse=True)[:TIMED]
+    seconds = sorted(each for _, each in newest)
     return TurnReport(
-        tier=row.grouped,
-        model=row.model,
-        turns=row.turns,
-        fallbacks=row.fallbacks,
-        timeouts=row.timeouts,
-        escalations=row.escalations,
-        unanswered=row.unanswered,
-        p50=row.p50,
-        p95=row.p95,
-        first=row.first,
-        dollars=dollars(row.cost),
-        unknown=int(row.unknown),
-        liked=row.liked,
-        disliked=row.disliked,
+        tier=tier,  # type: ignore[arg-type]
+        model=model,
+        turns=sums["turns"],
+        fallbacks=sums["fallbacks"],
+        timeouts=sums["timeouts"],
+        escalations=sums["escalations"],
+        unanswered=sum(int(row.turns) for row, _ in parts if not row.model),
+        p50=_quantile(seconds, 50),
+        p95=_quantile(seconds, 95),
+        first=first / sums["first_tokens"] if sums["first_tokens"] else None,
+        dollars=dollars(sums["cost_nano"]),
+        unknown=sums["unknown"],
+        liked=sums["liked"],
+        disliked=sums["disliked"],
     )
+
+
+def _quantile(ascending: Sequence[float], percent: int) -> float:
+    """The least value that is not below `percent` of them."""
+    return ascending[-(-len(ascending) * percent // 100) - 1]

@@ -50,12 +50,10 @@ class PersonSpending:
 
 @dataclass(frozen=True, slots=True)
 class TierSpending:
-    """What one tier took, by all models; seconds of single calls."""
+    """What one tier took, by all models."""
 
     tier: Tier
     spent: Spending
-    p50: float
-    p95: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,8 @@ class Day:
 @dataclass(frozen=True, slots=True)
 class TurnReport:
     """How the turns of a tier, or the councils (with `model`: those that it answered), went; seconds are of whole
-    turns, `first` of the first token (None: never measured). Dollars are of the calls whose price is known, `unknown`
-    counts the others."""
+    turns (p50 and p95 of the newest 1,000), `first` of the first token (None: never measured). Dollars are of the
+    calls whose price is known, `unknown` counts the others."""
 
     tier: Tier | Literal["council"]
     model: str

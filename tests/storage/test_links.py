@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from sqlalchemy import func, select
 
+from routing.confirmation import Allowance, PendingAction
 from routing.money.limits import PersonLimits
 from routing.records import TurnFacts
 from routing.stores import Account, Adoption, Pairing
@@ -41,6 +42,8 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     await stores.preferences.set_override(person, "smart", Override(f"openai/{name}"))
     await stores.preferences.set_settings(person, PersonSettings(instructions=name))
     await stores.links.offer(person, name * 4, 2e9)
+    await stores.actions.add(PendingAction(person, here.id, "tool", "kit", "{}", "digest", 2e9))
+    await stores.allowances.allow(person, Allowance("tool", "1"))
     return person
 
 

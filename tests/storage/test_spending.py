@@ -92,13 +92,13 @@ async def test_the_owner_sees_everyone_the_dearest_first(stores: Stores, clock: 
     assert await stores.spending.by_person(clock.now + 1) == ()
 
 
-async def test_tiers_in_their_order_with_the_seconds_of_their_calls(stores: Stores, ann: int, ben: int) -> None:
+async def test_tiers_in_their_order(stores: Stores, ann: int, ben: int) -> None:
     for second in range(1, 21):
         await spend(stores, ann, HOME, paid(CENT), tier="smart", seconds=float(second))
     await spend(stores, ben, HOME, None, tier="balanced", seconds=3.0)
     balanced, smart = await stores.spending.by_tier()
-    assert (balanced.tier, balanced.p50, balanced.p95, balanced.spent.unknown) == ("balanced", 3.0, 3.0, 1)
-    assert (smart.tier, smart.p50, smart.p95) == ("smart", 10.0, 19.0)
+    assert (balanced.tier, balanced.spent.unknown) == ("balanced", 1)
+    assert smart.tier == "smart"
     assert (smart.spent.calls, smart.spent.cost, smart.spent.output_tokens) == (20, 20 * CENT, 400)
     assert [each.tier for each in await stores.spending.by_tier(person_id=ben)] == ["balanced"]
     assert await stores.spending.by_tier(since=2e9) == ()

@@ -40,7 +40,7 @@ class Kept(Books):
             PersonSpending(BEN, "Ben`s\nhat", DEAR),
             PersonSpending(ANN, "Ann", SPENT),
         )
-        self.tiers = (TierSpending("balanced", SPENT, 1.0, 2.0), TierSpending("deep", FREE, 1.0, 2.0))
+        self.tiers = (TierSpending("balanced", SPENT), TierSpending("deep", FREE))
         self.reports: tuple[TurnReport, ...] = (SMART,)
         self.models = (replace(SMART, model="a/x", liked=0), replace(SMART, model="", first=None, dollars=Decimal(0)))
         self.questions: list[tuple[str, float, int | None]] = []

@@ -1,0 +1,195 @@
+"""Sums by hour of what calls used and how turns went, kept in the transaction that writes the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Subquery,
+    Table,
+    Update,
+    bindparam,
+    case,
+    func,
+    insert,
+    literal,
+    select,
+    union_all,
+    update,
+)
+
+from routing.money.books import UNCOUNTED_TOKENS, Rating
+from routing.records import Spending
+from storage.codec import dollars
+from storage.schema import turn_hours, turns, usage, usage_hours
+
+HOUR = 3600
+
+_CHARGED = func.coalesce(usage.c.cost_nano, usage.c.held_nano)
+_TOKENS = func.coalesce(usage.c.input_tokens + usage.c.output_tokens, UNCOUNTED_TOKENS)
+
+
+def _if(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, 1), else_=0)
+
+
+_USAGE: Mapping[str, ColumnElement[Any]] = {
+    "person_id": usage.c.person_id,
+    "conversation_id": usage.c.conversation_id,
+    "tier": usage.c.tier,
+    "model": usage.c.model,
+    "calls": literal(1),
+    "input_tokens": func.coalesce(usage.c.input_tokens, 0),
+    "output_tokens": func.coalesce(usage.c.output_tokens, 0),
+    "cached_tokens": func.coalesce(usage.c.cached_tokens, 0),
+    "cost_nano": func.coalesce(usage.c.cost_nano, 0),
+    "unknown": _if(usage.c.cost_nano.is_(None)),
+    "charged_nano": func.coalesce(_CHARGED, 0),
+    "uncharged_tokens": case((_CHARGED.is_(None), _TOKENS), else_=0),
+}
+_TURNS: Mapping[str, ColumnElement[Any]] = {
+    "person_id": turns.c.person_id,
+    "tier": turns.c.tier,
+    "council": turns.c.source == "council",
+    "model": turns.c.model,
+    "turns": literal(1),
+    "fallbacks": _if(turns.c.fallback),
+    "timeouts": _if(turns.c.timed_out),
+    "escalations": _if(turns.c.escalated),
+    "first_tokens": _if(turns.c.first_token_seconds.is_not(None)),
+    "first_token_seconds": func.coalesce(turns.c.first_token_seconds, 0.0),
+    "cost_nano": turns.c.cost_nano,
+    "unknown": turns.c.unknown,
+    "liked": _if(func.coalesce(turns.c.rating, 0) > 0),
+    "disliked": _if(func.coalesce(turns.c.rating, 0) < 0),
+}
+_KEYS = ("hour", "person_id", "conversation_id", "tier", "council", "model")
+
+
+def used(start: float, end: float | None = None, **which: object) -> Subquery:
+    """Sums whose total is what calls used from `start` up to, not including, `end`: of whole hours from `usage_hours`,
+    of the rest from the rows. `which` are columns and the value, or the query of the values, that they must have."""
+    return _sums(usage_hours, usage, _USAGE, start, end, which)
+
+
+def totals(sums: Subquery) -> tuple[ColumnElement[Any], ...]:
+    """What `spending` reads, besides the model."""
+    names = ("calls", "input_tokens", "output_tokens", "cached_tokens", "cost_nano", "unknown")
+    return tuple(func.sum(sums.c[name]).label(name) for name in names)
+
+
+def spending(row: Row[Any]) -> Spending:
+    tokens = (int(row.input_tokens), int(row.output_tokens), int(row.cached_tokens))
+    return Spending(row.model, int(row.calls), *tokens, dollars(int(row.cost_nano)), int(row.unknown))
+
+
+def went(start: float, **which: object) -> Subquery:
+    """The same of turns, from `turn_hours`."""
+    return _sums(turn_hours, turns, _TURNS, start, None, which)
+
+
+def _sums(
+    hours: Table,
+    rows: Table,
+    of_row: Mapping[str, ColumnElement[Any]],
+    start: float,
+    end: float | None,
+    which: Mapping[str, object],
+) -> Subquery:
+    first, last = math.ceil(start / HOUR), None if end is None else math.floor(end / HOUR)
+    edges: Sequence[tuple[float, float]] = [(start, first * HOUR)]
+    if end is not None and last is not None:
+        edges = [(start, end)] if first >= last else [*edges, (last * HOUR, end)]
+    whole = [hours.c.hour >= first, *([] if last is None else [hours.c.hour < last])]
+    parts = [select(*(hours.c[name] for name in of_row)).where(*whole, *_have(hours, which))]
+    parts += [
+        select(*(value.label(name) for name, value in of_row.items())).where(
+            rows.c.at >= after, rows.c.at < before, *_have(rows, which)
+        )
+        for after, before in edges
+        if after < before
+    ]
+    return union_all(*parts).subquery()
+
+
+def _have(table: Table, which: Mapping[str, object]) -> list[ColumnElement[bool]]:
+    return [
+        table.c[name].in_(value) if isinstance(value, Select) else table.c[name] == value
+        for name, value in which.items()
+    ]
+
+
+def add_usage(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Count new rows of `usage`."""
+    for row in rows:
+        charged = row["held_nano"] if row["cost_nano"] is None else row["cost_nano"]
+        counted = row["input_tokens"] is not None
+        tokens = row["input_tokens"] + row["output_tokens"] if counted else UNCOUNTED_TOKENS
+        sums = {
+            "calls": 1,
+            "input_tokens": row["input_tokens"] or 0,
+            "output_tokens": row["output_tokens"] or 0,
+            "cached_tokens": row["cached_tokens"] or 0,
+            "cost_nano": row["cost_nano"] or 0,
+            "unknown": int(row["cost_nano"] is None),
+            "charged_nano": charged or 0,
+            "uncharged_tokens": tokens if charged is None else 0,
+        }
+        _add(connection, usage_hours, row, sums)
+
+
+def add_turn(connection: Connection, row: Mapping[str, Any]) -> None:
+    """Count a new row of `turns`."""
+    sums = {
+        "turns": 1,
+        "fallbacks": int(row["fallback"]),
+        "timeouts": int(row["timed_out"]),
+        "escalations": int(row["escalated"]),
+        "first_tokens": int(row["first_token_seconds"] is not None),
+        "first_token_seconds": row["first_token_seconds"] or 0.0,
+        "cost_nano": row["cost_nano"],
+        "unknown": row["unknown"],
+    }
+    _add(connection, turn_hours, row, sums)
+
+
+def rate(connection: Connection, which: Sequence[ColumnElement[bool]], rating: Rating | None) -> bool:
+    """Change the rating of these turns and count it; False: there are none."""
+    found = connection.execute(select(turns).where(*which).with_for_update()).mappings().all()
+    for row in found:
+        more = {name: (rating == value) - (row["rating"] == value) for name, value in _RATINGS}
+        _add(connection, turn_hours, dict(row), more)
+    connection.execute(update(turns).where(*which).values(rating=rating))
+    return bool(found)
+
+
+_RATINGS: tuple[tuple[str, Rating], ...] = (("liked", 1), ("disliked", -1))
+
+
+def _add(connection: Connection, hours: Table, row: Mapping[str, Any], sums: Mapping[str, float]) -> None:
+    """Add to the sums that a row of the other table belongs to; those that are not named stay."""
+    more: dict[str, float] = dict.fromkeys(_summed(hours), 0) | dict(sums)
+    known = {**row, "hour": int(row["at"] // HOUR), "council": row.get("source") == "council"}
+    key = {name: known[name] for name in _KEYS if name in hours.c}
+    given = {f"key_{name}": value for name, value in key.items()} | {f"more_{name}": n for name, n in more.items()}
+    if not connection.execute(_adding(hours), given).rowcount:
+        connection.execute(insert(hours), key | more)
+
+
+def _summed(hours: Table) -> list[str]:
+    return [column.name for column in hours.c if column.name not in ("id", *_KEYS)]
+
+
+@cache
+def _adding(hours: Table) -> Update:
+    same = [hours.c[name] == bindparam(f"key_{name}") for name in _KEYS if name in hours.c]
+    first = select(func.min(hours.c.id)).where(*same).scalar_subquery()
+    more = {name: hours.c[name] + bindparam(f"more_{name}") for name in _summed(hours)}
+    return update(hours).where(hours.c.id == first).values(more)

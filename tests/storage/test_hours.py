@@ -1,0 +1,126 @@
+"""The sums by hour are those of the rows, whatever happened to them; on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Table, func, select
+
+from routing.calls import Usage
+from routing.money.books import Rating
+from routing.outcome import CallRecord
+from routing.records import TurnFacts, TurnRecord
+from routing.types import TIERS, UserKey
+from storage import hours, migrate
+from storage.database import Database, parse_url
+from storage.schema import turn_hours, turns, usage, usage_hours
+from storage.stores import Stores, open_stores
+from tests.storage.samples import HOME, OTHER, Hand
+
+Sums = dict[tuple[object, ...], tuple[float, ...]]
+
+
+def by_hour(connection: Connection, table: Table) -> Sums:
+    """The sums that are kept; those of one key together."""
+    kept = table.c[*(column.name for column in table.c if column.name != "id")]
+    return added([dict(row) for row in connection.execute(select(*kept)).mappings()])
+
+
+def by_row(connection: Connection, rows: Table, of_row: dict[str, Any]) -> Sums:
+    """The sums over the rows themselves."""
+    columns = [rows.c.at, *(value.label(name) for name, value in of_row.items())]
+    found = [dict(row) for row in connection.execute(select(*columns)).mappings()]
+    return added([{"hour": int(row.pop("at") // 3600), **row} for row in found])
+
+
+def added(rows: list[dict[str, Any]]) -> Sums:
+    sums: Sums = {}
+    for row in rows:
+        key = tuple(row[name] for name in hours._KEYS if name in row)
+        more = tuple(row[name] for name in row if name not in hours._KEYS)
+        sums[key] = tuple(map(sum, zip(sums.get(key, (0,) * len(more)), more, strict=True)))
+    return sums
+
+
+def differing(connection: Connection) -> list[str]:
+    """The tables of sums that are not those of their rows."""
+    pairs = ((usage_hours, usage, hours._USAGE), (turn_hours, turns, hours._TURNS))
+    return [
+        table.name for table, rows, row in pairs if by_hour(connection, table) != by_row(connection, rows, dict(row))
+    ]
+
+
+async def some_turn(stores: Stores, chance: random.Random, person: int, turn_id: str) -> None:
+    """A turn of up to three calls: with and without a price, counted or not, charged or not; perhaps a council."""
+    calls = []
+    for _ in range(chance.randrange(4)):
+        cost = chance.choice([None, Decimal("0.000000001"), Decimal("0.25")])
+        counted = chance.choice([None, Usage(chance.randrange(99), chance.randrange(99), 7, 0, cost)])
+        calls.append(CallRecord(chance.choice(TIERS), "a/x", counted, 1.0, charged=chance.choice([None, Decimal(1)])))
+    first = chance.choice([None, 0.5])
+    marks = {name: chance.random() < 0.3 for name in ("fallback", "timed_out", "escalated")}
+    source = chance.choice(["default", "council"])
+    model = chance.choice(["", "a/x", "b/y"])
+    facts = TurnFacts(chance.choice(TIERS), source, model, 2.0, first_token_seconds=first, **marks)  # type: ignore[arg-type]
+    here = await stores.history.current(chance.choice([HOME, OTHER]))
+    await stores.ledger.finish([], [], TurnRecord(turn_id, here.id, person, "q", calls=tuple(calls), facts=facts))
+
+
+async def happened(stores: Stores, clock: Hand, seed: int, count: int = 60) -> None:
+    """Turns, ratings given and taken back, people linked and forgotten, while hours pass and clocks are set back."""
+    chance = random.Random(seed)
+    had: list[tuple[str, int]] = []
+    ratings: list[Rating | None] = [-1, 1, None]
+    people: list[int] = []
+    for number in range(count):
+        clock.now += chance.choice([0.0, 900.0, 3600.0, -1800.0])
+        match chance.randrange(12):
+            case 0:
+                account = UserKey("telegram", str(number))
+                people.append((await stores.people.admit(account, f"n{number}", "user", "t")).id)
+            case 1 if len(people) > 1:
+                was = people.pop()
+                (account,) = next(keys[-1:] for person, keys in await stores.people.everyone() if person.id == was)
+                await stores.links.offer(people[0], f"CODE{number}", 2e9)
+                await stores.links.join(f"CODE{number}", account, "t")
+                had = [(turn, people[0] if person == was else person) for turn, person in had]
+            case 2 if len(people) > 2:
+                await stores.people.forget(people.pop(), "t")
+            case 3 | 4 | 5 if had:
+                await stores.turns.rate(*chance.choice(had), chance.choice(ratings))
+            case 6 if had:
+                await stores.ratings.take_back(*chance.choice(had), chance.choice((-1, 1)))
+            case _ if people:
+                had.append((f"t{number}", chance.choice(people)))
+                await some_turn(stores, chance, had[-1][1], had[-1][0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_sums_of_hours_are_those_of_the_rows(database: Database, clock: Hand, seed: int) -> None:
+    stores = open_stores(database, clock)
+    await happened(stores, clock, seed)
+    assert await database.read(differing) == []
+    counts = select(func.sum(usage_hours.c.calls)), select(func.sum(turn_hours.c.liked + turn_hours.c.disliked))
+    assert all([await database.read(lambda c, each=each: c.execute(each).scalar()) for each in counts])  # type: ignore[misc]
+
+
+async def test_old_rows_are_counted_by_the_migration(database_url: str, database: Database, clock: Hand) -> None:
+    await happened(open_stores(database, clock), clock, 1)
+
+    def step(connection: Connection) -> str:
+        before = by_hour(connection, usage_hours), by_hour(connection, turn_hours)
+        config = Config()
+        config.set_main_option("script_location", str(migrate.SCRIPTS))
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0016")
+        command.upgrade(config, "head")
+        assert (by_hour(connection, usage_hours), by_hour(connection, turn_hours)) == before != ({}, {})
+        return "done"
+
+    assert await asyncio.to_thread(migrate._on, parse_url(database_url), step) == "done"
