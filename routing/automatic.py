@@ -36,9 +36,8 @@ async def choose(
 
 
 def allowed(models: Models, preferences: Preferences) -> tuple[Tier, ...]:
-    """The everyday tier, and those that the contracts let a question be taken up to from there and that more than the
-    small local model serves."""
+    """The everyday tier, and the tiers that it may escalate to and that have a model of their own: not a stand-in."""
     contracts = models.config.contracts
     everyday = contracts[DEFAULT_TIER]
     higher = [tier for tier in TIERS if everyday.escalates_to(contracts[tier])]
-    return (DEFAULT_TIER, *(each for each in higher if not models.only_local(each, preferences)))
+    return (DEFAULT_TIER, *(each for each in higher if models.has_model(each, preferences)))

@@ -126,6 +126,12 @@ class Models:
         own = preferences.overrides.get(tier)
         return not any(self.has_key(provider_of(model)) for model in self._pool(tier, own))
 
+    def has_model(self, tier: Tier, preferences: Preferences) -> bool:
+        """Whether a model of the tier's own pool can be called, or the one that the person chose for it."""
+        own = preferences.overrides.get(tier)
+        pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
+        return any(self.has_key(provider_of(model)) for model in pool)
+
     def stand_in(self, tier: Tier) -> str | None:
         """What answers when no model of the tier's pool can be called: the first model of another tier that can, else
         the model of a running Ollama. None leaves it to the demo model."""

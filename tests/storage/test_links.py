@@ -41,6 +41,8 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     await stores.budgets.set(person, PersonLimits(daily=Decimal(person)), "t")
     await stores.preferences.set_override(person, "smart", Override(f"openai/{name}"))
     await stores.preferences.set_settings(person, PersonSettings(instructions=name))
+    await stores.actions.add(PendingAction(person, here.id, "send_mail", "mail", "{}", name, 2e9))
+    await stores.allowances.allow(person, Allowance("send_mail", name))
     await stores.links.offer(person, name * 4, 2e9)
     await stores.actions.add(PendingAction(person, here.id, "tool", "kit", "{}", "digest", 2e9))
     await stores.allowances.allow(person, Allowance("tool", "1"))

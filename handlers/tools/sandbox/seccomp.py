@@ -17,8 +17,6 @@ _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 """Offsets in struct seccomp_data: the call, the architecture, the low halves of its first two arguments."""
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _X32 = 0x40000000
-_NONE = 0xFFFFFFFF
-"""The number of a call that a machine does not have."""
 _NEW_NAMESPACE = 0x7E020000
 """Every CLONE_NEW flag that `clone` takes."""
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
@@ -26,7 +24,8 @@ _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 """Typing into somebody else's terminal."""
 
-REFUSED: dict[str, tuple[int, int]] = {
+REFUSED: dict[str, tuple[int, int | None]] = {
+    # the numbers on x86_64 and aarch64; None where a machine does not have the call
     # namespaces and mounts
     "mount": (165, 40),
     "umount2": (166, 39),
@@ -60,13 +59,13 @@ REFUSED: dict[str, tuple[int, int]] = {
     "open_by_handle_at": (304, 265),
     "quotactl": (179, 60),
     "personality": (135, 92),
-    "modify_ldt": (154, _NONE),
+    "modify_ldt": (154, None),
     # memory that no process is charged for
     "shmget": (29, 194),
     "msgget": (68, 186),
     "semget": (64, 190),
 }
-ABSENT: dict[str, tuple[int, int]] = {
+ABSENT: dict[str, tuple[int, int | None]] = {
     # said to be missing, so that programs take the older way
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
@@ -109,7 +108,8 @@ def program(machine: str = platform.machine()) -> bytes:
         steps += [_step(_AT_LEAST, _X32, 0, 1), _no(errno.ENOSYS)]
     for table, code in ((REFUSED, errno.EPERM), (ABSENT, errno.ENOSYS)):
         for numbers in table.values():
-            steps += [_step(_EQUAL, numbers[this.column], 0, 1), _no(code)]
+            if (number := numbers[this.column]) is not None:
+                steps += [_step(_EQUAL, number, 0, 1), _no(code)]
     steps += _when(this.clone, _FIRST, [_step(_ANY_BIT, _NEW_NAMESPACE, 0, 1), _no(errno.EPERM)])
     typing = [step for request in (_TIOCSTI, _TIOCLINUX) for step in (_step(_EQUAL, request, 0, 1), _no(errno.EPERM))]
     steps += _when(this.ioctl, _SECOND, typing)

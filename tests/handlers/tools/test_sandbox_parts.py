@@ -51,10 +51,9 @@ def refused(code: int) -> int:
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_the_filter_on_each_machine(machine: str) -> None:
     column = ARCHITECTURES[machine][1]
-    for numbers in seccomp.REFUSED.values():
-        assert judged(machine, numbers[column]) == refused(errno.EPERM)
-    for numbers in seccomp.ABSENT.values():
-        assert judged(machine, numbers[column]) == refused(errno.ENOSYS)
+    for table, code in ((seccomp.REFUSED, errno.EPERM), (seccomp.ABSENT, errno.ENOSYS)):
+        known = [number for numbers in table.values() if (number := numbers[column]) is not None]
+        assert {judged(machine, number) for number in known} == {refused(code)}
     clone, ioctl, socket = ((56, 16, 41), (220, 29, 198))[column]
     assert judged(machine, clone, 0x01200011) == ALLOWED
     for flag in (0x20000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000):
