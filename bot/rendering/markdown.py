@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -21,11 +22,17 @@ from telegramify_markdown.converter import (
     _literal_delimiters,
 )
 
+from bot.rendering.formulas import is_formula, unicode_formula
 from bot.rendering.source import with_spoilers
 from bot.rendering.spans import Span
 from bot.rendering.split import utf16_offsets
-from bot.rendering.walker import Walker, is_formula, unicode_formula
+from bot.rendering.walker import Walker
 
+_EMPHASIS = ({"Start": "Emphasis"}, {"Start": "Strong"})
+_OPERAND_BEFORE, _OPERAND_AFTER = re.compile(rb"[A-Za-z0-9)\]]"), re.compile(rb"[A-Za-z0-9(\[]")
+_MOST_TICKS = 8
+_MOST_PASSES = 8
+"""Each repeats the parsing, because a sign that is escaped may leave another one a partner."""
 _LATEX = re.compile(
     r"\\\[((?:(?!\\[\[\]]|\n[ \t]*\n).){1,1000})\\\]|\\\(((?:(?!\\[()]|\n[ \t]*\n).){1,1000})\\\)", re.DOTALL
 )
@@ -38,12 +45,8 @@ def render(markdown: str) -> tuple[str, list[Span]]:
     lone surrogates only.
     """
     source = _without_unused_definitions(_prepared(markdown))
-    events = _events(source)
-    while literal := _literal_delimiters(source, events):
-        source = _escape_at(source, literal)
-        events = _events(source)
     walker = Walker(_config(), source)
-    text, entities, _ = walker.walk(events)
+    text, entities, _ = walker.walk(_events(source))
     offsets = utf16_offsets(text)
     return text, [
         Span(
@@ -70,11 +73,64 @@ def _config() -> Any:
     return config
 
 
+def with_unicode_formulas(markdown: str) -> str:
+    """Markdown for a renderer that knows no TeX: formulas are code in Unicode, and prices and products keep their
+    signs."""
+    source = _with_formulas(_with_literal(markdown, "$~", _dollars))
+    data, parts, cursor = source.encode(), [], 0
+    ticks = _ticks(source) or "`"
+    for payload, place in _events(source):
+        if isinstance(payload, dict) and (latex := payload.get("InlineMath") or payload.get("DisplayMath")):
+            parts += [data[cursor : place["start"]], f"{ticks}{unicode_formula(latex)}{ticks}".encode()]
+            cursor = place["end"]
+    return _with_literal(b"".join([*parts, data[cursor:]]).decode(), "*", _stars)
+
+
 def _prepared(markdown: str) -> str:
-    """LaTeX delimiters and spoilers in the form that the walker knows; code and formulas are left as they are."""
-    if "||" not in markdown and "\\(" not in markdown and "\\[" not in markdown:
-        return markdown
-    return with_spoilers(_with_formulas(markdown), _literal)
+    """TeX delimiters and spoilers in the form that the walker knows; code and formulas are left as they are."""
+    source = _with_literal(_with_formulas(_with_literal(markdown, "$~", _dollars)), "*", _stars)
+    return with_spoilers(source, _literal)
+
+
+def _with_literal(source: str, signs: str, find: Callable[[str, tuple[Any, ...]], Iterable[int]]) -> str:
+    """Escapes the `signs` that `find` tells to be no markup, whatever the parser takes them for."""
+    if not any(sign in source for sign in signs):
+        return source
+    for _ in range(_MOST_PASSES):
+        if not (offsets := sorted(set(find(source, _events(source))))):
+            break
+        source = _escape_at(source, offsets)
+    return source
+
+
+def _dollars(source: str, events: tuple[Any, ...]) -> Iterator[int]:
+    """Offsets of ``$`` and ``~`` in prices, variables of a shell and estimates."""
+    yield from _literal_delimiters(source, events)
+    data = source.encode()
+    for payload, place in events:
+        if isinstance(payload, dict) and "InlineMath" in payload and data[place["end"] : place["end"] + 1].isalnum():
+            yield from (place["start"], place["end"] - 1)
+
+
+def _stars(source: str, events: tuple[Any, ...]) -> Iterator[int]:
+    """Offsets of stars in products and powers, as in ``2*3*4``, ``a*b*c`` and ``x**2 + y**2``."""
+    data = source.encode()
+    for payload, place in events:
+        start, end = place["start"], place["end"]
+        if payload not in _EMPHASIS or data[start : start + 1] != b"*" or start == 0:
+            continue
+        before, after = data[start - 1 : start], data[end : end + 1]
+        if _OPERAND_BEFORE.fullmatch(before) and _OPERAND_AFTER.fullmatch(after):
+            size = _EMPHASIS.index(payload) + 1
+            # Letters that stand out within a word, as in Hyper**T**ext, are bold.
+            if size == 1 or not (before + data[start + size : end - size] + after).isalpha():
+                yield from (*range(start, start + size), *range(end - size, end))
+
+
+def _ticks(source: str) -> str:
+    """A short run of backticks that does not occur in the source; empty where all short ones do."""
+    used = {len(run) for run in re.findall("`+", source)}
+    return "`" * next((length for length in range(1, _MOST_TICKS + 1) if length not in used), 0)
 
 
 def _literal(source: str) -> list[tuple[int, int]]:
@@ -93,20 +149,27 @@ def _is_literal(payload: Any) -> bool:
 def _with_formulas(source: str) -> str:
     if "\\(" not in source and "\\[" not in source:
         return source
+    if not (ticks := _ticks(source)):
+        return source
+
+    def formula(match: re.Match[str]) -> str:
+        block, inline = match.groups()
+        latex = " ".join((block or inline).split())
+        if block and "$" not in latex and (is_formula(latex, block=True) or _alone(match)):
+            return f"$${latex}$$"
+        return f"{ticks}{unicode_formula(latex)}{ticks}" if is_formula(latex, block=bool(block)) else match[0]
+
     data, parts, cursor = source.encode(), [], 0
     for start, end in [*_literal(source), (len(data), len(data))]:
-        parts += [_LATEX.sub(_formula, data[cursor:start].decode()), data[start:end].decode()]
+        parts += [_LATEX.sub(formula, data[cursor:start].decode()), data[start:end].decode()]
         cursor = end
     return "".join(parts)
 
 
-def _formula(match: re.Match[str]) -> str:
-    block, inline = match.groups()
-    latex = block or inline
-    if not is_formula(latex):
-        return match[0]
-    sign = "$$" if block else "$"
-    return f"{sign}{unicode_formula(latex)}{sign}"
+def _alone(match: re.Match[str]) -> bool:
+    """Whether nothing else stands on the lines of the match."""
+    before, after = match.string[match.start() - 1 : match.start()], match.string[match.end() : match.end() + 1]
+    return before in ("", "\n") and after in ("", "\n")
 
 
 def _without_unused_definitions(source: str) -> str:

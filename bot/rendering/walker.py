@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import Any
 
-from telegramify_markdown.converter import EventWalker, _contains_latex_symbols, _latex_helper, _TextBuffer
+from telegramify_markdown.converter import EventWalker, _TextBuffer
 
 from bot.rendering.clusters import columns
+from bot.rendering.formulas import unicode_formula
 from bot.rendering.links import accepted
-from bot.rendering.plain import TAB, clean, utf16_length
+from bot.rendering.plain import TAB, utf16_length
 
 DEEPEST_LIST = 20
 """Lists within lists that are indented further than the one around them; a screen has no room for more."""
-LONGEST_FORMULA = 1000  # characters; the LaTeX helper takes quadratic time, so longer ones are shown as written
+WIDEST_TABLE = 40
+"""Columns of monospaced text that a phone shows in one line."""
 _INFO = re.compile(r"([^\s{},:]*)[\s{},:]*(.*)", re.DOTALL)
 _SPOILER_TAG = re.compile("</?tg-spoiler>")
 
@@ -22,16 +25,6 @@ def split_info(info: str) -> tuple[str, str]:
     """A fence's language and what else its opening line says: ``python src/a.py`` is python, and src/a.py."""
     word, rest = _INFO.fullmatch(info.strip("{}. ")).groups()  # type: ignore[union-attr]  # matches everything
     return word, rest
-
-
-def is_formula(latex: str) -> bool:
-    """Whether there is LaTeX to turn into Unicode, and not too much of it."""
-    return len(latex) <= LONGEST_FORMULA and bool(_contains_latex_symbols(latex))
-
-
-def unicode_formula(latex: str) -> str:
-    """The formula in Unicode as far as there are characters for it; as written where it is no formula."""
-    return clean(str(_latex_helper.convert(latex))).strip() if is_formula(latex) else latex
 
 
 class _Buffer(_TextBuffer):  # type: ignore[misc]  # the library is untyped
@@ -53,6 +46,7 @@ class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
     _code_block_parts: list[str]
     _list_stack: list[int | None]
     _code_block_lang: str
+    _table_rows: list[list[str]]
     _HEADING_ENTITIES = {"H1": ["bold", "underline"], **{f"H{level}": ["bold"] for level in range(2, 7)}}  # noqa: RUF012
 
     def __init__(self, config: Any, source: str) -> None:
@@ -126,7 +120,7 @@ class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
             return
         self._ensure_block_spacing(self._source_start(source_range))
         self._push_entity("pre")
-        self._on_text(unicode_formula(math))
+        self._on_text(unicode_formula(math, block=True))
         self._pop_entity("pre")
         self._mark_block_end()
 
@@ -169,6 +163,32 @@ class Walker(EventWalker):  # type: ignore[misc]  # the library is untyped
                 self._ensure_block_spacing(self._code_block_start_source)
                 self._buf.write(f"{rest}\n")
         super()._on_end_code_block()
+
+    def _on_end_table(self) -> None:
+        """A table wider than the screen of a phone becomes a list."""
+        if self._width(self._table_rows) <= WIDEST_TABLE:
+            super()._on_end_table()
+            return
+        self._buf.write(self._as_list(self._table_rows))
+        self._table_rows = []
+        self._mark_block_end()
+
+    def _width(self, rows: list[list[str]]) -> int:
+        """Columns of the aligned table."""
+        widths = [max(map(columns, cells)) for cells in zip_longest(*rows, fillvalue="")]
+        return sum(widths) + len(" | ") * (len(widths) - 1)
+
+    def _as_list(self, rows: list[list[str]]) -> str:
+        """A bullet for each row, with a line "heading: value" for each cell that is not empty."""
+        heading, *others = rows
+        if not others:
+            return " | ".join(heading)
+        items = []
+        for row in others:
+            pairs = [(name.strip(), cell.strip()) for name, cell in zip_longest(heading, row, fillvalue="")]
+            lines = [f"{name}: {cell}" if name else cell for name, cell in pairs if cell]
+            items.append("\n  ".join(lines))
+        return "\n".join(f"• {item}" for item in items if item)
 
     def _format_table(self, rows: list[list[str]]) -> str:
         """Columns padded by what they take on the screen (the library counts characters)."""

@@ -91,3 +91,11 @@ async def test_buttons_stand_under_the_last_part_only(on: Stage) -> None:
         on.ms.fail(400, None, "no")
         failed = await ask(on, "hello")
     assert [button["text"] for button in failed.buttons] == ["🔁 Retry", "🔁 Retry on smart"]
+
+
+async def test_both_notations_of_formulas_are_readable_beside_prices_and_products(on: Stage) -> None:
+    on.ms.reply(r"$x$ and \(a\) and \(\frac{1}{n}\) for $5 and $10; 2*3*4 is 24")
+    async with running(on):
+        answer = await ask(on, "explain")
+    assert answer.text == "x and a and 1/n for $5 and $10; 2*3*4 is 24"
+    assert [entity["type"] for entity in answer.entities] == ["code"] * 3

@@ -14,14 +14,21 @@ from rich.markdown import Markdown, MarkdownElement, TableDataElement
 from rich.text import Text
 
 from bot.adapters.console.printable import printable
+from bot.rendering.plain import clean
 
 CODE_THEME = "ansi_dark"
 """The terminal's own sixteen colours on its own background."""
+_TEX_OR_PRODUCT = re.compile(r"\$|\\[(\[]|[A-Za-z0-9)\]]\*")
+"""Only what has one of these needs the converter, which takes 45 ms to import."""
 _PADDING = re.compile(r"(?<! ) ++((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would be copied along and wrap
 
 
 def rendered(text: str, width: int) -> str:
     """The text for a terminal of `width` columns, lines ended by newlines, each with its styles reset at its end."""
+    if _TEX_OR_PRODUCT.search(text):
+        from bot.rendering.markdown import with_unicode_formulas
+
+        text = with_unicode_formulas(clean(text))
     return _printed(_Written(text), width)
 
 

@@ -50,6 +50,8 @@ LONG = "https://a.de/" + "x" * 1500
         (f"[**long**]({LONG})!", f"**long** ({LONG})!"),
         ("![cat](https://a.de/cat.png)", "🖼 [cat](https://a.de/cat.png)"),
         ("see https://a.de/b_c_d and <https://q.de/e_f_>", "see https://a.de/b_c_d and https://q.de/e_f_"),
+        (r"$x$, \(a\), $5 and $10, 2*3*4", r"`x`, `a`, $5 and $10, 2\*3\*4"),
+        (f"| a | b |\n|---|---|\n| {'x' * 30} | {'y' * 9} |", f"- a: {'x' * 30}\n  b: {'y' * 9}"),
         (r"so \(\frac{a}{b}\) and $\alpha + 1$", "so `a/b` and `α + 1`"),
         ("a\n\n$$\\sum x$$\n\nb", "a\n\n```\n∑ x\n```\n\nb"),
         ("a <b>x</b> <br> c", "a <b>x</b> <br> c"),

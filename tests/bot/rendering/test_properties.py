@@ -129,7 +129,7 @@ def test_the_short_cut_for_plain_text_gives_what_the_converter_gives(markdown: s
     text = clean(markdown)
     if is_blank(text) or telegram._MARKUP.search(text.strip()):
         return
-    converted, spans = render(text)
+    converted, spans = render(text.strip())
     assert converted.strip() == text.strip()
     assert legal(converted, spans) == []
     assert telegram.rendered(text) == (text.strip(), [])

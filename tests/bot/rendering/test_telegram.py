@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -101,10 +102,52 @@ def test_a_table_is_aligned_by_what_is_seen_and_keeps_its_links() -> None:
     assert piece.text.split("\n") == [
         "a  | 日本 | l",
         "---+------+---------------------",
-        "👨‍👩‍👧 | x_1  | t (http://a.b/c_d) z",
+        "👨‍👩‍👧 | x₁   | t (http://a.b/c_d) z",
         "é  |      | q",
     ]
     assert formatting(piece) == [("pre", piece.text)]
+
+
+FORMULAS = [
+    (r"With $x$ and \(a\), \(\frac{a+b}{c}\) holds.", "With `x` and `a`, `(a+b)/c` holds."),
+    (r"\(x_1^2 + \sqrt{y}\), $\sqrt{a+b}$, $\dfrac{a}{b}$", "`x₁² + √y`, `√(a+b)`, `a/b`"),
+    (r"$\alpha \leq \pi \ne 3$ \(e^{i\pi}\)", "`α ≤ π ≠ 3` `e^(iπ)`"),
+    (r"$\foo{x}$ and \(\foo{y}\)", r"`\foo{x}` and `\foo{y}`"),
+    (r"$5 and $10, \(n\) of $7", "$5 and $10, `n` of $7"),
+    (r"from $HOME/$USER", "from $HOME/$USER"),
+    ("2*3*4, a*b*c, f(x)*g*(y)", "2*3*4, a*b*c, f(x)*g*(y)"),
+    ("2*3*4*5*6 = 720", "2*3*4*5*6 = 720"),
+    ("x**2 + y**2 = z", "x**2 + y**2 = z"),
+    (r"\(a*b*c\) and $2*3*4$", "`a*b*c` and `2*3*4`"),
+    (r"`\(a\) 2*3*4 $x$` stays", r"`\(a\) 2*3*4 $x$` stays"),
+    (r"see \(the notes\) and \[1\]", "see (the notes) and [1]"),
+]
+"""Markdown, and what is shown, with the code in backticks."""
+
+
+@pytest.mark.parametrize(("markdown", "shown"), FORMULAS)
+def test_formulas_prices_and_products(markdown: str, shown: str) -> None:
+    piece = one(markdown)
+    assert piece.text == shown.replace("`", "")
+    assert formatting(piece) == [("code", code) for code in re.findall("`([^`]*)`", shown)]
+
+
+def test_emphasis_in_and_around_words_stays() -> None:
+    expected = [("italic", "Model"), ("bold", "H"), ("bold", "T")]
+    assert formatting(one("*Model*s and **H**yper**T**ext")) == expected
+
+
+def test_formulas_of_their_own_lines_are_blocks() -> None:
+    block = one("So\n\n\\[\n\\frac{1}{n}\n= x\n\\]\n\nand\n\n$$\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}$$")
+    assert formatting(block) == [("pre", "1/n = x"), ("pre", "a = b\nc = d")]
+
+
+def test_a_table_wider_than_a_phone_is_a_list() -> None:
+    wide = "| Name | Text | |\n|---|---|---|\n" + f"| Ada | {'long ' * 9} | x |\n| Bob | | |"
+    assert one(wide).text == f"• Name: Ada\n  Text: {'long ' * 9}".rstrip() + "\n  x\n• Name: Bob"
+    assert formatting(one(wide)) == []
+    at_most = f"| {'a' * 20} | {'b' * 17} |\n|---|---|\n| 1 | 2 |"
+    assert formatting(one(at_most)) == [("pre", one(at_most).text)]
 
 
 def test_cells_beyond_the_heading_are_kept() -> None:

@@ -178,3 +178,9 @@ def test_the_prompt_completes_the_models_that_can_be_called() -> None:
     words = [each.word for each in suggestions(hints(models), "/model smart o")]
     assert words[0] == "ollama/odd:3b" and "openai/gpt-5.1" in words
     assert not [each for each in suggestions(hints(models), "/model smart a")]
+
+
+def test_formulas_prices_and_products_in_the_terminal() -> None:
+    text = r"$x$ and \(\frac{a}{b}\) cost $5 or $10: 2*3*4, `\(a\)`, $$\sqrt{n}$$"
+    shown = STYLE.sub("", rendered(text, 70)).strip()
+    assert shown == r"x and a/b cost $5 or $10: 2*3*4, \(a\), √n"
