@@ -145,9 +145,7 @@ async def test_why_a_process_did_not_come_up(make: Make, clock: HandClock, tmp_p
 async def test_without_the_package_the_mend_is_said(clock: HandClock) -> None:
     launch = Launch("all-MiniLM-L6-v2", interpreter=(sys.executable, "-S"))
     said = await failure(WorkerEmbedder("w", launch, clock))
-    assert said == (
-        "all-MiniLM-L6-v2: sentence-transformers is not installed: pip install 'tierbot[sentence-transformers]'"
-    )
+    assert said == ("all-MiniLM-L6-v2: sentence-transformers is not installed: run `make embeddings`")
 
 
 async def test_a_model_that_does_not_come_is_given_up(make: Make, pipe: Path) -> None:
