@@ -6,7 +6,7 @@ from random import SystemRandom
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
-from handlers.council.convening import Convening, Plan
+from handlers.council.convening import ANYBODY, Convening, Plan, Wanted, read_wanted
 from handlers.council.sittings import Sittings
 from handlers.council.votes import document_text
 from handlers.council.words import about, names, passed_over, progress, reckoning, verdict_text
@@ -18,6 +18,7 @@ from routing.council.calling import ModelCalls
 from routing.council.council import Council
 from routing.council.paying import charged, for_books
 from routing.council.prompts import MOST_QUESTION_CHARS
+from routing.council.seats import LEAST_SEATS, MOST_SEATS
 from routing.council.verdict import Verdict
 from routing.errors import Refused
 from routing.models.choice import Models
@@ -27,12 +28,15 @@ from routing.money.standing import Reached
 from routing.ports import Clock
 from routing.records import HistoryStore, TurnFacts, TurnRecord
 from routing.stores import ChatStore
-from routing.types import Button, Document
+from routing.types import TIERS, Button, Document
+
+NUMBERS = tuple(str(number) for number in range(LEAST_SEATS, MOST_SEATS + 1))
 
 SPEC = CommandSpec(
     "council",
-    "Let several models answer one question, rank each other and agree",
-    ("/council", "/council Is P equal to NP?", "/council yes", "/council votes"),
+    "Let 2 to 7 models answer one question, rank each other and agree",
+    ("/council", "/council Is P equal to NP?", "/council smart 5 Is P equal to NP?", "/council yes", "/council votes"),
+    choices=((*TIERS, *NUMBERS), NUMBERS),
     free_text=True,
     role="user",
     queued=True,
@@ -78,56 +82,60 @@ class CouncilCommand:
 
     async def __call__(self, ask: Ask) -> Reply:
         left, brought = self._sittings.left(ask), ask.button.about if ask.button is not None else ""
+        if (confirmed := _confirmed(ask.rest)) is not None:
+            question, wanted = (brought, confirmed) if brought else (left.question, left.wanted)
+            return await self._confirmed(ask, question, wanted)
         match ask.rest.lower():
-            case "yes":
-                return await self._confirmed(ask, brought or left.question)
             case "no":
                 left.question = ""
                 return Reply(ask.say("Nobody was asked."))
             case "votes":
                 return _votes(ask, brought or left.votes)
-        question = await self._question(ask)
+        wanted, written = read_wanted(ask.rest)
+        question = await self._question(ask, written)
         if not question:
-            return await self._help(ask)
-        plan = await self._convening.plan(ask, question)
+            return await self._help(ask, wanted)
+        plan = await self._convening.plan(ask, question, wanted)
         streams = await self._chats.streaming(ask.message.chat)
         if ask.attempts or not streams or plan.needs_a_yes(self._models.config.council.confirm_above):
             return self._offer(ask, plan)
         return await self._sit(ask, plan)
 
-    async def _question(self, ask: Ask) -> str:
+    async def _question(self, ask: Ask, written: str) -> str:
         """What was written, what it replies to, and the texts that came with it."""
         unreadable = [each.name for each in ask.message.attachments if each.kind not in READABLE]
         if unreadable:
             words = "A council can't see pictures, and of files it reads texts only: {name}. Nobody was asked."
             raise Refused(words, name=unreadable[0])
         await ask.live.working()
-        question = (await self._chat.whole_text(ask.message, ask.rest)).strip()
+        question = (await self._chat.whole_text(ask.message, written)).strip()
         if len(question) > MOST_QUESTION_CHARS:
             words = "A council takes a question of {most} characters at most; this one has {n}. Nobody was asked."
             raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
         return question
 
-    async def _confirmed(self, ask: Ask, question: str) -> Reply:
+    async def _confirmed(self, ask: Ask, question: str, wanted: Wanted) -> Reply:
         """What was interrupted is not begun again without another yes."""
         if self._sittings.used(ask):
             raise Refused("This was asked already. To ask it again, write it once more behind /council.")
         if not question:
             raise Refused("No question waits for a yes here. Write it once more behind /council.")
         await ask.live.working()
-        plan = await self._convening.plan(ask, question)
+        plan = await self._convening.plan(ask, question, wanted)
         return self._offer(ask, plan) if ask.attempts else await self._sit(ask, plan)
 
     def _offer(self, ask: Ask, plan: Plan) -> Reply:
-        self._sittings.left(ask).question = plan.question
+        left, n = self._sittings.left(ask), len(plan.seats)
+        left.question, left.wanted = plan.question, plan.wanted
         lines = [
-            ask.say("🏛 Shall I ask {models}?", models=names(seat.model for seat in plan.seats)),
+            ask.say("🏛 Shall I ask {n} models: {models}?", n=n, models=names(seat.model for seat in plan.seats)),
             reckoning(ask, plan.reckoned),
         ]
         if ask.attempts:
             words = "⚠️ I was interrupted while I was at this. What a council had spent by then is not in the books."
             lines.insert(0, ask.say(words))
-        yes = Button(ask.say("🏛 Ask them · {cost}", cost=about(ask, plan.reckoned)), "/council yes", plan.question)
+        words = ask.say("🏛 Ask {n} models · {cost}", n=n, cost=about(ask, plan.reckoned))
+        yes = Button(words, f"/council yes {plan.wanted}".rstrip(), plan.question)
         no = Button(ask.say("Leave it"), "/council no")
         return Reply("  \n".join([*lines, *self._passed(ask, plan)]), ((yes, no),), apart=True)
 
@@ -175,19 +183,29 @@ class CouncilCommand:
         told = passed_over(ask, self._models, plan.passed)
         return [ask.say("Passed over: {models}.", models=told)] if told else []
 
-    async def _help(self, ask: Ask) -> Reply:
+    async def _help(self, ask: Ask, wanted: Wanted) -> Reply:
         words = (
-            "🏛 A council: up to three models of several vendors answer your question, each alone, rank each other's "
-            "answers, and one of the strongest writes what comes of it. Write the question behind /council, or reply "
-            "with /council to the message that asks it."
+            "🏛 A council: several models of different vendors answer your question, each alone, and rank each other's "
+            "answers. Then one of the strongest writes the final answer. Write the question after /council, or reply "
+            "with /council to the message that asks it. A tier and a number from {least} to {most} before the question "
+            "choose the models: /council smart 5 Is P equal to NP?"
         )
-        plan = await self._convening.plan(ask, "")
+        plan = await self._convening.plan(ask, "", wanted)
         now = ask.say(
             "Now I would ask {models}: {reckoning}.",
             models=names(each.model for each in plan.seats),
             reckoning=reckoning(ask, plan.reckoned),
         )
-        return Reply("\n\n".join([ask.say(words), now, *self._passed(ask, plan)]))
+        return Reply("\n\n".join([ask.say(words, least=LEAST_SEATS, most=MOST_SEATS), now, *self._passed(ask, plan)]))
+
+
+def _confirmed(rest: str) -> Wanted | None:
+    """The members of `yes smart 5`; None for anything else: "yes or no?" is a question."""
+    first, _, more = rest.partition(" ")
+    if first.lower() != "yes":
+        return None
+    wanted, question = read_wanted(more) if more.strip() else (ANYBODY, "")
+    return None if question else wanted
 
 
 def _facts(plan: Plan, verdict: Verdict) -> TurnFacts:

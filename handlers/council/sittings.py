@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from handlers.asking import Ask
+from handlers.council.convening import ANYBODY, Wanted
 from routing.errors import Refused
 from routing.ports import Clock
 from routing.types import ChatKey
@@ -23,9 +24,10 @@ WHOLE_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Left:
-    """A `question` that waits for a yes; the `votes` of the newest council, as a document."""
+    """A `question` that waits for a yes, for the `wanted` members; the `votes` of the newest council, as a document."""
 
     question: str = ""
+    wanted: Wanted = ANYBODY
     votes: str = ""
 
 

@@ -8,9 +8,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import permutations, product
+from math import perm, prod
 
 MOST_CHARS = 20_000
 """Of a reply, from its end, where the ballot is asked for; the rest is not read."""
+
+MOST_OUTCOMES = 300
+"""Outcomes of a vote that are tried; with more of them all ballots are waited for."""
 
 Ranking = tuple[str, ...]
 """Labels, the best first. An empty one is an abstention."""
@@ -73,7 +77,9 @@ def count(labels: Collection[str], votes: Mapping[str, Ranking]) -> Tally:
 
 def unassailable(labels: Collection[str], votes: Mapping[str, Ranking], left: Collection[str]) -> str | None:
     """The label that is first alone whatever the voters `left` still do: rank all, some or nobody. None as long as
-    there is no such label. Tries every outcome: 25 for two voters left of three."""
+    there is no such label, or there are more outcomes than MOST_OUTCOMES. Tries each: 25 for two voters of three."""
+    if prod(_ballots(len(labels) - (voter in labels)) for voter in left) > MOST_OUTCOMES:
+        return None
     outcomes = product(*(tuple(possible(labels, voter)) for voter in left))
     leaders = {count(labels, {**votes, **dict(zip(left, ballots, strict=True))}).leader for ballots in outcomes}
     return leaders.pop() if len(leaders) == 1 else None
@@ -84,6 +90,11 @@ def possible(labels: Collection[str], voter: str) -> Iterator[Ranking]:
     others = sorted(label for label in labels if label != voter)
     for length in range(len(others) + 1):
         yield from permutations(others, length)
+
+
+def _ballots(others: int) -> int:
+    """How many sanitised ballots rank so many labels, or some of them."""
+    return sum(perm(others, length) for length in range(others + 1))
 
 
 def _points(ranking: Ranking, label: str, labels: Collection[str], voter: str) -> Fraction:

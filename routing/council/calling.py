@@ -20,7 +20,7 @@ from routing.stop import Stop
 from routing.unseen import Unseen
 
 EFFORT = "low"
-"""Three models think side by side: little each, where they can be told so."""
+"""Several models think side by side: little each, where they can be told so."""
 BROKEN = "\n\n[…]"
 """Behind an answer that broke off."""
 LEAST_TOKENS = 256

@@ -10,11 +10,11 @@ from tests.library import litellm_without_clients
 from tests.servers.model import Script, Usage
 from tests.stories.councils import ASKED, CLAUDE, GEMINI, GPT, MEMBERS, at, seated
 from tests.stories.doors import account
-from tests.stories.failing import Clock, labels
+from tests.stories.failing import POOLS, Clock, labels
 from tests.stories.harness import Stage, ask, press, running
 from tests.stories.test_media import RED
 
-YES = re.compile(r"🏛 Ask them · about \$0\.\d\d$")
+YES = re.compile(r"🏛 Ask 3 models · about \$0\.\d\d$")
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ async def test_a_dear_one_asks_first_and_the_yes_holds_over_a_restart(on: Stage)
     seated(on, above=0.01)
     async with running(on):
         offer = await ask(on, ASKED)
-        assert offer.text.startswith(f"🏛 Shall I ask {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
+        assert offer.text.startswith(f"🏛 Shall I ask 3 models: {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
         assert offer.text.endswith(" · 7 calls · at most 180 s") and on.ms.calls == []
         yes, no = labels(offer)
         assert YES.match(yes) and no == "Leave it"
@@ -62,7 +62,10 @@ async def test_where_nothing_is_shown_before_the_answer_it_asks_first(on: Stage)
     async with running(on):
         await ask(on, "/settings streaming off")
         offer = await ask(on, ASKED)
-        assert offer.text.startswith(f"🏛 Shall I ask {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.") and on.ms.calls == []
+        assert (
+            offer.text.startswith(f"🏛 Shall I ask 3 models: {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
+            and on.ms.calls == []
+        )
         on.tg.press(labels(offer)[0], message=offer)
         assert (await on.tg.reply(after=offer)).text.startswith("All agree.")
 
@@ -259,3 +262,26 @@ async def test_without_a_question_it_says_what_it_is_and_who_would_sit(on: Stage
         told = (await ask(on, "/council")).text
     assert told.startswith("🏛 A council:") and f"Now I would ask {GPT}, {CLAUDE}, {GEMINI}: about $0." in told
     assert on.ms.calls == []
+
+
+async def test_a_tier_and_a_number_of_members_hold_over_the_yes(on: Stage) -> None:
+    seated(on, above=0.0)
+    async with running(on):
+        offer = await ask(on, "/council smart 2 Tabs or spaces?")
+        smart = [model.partition("/")[2] for model in POOLS["smart"][:2]]
+        assert all(model in offer.text for model in smart) and "Shall I ask 2 models" in offer.text
+        assert labels(offer)[0].startswith("🏛 Ask 2 models · about $0.")
+        on.tg.press(labels(offer)[0], message=offer)
+        answer = await on.tg.reply(after=offer)
+        assert "🏛 2 of 2 answered." in answer.text
+        assert {call.model for call in on.ms.calls[:2]} == set(smart)
+        assert on.rows("select text from messages where role = 'user'") == [("Tabs or spaces?",)]
+        refused = (await ask(on, "/council 8 Tabs or spaces?")).text
+        assert refused.startswith("A council has 2 to 7 members, not 8. Nobody was asked.")
+
+
+async def test_fewer_models_than_asked_for_says_how_many_can_sit_and_why(on: Stage) -> None:
+    seated(on, "openai", "anthropic")
+    async with running(on):
+        refused = (await ask(on, "/council 7 Tabs or spaces?")).text
+    assert "You asked for 7 members, but only " in refused and f"Skipped: {GEMINI}" in refused and on.ms.calls == []

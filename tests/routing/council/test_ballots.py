@@ -175,3 +175,9 @@ def test_a_certain_leader_never_loses_and_whoever_cannot_lose_is_certain() -> No
         assert leader == (never_beaten[0] if never_beaten else None), seen
         declared += leader is not None and bool(left)
     assert declared == 3 * 2 * 2, "two ballots that agree on the third voter, in full or in part, are enough"
+
+
+def test_of_seven_voters_all_ballots_are_waited_for() -> None:
+    labels = "ABCDEFG"
+    assert unassailable(labels, {}, labels) is None
+    assert unassailable(labels, {voter: ("A",) for voter in "BCDEF"}, "G") is None

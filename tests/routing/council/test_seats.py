@@ -88,3 +88,20 @@ def test_the_chair_is_the_strongest_and_of_equals_the_first() -> None:
     assert strongest([weak, first, second]) == first
     assert strongest([Seat("d/1", "d", "smart"), weak]).model == "d/1"
     assert strongest([second, Seat("e/1", "e", "deep")]).model == "e/1"
+
+
+@pytest.mark.parametrize(
+    ("tier", "most", "expected"),
+    [
+        ("smart", 3, ["a/1", "b/1", "d/1"]),
+        ("smart", 2, ["a/1", "b/1"]),
+        ("coding", 2, ["c/1", "d/1"]),
+        ("coding", 3, ["c/1", "c/2", "d/1"]),
+        (None, 5, ["d/1", "c/1", "c/2", "a/1", "b/1"]),
+    ],
+)
+def test_those_of_the_wanted_tier_sit_first_and_never_of_one_vendor_alone(
+    tier: Tier | None, most: int, expected: list[str]
+) -> None:
+    pools: dict[Tier, list[str]] = {"smart": ["a/1", "b/1"], "coding": ["c/1", "c/2", "c/3"], "deep": ["d/1"]}
+    assert models(members(pools, CATALOG, lambda model: True, tier, most)) == expected
