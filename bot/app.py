@@ -39,6 +39,7 @@ from handlers.ratelimit import RateLimit, parse_limits
 from handlers.ratings import Reactions
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
+from routing.critic.critic import Critic
 from routing.deadline import steady_clock
 from routing.errors import ConfigError, StorageFault
 from routing.local.weights import available
@@ -134,7 +135,8 @@ async def assembled(
     )
     await keyless.look(engine.models)
     router, purse, files = engine.router, engine.purse, engine.files
-    chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe, clock)
+    critic = Critic(engine.models, engine.caller, lambda: engine.models.config.critic, steady)
+    chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe, clock, critic)
     outbox = OutboxSender(
         kept.outbox,
         platforms,
@@ -176,7 +178,7 @@ async def assembled(
     )
     limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(kept.outbox, clock)
     edits = Edits(kept.history, running, chat)
-    after = build_aftermath(kept, notices, engine.models, engine.caller, steady)
+    after = build_aftermath(kept, notices, engine.models, critic)
     confirmations = Confirmations(
         kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
     )

@@ -6,19 +6,16 @@ from handlers.aftermath import Aftermath
 from handlers.alarms import Alarms
 from handlers.doubts import Doubts
 from handlers.notices import Notices
-from routing.caller import Caller
 from routing.critic.critic import Critic
 from routing.models.choice import Models
-from routing.ports import Clock
 from routing.records import TurnRecord
 from routing.types import InboundMessage
 from storage.stores import Stores
 
 
-def build_aftermath(kept: Stores, notices: Notices, models: Models, caller: Caller, clock: Clock) -> Aftermath:
+def build_aftermath(kept: Stores, notices: Notices, models: Models, critic: Critic) -> Aftermath:
     """To be closed before the database."""
     alarms = Alarms(kept.turns, kept.state, notices)
-    critic = Critic(models, caller, lambda: models.config.critic, clock)
     doubts = Doubts(critic, kept.people, kept.ledger, notices.send, lambda: models.config.contracts)
 
     async def ring(message: InboundMessage, record: TurnRecord) -> None:

@@ -17,6 +17,7 @@ from handlers.wording import answer_text, losses
 from routing.calls import ChatMessage
 from routing.confirmation import PendingAction
 from routing.conversation.truncation import emergency
+from routing.critic.critic import Critic, Doubt
 from routing.decisions import TierDecision
 from routing.errors import Refused
 from routing.models.choice import LOCAL_MODEL
@@ -47,8 +48,10 @@ class Chat:
         read_text: FetchText,
         transcribe: FetchText,
         clock: Clock,
+        critic: Critic,
     ) -> None:
         self._router = router
+        self._critic = critic
         self._demo = Demo(clock)
         self._preferences = preferences
         self._history = history
@@ -109,7 +112,9 @@ class Chat:
         bill = Bill(ask.person.id, ask.message.chat)
         outcome = await self._router.answer(question, bill, ask.live, ask.stop, begun)
         models = self._router.models
-        notices = [*self._blind_notice(ask, question, outcome), *losses(ask, outcome)]
+        reviewed = await self._peer_review(ask, question, outcome, bill)
+        outcome = replace(outcome, calls=tuple(bill.calls))
+        notices = [*reviewed, *self._blind_notice(ask, question, outcome), *losses(ask, outcome)]
         notices += fallback_lines(ask, outcome, models)
         if outcome.completion is not None and outcome.choice.model == LOCAL_MODEL:
             notices.append(ask.say(NOTE))
@@ -127,6 +132,24 @@ class Chat:
         zone = (await self._preferences.settings(ask.person.id)).time_zone
         asked = card(ask, outcome.waiting, zone)
         return Reply(f"{text}\n\n{asked.text}".strip(), asked.buttons, record, document=asked.document)
+
+    async def _peer_review(self, ask: Ask, question: Question, outcome: Outcome, bill: Bill) -> list[str]:
+        """What models of other vendors object to in an answer whose tier requires their review, within its deadline."""
+        contract = self._router.models.config.contracts[outcome.decision.tier]
+        answer = outcome.completion.text.strip() if outcome.completion is not None else ""
+        if not contract.requires_peer_review or not answer or outcome.waiting is not None:
+            return []
+        verdicts: list[Doubt] = []
+
+        async def review() -> None:
+            left = min(contract.deadline_seconds, self._router.models.config.turn.seconds) - outcome.seconds
+            verdicts.extend(await self._critic.review(question.text, answer, outcome.choice.model, bill, left))
+
+        await ask.stop.guard(review())
+        if not verdicts:
+            return [ask.say("⚠️ No model of another vendor reviewed this answer.")]
+        words = "🔍 Peer review: {model} disagrees: {why}"
+        return [ask.say(words, model=f"`{each.model}`", why=f"`{each.why}`") for each in verdicts if each.why]
 
     async def _instead(self, ask: Ask, question: Question) -> Reply | None:
         """What is answered without asking the demo model; None where it is to be asked."""

@@ -37,36 +37,46 @@ class Doubts:
 
     async def look(self, message: InboundMessage, record: TurnRecord) -> None:
         """Have the answer judged, and say what is doubted."""
-        answer = _answer(message, record) if self._critic.enabled else ""
-        if not answer or record.facts is None:
+        facts = record.facts
+        required = facts is not None and self._contracts()[facts.tier].requires_verifier
+        wanted = required or (self._critic.enabled and facts is not None and facts.tier == "balanced")
+        answer = _answer(message, record, required) if wanted else ""
+        if not answer or facts is None:
             return
         bill = Bill(record.person_id, message.chat)
-        doubt = await self._critic.look(record.question, answer, record.facts.model, bill)
-        replies = [await self._words(message, record, doubt)] if doubt is not None else []
+        ask = self._critic.verify if required else self._critic.look
+        doubt = await ask(record.question, answer, facts.model, bill)
+        silent = not doubt.why if doubt is not None else not required
+        replies = [] if silent else [await self._words(message, record, doubt)]
         calls = tuple(bill.calls)
-        if calls:
+        if calls or replies:
             spent = TurnRecord(record.turn_id, record.conversation_id, record.person_id, "", calls=calls)
             self._send(await patiently(self._ledger.finish, (), replies, spent))
 
-    async def _words(self, message: InboundMessage, record: TurnRecord, doubt: Doubt) -> OutboundMessage:
+    async def _words(self, message: InboundMessage, record: TurnRecord, doubt: Doubt | None) -> OutboundMessage:
         person = await self._people.find(message.user)
         say = Say((person.language if person else "") or message.language)
+        text = say("⚠️ This answer was not verified: no model of another vendor could check it.")
+        if doubt is not None:
+            text = say("🔍 {model} doubts this: {why}", model=f"`{doubt.model}`", why=f"`{doubt.why}`")
+        tier = record.facts.tier if record.facts is not None else "balanced"
         return OutboundMessage(
             chat=message.chat,
-            text=say("🔍 {model} doubts this: {why}", model=f"`{doubt.model}`", why=f"`{doubt.why}`"),
+            text=text,
             reply_to=message.message_id,
             owner=record.person_id,
-            buttons=higher(say, "balanced", self._contracts(), record.turn_id),
+            buttons=higher(say, tier, self._contracts(), record.turn_id),
         )
 
 
-def _answer(message: InboundMessage, record: TurnRecord) -> str:
-    """What is to be judged; empty for what is not: another tier, an answer that is none or was not finished in time,
-    a question about pictures that the judge does not see. What a button or a command began may be for one person's
-    eyes, in a place where nothing but its own reply can be (Discord): it is left out, and so are councils."""
+def _answer(message: InboundMessage, record: TurnRecord, required: bool) -> str:
+    """The text to judge. Empty for councils, for what is no finished answer, and for questions about pictures, which
+    the judge does not see. What a button or a command began is judged only where the tier requires it, and never on
+    Discord: there it may be for one person's eyes, where nothing but its own reply can be."""
     facts, last = record.facts, record.said[-1] if record.said else None
-    if facts is None or facts.tier != "balanced" or not facts.model or facts.timed_out or record.pictures:
+    if facts is None or facts.source == "council" or not facts.model or facts.timed_out or record.pictures:
         return ""
-    if message.kind != "message" or typed_command(message) is not None:
+    judged = required and message.chat.platform != "discord"
+    if not judged and (message.kind != "message" or typed_command(message) is not None):
         return ""
     return last.text.strip() if last is not None and last.role == "assistant" else ""

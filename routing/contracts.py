@@ -20,7 +20,8 @@ class TierContract:
     """One tier's promise. `deadline_seconds` is for a whole turn, tools in, queueing out; `try_seconds` for one try,
     `first_token_seconds` for the first sign of life in it. `max_output_tokens` counts visible text. `attempts` are
     tries of models for one answer, all together: in a turn with tools each call of a model has as many. `pool` is in
-    the order in which they are asked."""
+    the order in which they are asked. With `requires_peer_review` models of other vendors review each answer before the
+    turn ends; with `requires_verifier` one of them checks it after it was shown."""
 
     tier: Tier
     deadline_seconds: float
@@ -32,6 +33,8 @@ class TierContract:
     price_class: PriceClass
     may_escalate: bool
     may_be_escalated_to: bool
+    requires_peer_review: bool = False
+    requires_verifier: bool = False
 
     def escalates_to(self, other: TierContract) -> bool:
         """Whether a question of this tier may be taken up to the other one: by /tier auto or by a button."""
@@ -77,6 +80,8 @@ CONTRACT_KEYS = frozenset(
         "attempts",
         "mayEscalate",
         "mayBeEscalatedTo",
+        "requiresPeerReview",
+        "requiresVerifier",
     )
 )
 """What `tiers.<tier>` may hold."""
@@ -134,6 +139,8 @@ def _contract(own: JsonObject, tier: Tier, pool: tuple[str, ...]) -> TierContrac
         pool=pool,
         may_escalate=own.flag("mayEscalate", usual.may_escalate),
         may_be_escalated_to=own.flag("mayBeEscalatedTo", usual.may_be_escalated_to),
+        requires_peer_review=own.flag("requiresPeerReview", usual.requires_peer_review),
+        requires_verifier=own.flag("requiresVerifier", usual.requires_verifier),
     )
     if contract.try_seconds >= contract.deadline_seconds:
         key = "trySeconds" if "trySeconds" in own.values else "deadlineSeconds"

@@ -1,4 +1,4 @@
-"""A second look at an answer of the balanced tier: a small model of another vendor says what it doubts."""
+"""A second look at an answer: models of other vendors say what they doubt."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from routing.caller import Caller, Errand
@@ -27,6 +27,9 @@ from routing.unseen import Unseen
 
 SECONDS = 6.0
 """In all, with the line for a place in it (tier contracts, Critic)."""
+REVIEW_SECONDS = 30.0
+"""For a review that the person waits for, within the deadline of the tier."""
+REVIEWERS = 2
 MOST_TOKENS = 200
 MOST_QUESTION_CHARS = 8_000
 MOST_ANSWER_CHARS = 16_000
@@ -50,7 +53,7 @@ log = logging.getLogger("routing.critic")
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What a model doubts in another one's answer, in its own words, which nobody checked."""
+    """What a model doubts in another one's answer, in its own unchecked words; empty if it doubts nothing."""
 
     model: str
     why: str
@@ -81,18 +84,34 @@ class Critic:
 
     def model(self, author: str) -> str | None:
         """Who may judge an answer of this model: of another vendor, with a key, in health; None when nobody can."""
-        return next((each for each in judges(self._models, self._config(), author) if self._ready(each)), None)
+        return next(self._able(author), None)
 
     async def look(self, question: str, answer: str, author: str, bill: Bill) -> Doubt | None:
         """A doubt, or nothing: within its seconds and what its payer may spend. The call goes on the bill."""
-        model = self.model(author) if self.enabled else None
-        if model is None:
-            return None
+        found = await self.verify(question, answer, author, bill) if self.enabled else None
+        return found if found is not None and found.why else None
+
+    async def verify(self, question: str, answer: str, author: str, bill: Bill) -> Doubt | None:
+        """What a model of another vendor says of the answer, also that it doubts nothing; None without a verdict."""
+        model = self.model(author)
+        return None if model is None else await self._ask(model, question, answer, bill, self._seconds)
+
+    async def review(self, question: str, answer: str, author: str, bill: Bill, seconds: float) -> tuple[Doubt, ...]:
+        """The verdicts of up to two models of other vendors, asked side by side, each of another vendor."""
+        catalog = self._models.catalog
+        peers: dict[str, str] = {}
+        for model in self._able(author):
+            peers.setdefault(vendor_of(model, catalog), model)
+        chosen = list(peers.values())[:REVIEWERS]
+        asked = (self._ask(model, question, answer, bill, min(seconds, REVIEW_SECONDS)) for model in chosen)
+        return tuple(found for found in await asyncio.gather(*asked) if found is not None)
+
+    async def _ask(self, model: str, question: str, answer: str, bill: Bill, seconds: float) -> Doubt | None:
         request = self._request(model, question, answer)
         contract = self._models.config.contracts["balanced"]
-        errand = Errand(contract, Deadline(self._clock, self._seconds), bill)
+        errand = Errand(contract, Deadline(self._clock, seconds), bill)
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(seconds):
                 completion = await self._caller.complete(request, errand, Unseen(), Stop())
         except TimeoutError:
             log.info("[Critic] %s was too late", model)
@@ -104,7 +123,10 @@ class Critic:
         if why is None:
             log.info("[Critic] %s gave no verdict (%s)", model, completion.finish)
             return None
-        return Doubt(model, why) if why else None
+        return Doubt(model, why)
+
+    def _able(self, author: str) -> Iterator[str]:
+        return (each for each in judges(self._models, self._config(), author) if self._ready(each))
 
     def _ready(self, model: str) -> bool:
         profile = self._models.config.profile(provider_of(model))

@@ -82,11 +82,22 @@ async def keys(inspection: Inspection) -> list[Finding]:
 
 
 async def critic(inspection: Inspection) -> list[Finding]:
-    """Whether anybody can look at the balanced tier's answers a second time, where the owner wants that."""
+    """Whether anybody can check the answers of each tier where the owner wants that."""
     models = _models(inspection)
-    if models is None or not models.config.critic.enabled:
+    if models is None:
         return []
-    author = models.configured("balanced", Preferences()).model
+    wanted = [
+        each.tier
+        for each in models.config.contracts.values()
+        if each.requires_verifier
+        or each.requires_peer_review
+        or (each.tier == "balanced" and models.config.critic.enabled)
+    ]
+    authors = dict.fromkeys(models.configured(tier, Preferences()).model for tier in wanted)
+    return [finding for author in authors for finding in _judged(models, author)]
+
+
+def _judged(models: Models, author: str) -> list[Finding]:
     found = judges(models, models.config.critic, author)
     if not found:
         mend = "Give a model of another vendor a key, or name one in critic.model; until then nobody looks."
