@@ -51,10 +51,11 @@ async def test_there_is_one_at_a_time_on_all_platforms_of_a_person(on: Stage, dc
     async with running(on) as app:
         await up(dc, app)
         await written(dc, "hello", "ali")
-        await written(dc, f"/access link {await code(on)}", "ali")
+        linked = await written(dc, f"/access link {await code(on)}", "ali")
+        await dc.wait_for(lambda _: any(each.text == "You said: hello" for each in linked.channel.from_bot()))
         said = on.tg.say(ASKED)
         await gate.reached(60.0)
         assert (await written(dc, ASKED, "ali")).text.startswith("A council of yours is sitting already")
         gate.open()
         assert (await on.tg.reply(said, after=said)).text.startswith("All agree.")
-    assert len(on.ms.calls) == 7
+    assert len(on.ms.calls) == 8, "seven of the council, and one for the message that waited for the link"
