@@ -127,7 +127,7 @@ async def assembled(
     """Build everything; at the end of the block it is stopped and let go of. Waits and deadlines follow `steady`."""
     steady = steady or steady_clock()
     settings = environment.settings
-    kept = open_stores(open_database(settings.database), clock)
+    kept = open_stores(open_database(settings.database), clock, steady)
     platforms: dict[str, Platform] = {}
     running, silences = RunningTurns(), Silences()
     engine = await build_engine(
@@ -145,10 +145,10 @@ async def assembled(
         clock,
     )
     notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(steady)
-    outages = Outages(notices, kept.state, clock)
+    outages = Outages(notices, kept.state, steady)
     linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, purse.budget.reread)
-    access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, clock)
-    approvals = Approvals(kept.people, notices, lambda messages: inbox.accept(messages), clock)
+    access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, steady)
+    approvals = Approvals(kept.people, notices, lambda messages: inbox.accept(messages), steady)
     needs = Needs(
         preferences=kept.preferences,
         allowances=kept.allowances,

@@ -99,7 +99,9 @@ class Access:
         self.wrong = wrong
 
     async def appoint(self) -> None:
-        """Make the configured owners known, so that they hear of strangers before they have ever written."""
+        """Make the configured owners known, so that they hear of strangers before they have ever written; and clamp
+        how long stored codes are valid."""
+        await self._people.shorten(CODE_SECONDS)
         for user in self._owners:
             if await self._people.find(user) is None:
                 await self._people.admit(user, "", "owner", "configuration")

@@ -51,7 +51,7 @@ class Linking:
     async def code(self, person: Person) -> str:
         """A fresh code of this person; the one before it is worth nothing any more."""
         code = new_code()
-        await self._links.offer(person.id, code, self._clock() + CODE_SECONDS)
+        await self._links.offer(person.id, code, CODE_SECONDS)
         return shown(code)
 
     async def maker(self, user: UserKey, typed: str, was: Person | None) -> Person:

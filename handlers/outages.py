@@ -56,5 +56,7 @@ class Outages:
 
     async def _known(self) -> dict[str, float]:
         if self._told is None:
-            self._told = json.loads(await self._state.get(STATE_KEY) or "{}")
+            now = self._clock()  # the system clock may have been set back since
+            told = json.loads(await self._state.get(STATE_KEY) or "{}")
+            self._told = {name: min(at, now) for name, at in told.items()}
         return self._told

@@ -60,6 +60,9 @@ class PeopleStore(Protocol):
     async def forget(self, person_id: int, actor: str) -> None:
         """Delete a person with all that is kept of them; audited."""
 
+    async def shorten(self, seconds: float) -> None:
+        """Let no stored code, for pairing or linking, be valid for longer: the system clock may have been set back."""
+
     async def seen(self, user: UserKey, name: str, username: str) -> None:
         """Keep the username of a known account, and the name of a person who has none yet."""
 
@@ -104,7 +107,9 @@ class Adoption:
 class LinkStore(Protocol):
     """Which accounts are one person's; the codes that join them, one a person."""
 
-    async def offer(self, person_id: int, code: str, expires_at: float) -> None: ...
+    async def offer(self, person_id: int, code: str, seconds: float) -> None:
+        """Keep a code, valid for so long; it replaces an earlier one."""
+
     async def find(self, code: str) -> Person | None:
         """Whose code it is, while it is valid."""
 

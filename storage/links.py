@@ -35,14 +35,16 @@ _ADOPTION = "adopt "
 class SqlLinks:
     """`routing.stores.LinkStore`."""
 
-    def __init__(self, database: Database, known: SqlPeople, clock: Clock) -> None:
+    def __init__(self, database: Database, known: SqlPeople, clock: Clock, steady: Clock) -> None:
         self._database = database
         self._known = known
         self._clock = clock
+        self._steady = steady
 
-    async def offer(self, person_id: int, code: str, expires_at: float) -> None:
-        row = {"person_id": person_id, "code_hash": hashed(code), "expires_at": expires_at}
-        expired = links.c.expires_at <= self._clock()
+    async def offer(self, person_id: int, code: str, seconds: float) -> None:
+        now = self._steady()
+        row = {"person_id": person_id, "code_hash": hashed(code), "expires_at": now + seconds}
+        expired = links.c.expires_at <= now
 
         def step(connection: Connection) -> None:
             connection.execute(delete(links).where((links.c.person_id == person_id) | expired))
@@ -51,7 +53,7 @@ class SqlLinks:
         await self._database.write(step)
 
     async def find(self, code: str) -> Person | None:
-        now = self._clock()
+        now = self._steady()
 
         def step(connection: Connection) -> UserKey | None:
             maker = _maker(connection, code, now)
@@ -62,7 +64,7 @@ class SqlLinks:
         return None if user is None else await self._known.find(user)
 
     async def burn(self, code: str) -> bool:
-        now = self._clock()
+        now = self._steady()
 
         def step(connection: Connection) -> bool:
             maker = _maker(connection, code, now)
@@ -73,10 +75,10 @@ class SqlLinks:
     async def join(
         self, code: str, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
     ) -> tuple[OutboxEntry, ...]:
-        now = self._clock()
+        now, steady = self._clock(), self._steady()
 
         def step(connection: Connection) -> tuple[int, int | None, tuple[OutboxEntry, ...]]:
-            return (*_join(connection, code, user, actor, now), queue(connection, notices, now))
+            return (*_join(connection, code, user, actor, now, steady), queue(connection, notices, now))
 
         person_id, was, queued = await self._database.write(step)
         self._known.joined(person_id, was)
@@ -123,9 +125,11 @@ def _maker(connection: Connection, code: str, now: float) -> int | None:
     return next((row.person_id for row in valid if matches(code, row.code_hash)), None)
 
 
-def _join(connection: Connection, code: str, user: UserKey, actor: str, now: float) -> tuple[int, int | None]:
+def _join(
+    connection: Connection, code: str, user: UserKey, actor: str, now: float, steady: float
+) -> tuple[int, int | None]:
     """Whose code it was, and who wrote it. Raises Refused for a code that expired meanwhile."""
-    person_id = _maker(connection, code, now)
+    person_id = _maker(connection, code, steady)
     if person_id is None:
         words = "The code {code} is not valid, or has expired. /access link on your other account makes a new one."
         raise Refused(words, code=code)

@@ -15,7 +15,7 @@ from routing.types import Person, Role, UserKey
 from storage.codec import INBOUNDS, OUTBOUND
 from storage.database import Database
 from storage.preferences import SqlPreferences
-from storage.schema import audit, identities, messages, outbox, pairings, people, summaries
+from storage.schema import audit, identities, links, messages, outbox, pairings, people, summaries
 
 _FIND = (
     select(people)
@@ -45,10 +45,14 @@ class SqlPeople:
     """`routing.stores.PeopleStore`. Who was found is kept, and who was not: one process owns a database. Languages are
     preferences."""
 
-    def __init__(self, database: Database, preferences: SqlPreferences, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, preferences: SqlPreferences, clock: Clock, steady: Clock | None = None
+    ) -> None:
+        """Codes expire by `steady`, else by `clock`."""
         self._database = database
         self._preferences = preferences
         self._clock = clock
+        self._steady = steady or clock
         self._known: dict[UserKey, Person | None] = {}
         self._usernames: dict[UserKey, str] = {}
         self._became: dict[int, int] = {}
@@ -144,20 +148,29 @@ class SqlPeople:
         await self._database.write(lambda c: c.execute(delete(pairings).where(_of(user))))
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing:
-        now = self._clock()
+        now = self._steady()
         return await self._database.write(lambda c: _ask(c, pairing, waiting_limit, now))
 
+    async def shorten(self, seconds: float) -> None:
+        latest = self._steady() + seconds
+
+        def step(connection: Connection) -> None:
+            for codes in (pairings, links):
+                connection.execute(update(codes).where(codes.c.expires_at > latest).values(expires_at=latest))
+
+        await self._database.write(step)
+
     async def waiting(self) -> tuple[Pairing, ...]:
-        waits = (pairings.c.expires_at > self._clock()) & ~_KNOWN
+        waits = (pairings.c.expires_at > self._steady()) & ~_KNOWN
         valid = select(pairings).where(waits).order_by(pairings.c.expires_at)
         rows = await self._database.read(lambda c: c.execute(valid).all())
         return tuple(_pairing(row) for row in rows)
 
     async def approve(self, asked: str | UserKey, actor: str) -> Pairing | None:
-        now = self._clock()
+        now, steady = self._clock(), self._steady()
 
         def step(connection: Connection) -> Pairing | None:
-            valid = connection.execute(select(pairings).where(pairings.c.expires_at > now))
+            valid = connection.execute(select(pairings).where(pairings.c.expires_at > steady))
             found = next((_pairing(row) for row in valid if _is(row, asked)), None)
             if found is None:
                 return None

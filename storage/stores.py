@@ -48,15 +48,16 @@ class Stores:
     allowances: SqlAllowances
 
 
-def open_stores(database: Database, clock: Clock) -> Stores:
-    """All of them over a database of the newest revision."""
+def open_stores(database: Database, clock: Clock, steady: Clock | None = None) -> Stores:
+    """All of them over a database of the newest revision. Codes expire by `steady`, else by `clock`."""
+    steady = steady or clock
     preferences = SqlPreferences(database)
-    people = SqlPeople(database, preferences, clock)
+    people = SqlPeople(database, preferences, clock, steady)
     return Stores(
         database=database,
         preferences=preferences,
         people=people,
-        links=SqlLinks(database, people, clock),
+        links=SqlLinks(database, people, clock, steady),
         history=SqlHistory(database, clock),
         usage=SqlUsage(database),
         spending=SqlSpending(database),

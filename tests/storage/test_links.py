@@ -129,18 +129,18 @@ async def test_a_stranger_who_waited_waits_no_more(database: Database, clock: Ha
     stores = open_stores(database, clock)
     ann = (await stores.people.admit(ANN, "an", "user", "t")).id
     await stores.people.ask(Pairing(FAR, "be", "PAIRING", clock.now + 600), 3)
-    await stores.links.offer(ann, "OLD", clock.now + 600)
-    await stores.links.offer(ann, "NEW", clock.now + 600)
+    await stores.links.offer(ann, "OLD", 600.0)
+    await stores.links.offer(ann, "NEW", 600.0)
     assert await stores.links.find("OLD") is None
     found = await stores.links.find("NEW")
     assert found is not None and found.id == ann
     await stores.links.join("NEW", FAR, "t")
     assert await stores.people.waiting() == () and await stores.links.find("NEW") is None
-    await stores.links.offer(ann, "AGAIN", clock.now + 600)
+    await stores.links.offer(ann, "AGAIN", 600.0)
     await stores.links.part(ann, FAR, "t")
     assert await stores.links.find("AGAIN") is None, "who is parted knows it, perhaps"
     assert await stores.people.find(FAR) is None and await stores.links.accounts(ann) == (Account(ANN, 0.0),)
-    await stores.links.offer(ann, "LATE", clock.now + 600)
+    await stores.links.offer(ann, "LATE", 600.0)
     clock.now += 601
     assert await stores.links.find("LATE") is None
 

@@ -40,6 +40,19 @@ async def test_a_reply_that_failed_is_sent_again_after_its_pause(on: Stage, jump
         assert (await on.tg.reply(said)).text == "You said: hm"
 
 
+async def test_a_code_is_valid_for_ten_minutes_of_real_time(on: Stage) -> None:
+    """Also when the system clock is set back and forward; after a restart it is not valid for longer than a new one."""
+    clock = Clock()
+    async with running(on, clock, time.time):
+        made = await ask(on, "/access link")
+        assert "10 minutes" in made.text
+        clock.ahead = TWO_HOURS
+        assert on.rows("SELECT 1 FROM links WHERE expires_at > strftime('%s', 'now')")
+    on.change("UPDATE links SET expires_at = expires_at + 7200")
+    async with running(on, time.time):
+        assert not on.rows("SELECT 1 FROM links WHERE expires_at > strftime('%s', 'now') + 601")
+
+
 async def test_a_model_stays_on_its_break(on: Stage) -> None:
     vendors(on)
     clock = Clock()
