@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from storage.async_engine import AsyncDatabase
 from storage.database import Database
 from storage.schema import metadata
+from storage.sqlite import SqliteDatabase
 
 
 async def test_every_table_is_there_and_the_size_is_known(database: Database) -> None:
@@ -14,3 +17,12 @@ async def test_every_table_is_there_and_the_size_is_known(database: Database) ->
 
     assert await database.read(count) == 0
     assert await database.size_bytes() > 10_000
+
+
+async def test_each_url_opens_the_driver_that_it_names(database: Database, database_url: str) -> None:
+    driver = database_url.split(":")[0]
+    if driver == "sqlite":
+        assert isinstance(database, SqliteDatabase)
+        return
+    assert isinstance(database, AsyncDatabase) and isinstance(database._engine, AsyncEngine)
+    assert database._engine.driver == driver.split("+")[1]
