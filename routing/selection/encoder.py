@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent / "encoder"
 FEW, TOGETHER = 32, 512
 """Fewer texts are read one by one: to share them among threads takes longer. More are read in parts: what the tokenizer
 tells of 8,000 texts takes 10 MB."""
-REMEMBERED = 4_096
+REMEMBERED = 2_048
 """Words whose tokens are kept."""
 _SPLITTING = frozenset({"BertPreTokenizer", "Whitespace", "WhitespaceSplit"})
 

@@ -46,7 +46,7 @@ OWN_ENGLISH = 0.9
 
 LONGEST_WORD = 60
 """Letters; what is longer is no word."""
-REMEMBERED = 20_000
+REMEMBERED = 2_048
 """Words whose languages are kept in memory."""
 
 _KANA = re.compile(r"[\u3040-\u30ff]")

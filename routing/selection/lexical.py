@@ -26,7 +26,7 @@ SATURATION, LENGTH = 1.2, 0.6
 FREQUENT, MANY = 16, 1024
 """Among at least so many passages, a token that one in so many holds is counted by a product of matrices: that takes
 less time than to go through its entries."""
-REMEMBERED = 16_384
+REMEMBERED = 4_096
 """Tokens whose hashes are kept."""
 _NOTHING = np.zeros(0, np.intp)
 

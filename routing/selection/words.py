@@ -12,7 +12,7 @@ import Stemmer
 
 GROUP = 4
 """Letters in a group, the marks of a word's ends included. Groups of 3, of 5 and mixtures found no more."""
-REMEMBERED = 8_192
+REMEMBERED = 2_048
 """Words whose stems and letters are kept: those of a message come again in its clauses."""
 
 _WITHOUT_SPACES = r"\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -27,7 +27,7 @@ _LETTERS = str.maketrans({"ı": "i", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"
 _LAST_LATIN = "\u024f"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def normal(text: str) -> str:
     """Lower case, one form of each character, Latin letters without their marks."""
     folded = unicodedata.normalize("NFKC", text).casefold()
