@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from bot import logs
-from bot.settings import Environment, load
+from bot.settings import Environment, EnvironmentFault, load
 from bot.version import VERSION
 from bot.workspace import Workspace
 from routing.errors import ConfigError, StorageFault
@@ -27,15 +27,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `tierbot models list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except EnvironmentFault as error:
+        if options.command == "doctor":
+            return _run(options, error.rest, error.faults)
+        return _complain(error, redactor)
     except (ConfigError, StorageFault) as error:
         if options.command == "doctor":
             from bot.ops.doctor import unreadable
 
             return unreadable(error, options.json)
-        print(f"tierbot: {redactor.clean(str(error))}", file=sys.stderr)
-        return 2
+        return _complain(error, redactor)
     except KeyboardInterrupt:
         return 130
+
+
+def _complain(error: Exception, redactor: logs.Redactor) -> int:
+    for line in redactor.clean(str(error)).splitlines():
+        print(f"tierbot: {line}", file=sys.stderr)
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace, environment: Environment) -> int:
+def _run(options: argparse.Namespace, environment: Environment, faults: Sequence[str] = ()) -> int:
     settings = environment.settings
     told = "log_level" in settings.model_fields_set
     level = settings.log_level if told or options.command in ("run", "mcp") else _quiet(options.command)
@@ -70,7 +79,7 @@ def _run(options: argparse.Namespace, environment: Environment) -> int:
     if options.command == "doctor":
         from bot.ops.doctor import doctor
 
-        return doctor(environment, workspace, as_json=options.json)
+        return doctor(environment, workspace, as_json=options.json, faults=faults)
     if options.command == "models":
         from bot.ops import models
 

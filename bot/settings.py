@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -92,23 +93,12 @@ class Settings(BaseModel):
     @property
     def owners(self) -> tuple[UserKey, ...]:
         """BOT_OWNERS, read. Raises ConfigError for an account without its platform."""
-        accounts = []
-        for number, item in enumerate(parse_pool(self.bot_owners), 1):
-            platform, colon, user_id = item.partition(":")
-            if not (platform and colon and user_id):
-                raise ConfigError(f"BOT_OWNERS must look like telegram:123,discord:456; entry {number} does not.")
-            accounts.append(UserKey(platform.lower(), user_id))
-        return tuple(accounts)
+        return _owners(self.bot_owners)
 
     @property
     def pools(self) -> dict[Tier, tuple[str, ...]]:
-        """The tiers whose pool the environment sets."""
-        pools = {tier: parse_pool(getattr(self, f"tier_{tier}_pool")) for tier in TIERS}
-        for tier, pool in pools.items():
-            wrong = next((number for number, model in enumerate(pool, 1) if "/" not in model), None)
-            if wrong:
-                name = f"TIER_{tier.upper()}_POOL"
-                raise ConfigError(f"{name} must list models as provider/model; entry {wrong} has no provider.")
+        """The tiers whose pool the environment sets. Raises ConfigError for a model without its provider."""
+        pools = {tier: _pool(tier, getattr(self, f"tier_{tier}_pool")) for tier in TIERS}
         return {tier: pool for tier, pool in pools.items() if pool}
 
 
@@ -131,65 +121,121 @@ class Environment:
         return (*self.keys.values(), *(token.get_secret_value() for token in tokens if token), *filter(None, passwords))
 
 
+class EnvironmentFault(ConfigError):
+    """Every fault of the environment, a sentence each; `rest` is the environment without the faulty values."""
+
+    def __init__(self, faults: Sequence[str], rest: Environment) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = tuple(faults)
+        self.rest = rest
+
+
 def load(environ: Mapping[str, str] | None = None) -> Environment:
     """Read the process environment, systemd credentials, `*_FILE` variables and the workspace's `.env`.
 
-    What is set later in that list never overrides what is set earlier. Raises ConfigError naming the variable.
+    What is set later in that list never overrides what is set earlier. Raises EnvironmentFault naming each variable
+    that can't be used.
     """
+    faults: list[str] = []
     given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
     workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser()
-    layers = (_dotenv(workspace / ".env"), _credentials(given), given)
-    merged = {name: value.strip() for layer in layers for name, value in _with_files(layer).items()}
+    layers = (_dotenv(workspace / ".env", faults), _credentials(given, faults), given)
+    merged = {name: value.strip() for layer in layers for name, value in _with_files(layer, faults).items()}
     values = {name: value for name, value in merged.items() if value}
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
     for name in values:
         if _POOL.fullmatch(name) and name.lower() not in known:
-            raise ConfigError(f"{name} is for no tier; the tiers are {', '.join(TIERS)}.")
-    try:
-        settings = Settings(**{**known, "workspace": workspace})  # type: ignore[arg-type]  # pydantic reads texts
-    except ValidationError as error:
-        raise _explain(error) from None
-    parse_limits(settings.user_rate_limit)
-    read_backend(settings.embeddings)
+            faults.append(f"{name} is for no tier; the tiers are {', '.join(TIERS)}.")
+    settings = _settings({**known, "workspace": workspace}, faults)
     keys = {
         name[: -len(_KEY_ENDING)].lower(): value.strip()
         for name, value in values.items()
         if name.endswith(_KEY_ENDING) and name != _KEY_ENDING
     }
-    return Environment(settings, keys, values)
+    environment = Environment(settings, keys, values)
+    if faults:
+        raise EnvironmentFault(tuple(dict.fromkeys(faults)), environment)
+    return environment
+
+
+def _settings(values: Mapping[str, Any], faults: list[str]) -> Settings:
+    """What the values say; a faulty one is named in `faults`, without its value, and its default takes its place."""
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        wrong = error.errors(include_input=False, include_url=False)
+        faults += [f"{str(each['loc'][0]).upper()} is not valid: {each['msg']}." for each in wrong]
+        names = {each["loc"][0] for each in wrong}
+        settings = Settings(**{name: value for name, value in values.items() if name not in names})
+    for name, read in _READ_LATER.items():
+        try:
+            read(getattr(settings, name))
+        except ConfigError as error:
+            faults.append(str(error))
+            settings = settings.model_copy(update={name: Settings.model_fields[name].default})
+    return settings
+
+
+def _owners(text: str) -> tuple[UserKey, ...]:
+    accounts = []
+    for number, item in enumerate(parse_pool(text), 1):
+        platform, colon, user_id = item.partition(":")
+        if not (platform and colon and user_id):
+            raise ConfigError(f"BOT_OWNERS must look like telegram:123,discord:456; entry {number} does not.")
+        accounts.append(UserKey(platform.lower(), user_id))
+    return tuple(accounts)
+
+
+def _pool(tier: Tier, text: str) -> tuple[str, ...]:
+    pool = parse_pool(text)
+    wrong = next((number for number, model in enumerate(pool, 1) if "/" not in model), None)
+    if wrong:
+        name = f"TIER_{tier.upper()}_POOL"
+        raise ConfigError(f"{name} must list models as provider/model; entry {wrong} has no provider.")
+    return pool
+
+
+_READ_LATER: Mapping[str, Callable[[str], object]] = {
+    "user_rate_limit": parse_limits,
+    "embeddings": read_backend,
+    "bot_owners": _owners,
+    **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
+}
+"""Texts with a form of their own."""
 
 
 def strange_names(path: Path) -> tuple[str, ...]:
     """Variables in a `.env` that mean nothing here: most likely mistyped."""
     endings = (_KEY_ENDING, _KEY_ENDING + _FILE_ENDING)
     known = {name.upper() for name in Settings.model_fields} | {name + _FILE_ENDING for name in _SECRET}
-    return tuple(name for name in _dotenv(path) if name not in known and not name.endswith(endings))
+    names = (name for name in _dotenv(path, []) if not _POOL.fullmatch(name))  # `load` refuses those of no tier
+    return tuple(name for name in names if name not in known and not name.endswith(endings))
 
 
-def _dotenv(path: Path) -> dict[str, str]:
+def _dotenv(path: Path, faults: list[str]) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
         with path.open(encoding="utf-8") as file:
             lines = list(parse_stream(file))
-        for line in lines:
-            if line.error:
-                raise ConfigError(f"{path} line {line.original.line}: not of the form NAME=value.")
-        return {line.key.upper(): line.value or "" for line in lines if line.key}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} can't be read: {_reason(error)}.") from None
+        faults.append(f"{path} can't be read: {_reason(error)}.")
+        return {}
+    wrong = (line.original.line for line in lines if line.error)
+    faults += [f"{path} line {number}: not of the form NAME=value." for number in wrong]
+    return {line.key.upper(): line.value or "" for line in lines if line.key and not line.error}
 
 
-def _credentials(given: Mapping[str, str]) -> dict[str, str]:
+def _credentials(given: Mapping[str, str], faults: list[str]) -> dict[str, str]:
     """What systemd's LoadCredential left for us, under any spelling of the variable's name."""
     folder = given.get("CREDENTIALS_DIRECTORY")
     if not folder or not Path(folder).is_dir():
         return {}
     files = [path for path in sorted(Path(folder).iterdir()) if path.is_file()]
-    return {path.name.upper(): _text(path, f"The credential {path.name}") for path in files}
+    return {path.name.upper(): _text(path, f"The credential {path.name}", faults) for path in files}
 
 
-def _with_files(values: Mapping[str, str]) -> dict[str, str]:
+def _with_files(values: Mapping[str, str], faults: list[str]) -> dict[str, str]:
     """`X_FILE=/run/secrets/x` sets X, unless X is set beside it. Only for secrets of ours: others' programs have
     variables of the same ending."""
     found = dict(values)
@@ -197,15 +243,16 @@ def _with_files(values: Mapping[str, str]) -> dict[str, str]:
         plain = name.removesuffix(_FILE_ENDING)
         ours = name != plain and (plain in _SECRET or plain.endswith(_KEY_ENDING))
         if ours and path.strip() and not values.get(plain, "").strip():
-            found[plain] = _text(Path(path.strip()), f"{name} names a file that")
+            found[plain] = _text(Path(path.strip()), f"{name} names a file that", faults)
     return found
 
 
-def _text(path: Path, subject: str) -> str:
+def _text(path: Path, subject: str, faults: list[str]) -> str:
     try:
         return path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{subject} can't be read: {_reason(error)}.") from None
+        faults.append(f"{subject} can't be read: {_reason(error)}.")
+        return ""
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:
@@ -218,9 +265,3 @@ def _password(address: str) -> str | None:
         return urlsplit(address).password
     except ValueError:
         return None
-
-
-def _explain(error: ValidationError) -> ConfigError:
-    """The first complaint, naming the variable and what it takes; never its value, which may be a secret."""
-    first: Any = error.errors(include_input=False, include_url=False)[0]
-    return ConfigError(f"{str(first['loc'][0]).upper()} is not valid: {first['msg']}.")

@@ -45,10 +45,18 @@ LONGEST_SECONDS = 30.0
 """For one check; the integrity of a database of 1 GB on a memory card takes most of it."""
 
 
-def doctor(environment: Environment, workspace: Workspace, as_json: bool = False, clock: Clock = time.time) -> int:
-    """Print one line a finding; 1 when something fails, else 0."""
+def doctor(
+    environment: Environment,
+    workspace: Workspace,
+    as_json: bool = False,
+    clock: Clock = time.time,
+    faults: Sequence[str] = (),
+) -> int:
+    """Print one line a finding; 1 when something fails, else 0. `faults` are values of the environment that can't be
+    used; what is looked at is the rest."""
     redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace), *_mcp_secrets(environment, workspace)))
-    findings = asyncio.run(examine(Inspection(environment, workspace, clock)))
+    findings = [fail("environment", fault, "Correct it, then run the doctor again.") for fault in faults]
+    findings += asyncio.run(examine(Inspection(environment, workspace, clock)))
     return _report([_without_secrets(finding, redactor) for finding in findings], as_json)
 
 

@@ -35,6 +35,8 @@ _HOMES: Mapping[tuple[str, ApiType], str] = {
     ("xai", "openai"): "https://api.x.ai/v1",
     ("openrouter", "openai"): "https://openrouter.ai/api/v1",
 }
+PROVIDERS = tuple(provider for provider, _ in _HOMES)
+"""Those that need nothing but a key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from routing.config import known_keys
 from routing.errors import ConfigError, FileFault
 from routing.jsonfile import JsonFile
 from routing.models.catalog import Catalog
-from routing.models.discovery import load_discovered
+from routing.models.discovery import PROVIDERS, load_discovered
 
 IGNORED_ENV = "./.env"
 _NO_CONFIG = ("runtime-config.json", "none, defaults apply")
@@ -24,17 +24,13 @@ _ALIKE = 80.0  # likeness 0-100 from which a name is taken for a mistyped one
 
 
 async def settings(inspection: Inspection) -> list[Finding]:
-    """Values that are read late, and names in .env that mean nothing."""
-    told = inspection.environment.settings
-    found = _read("environment", "every variable can be read", lambda: (told.owners, told.pools))
+    """A `.env` that nothing reads, and names in the workspace's that mean nothing. Its faults are known by now."""
+    found = []
     path = inspection.workspace.root / ".env"
     if ignored_env(inspection.workspace.root):
         found.append(warn("environment", f"{IGNORED_ENV} is ignored", f"Move its lines to {path}."))
-    try:
-        strange = strange_names(path)
-    except ConfigError as error:
-        return [*found, fail("environment", str(error), f"Correct or remove {path}.")]
-    return [*found, *(_strange(name, str(path)) for name in strange)]
+    found += [_strange(name, str(path)) for name in strange_names(path)]
+    return found or [ok("environment", "no unknown names")]
 
 
 async def files(inspection: Inspection) -> list[Finding]:
@@ -112,7 +108,8 @@ def _unknown_key(key: str) -> Finding:
 
 
 def _strange(name: str, path: str) -> Finding:
-    known = [field.upper() for field in Settings.model_fields]
+    keys = (f"{provider.upper()}_API_KEY" for provider in PROVIDERS)
+    known = [*(field.upper() for field in Settings.model_fields), *keys]
     near = process.extractOne(name, known, score_cutoff=_ALIKE)
     mend = f"Did you mean {near[0]}?" if near else "Remove it if nothing else reads it."
     return warn("environment", f"{name} in {path} means nothing to tierbot", mend)

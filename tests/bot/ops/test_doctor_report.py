@@ -72,11 +72,23 @@ async def test_the_report_for_people_has_a_line_each_and_ends_with_a_count(on: S
     assert lines[-1].endswith(" 0 fail")
 
 
-async def test_an_environment_that_cannot_be_read_is_a_report_too(tmp_path: Path) -> None:
-    code, output, complaint = await tierbot(tmp_path, "doctor", "--json", LOG_LEVEL="loud")
+async def test_every_fault_of_the_environment_is_listed_once_beside_the_other_checks(tmp_path: Path) -> None:
+    wrong = "LOG_LEVEL=loud\nUSER_RATE_LIMIT=20/fortnight\nTIER_SMART_POOL=gpt\nnot a setting\nOPENAI_KEY=x\n"
+    (tmp_path / ".env").write_text(wrong, encoding="utf-8")
+    code, output, complaint = await tierbot(tmp_path, "doctor", "--json", WORKSPACE=str(tmp_path))
     assert (code, complaint) == (1, "")
     checks = json.loads(output)["checks"]
-    assert [(check["name"], check["status"]) for check in checks] == [("environment", "fail")]
+    failed = [check["detail"] for check in checks if check["status"] == "fail"]
+    named = ("line 4: not of the form", "LOG_LEVEL is not valid", "USER_RATE_LIMIT must", "TIER_SMART_POOL must")
+    assert [sum(name in each for each in failed) for name in named] == [1, 1, 1, 1] and len(failed) == len(named)
+    assert any("OPENAI_API_KEY" in check["mend"] for check in checks if "OPENAI_KEY" in check["detail"])
+    assert any(check["name"] == "database" for check in checks)
+
+
+async def test_a_start_names_every_fault_of_the_environment(tmp_path: Path) -> None:
+    told = {"LOG_LEVEL": "loud", "USER_RATE_LIMIT": "20/fortnight"}
+    code, _, complaint = await tierbot(tmp_path, "chat", WORKSPACE=str(tmp_path), **told)
+    assert (code, len(complaint.splitlines())) == (2, 2)
 
 
 def test_the_checks_are_all_of_the_folder() -> None:
