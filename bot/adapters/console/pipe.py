@@ -14,6 +14,8 @@ from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_ta
 from bot.adapters.console.streams import lines, write
 from routing.types import InboundMessage, OutboundMessage
 
+LEAVE = ("/exit", "/quit")
+
 
 class Silent:
     """A live reply that shows nothing: a pipe only carries finished ones."""
@@ -58,11 +60,13 @@ class Pipe:
         self._over = asyncio.Event()
 
     async def run(self) -> int:
-        """0 at the end of the input, or when nobody reads the output any more; 1 when a line can't be kept."""
+        """0 at the end of the input, at `/exit`, or when the output is closed; 1 when a line can't be kept."""
         while (line := await self._next()) is not None:
             message = self._speaker.says(line)
             if not message.text.strip():
                 continue
+            if message.text.strip().lower() in LEAVE:
+                break
             self._asked = message.update_id
             self._replied.clear()
             try:

@@ -14,6 +14,7 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 
+from bot.adapters.console import pipe
 from bot.adapters.console.completion import CommandCompleter, history
 from bot.adapters.console.hints import CommandHint, typed_instead
 from bot.adapters.console.markdown import dim, rendered
@@ -24,7 +25,7 @@ from bot.adapters.console.views import LINGER_SECONDS, View, Views
 from routing.types import InboundMessage, OutboundMessage
 
 BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter begins a new line · /exit or Ctrl-D leaves"
-LEAVE = ("exit", "quit", "/exit", "/quit")
+LEAVE = ("exit", "quit", *pipe.LEAVE)
 REFRESH_SECONDS = 0.125
 """The shortest time between two drawings of a growing answer."""
 MENU_ROWS = 8

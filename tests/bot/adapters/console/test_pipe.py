@@ -25,6 +25,13 @@ async def test_each_line_gets_its_reply_and_an_empty_line(ends: Ends, history: P
     assert ends.complaints() == ""
 
 
+async def test_exit_ends_it(ends: Ends, history: Path) -> None:
+    desk = Desk()
+    ends.type(b"one\n/exit\ntwo\n")
+    assert await talk(desk, ends, history) == 0
+    assert desk.texts == ["one"]
+
+
 async def test_a_line_is_taken_only_after_the_reply_before_it(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type(b"a\nb\nc\nd\n")
