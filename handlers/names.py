@@ -23,6 +23,8 @@ def _is_plain(sign: str) -> bool:
 
 
 def quoted(text: str, most: int = 100) -> str:
-    """The beginning of somebody's text on one line, as a code span: nothing in it is formatted or linked."""
-    line = " ".join(text[: 4 * most].replace("`", "'").split())
+    """The beginning of somebody's text on one line, as a code span: nothing in it is formatted, linked, invisible or
+    turns the text around it."""
+    kept = (sign for sign in text[: 4 * most] if sign.isspace() or unicodedata.category(sign)[0] != "C")
+    line = " ".join("".join(kept).replace("`", "'").split())
     return f"`{line if len(line) <= most else line[: most - 1] + '…'}`"

@@ -75,8 +75,9 @@ def answer_text(ask: Ask, outcome: Outcome) -> str:
 
 
 def reason(ask: Ask, plain: str, raw: str) -> str:
-    """Why a model failed: what the provider said is for owners, who can do something about it."""
-    return raw if raw and ask.person.role == "owner" else ask.say(plain)
+    """Why a model failed. What the provider said is for owners, who can do something about it, where no others read
+    along."""
+    return raw if raw and ask.person.role == "owner" and ask.message.private else ask.say(plain)
 
 
 def losses(ask: Ask, outcome: Outcome) -> list[str]:

@@ -107,3 +107,7 @@ async def test_what_the_provider_says_is_for_owners(on: Stage) -> None:
             on.ms.clear()
             assert ("acme-secret-project" in answer) == (user is None)
             assert "refused the request" in answer
+        on.ms.fail(400, message=words, times=8)
+        answer = (await ask(on, "@tierbot hi", group="Team")).text
+        assert "acme-secret-project" not in answer, "others read what an owner is told in a group"
+        assert "refused the request" in answer

@@ -29,6 +29,7 @@ def test_a_name_is_plain_text(name: str, plain: str) -> None:
 
 def test_first_words_are_a_code_span() -> None:
     assert quoted("`[a](b)`\n\nc " + "d" * 200) == f"`'[a](b)' c {'d' * 88}…`"
+    assert quoted("\u202eeno\u2066 \u200b\x07two\U000e0041") == "`eno two`", "nothing turns or hides the rest of the card"
 
 
 async def test_a_name_links_nowhere(on: Stage) -> None:
