@@ -129,8 +129,10 @@ class Access:
             person = _as_guest(person)
         elif message.user in self._owners and (person is None or person.role != "owner"):
             person = await self._people.admit(message.user, message.user_name, "owner", "configuration")
+            await self._people.release(message.user)
         elif person is None and self.mode == "open":
             person = await self._people.admit(message.user, message.user_name, "user", "open access")
+            await self._people.release(message.user)
         if person is not None and not message.by_chat:
             await self._people.seen(message.user, message.user_name, message.username)
         if not message.private:

@@ -71,11 +71,12 @@ class PeopleStore(Protocol):
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing:
         """Keep a pairing request; when too many wait, the oldest is dropped. A request that still waits takes the new
-        code and the messages, and comes back with the time at which it expires."""
+        code and the messages, and comes back with the time at which its code expires. `pairing` itself comes back when
+        the request is new, or its code had expired."""
 
     async def waiting(self) -> tuple[Pairing, ...]: ...
     async def approve(self, asked: str | UserKey, actor: str) -> Pairing | None:
-        """Admit the stranger with this code or this account; None for a wrong code or an expired request."""
+        """Admit the stranger with this code or this account; None for a wrong or expired code, or without a request."""
 
     async def let_in(self) -> tuple[Pairing, ...]:
         """The requests of people who have been let in, and whose messages wait for an answer."""

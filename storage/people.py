@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
 
 from routing.codes import hashed, matches
 from routing.ports import Clock
@@ -36,6 +36,8 @@ _KNOWN = (
 )
 KEPT_MESSAGES = 3
 """The newest messages that are kept of a stranger who waits."""
+KEPT_SECONDS = 7 * 24 * 3600.0
+"""How long a request is kept after its code has expired; the buttons that let the stranger in work as long."""
 _REMEMBERED = 10_000
 """Accounts; strangers are without number."""
 _T = TypeVar("_T")
@@ -161,7 +163,7 @@ class SqlPeople:
         await self._database.write(step)
 
     async def waiting(self) -> tuple[Pairing, ...]:
-        waits = (pairings.c.expires_at > self._steady()) & ~_KNOWN
+        waits = (pairings.c.expires_at > self._steady() - KEPT_SECONDS) & ~_KNOWN
         valid = select(pairings).where(waits).order_by(pairings.c.expires_at)
         rows = await self._database.read(lambda c: c.execute(valid).all())
         return tuple(_pairing(row) for row in rows)
@@ -170,8 +172,8 @@ class SqlPeople:
         now, steady = self._clock(), self._steady()
 
         def step(connection: Connection) -> Pairing | None:
-            valid = connection.execute(select(pairings).where(pairings.c.expires_at > steady))
-            found = next((_pairing(row) for row in valid if _is(row, asked)), None)
+            kept = connection.execute(select(pairings).where(pairings.c.expires_at > steady - KEPT_SECONDS))
+            found = next((_pairing(row) for row in kept if _is(row, asked, steady)), None)
             if found is None:
                 return None
             known = _find(connection, found.user)
@@ -230,8 +232,8 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         connection.execute(insert(identities), account)
     else:
         connection.execute(update(people).where(people.c.id == known.id).values(role=role))
-    over = pairings.c.expires_at <= now if role != "blocked" else true()
-    connection.execute(delete(pairings).where(_of(user), over))
+    if role == "blocked":
+        connection.execute(delete(pairings).where(_of(user)))
     _audit(connection, now, actor, "admit", f"{user} as {role}")
     found = _find(connection, user)
     assert found is not None
@@ -239,14 +241,15 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
 
 
 def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing:
-    connection.execute(delete(pairings).where(pairings.c.expires_at <= now))
+    connection.execute(delete(pairings).where(pairings.c.expires_at <= now - KEPT_SECONDS))
     stored = {"code_hash": hashed(pairing.code)}
     row = connection.execute(select(pairings).where(_of(pairing.user))).one_or_none()
     if row is not None:
         kept = (*INBOUNDS.load(row.messages), *pairing.messages)[-KEPT_MESSAGES:]
-        values = stored | {"messages": INBOUNDS.dump(kept)}
+        expires_at = row.expires_at if row.expires_at > now else pairing.expires_at
+        values = stored | {"messages": INBOUNDS.dump(kept), "expires_at": expires_at}
         connection.execute(update(pairings).where(_of(pairing.user)).values(values))
-        return replace(pairing, expires_at=row.expires_at, messages=kept)
+        return pairing if row.expires_at <= now else replace(pairing, expires_at=expires_at, messages=kept)
     oldest_first = connection.execute(select(pairings).order_by(pairings.c.expires_at)).all()
     for each in oldest_first[: max(0, len(oldest_first) + 1 - waiting_limit)]:
         connection.execute(delete(pairings).where(_of(UserKey(each.platform, each.user_id))))
@@ -264,11 +267,11 @@ def _audit(connection: Connection, now: float, actor: str, action: str, detail: 
     connection.execute(insert(audit), {"at": now, "actor": actor, "action": action, "detail": detail})
 
 
-def _is(row: Row[Any], asked: str | UserKey) -> bool:
-    """Whether this request is the account's, or was given this code."""
+def _is(row: Row[Any], asked: str | UserKey, now: float) -> bool:
+    """Whether this request is the account's, or was given this code, which is still valid."""
     if isinstance(asked, UserKey):
         return (row.platform, row.user_id) == (asked.platform, asked.user_id)
-    return matches(asked, row.code_hash)
+    return row.expires_at > now and matches(asked, row.code_hash)
 
 
 def _pairing(row: Row[Any]) -> Pairing:

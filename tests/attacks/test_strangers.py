@@ -6,7 +6,7 @@ import pytest
 
 from handlers.access import WAITING_LIMIT
 from handlers.names import plain_name, quoted
-from tests.stories.doors import account, code_in, quiet
+from tests.stories.doors import Hours, account, code_in, quiet
 from tests.stories.harness import OWNER, Stage, ask, press, running
 
 LINK = "[free](http://evil.com) evil.com @admin /stop `x` **b** \u202egnp"
@@ -90,12 +90,26 @@ async def test_the_first_words_are_answered_once_they_are_let_in(on: Stage) -> N
     assert on.rows("select count(*) from pairings") == [(0,)]
 
 
-async def test_words_of_a_stranger_expire_with_the_code(on: Stage) -> None:
+async def test_the_button_of_a_stranger_works_after_their_code_has_expired(on: Stage) -> None:
+    bob, clock = on.tg.user("bob"), Hours()
+    on.tg.private()
+    async with running(on, clock):
+        code = code_in(await ask(on, "old words", user=bob))
+        card = await on.tg.reply(matching="Bob (@bob) asks to use me")
+        clock.ahead = 3600.0
+        assert "may have expired" in (await ask(on, f"/access pair {code}")).text
+        assert "waiting: Bob" in (await ask(on, "/access")).text
+        await press(on, "✅ Allow", card)
+        await on.tg.wait_for(lambda _: any(each.text == "You said: old words" for each in on.tg.private(bob).from_bot()))
+
+
+async def test_words_of_a_stranger_are_dropped_after_a_week(on: Stage) -> None:
     bob = on.tg.user("bob")
     async with running(on):
         code_in(await ask(on, "old words", user=bob))
     on.change("update pairings set expires_at = 1")
     async with running(on):
+        code_in(await ask(on, "hello", user="carol"))
         await ask(on, f"/access allow {account(bob)}")
         await ask(on, "new words", user=bob)
     assert [call.last_user_text for call in on.ms.calls] == ["new words"]

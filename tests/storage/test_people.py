@@ -15,7 +15,7 @@ from storage.database import Database
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.outbox import SqlOutbox
-from storage.people import SqlPeople
+from storage.people import KEPT_SECONDS, SqlPeople
 from storage.preferences import SqlPreferences
 from storage.schema import metadata
 from storage.usage import SqlUsage
@@ -107,7 +107,11 @@ async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
     admitted = await people.find(first.user)
     assert admitted is not None and admitted.role == "user"
     clock.now += 601
-    assert await people.waiting() == () and await people.approve("CCCCCCCC", "boss") is None
+    assert len(await people.waiting()) == 1 and await people.approve("CCCCCCCC", "boss") is None
+    again = asks(2, "EEEEEEEE")
+    assert await people.ask(again, 2) is again, "its code has expired: it is asked anew"
+    clock.now += 600 + KEPT_SECONDS
+    assert await people.waiting() == () and await people.approve(again.user, "boss") is None
     for number in (3, 4, 5):
         clock.now += 1
         await people.ask(asks(number, "DDDDDDDD"), 2)
