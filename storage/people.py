@@ -97,8 +97,10 @@ class SqlPeople:
         def step(connection: Connection) -> None:
             _forget_replies(connection, person_id)
             _forget_summaries(connection, person_id)
+            accounts = connection.execute(select(identities).where(identities.c.person_id == person_id)).all()
             connection.execute(delete(people).where(people.c.id == person_id))
-            _audit(connection, now, actor, "forget", f"person {person_id}")
+            gone = " ".join(f"{row.platform}:{row.user_id}" for row in accounts)
+            _audit(connection, now, actor, "forget", gone or f"person {person_id}")
 
         await self._database.write(step)
         self.reread(person_id)

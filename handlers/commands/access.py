@@ -214,12 +214,18 @@ class AccessCommand:
         return Reply(ask.say("Access: {mode}", mode=self._access.mode) + "\n\n" + "\n".join(lines), buttons)
 
     async def _log(self, ask: Ask) -> Reply:
-        names = {str(user): person.name for person, users in await self._people.everyone() for user in users}
+        names = {}
+        for person, users in await self._people.everyone():
+            names |= dict.fromkeys([f"person {person.id}", *map(str, users)], person.name)
         lines = []
         for at, who, action, detail in await self._people.journal(LOG_LINES):
-            account, _, role = detail.partition(" as ")
-            did = DID.get(role if action == "admit" else action, UNNAMED)
-            told = ask.say(did, by=_in_log(names, who), name=_in_log(names, account))
+            account, _, more = detail.partition(" ") if action in ("admit", "link") else (detail, "", "")
+            did = DID.get(more.removeprefix("as ") if action == "admit" else action, UNNAMED)
+            name = _in_log(names, account)
+            if action == "budget":  # whose, and what it is now
+                whose, colon, limits = detail.partition(":")
+                name = f"{_in_log(names, whose)}{colon}{limits}"
+            told = ask.say(did, by=_in_log(names, who), name=name)
             lines.append(f"- {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} {told}")
         return Reply("\n".join(lines) or ask.say("There is nothing here yet."))
 

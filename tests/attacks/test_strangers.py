@@ -6,8 +6,10 @@ import pytest
 
 from handlers.access import WAITING_LIMIT
 from handlers.names import plain_name, quoted
+from tests.servers.discord import DiscordServer
 from tests.stories.doors import Hours, account, code_in, quiet
 from tests.stories.harness import OWNER, Stage, ask, press, running
+from tests.stories.test_discord import up
 
 LINK = "[free](http://evil.com) evil.com @admin /stop `x` **b** \u202egnp"
 
@@ -29,7 +31,9 @@ def test_a_name_is_plain_text(name: str, plain: str) -> None:
 
 def test_first_words_are_a_code_span() -> None:
     assert quoted("`[a](b)`\n\nc " + "d" * 200) == f"`'[a](b)' c {'d' * 88}…`"
-    assert quoted("\u202eeno\u2066 \u200b\x07two\U000e0041") == "`eno two`", "nothing turns or hides the rest of the card"
+    assert quoted("\u202eeno\u2066 \u200b\x07two\U000e0041") == "`eno two`", (
+        "nothing turns or hides the rest of the card"
+    )
 
 
 async def test_a_name_links_nowhere(on: Stage) -> None:
@@ -100,7 +104,9 @@ async def test_the_button_of_a_stranger_works_after_their_code_has_expired(on: S
         assert "may have expired" in (await ask(on, f"/access pair {code}")).text
         assert "waiting: Bob" in (await ask(on, "/access")).text
         await press(on, "✅ Allow", card)
-        await on.tg.wait_for(lambda _: any(each.text == "You said: old words" for each in on.tg.private(bob).from_bot()))
+        await on.tg.wait_for(
+            lambda _: any(each.text == "You said: old words" for each in on.tg.private(bob).from_bot())
+        )
 
 
 async def test_words_of_a_stranger_are_dropped_after_a_week(on: Stage) -> None:
@@ -123,6 +129,34 @@ async def test_owners_hear_of_what_admins_do(on: Stage) -> None:
         code_in(await ask(on, "hello", user="bob"))
         assert (await ask(on, "/access allow @bob", user="carol")).text == "✅ Bob can use me now."
         await on.tg.reply(matching="Carol let Bob in")
+
+
+async def test_the_log_names_people(on: Stage) -> None:
+    bob = on.tg.user("bob")
+    async with running(on):
+        await ask(on, f"/access allow {account(bob)}")
+        await ask(on, "hi", user=bob)
+        await ask(on, f"/budget {account(bob)} 1")
+        logged = (await ask(on, "/access log")).text
+        assert "Alice set a budget: Bob:" in logged and "person " not in logged
+        await ask(on, "/access forget Bob")
+        assert f"Alice deleted {account(bob)}" in (await ask(on, "/access log")).text
+
+
+async def test_a_slash_command_keeps_the_username(on: Stage, dc: DiscordServer) -> None:
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("hi", user="bob")
+        await dc.reply(said, after=said)
+        asked = dc.slash("whoami", user="bob")
+        await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
+        waiting = await app.kept.people.waiting()
+        assert [each.username for each in waiting] == ["bob"]
+        asked = dc.slash("access", {"access": f"allow {waiting[0].user}"})
+        await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
+        asked = dc.slash("whoami", user="bob")
+        await dc.wait_for(lambda _: any(not each.loading for each in asked.answers))
+        assert "bob" in (await app.kept.people.usernames()).values()
 
 
 async def test_a_name_that_means_several_is_asked_back(on: Stage) -> None:

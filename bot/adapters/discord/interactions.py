@@ -45,6 +45,7 @@ class Incoming:
     kind: int
     user: UserKey
     user_name: str
+    username: str
     language: str
     chat: ChatKey
     direct: bool
@@ -71,6 +72,7 @@ def read(payload: Json) -> Incoming:
         kind=int(payload["type"]),
         user=UserKey(PLATFORM, str(user["id"])),
         user_name=member.get("nick") or user.get("global_name") or user.get("username") or "",
+        username=str(user.get("username") or ""),
         language=str(payload.get("locale") or "").partition("-")[0],
         chat=ChatKey(PLATFORM, str(home), str(thread)),
         direct=direct,
@@ -178,6 +180,7 @@ class Interactions:
             sent_at=created(asked.id),
             kind="press" if component else "message",
             user_name=asked.user_name,
+            username=asked.username,
             bot_name=me.name if me else "",
             private=asked.direct or asked.visiting,
             language=asked.language,
