@@ -23,8 +23,10 @@ embeddings: $(VENV)/.sentence-transformers
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
+# Attacks through the bot, and those on the sandbox and the webhook beside the other tests of these.
+ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py $(wildcard tests/handlers/tools/test_sandbox*.py)
 test-attacks: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/attacks
+	@$(BIN)/python -m pytest -n $(WORKERS) $(ATTACKS)
 
 test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
