@@ -214,7 +214,7 @@ class AccessCommand:
         return Reply(ask.say("Access: {mode}", mode=self._access.mode) + "\n\n" + "\n".join(lines), buttons)
 
     async def _log(self, ask: Ask) -> Reply:
-        names = {}
+        names: dict[str, str] = {}
         for person, users in await self._people.everyone():
             names |= dict.fromkeys([f"person {person.id}", *map(str, users)], person.name)
         lines = []
