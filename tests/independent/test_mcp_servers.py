@@ -101,7 +101,7 @@ async def test_filesystem(on: Stage, tmp_path: Path) -> None:
     assert await on.call("fs_read_text_file", path=str(tmp_path / "inside" / "a.txt")) == "hello"
     assert (tmp_path / "inside" / "a.txt").read_text() == "hello"
     assert not on.client.traits("fs_read_text_file").changes and on.client.traits("fs_write_file").changes
-    assert on.client.destructive("fs_write_file") and not on.client.destructive("fs_read_text_file")
+    assert on.client.traits("fs_write_file").confirm and not on.client.traits("fs_read_text_file").confirm
     with pytest.raises(ToolFailed, match="Access denied"):
         await on.call("fs_read_text_file", path="/etc/passwd")
 

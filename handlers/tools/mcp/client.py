@@ -125,11 +125,6 @@ class McpClient:
         found = self._owners.tools.get(name)
         return traits_of(found[0].server, found[1]) if found else Traits()
 
-    def destructive(self, name: str) -> bool:
-        """Whether it may change or delete what is there: what does not say otherwise may."""
-        found = self._owners.tools.get(name)
-        return found is None or found[1].destructive
-
     async def call(self, tool_name: str, arguments: Mapping[str, Any], scope: ToolScope) -> str:
         """What the tool gave, as text: data of somebody else's. Raises ToolFailed."""
         found = self._owners.tools.get(tool_name)

@@ -100,12 +100,11 @@ class Inbound(Sieve):
         if is_deeper(hints):
             self.left_out.append(f"{shown(name)}: its hints are nested too deeply; they are ignored")
             hints = None
-        flags = _object(listed, "annotations")
-        reads, destroys = flags.get("readOnlyHint") is True, flags.get("destructiveHint") is not False
+        reads = _object(listed, "annotations").get("readOnlyHint") is True
         about = next(
             (text for key in ("description", "title") if (text := listed.get(key)) and isinstance(text, str)), ""
         )
-        self.listed[name] = ListedTool(name, about, schema, hints, reads, destroys and not reads)  # type: ignore[arg-type]
+        self.listed[name] = ListedTool(name, about, schema, hints, reads)  # type: ignore[arg-type]
         return {"name": name, "inputSchema": schema if _heads(schema) else {"type": "object"}}
 
     def _fault(self, name: str, schema: object) -> str:

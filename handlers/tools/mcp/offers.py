@@ -23,7 +23,6 @@ class ListedTool:
     schema: Mapping[str, Any]
     hints: object = None
     read_only: bool = False
-    destructive: bool = True
 
 
 @dataclass(frozen=True, slots=True)

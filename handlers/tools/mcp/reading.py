@@ -78,7 +78,7 @@ def _digest(toolkit: Toolkit, tools: Mapping[str, ListedTool], warnings: Sequenc
     found = hashlib.sha256(json.dumps([toolkit.name, toolkit.description, *warnings]).encode())
     for card in toolkit.tools:
         tool, last = tools[card.name], None
-        facts = [card.name, card.category, card.priority, tool.name, tool.read_only, tool.destructive]
+        facts = [card.name, card.category, card.priority, tool.name, tool.read_only]
         found.update(json.dumps(facts).encode())
         for text in card.texts.values():
             if text is not last:

@@ -84,7 +84,6 @@ async def test_what_a_tool_says_of_itself_becomes_traits(on: Stage) -> None:
     assert on.client.traits("s_reads") == Traits(parallel=True, changes=False, seconds=12)
     assert on.client.traits("s_adds") == Traits(False, True, 12, confirm=True, allowed_in="mcp.json")
     assert on.client.traits("s_says_nothing") == Traits(False, True, 12, confirm=True)
-    assert [on.client.destructive(f"s_{name}") for name in ("reads", "adds", "says_nothing")] == [False, False, True]
 
 
 async def test_only_roles_that_may(on: Stage) -> None:
