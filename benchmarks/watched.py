@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from routing.caller import Caller
-from routing.calls import ChatMessage, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, Usage
+from routing.calls import ChatMessage, Heard, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, Usage
 from routing.conversation.summaries import Summariser
 from routing.deadline import Deadline
 from routing.failover.health import ModelHealth
@@ -97,5 +97,5 @@ class AtOnce:
     async def knows(self, model: str) -> bool:
         return True
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
-        return ""
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
+        return Heard("")

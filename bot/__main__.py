@@ -109,7 +109,7 @@ def _beside(environment: Environment, taken: Workspace, redactor: logs.Redactor)
     own = taken.root / "terminal"
     print(f"The bot is running in {taken.root}. This terminal keeps its own conversations, in {own}.", file=sys.stderr)
     settings = environment.settings.model_copy(update={"database_url": f"sqlite+aiosqlite:///{own / 'tierbot.db'}"})
-    beside = Environment(settings, environment.keys, environment.variables)
+    beside = Environment(settings, environment.keys, environment.variables, environment.given)
     return beside, Workspace(beside, redactor.add, own)
 
 

@@ -191,8 +191,12 @@ async def assembled(
     app = App(
         inbox.accept, kept, access, approvals, linking, inbox, outbox, engine, silences, platforms, clock, steady, tips
     )
+
+    async def restart(names: str) -> None:
+        await notices.tell_owners("🔁 {names} changed in .env. Restart me to use the new value.", names=names)
+
     chores = [
-        asyncio.create_task(keep_fresh(workspace, engine.models, engine.owned, engine.tooling)),
+        asyncio.create_task(keep_fresh(workspace, engine.models, engine.owned, engine.tooling, restart)),
         asyncio.create_task(engine.models.learn_sizes()),
         asyncio.create_task(keyless.keep_looking(engine.models)),
         asyncio.create_task(_sweep(kept, clock)),

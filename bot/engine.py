@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from bot.files import Files
@@ -20,6 +20,7 @@ from handlers.tools.approval import Approval
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox
 from routing.caller import Caller
+from routing.door.prices import PriceMap
 from routing.errors import ModelError
 from routing.llm import LiteLlm
 from routing.local.runtime import LocalRuntime
@@ -28,6 +29,7 @@ from routing.money.budget import Budget
 from routing.money.purse import Purse
 from routing.ports import Clock
 from routing.router import Router
+from routing.transcription import Transcriber
 from storage.stores import Stores
 
 
@@ -67,11 +69,26 @@ async def build_engine(
     """`unusable` is told of a model that only the owner can mend."""
     settings, config = environment.settings, workspace.config()
     remembered = HealthMemory(kept.state, steady, config.parallel, unusable)
-    models = Models(config, workspace.catalog(), health=remembered.health, clock=steady)
+    models = Models(
+        config,
+        workspace.catalog(),
+        health=remembered.health,
+        clock=steady,
+        library_levels=lambda model: llm.levels(model),
+    )
     await remembered.recall()
     local = LocalRuntime(workspace.models, steady)
     llm = LiteLlm(local, models.catalog, settings.https_proxy)
-    files, owned = Files(platforms, llm, models, settings.transcription_model), OwnersFiles(workspace)
+    budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
+
+    def prices() -> Awaitable[PriceMap]:
+        return llm.prices(models.config.profile)
+
+    purse = Purse(budget, prices)
+    voice = Transcriber(
+        llm, models, purse, prices, kept.ledger, lambda: environment.settings.transcription_model, steady
+    )
+    files, owned = Files(platforms, voice), OwnersFiles(workspace)
     health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
@@ -79,8 +96,6 @@ async def build_engine(
     embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(kept.actions, kept.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors, approval)
-    budget = Budget(lambda: models.config.budget, kept.spending, kept.budgets, clock)
-    purse = Purse(budget, lambda: llm.prices(models.config.profile))
     caller = Caller(llm, models.health, steady, purse)
     router = Router(
         models=models,

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from bot.platform import Platform
 from routing.calls import Picture
 from routing.errors import ModelError, Refused
-from routing.models.choice import Models, provider_of
-from routing.ports import Llm
+from routing.money.bill import Bill
+from routing.money.over import OverBudget
+from routing.transcription import Transcriber
 from routing.types import Attachment
 
 KEPT_PICTURES = 16
@@ -19,11 +20,9 @@ KEPT_PICTURES = 16
 class Files:
     """Fetches by the platform that an attachment's `ref` begins with."""
 
-    def __init__(self, platforms: Mapping[str, Platform], llm: Llm, models: Models, transcription_model: str) -> None:
+    def __init__(self, platforms: Mapping[str, Platform], transcriber: Transcriber) -> None:
         self._platforms = platforms
-        self._llm = llm
-        self._models = models
-        self._transcription_model = transcription_model
+        self._transcriber = transcriber
         self._pictures: OrderedDict[str, Picture] = OrderedDict()
 
     async def picture(self, attachment: Attachment) -> Picture | None:
@@ -48,15 +47,16 @@ class Files:
                 continue
         raise Refused("{name} is not a text that I can read.", name=attachment.name)
 
-    async def transcribe(self, attachment: Attachment) -> str:
-        """The words of a voice message. Raises Refused when nobody can hear it."""
-        model = self._transcription_model
-        if not model:
-            raise Refused("I can't hear voice messages: the owner has to set TRANSCRIPTION_MODEL. Please write it.")
+    async def transcribe(self, attachment: Attachment, bill: Bill, turn_id: str, conversation_id: int) -> str:
+        """The words of a voice message. Raises Refused when it can't be heard, and OverBudget."""
+        if not self._transcriber.model:
+            words = "I can't hear voice messages yet: add TRANSCRIPTION_MODEL to workspace/.env. Please write it."
+            raise Refused(words)
         audio = await self._fetch(attachment)
         try:
-            profile = self._models.config.profile(provider_of(model))
-            return await self._llm.transcribe(model, profile, attachment.name, audio)
+            return await self._transcriber.words(attachment.name, audio, bill, turn_id, conversation_id)
+        except OverBudget:
+            raise
         except ModelError as error:
             words = "I could not hear your voice message: {model}, {reason}. Please write it."
             raise Refused(words, model=error.model, reason=error.reason) from None

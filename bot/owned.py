@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 
 from bot.tooling import Tooling
 from bot.workspace import Workspace
 from routing.errors import ConfigError
 from routing.models.choice import Models
 from routing.skills import Skills
+from routing.types import TIERS
 
 RELOAD_SECONDS = 5.0
 
@@ -41,17 +43,28 @@ class OwnersFiles:
 
 
 async def keep_fresh(
-    workspace: Workspace, models: Models, owned: OwnersFiles, tooling: Tooling, seconds: float | None = None
+    workspace: Workspace,
+    models: Models,
+    owned: OwnersFiles,
+    tooling: Tooling,
+    tell: Callable[[str], Awaitable[None]],
+    seconds: float | None = None,
 ) -> None:
-    """Take up what the owner edits; a file with a fault is named, and the last good state stays in force."""
+    """Take up what the owner edits; a file with a fault is named, and the last good state stays in force. `tell` gets
+    the names of changed variables that need a restart."""
     stamps, told = await asyncio.to_thread(workspace.stamps), ""
+    await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)  # by then the model library is there
+    warn_of_levels(models)
     while True:
         await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)
         try:
             seen = await asyncio.to_thread(workspace.stamps)
             if seen != stamps:
                 stamps = seen
-                await _read_anew(workspace, models, owned)
+                waiting = await _read_anew(workspace, models, owned)
+                if waiting:
+                    log.warning("[Config] %s changed: restart the bot to use the new value", waiting)
+                    await tell(waiting)
             await tooling.refresh()
             told = ""
         except Exception as error:  # whatever nobody foresaw in a file: the next round may find it mended
@@ -60,13 +73,27 @@ async def keep_fresh(
             told = repr(error)
 
 
-async def _read_anew(workspace: Workspace, models: Models, owned: OwnersFiles) -> None:
+async def _read_anew(workspace: Workspace, models: Models, owned: OwnersFiles) -> str:
+    """Names of changed variables that need a restart."""
     try:
+        waiting = await asyncio.to_thread(workspace.reload_environment)
         config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
         await asyncio.to_thread(owned.reload)
     except ConfigError as error:
         log.error("%s The last good state stays in force.", error)
-        return
+        return ""
     models.config, models.catalog = config, catalog
     models.health.parallel.limit(config.parallel)
     log.info("[Config] Read anew")
+    warn_of_levels(models)
+    return ", ".join(waiting)
+
+
+def warn_of_levels(models: Models) -> None:
+    """Log every configured reasoning level that has no effect."""
+    for tier in TIERS:
+        ignored = models.ignored_level(tier)
+        if ignored is not None:
+            takes = f"it takes {', '.join(ignored.levels)}" if ignored.levels else "it is not known to take a level"
+            words = "[Config] %sModelReasoning: the level %s is not sent to %s; %s"
+            log.warning(words, tier, ignored.level, ignored.model, takes)

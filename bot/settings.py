@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -102,14 +103,37 @@ class Settings(BaseModel):
         return {tier: pool for tier, pool in pools.items() if pool}
 
 
+LIVE = frozenset(
+    {*(f"tier_{tier}_pool" for tier in TIERS), "bot_model_selection_allowed_providers", "transcription_model"}
+)
+"""Settings that hold as soon as they are read anew, beside the keys."""
+
+
 class Environment:
     """The settings, the providers' keys (by provider, lower case), and all variables (for mcp.json, which may name
-    any), as read once at start."""
+    any). `given` is the process's own environment, which the files of a later `reload` lie below."""
 
-    def __init__(self, settings: Settings, keys: Mapping[str, str], variables: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        keys: Mapping[str, str],
+        variables: Mapping[str, str],
+        given: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.given = given
         self.settings = settings
         self.keys = keys
         self.variables = variables
+
+    def reload(self) -> tuple[str, ...]:
+        """Read `.env` and the files of secrets anew. Keys, pools and what else is read late hold at once; the changed
+        variables that need a restart are returned. Raises ConfigError, and then nothing has changed."""
+        new = load(self.given)
+        self.keys, self.variables = new.keys, new.variables
+        before = self.settings
+        changed = [name for name in Settings.model_fields if getattr(new.settings, name) != getattr(before, name)]
+        self.settings = before.model_copy(update={name: getattr(new.settings, name) for name in LIVE})
+        return tuple(name.upper() for name in changed if name not in LIVE)
 
     def secrets(self) -> tuple[str, ...]:
         """Every text that must never reach a log."""
@@ -152,7 +176,7 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
         for name, value in values.items()
         if name.endswith(_KEY_ENDING) and name != _KEY_ENDING
     }
-    environment = Environment(settings, keys, values)
+    environment = Environment(settings, keys, values, given)
     if faults:
         raise EnvironmentFault(tuple(dict.fromkeys(faults)), environment)
     return environment

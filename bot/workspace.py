@@ -51,6 +51,7 @@ class Workspace:
         self.catalog_file = self.models / "models.json"
         self.discovered_file = self.models / "discovered.json"
         self.config_file = self.root / "preferences" / "runtime-config.json"
+        self.env_file = self.root / ".env"
         self.system_file = self.root / "SYSTEM.md"
         self.skills_folder = self.root / "skills"
         self.toolkits_folder = self.root / "toolkits"
@@ -151,6 +152,12 @@ class Workspace:
         if self._conceal is not None:
             self._conceal(secrets)
 
+    def reload_environment(self) -> tuple[str, ...]:
+        """Read `.env` anew; the changed variables that need a restart. Raises ConfigError."""
+        waiting = self._environment.reload()
+        self.conceal(self._environment.secrets())
+        return waiting
+
     def sandbox_limits(self, file: JsonFile | None = None) -> SandboxLimits:
         """What commands may have; it holds from one start to the next."""
         file = file or self.config_source()
@@ -193,7 +200,7 @@ class Workspace:
     def stamps(self) -> Mapping[Path, float]:
         """When each file that people edit last changed."""
         skills = self.skills_folder.glob("*/SKILL.md") if self.skills_folder.is_dir() else ()
-        files = (self.catalog_file, self.config_file, self.system_file, *skills)
+        files = (self.env_file, self.catalog_file, self.config_file, self.system_file, *skills)
         return {path: path.stat().st_mtime for path in files if path.exists()}
 
 

@@ -11,6 +11,7 @@ from handlers.confirmations import card, conversation, pressed, unanswered
 from handlers.demo import DECLINED, NOTE, TOPICS, Demo, serves
 from handlers.fences import fenced
 from handlers.footer import fallback_lines, footer
+from handlers.limits import bill_of, refusal
 from handlers.names import plain_name
 from handlers.parsing import typed_prefix
 from handlers.wording import answer_text, losses
@@ -35,6 +36,8 @@ MOST_TEXT_BYTES = 200_000
 """A text document above this is not read."""
 
 FetchText = Callable[[Attachment], Awaitable[str]]
+Transcribe = Callable[[Attachment, Bill, str, int], Awaitable[str]]
+"""A voice message, who pays, the turn and the conversation it belongs to."""
 
 
 class Chat:
@@ -46,7 +49,7 @@ class Chat:
         history: HistoryStore,
         preferences: PreferenceStore,
         read_text: FetchText,
-        transcribe: FetchText,
+        transcribe: Transcribe,
         clock: Clock,
         critic: Critic,
     ) -> None:
@@ -73,7 +76,7 @@ class Chat:
             if last is None or last.turn_id != ask.button.about:
                 words = "The answer of this button is no longer the last one here. Nothing was asked."
                 return Reply(ask.say(words), apart=True)
-        text = await self.whole_text(ask.message, written)
+        text = await self.whole_text(ask, written)
         pictures = _pictures(ask.message)
         source = _source(ask.message)
         question = Question(ask.person, conversation_id, text, pictures, prefix=prefix, source=source, fixed=ask.fixed)
@@ -85,7 +88,7 @@ class Chat:
             turn_id=ask.turn_id,
             conversation_id=await ask.conversation_id(self._history),
             person_id=ask.person.id,
-            question=await self.whole_text(ask.message, typed_prefix(ask.message)[1]),
+            question=await self.whole_text(ask, typed_prefix(ask.message)[1]),
             pictures=_pictures(ask.message),
             source=_source(ask.message),
         )
@@ -109,7 +112,7 @@ class Chat:
             check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
             return said
-        bill = Bill(ask.person.id, ask.message.chat)
+        bill = bill_of(ask)
         outcome = await self._router.answer(question, bill, ask.live, ask.stop, begun)
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, bill)
@@ -173,10 +176,11 @@ class Chat:
         )
         return Reply(text, (), record)
 
-    async def whole_text(self, message: InboundMessage, written: str) -> str:
+    async def whole_text(self, ask: Ask, written: str) -> str:
         """The message it replies to, what was written, the documents and the voice messages, as one text. What others
         wrote is quoted line by line, with its author, so that the model can tell it from the person's own words."""
-        content = await self._content(message, written)
+        message = ask.message
+        content = await self._content(ask, written)
         if content and message.forwarded_from is not None:
             author = plain_name(message.forwarded_from) or "someone"
             content = _quotation(f"Forwarded message from {author}, not written by me", content)
@@ -186,12 +190,12 @@ class Chat:
             content = f"{quoted}\n\n{content}".rstrip()
         return content or ("What is in this picture?" if message.attachments else "")
 
-    async def _content(self, message: InboundMessage, written: str) -> str:
+    async def _content(self, ask: Ask, written: str) -> str:
         """What was written, the documents and the voice messages."""
         parts = []
         if written.strip():
             parts.append(written.strip())
-        for each in message.attachments:
+        for each in ask.message.attachments:
             if each.kind == "text":
                 if each.size > MOST_TEXT_BYTES:
                     raise Refused(
@@ -202,8 +206,16 @@ class Chat:
                     )
                 parts.append(f"{each.name}:\n{fenced(await self._read_text(each))}")
             elif each.kind == "voice":
-                parts.append(await self._transcribe(each))
+                parts.append(await self._heard(ask, each))
         return "\n\n".join(parts)
+
+    async def _heard(self, ask: Ask, attachment: Attachment) -> str:
+        """The words of a voice message, paid for by whoever sent it."""
+        conversation = await self._history.current(ask.message.chat)
+        try:
+            return await self._transcribe(attachment, bill_of(ask), ask.turn_id, conversation.id)
+        except OverBudget as over:
+            raise refusal(ask, over.reached) from None
 
     def _blind_notice(self, ask: Ask, question: Question, outcome: Outcome) -> list[str]:
         model = outcome.choice.model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from handlers.access import Access, Admitted, may
@@ -19,6 +19,7 @@ from handlers.patience import patiently
 from handlers.presses import Presses
 from handlers.ratelimit import RateLimit
 from routing.errors import Refused, StorageFault
+from routing.money.limits import payer_kind
 from routing.ports import LiveReply
 from routing.records import Ledger
 from routing.stop import Stop
@@ -136,7 +137,11 @@ class Dispatcher:
         say, attempts = _speak(person, message), entry.attempts
         ask = Ask(turn_id.get(), message, person, say, live, stop, attempts=attempts, fixed=entry.fixed)
         try:
-            if not attempts and person.role != "owner" and not self._limit.take(person.id, message.sent_at):
+            if (
+                not attempts
+                and person.role != "owner"
+                and not self._limit.take(_speaker(person, message), message.sent_at, _weight(message))
+            ):
                 return NOTHING
             reply = await self._answer(ask, typed, attempts)
             return replace(reply, owner=person.id)
@@ -199,6 +204,16 @@ class Dispatcher:
         if verdict.refusal is None or not self._limit.take(message.user, message.sent_at):
             return None
         return Reply(_speak(None, message)(verdict.refusal.template, **verdict.refusal.values), secret=True)
+
+
+def _speaker(person: Person, message: InboundMessage) -> Hashable:
+    """Who shares a rate limit: the channels that post in one chat do."""
+    return message.chat if payer_kind(person.role, message.user) == "channel" else person.id
+
+
+def _weight(message: InboundMessage) -> int:
+    """Each voice message of an album is a call of its own."""
+    return max(1, sum(each.kind == "voice" for each in message.attachments))
 
 
 def _speak(person: Person | None, message: InboundMessage) -> Say:

@@ -31,7 +31,7 @@ class Edits:
             words = "I saw your edit, but my answer stands. To have it answered anew, send it again."
             return Reply(ask.say(words))
         tier, written = typed_prefix(ask.message)
-        text = await self._chat.whole_text(ask.message, written)
+        text = await self._chat.whole_text(ask, written)
         if not text or text == last.text:
             return Reply("")
         command = f"/retry {tier or ''}: {text}"

@@ -1,4 +1,4 @@
-"""What stands below an answer: who answered in whose place and why; and, for those who want it, what it took."""
+"""The lines below an answer: which model stepped in and why; and, if wanted, tier, model, time and cost."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from routing.turn import spent
 
 PASSED: dict[Obstacle, str] = {
     "key": "has no key ({variable})",
-    "cooldown": "asked to be left alone",
-    "breaker": "is left alone for a while after failures ({reason})",
+    "cooldown": "asked for a pause",
+    "breaker": "is paused after repeated errors ({reason})",
     "slow": "has become slow",
     "vision": "can't see pictures",
     "tools": "can't use tools",
-    "window": "can't read so much at once",
+    "window": "can't read that much at once",
 }
-NOTHING_SAID = "wrote nothing within its length"
+NOTHING_SAID = "used up its length without an answer"
 
 
 def fallback_lines(ask: Ask, outcome: Outcome, models: Models) -> list[str]:
-    """One line where another model was asked than the first that should have answered, and one where a limit of money
-    is gone beyond. Never hidden."""
+    """A line if another model answered than the tier's first, and one if a budget was exceeded. Never hidden."""
     lines = (
         []
         if outcome.over is None or outcome.completion is None or outcome.limit is not None
@@ -58,7 +57,7 @@ def money(dollars: Decimal, more: bool = False) -> str:
 
 
 def _passed(ask: Ask, outcome: Outcome, models: Models) -> Iterator[str]:
-    """Who failed in this turn is passed over since; what happened says more than that."""
+    """Models that were skipped; those that failed in this turn are told by `_failed`."""
     failed = {each.model for each in outcome.failed}
     for each in outcome.choice.instead_of:
         if each.model not in failed:

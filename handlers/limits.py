@@ -6,9 +6,21 @@ from handlers.asking import Ask
 from handlers.costs import dollars
 from handlers.span import span
 from routing.errors import Refused
-from routing.money.limits import Ceiling, Scope
+from routing.money.bill import Bill
+from routing.money.limits import Ceiling, PayerKind, Scope, payer_kind
 from routing.money.periods import Period
 from routing.money.standing import Reached
+
+
+def bill_of(ask: Ask) -> Bill:
+    """An empty one for whoever asks."""
+    return Bill(ask.person.id, ask.message.chat, payer_of(ask))
+
+
+def payer_of(ask: Ask) -> PayerKind:
+    """Which limit of a person holds for them."""
+    return payer_kind(ask.person.role, ask.message.user)
+
 
 NAMES: dict[tuple[Scope, Period], str] = {
     ("person", "day"): "your limit of {limit} a day",

@@ -1,4 +1,4 @@
-"""Owners hear of a key or a model that nobody but them can mend: once an hour, also across restarts."""
+"""Tells owners about a rejected key, an empty account or an unknown model: once an hour, also across restarts."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ import json
 import logging
 
 from handlers.notices import Notices
-from routing.errors import KeyRejected, ModelError, StorageFault
+from handlers.wording import shown
+from routing.errors import KeyRejected, ModelError, OutOfCredit, StorageFault
 from routing.models.choice import provider_of
 from routing.ports import Clock
 from routing.stores import StateStore
 
 EVERY_SECONDS = 3600.0
 STATE_KEY = "outages"
-KEY = "🔑 {reason}: until that is mended {model} is passed over, and the others of its tier answer. /status shows who."
-MODEL = (
-    "❓ {provider} has no model {model} ({reason}). It is passed over; change it in runtime-config.json or with /model."
+KEY = "🔑 {reason}. {model} is skipped until the key is fixed; /status shows which models answer."
+CREDIT = (
+    "💳 The {vendor} account is out of credit, so {model} is skipped. Add credit there or raise its spending "
+    "limit; I try again within 15 minutes."
 )
+MODEL = "❓ {provider} has no model {model} ({reason}). It is skipped; change it in runtime-config.json or with /model."
+
+TEMPLATES: tuple[tuple[type[ModelError], str], ...] = ((KeyRejected, KEY), (OutOfCredit, CREDIT))
 
 log = logging.getLogger("handlers.outages")
 
 
 class Outages:
-    """Counts by provider for a key, else by model. What is told is queued durably."""
+    """Counts by provider for a key or an account, else by model. Notices are queued durably."""
 
     def __init__(self, notices: Notices, state: StateStore, clock: Clock) -> None:
         self._notices = notices
@@ -40,15 +45,21 @@ class Outages:
         task.add_done_callback(self._telling.discard)
 
     async def _tell(self, error: ModelError) -> None:
-        is_key = isinstance(error, KeyRejected)
-        about = provider_of(error.model) if is_key else error.model
-        given = {"provider": provider_of(error.model), "model": error.model, "reason": error.raw or error.reason}
+        provider = provider_of(error.model)
+        template = next((words for kind, words in TEMPLATES if isinstance(error, kind)), MODEL)
+        about = provider if error.shared else error.model
+        given = {
+            "provider": provider,
+            "vendor": shown(provider),
+            "model": error.model,
+            "reason": error.raw or error.reason,
+        }
         try:
             async with self._turn:
                 told, now = await self._known(), self._clock()
                 if now - told.get(about, 0.0) < EVERY_SECONDS:
                     return
-                await self._notices.tell_owners(KEY if is_key else MODEL, **given)
+                await self._notices.tell_owners(template, **given)
                 self._told = {name: at for name, at in told.items() if now - at < EVERY_SECONDS} | {about: now}
                 await self._state.put(STATE_KEY, json.dumps(self._told))
         except StorageFault as fault:

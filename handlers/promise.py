@@ -1,4 +1,4 @@
-"""What a tier promises, in words: who is passed over now, by when there is an answer, what it costs."""
+"""A tier's contract in words: which models are skipped now, its time limits, what it costs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,28 @@ class Promise:
         contract = self._models.health.pace.contract(usual, plan.choice.model, most)
         price = (await self._purse.prices())(plan.choice.model)
         seconds = min(contract.deadline_seconds, self._models.config.turn.seconds)
-        return [*self._passed(ask, plan), *_vendor(ask, contract), _times(ask, contract, seconds), _price(ask, price)]
+        return [
+            *self._passed(ask, plan),
+            *self._level(ask, plan),
+            *_vendor(ask, contract),
+            _times(ask, contract, seconds),
+            _price(ask, price),
+        ]
+
+    def _level(self, ask: Ask, plan: Plan) -> list[str]:
+        """A configured reasoning level that has no effect."""
+        ignored = self._models.ignored_level(plan.decision.tier)
+        if ignored is None:
+            return []
+        model = f"`{ignored.model}`"
+        if not ignored.levels:
+            words = "⚠️ The reasoning level {level} is not sent: {model} is not known to take one."
+            return [ask.say(words, level=ignored.level, model=model)]
+        words = "⚠️ {model} has no reasoning level {level}. It has: {levels}."
+        return [ask.say(words, level=ignored.level, model=model, levels=", ".join(ignored.levels))]
 
     def _passed(self, ask: Ask, plan: Plan) -> list[str]:
-        """Who is not asked now although their turn would come, why, and for how long."""
+        """The models that are skipped now, why, and for how long."""
         lines = []
         for each in plan.choice.passed:
             if each.why == "key":
@@ -38,30 +56,30 @@ class Promise:
             variable = self._models.config.profile(provider_of(each.model)).variable
             reason = ask.say(PASSED[each.why], variable=variable, reason=each.reason)
             if each.until is None:
-                lines.append(ask.say("⚠️ Passed over: {model} {reason}.", model=f"`{each.model}`", reason=reason))
+                lines.append(ask.say("⚠️ Skipped: {model} {reason}.", model=f"`{each.model}`", reason=reason))
                 continue
-            words = "⚠️ Passed over for {span}: {model} {reason}."
+            words = "⚠️ Skipped for {span}: {model} {reason}."
             left = span(each.until - self._clock())
             lines.append(ask.say(words, model=f"`{each.model}`", reason=reason, span=left))
         return lines
 
 
 def _vendor(ask: Ask, contract: TierContract) -> list[str]:
-    words = "⚠️ All models of this tier are of {vendor}: one outage takes them all."
+    words = "⚠️ Only one provider here ({vendor}): if it fails, nothing can step in."
     return [ask.say(words, vendor=each.vendor) for each in warnings([contract])]
 
 
 def _times(ask: Ask, contract: TierContract, seconds: float) -> str:
-    words = "Promised: an answer within {deadline:g} s, its first sign within {first:g} s, at most {tries} tries."
+    words = "Time limit {deadline:g} s (first words within {first:g} s), up to {tries} tries."
     first = min(contract.first_token_seconds, seconds)
     return ask.say(words, deadline=seconds, first=first, tries=contract.attempts)
 
 
 def _price(ask: Ask, price: Price | None) -> str:
     if price is None:
-        return ask.say("Price: nobody knows it.")
+        return ask.say("Price: unknown.")
     rates = price.rates[0]
     into, out = rates.input * MILLION, rates.output * MILLION
     if not into and not out:
-        return ask.say("Price: nothing, it runs here.")
+        return ask.say("Price: free, it runs on this machine.")
     return ask.say("Price: ${into:.2f} a million tokens in, ${out:.2f} out.", into=into, out=out)

@@ -53,10 +53,10 @@ class RateLimit:
         self._longest = max((window.seconds for window in windows), default=0.0)
         self._seen: Recent[Hashable, _Seen] = Recent()
 
-    def take(self, who: Hashable, now: float) -> bool:
-        """Count one message sent at `now`, of a person or of an account that is nobody's yet. True: go on. False: over
-        the limit, and told already. Raises Refused to tell. The time is the message's own: what waited while the bot
-        was down did not come all at once."""
+    def take(self, who: Hashable, now: float, weight: int = 1) -> bool:
+        """Count a message sent at `now` that weighs as so many. True: go on. False: over the limit, and told already.
+        Raises Refused to tell. The time is the message's own: what waited while the bot was down did not come all at
+        once."""
         if not self._windows:
             return True
         seen = self._seen.get(who) or _Seen()
@@ -65,10 +65,10 @@ class RateLimit:
             seen.at.popleft()
         while seen.at and seen.at[-1] > now + DISORDER_SECONDS:
             seen.at.pop()
-        wait = max(_wait(seen.at, window, now) for window in self._windows)
+        wait = max(_wait(seen.at, window, now, weight) for window in self._windows)
         if wait <= 0:
             seen.told = False
-            seen.at.append(now)
+            seen.at.extend([now] * weight)
             return True
         if seen.told:
             return False
@@ -76,11 +76,12 @@ class RateLimit:
         raise _too_many(wait)
 
 
-def _wait(at: deque[float], window: Window, now: float) -> float:
-    """Seconds until one more message fits the window."""
-    if len(at) < window.count:
+def _wait(at: deque[float], window: Window, now: float, weight: int) -> float:
+    """Seconds until a message of this weight fits the window; one heavier than the window needs all of it."""
+    room = window.count - min(weight, window.count)
+    if len(at) <= room:
         return 0.0
-    return at[-window.count] + window.seconds - now
+    return at[-room - 1] + window.seconds - now
 
 
 def _too_many(wait: float) -> Refused:

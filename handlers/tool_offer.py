@@ -91,7 +91,7 @@ class ToolOffers:
 
     def _window(self, plan: Plan) -> int:
         """Of the model's context, in tokens, as a turn reckons it."""
-        return self._router.models.catalog.lookup(plan.choice.model).limit(plan.choice.reasoning)
+        return self._router.models.window(plan.choice.model, plan.choice.reasoning)
 
     def _head(self, ask: Ask, plan: Plan, tools: TurnTools) -> str:
         """How many tools for how many tokens, and by which rule."""

@@ -12,11 +12,13 @@ from routing.errors import (
     KeyRejected,
     ModelError,
     ModelUnknown,
+    OutOfCredit,
     PolicyRefused,
     RateLimited,
     TooSlow,
     Unreachable,
 )
+from routing.models.choice import provider_of
 from routing.money.over import OverBudget
 from routing.outcome import Bound, Outcome
 
@@ -36,7 +38,11 @@ LIMITS: dict[Bound, str] = {
 }
 NOTHING = "⚠️ {model} gave an empty answer, twice. /retry asks again; /tier changes the model."
 FAILURES: tuple[tuple[type[ModelError], str], ...] = (
-    (KeyRejected, "⚠️ {model} can't be used: {reason}. Nothing was lost; /retry asks again once that is mended."),
+    (KeyRejected, "⚠️ {model} can't be used: {reason}. Your message is kept: /retry once the key is fixed."),
+    (
+        OutOfCredit,
+        "⚠️ The {vendor} account is out of credit. Your message is kept: /retry once the owner has added some.",
+    ),
     (ModelUnknown, "⚠️ {model} is not known to its provider ({reason}). Choose another with /model, then /retry."),
     (RateLimited, "⏳ {model} is busy ({reason}). Your message is kept: /retry in a while."),
     (EmptyAnswer, NOTHING),
@@ -51,6 +57,23 @@ FAILURES: tuple[tuple[type[ModelError], str], ...] = (
 OTHER_FAILURE = "⚠️ {model} refused the request ({reason}). /retry asks again; /tier changes the model."
 
 
+VENDORS = {
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+    "gemini": "Google",
+    "mistral": "Mistral",
+    "deepseek": "DeepSeek",
+    "xai": "xAI",
+    "groq": "Groq",
+    "openrouter": "OpenRouter",
+}
+
+
+def shown(provider: str) -> str:
+    """A provider as people write it."""
+    return VENDORS.get(provider, provider)
+
+
 def answer_text(ask: Ask, outcome: Outcome) -> str:
     """In the person's language."""
     if outcome.completion is None:
@@ -59,7 +82,8 @@ def answer_text(ask: Ask, outcome: Outcome) -> str:
         if isinstance(error, OverBudget):
             return f"{refused(ask, error.reached)} {ask.say('Your message is kept: /retry asks again.')}"
         template = next((words for kind, words in FAILURES if isinstance(error, kind)), OTHER_FAILURE)
-        said = ask.say(template, model=f"`{error.model}`", reason=reason(ask, error.reason, error.raw))
+        vendor = shown(provider_of(error.model))
+        said = ask.say(template, model=f"`{error.model}`", reason=reason(ask, error.reason, error.raw), vendor=vendor)
         if outcome.limit is None:
             return said
         return f"{said}\n\n{ask.say(LIMITS[outcome.limit.bound], value=outcome.limit.value)}"

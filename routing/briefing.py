@@ -75,6 +75,7 @@ class TurnBriefing:
         self.tools = tools
         self._upgraded: TierDecision | None = None
         self._last: Plan | None = None
+        self._shown_for: tuple[str, int] | None = None
         self._system = ChatMessage("system", "")
 
     async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
@@ -84,10 +85,15 @@ class TurnBriefing:
         contract = self._models.health.pace.contract(usual, decided.choice.model, most)
         self.deadline.allow(min(contract.deadline_seconds, self.bounds.seconds))
         card = self._models.catalog.lookup(decided.choice.model)
-        window = Window(card.limit(decided.choice.reasoning), self._models.config.compaction.most_tokens)
+        window = Window(
+            self._models.window(decided.choice.model, decided.choice.reasoning),
+            self._models.config.compaction.most_tokens,
+        )
         shown = self.tools.shown(decided.choice.model, window.limit)
-        if self._last is None or self._last.choice.model != decided.choice.model:
+        shown_for = (decided.choice.model, window.limit)
+        if self._shown_for != shown_for:
             # Otherwise it stays as it was, and the provider's cache of it stays valid.
+            self._shown_for = shown_for
             self._system = self._instructions(decided, shown, window.limit)
         if self._last is None or self._last.decision != decided.decision:
             evidence = decided.decision.evidence
@@ -98,7 +104,7 @@ class TurnBriefing:
         request = self._models.request(decided.decision.tier, decided.choice, messages, shown.specs, may_call, room)
         offer = self.tools.offer(decided.choice.model, window.limit)
         self._note(question.conversation_id, replace(decided, tools=offer))
-        widest = max((self._models.catalog.lookup(each).limit(None) for each in decided.choice.fallbacks), default=0)
+        widest = max((self._models.window(each, None) for each in decided.choice.fallbacks), default=0)
         scope = self._scope(decided)
         return Brief(decided.decision, contract, decided.choice, request, scope, fit, window.limit, widest)
 

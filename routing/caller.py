@@ -23,6 +23,7 @@ from routing.deadline import Deadline
 from routing.errors import EmptyAnswer, ModelError, TooSlow, Unreachable
 from routing.failover.breaker import Trial
 from routing.failover.health import ModelHealth
+from routing.failover.step import LONGEST_WAIT_SECONDS
 from routing.models.choice import provider_of
 from routing.money.bill import Bill
 from routing.money.purse import Purse
@@ -97,6 +98,14 @@ class Caller:
             first_token=answer.first_token,
         )
 
+    def learn_window(self, model: str, window: int, said: int | None) -> int:
+        """The window of a model that refused a prompt made for `window` tokens and named the limit `said`."""
+        return self._health.windows.refused(model, window, said)
+
+    def forget_window(self, model: str) -> None:
+        """A smaller prompt was refused, too."""
+        self._health.windows.forget(model)
+
     async def _paid(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> None:
         """What it may cost is held, and what it did goes on the bill, whatever came of it."""
         with await self._purse.hold(request, errand.bill) if self._purse else nullcontext() as held:
@@ -126,6 +135,9 @@ class Caller:
             errand.deadline.wait(waited)
             await self._llm.ready()
             answer.began = self._clock()
+            wait = self._health.cooldowns.left(request.model) if errand.probe else 0.0
+            if 1 <= wait <= LONGEST_WAIT_SECONDS:
+                live.show(waiting_line(request.model, wait))
             try:
                 async with asyncio.timeout(errand.deadline.left):
                     trial = await self._health.begin(request.model, request.profile, errand.probe)
@@ -189,6 +201,11 @@ class Caller:
         self._health.took(request.model, errand.contract, seconds)
         if answer.first_token is not None:
             self._health.pace.note(request.model, answer.first_token, seconds, answer.usage)
+
+
+def waiting_line(model: str, seconds: float) -> str:
+    """What the person sees while a provider's Retry-After is waited for, in any language."""
+    return f"⏳ `{model}`: {seconds:.0f} s …"
 
 
 def _clean(call: ToolCall) -> ToolCall:

@@ -102,6 +102,14 @@ class Usage:
     cost: Decimal | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The words of a voice message, and its length in seconds as the provider counted them (None: it did not)."""
+
+    text: str
+    seconds: float | None = None
+
+
 Finish = Literal["stop", "tools", "length", "cut", "late", "stopped", "policy"]
 
 

@@ -16,6 +16,7 @@ from routing.critic.config import KEYS as CRITIC_KEYS
 from routing.critic.config import CriticConfig, read_critic
 from routing.failover.parallel import ParallelLimits, read_parallel
 from routing.jsonfile import JsonFile, JsonObject
+from routing.models.names import is_model_name
 from routing.models.ollama import HOME as OLLAMA_HOME
 from routing.models.ollama import PROVIDER as OLLAMA
 from routing.models.sizes import Size
@@ -62,7 +63,7 @@ class RouterConfig:
     toolkits. `unknown_keys` are for doctor to report."""
 
     profiles: Mapping[str, ProviderProfile]
-    reasoning: Mapping[Slot, str | None]
+    reasoning: Mapping[Tier, str | None]
     internal_model: str
     contracts: Mapping[Tier, TierContract]
     temperature: float
@@ -112,13 +113,14 @@ def read_config(
     root = file.root()
     router = _section(root, "modelRouter")
     slots = {slot: _slot(router, slot) for slot in SLOTS}
+    contracts = read_contracts(root, {tier: slots[tier] for tier in TIERS}, pools)
     tools = _section(root, "tools")
     profiles = _profiles(root, keys, ollama)
     return RouterConfig(
         profiles=profiles,
-        reasoning={slot: slots[slot][1] for slot in SLOTS},
-        internal_model=slots["routing"][0],
-        contracts=read_contracts(root, {tier: slots[tier][0] for tier in TIERS}, pools),
+        reasoning={tier: _level(router, tier, contracts[tier].pool[0]) for tier in TIERS},
+        internal_model=slots["routing"],
+        contracts=contracts,
         temperature=_number(router, "temperature", DEFAULT_TEMPERATURE, _HOTTEST),
         dynamic_tier=router.flag("dynamicTierEnabled", True),
         default_tier=_default_tier(router),
@@ -162,14 +164,19 @@ def parse_pool(text: str) -> tuple[str, ...]:
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
-def _slot(router: JsonObject, slot: Slot) -> tuple[str, str | None]:
-    model, reasoning = DEFAULT_SLOTS[slot]
-    named = router.text(f"{slot}Model", model).strip()
-    provider, _, name = named.partition("/")
-    if not (provider.strip() and name.strip()):
+def _slot(router: JsonObject, slot: Slot) -> str:
+    named = router.text(f"{slot}Model", DEFAULT_SLOTS[slot][0]).strip()
+    if not is_model_name(named):
         raise router.file.fault((*router.path, f"{slot}Model"), "must look like provider/model")
-    level = router.text(f"{slot}ModelReasoning", reasoning if named == model and reasoning else "default")
-    return named, None if level == "default" else level
+    return named
+
+
+def _level(router: JsonObject, tier: Tier, first: str) -> str | None:
+    """The reasoning level of a tier's first model; None leaves it to the catalogue. The built-in one belongs to the
+    built-in model alone."""
+    model, usual = DEFAULT_SLOTS[tier]
+    level = router.text(f"{tier}ModelReasoning", usual if first == model and usual else "default")
+    return None if level == "default" else level
 
 
 def _profiles(root: JsonObject, keys: Mapping[str, str], ollama: str) -> dict[str, ProviderProfile]:

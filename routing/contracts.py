@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from routing.errors import ConfigError
 from routing.jsonfile import JsonObject
+from routing.models.names import is_model_name
 from routing.types import TIERS, Tier
 
 PriceClass = Literal["low", "mid", "high"]
@@ -164,7 +165,7 @@ def _pool(own: JsonObject, usual: tuple[str, ...]) -> tuple[str, ...]:
         raise own.file.fault(path, "must name at least one model")
     members: list[str] = []
     for index, item in enumerate(pool):
-        if not isinstance(item, str) or not _is_model(item) or item.strip() in members:
+        if not isinstance(item, str) or not is_model_name(item.strip()) or item.strip() in members:
             raise own.file.fault((*path, index), "must be a provider/model that is not in the pool already")
         members.append(item.strip())
     return tuple(members)
@@ -173,15 +174,10 @@ def _pool(own: JsonObject, usual: tuple[str, ...]) -> tuple[str, ...]:
 def _from_environment(tier: Tier, pool: tuple[str, ...]) -> tuple[str, ...]:
     """A complaint gives the entry's number only: a key may have been pasted there."""
     for number, model in enumerate(pool, 1):
-        if not _is_model(model) or model in pool[: number - 1]:
+        if not is_model_name(model) or model in pool[: number - 1]:
             reason = f"entry {number} is no provider/model, or is in the pool already"
             raise ConfigError(f"TIER_{tier.upper()}_POOL must list models as provider/model, each once; {reason}.")
     return pool
-
-
-def _is_model(name: str) -> bool:
-    provider, _, model = name.partition("/")
-    return bool(provider.strip() and model.strip())
 
 
 def _check_rise(tiers: JsonObject, lower: TierContract, higher: TierContract) -> None:

@@ -56,7 +56,8 @@ class Passed:
 class ModelChoice:
     """The model for a call. `reasoning` None sends no reasoning parameter. `fallbacks` are asked next, in their order;
     `passed` were not asked in their turn, of whom `instead_of` come before the model and are not only without a key
-    that the owner never gave. `probe`: nobody was ready, so that this one is asked all the same."""
+    that the owner never gave. `probe`: nobody was ready, so that this one is asked all the same. `siblings` are other
+    models of the only provider that has a key, tried when the pool failed for reasons of its models' own."""
 
     model: str
     reasoning: str | None
@@ -65,6 +66,7 @@ class ModelChoice:
     passed: tuple[Passed, ...] = ()
     instead_of: tuple[Passed, ...] = ()
     probe: bool = False
+    siblings: tuple[str, ...] = ()
 
     @property
     def keyless(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ TierbotError
 └── ModelError       the router: a model did not answer; another try or another model may
     ├── KeyRejected      401, 403, or no key at all
     ├── ModelUnknown     the provider has no such model
+    ├── OutOfCredit      402, or whatever the vendor says when the account has no money left
     ├── RateLimited      429; carries the provider's Retry-After
     ├── Unreachable      connection refused or broken before the first token, 5xx, time-out
     │   └── TooSlow          reached, and not done in its tier's time
@@ -64,6 +65,10 @@ class ModelError(TierbotError):
     retryable = False
     asked = True
     """False: the model was left alone, no call was made."""
+    shared = False
+    """True: every model of the provider would fail alike, because of its key or its account."""
+    own = False
+    """True: it is this model's trouble alone; another one of the same provider may answer."""
 
     def __init__(self, model: str, reason: str, retry_after: float | None = None, raw: str = "") -> None:
         super().__init__(f"{model}: {raw or reason}")
@@ -76,19 +81,30 @@ class ModelError(TierbotError):
 class KeyRejected(ModelError):
     """401 or 403, or the key is missing."""
 
+    shared = True
+
+
+class OutOfCredit(ModelError):
+    """The account that the key belongs to has no money left."""
+
+    shared = True
+
 
 class ModelUnknown(ModelError):
     """The provider has no model of this name."""
+
+    own = True
 
 
 class RateLimited(ModelError):
     """429; `retry_after` in seconds when the provider said so."""
 
     retryable = True
+    own = True
 
 
 class Unreachable(ModelError):
-    """No connection, a time-out, or a 5xx, before the first token."""
+    """No connection, a time-out, or a 5xx, before the first token. Only a 5xx is the model's `own`."""
 
     retryable = True
 
@@ -98,7 +114,9 @@ class TooSlow(Unreachable):
 
 
 class ContextOverflow(ModelError):
-    """The prompt is longer than the model takes."""
+    """The prompt is longer than the model takes. `window` is the limit in tokens that the provider named."""
+
+    window: int | None = None
 
 
 class PolicyRefused(ModelError):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from routing.calls import ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
+from routing.calls import Heard, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, Usage
 from routing.door import chunks, embeddings, passthrough, thinking, wire
 from routing.door.failures import explain, takes_no_tools
 from routing.door.parameters import Target, parameters
@@ -45,6 +45,8 @@ _LOCAL_OUTPUT = 1024
 _LOCAL_EXTRA = {"extra_body": {"repeat_penalty": 1.1}}
 """A small model that has begun to repeat itself would fill its whole context."""
 _CLAUDES_CLOUDS = ("bedrock", "vertex_ai", "azure_ai")
+_LEVELS, _FURTHER_LEVELS = ("low", "medium", "high"), ("minimal", "xhigh")
+"""The efforts that every reasoning model of LiteLLM's map takes, and those that its entry must name."""
 _FUNCTION = [{"type": "function", "function": {}}]
 """That there are tools is all that the choice between OpenAI's two wires asks about them."""
 
@@ -95,6 +97,17 @@ class LiteLlm:
         plain = litellm.model_cost.get(name, {})
         return model in litellm.model_cost or plain.get("litellm_provider") == provider
 
+    def levels(self, model: str) -> tuple[str, ...]:
+        """The reasoning levels that the bundled map says a model takes; none before the library is there."""
+        if self._loading is None or not self._loading.done() or self._loading.exception() is not None:
+            return ()
+        known = self._loading.result().model_cost
+        entry = known.get(model) or known.get(model.partition("/")[2], {})
+        if not entry.get("supports_reasoning"):
+            return ()
+        more = [level for level in _FURTHER_LEVELS if entry.get(f"supports_{level}_reasoning_effort")]
+        return (*_LEVELS, *more)
+
     async def prices(self, profile: Callable[[str], ProviderProfile]) -> PriceMap:
         """The price map, when the library is there; `profile` says how a provider is reached."""
         litellm = await asyncio.shield(self.load())
@@ -102,8 +115,8 @@ class LiteLlm:
             self._prices = PriceMap(litellm, profile)
         return self._prices
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
-        """The words of a voice message."""
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
+        """The words of a voice message, and how long it is."""
         litellm = await asyncio.shield(self.load())
         seconds = profile.timeout_seconds
         try:
@@ -115,7 +128,8 @@ class LiteLlm:
             raise Unreachable(model, f"no answer within {seconds:g} s") from error
         except Exception as error:  # the library raises whatever its providers' clients raise
             raise explain(error, model, profile) from error
-        return str(heard.text)
+        counted = getattr(getattr(heard, "usage", None), "seconds", None) or getattr(heard, "duration", None)
+        return Heard(str(heard.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
 
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> embeddings.Vectors:
         """`routing.embedding.remote.EmbeddingModel`."""

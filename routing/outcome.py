@@ -23,6 +23,9 @@ Bound = Literal["calls", "tools", "seconds", "money", "budget"]
 """What a turn may not have without end: calls of models, calls of tools, time, money; and what its person may spend."""
 
 
+Voice = Literal["voice"]
+VOICE: Voice = "voice"
+
 Discover = Callable[[str], Awaitable[str]]
 
 
@@ -56,10 +59,10 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call to a model, for the books; `seconds` is the model's own time. `charged` is what the limits of its payer
-    were charged, in US dollars, where the provider did not count it."""
+    """One call to a model, for the books; a voice message's has the tier VOICE. `seconds` is the model's own time.
+    `charged` is what the limits of its payer were charged, in US dollars, where the provider did not count it."""
 
-    tier: Tier
+    tier: Tier | Voice
     model: str
     usage: Usage | None
     seconds: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from routing.calls import ModelRequest, ProviderProfile, StreamEvent, ToolCall
+from routing.calls import Heard, ModelRequest, ProviderProfile, StreamEvent, ToolCall
 from routing.outcome import ToolScope, Traits
 from routing.tools.toolkits import Toolkit
 from routing.types import Person
@@ -30,7 +30,7 @@ class Llm(Protocol):
     async def knows(self, model: str) -> bool:
         """Whether `provider/model` is in the library's bundled map of models."""
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
         """The words of a voice message. Raises ModelError."""
 
 

@@ -9,14 +9,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from routing.caller import Caller, Errand
+from routing.caller import Caller, Errand, waiting_line
 from routing.calls import Completion, ModelRequest
 from routing.contracts import TierContract, output_limit
 from routing.conversation.window import PromptFit
 from routing.deadline import Deadline
 from routing.decisions import ModelChoice, TierDecision
-from routing.errors import ModelError
-from routing.failover.step import Situation, Step, after
+from routing.errors import ContextOverflow, ModelError
+from routing.failover.step import MOST_SHORTER, Situation, Step, after
+from routing.models.choice import provider_of
 from routing.money.bill import Bill
 from routing.money.over import OverBudget
 from routing.outcome import Failed, ToolScope
@@ -45,18 +46,19 @@ class Brief:
 
 @dataclass(slots=True)
 class Tried:
-    """What has failed in a turn so far: whom not to ask again. `above`: a window of more tokens is needed."""
+    """What has failed in a turn so far: which models not to ask again, how often the prompt was `shortened`. `above`: a
+    window of more tokens is needed."""
 
     failed: list[Failed] = field(default_factory=list)
     models: set[str] = field(default_factory=set)
-    shortened: bool = False
+    shortened: int = 0
     above: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How a turn goes on when a try has failed: `decide` anew, knowing what was `tried`; `shorten` a prompt that did
-    not fit into so many tokens. `bill` is the turn's."""
+    """How a turn goes on when a try has failed: `decide` anew, knowing what was `tried`; `shorten` a prompt to a window
+    of so many tokens. `bill` is the turn's."""
 
     decide: Callable[[], Awaitable[Brief]]
     shorten: Callable[[int], Awaitable[None]]
@@ -67,10 +69,12 @@ class Course:
 
 @dataclass(slots=True)
 class _Chase:
-    """One answer's tries so far: of `among` candidates so many were `asked`, the present one `repeats` times before."""
+    """One answer's tries so far: of `among` candidates and then `siblings` so many were `asked`, the present one
+    `repeats` times before."""
 
     brief: Brief
     among: int
+    siblings: int
     tries: int = 0
     asked: int = 1
     repeats: int = 0
@@ -85,7 +89,8 @@ class Pursuit:
     async def complete(self, brief: Brief, course: Course, live: LiveReply, stop: Stop) -> tuple[Brief, Completion]:
         """The answer, and what was decided for the try that brought it; its first token is counted from here on, with
         the tries before it. Raises ModelError when nobody gave any."""
-        chase, began = _Chase(brief, 1 + len(brief.choice.fallbacks)), course.deadline.taken
+        choice = brief.choice
+        chase, began = _Chase(brief, 1 + len(choice.fallbacks), len(choice.siblings)), course.deadline.taken
         while True:
             chase.tries += 1
             failure: Failure
@@ -107,9 +112,16 @@ class Pursuit:
                     return chase.brief, _later(completion, before)
                 failure = "length"
             step = _after(failure, chase, course)
-            if step.do != "stop" and await _paused(step, live, stop):
+            if isinstance(failure, ContextOverflow) and step.why == "shorten" and not stop.requested:
+                await live.working()
+                if await self._made_shorter(failure, chase, course):
+                    continue
+                step = _after(failure, chase, course)
+            if step.do != "stop" and await _paused(step, chase.brief, live, stop):
                 await self._go_on(step, failure, chase, course)
             elif isinstance(failure, ModelError) and not stop.requested:
+                if isinstance(failure, ContextOverflow):
+                    self._caller.forget_window(failure.model)
                 raise failure
             else:
                 return chase.brief, completion
@@ -118,24 +130,38 @@ class Pursuit:
         errand = Errand(brief.contract, course.deadline, course.bill, brief.choice.probe)
         return await self._caller.complete(brief.request, errand, live, stop)
 
+    async def _made_shorter(self, overflow: ContextOverflow, chase: _Chase, course: Course) -> bool:
+        """Learn the model's window from the refusal and decide anew for it. False: nothing more can be left out, so the
+        same request would be refused again."""
+        before, said = chase.brief, overflow.window
+        model, window = before.choice.model, before.window
+        while course.tried.shortened < MOST_SHORTER:
+            course.tried.shortened += 1
+            window = self._caller.learn_window(model, window, said)
+            log.info("[Failover] %s: the prompt is made to fit into %d tokens", model, window)
+            await course.shorten(window)
+            chase.brief = await course.decide()
+            if _differs(chase.brief.request, before.request):
+                chase.repeats += 1
+                return True
+            window, said = min(window, before.fit.tokens), None
+        return False
+
     async def _go_on(self, step: Step, failure: Failure, chase: _Chase, course: Course) -> None:
         """Decide anew who is asked what."""
         brief, tried = chase.brief, course.tried
         model = brief.choice.model
         log.info("[Failover] %s: %s (%s)", model, step.do, step.why)
         if step.do == "next":
-            tried.models.add(model)
+            tried.models |= {model, *_alike(failure, brief)}
             error = failure if isinstance(failure, ModelError) else None
             tried.failed.append(
                 Failed(model, error.reason, step.why, error.raw) if error else Failed(model, "", step.why)
             )
-            chase.asked, chase.repeats = chase.asked + 1, 0
+            chase.asked, chase.repeats = chase.asked + 1 + len(_alike(failure, brief)), 0
         else:
             chase.repeats += 1
         match step.why:
-            case "shorten":
-                tried.shortened = True
-                await course.shorten(brief.window)
             case "larger window":
                 tried.above = brief.window
             case "allowance":
@@ -144,6 +170,18 @@ class Pursuit:
                 chase.brief = replace(brief, request=replace(brief.request, max_output=most))
                 return
         chase.brief = await course.decide()
+
+
+def _differs(request: ModelRequest, before: ModelRequest) -> bool:
+    return (request.model, request.messages, request.tools) != (before.model, before.messages, before.tools)
+
+
+def _alike(failure: Failure, brief: Brief) -> list[str]:
+    """The models still to be asked that would fail as this one did, with the same key or account."""
+    if not (isinstance(failure, ModelError) and failure.shared):
+        return []
+    provider = provider_of(brief.choice.model)
+    return [model for model in brief.choice.fallbacks if provider_of(model) == provider]
 
 
 def _later(completion: Completion, seconds: float) -> Completion:
@@ -155,18 +193,21 @@ def _after(failure: Failure, chase: _Chase, course: Course) -> Step:
     brief = chase.brief
     situation = Situation(
         candidates=chase.among,
-        asked=chase.asked,
+        asked=chase.asked + len(_alike(failure, brief)),
         tries=chase.tries,
         attempts=brief.contract.attempts,
         seconds_left=course.deadline.left,
         repeats=chase.repeats,
         shortened=course.tried.shortened,
         larger=brief.widest > brief.window,
+        siblings=chase.siblings,
     )
     return after(failure, situation, random.random())
 
 
-async def _paused(step: Step, live: LiveReply, stop: Stop) -> bool:
-    """Wait as the step asks; False when the person ended it."""
+async def _paused(step: Step, brief: Brief, live: LiveReply, stop: Stop) -> bool:
+    """Wait as the step asks, visibly where the provider asked for it; False when the person ended it."""
+    if step.why == "asked to wait":
+        live.show(waiting_line(brief.choice.model, step.seconds))
     await live.working()
     return await stop.guard(asyncio.sleep(step.seconds)) if step.seconds else not stop.requested

@@ -143,7 +143,10 @@ class Router:
         asked = await self._asked(question)
         decided = await self.plan(person, conversation_id)
         card = self.models.catalog.lookup(decided.choice.model)
-        window = Window(card.limit(decided.choice.reasoning), self.models.config.compaction.most_tokens)
+        window = Window(
+            self.models.window(decided.choice.model, decided.choice.reasoning),
+            self.models.config.compaction.most_tokens,
+        )
         context = await self._context(question)
         takes_tools = self.models.takes_tools(decided.choice.model)
         system = Instructions(

@@ -9,11 +9,12 @@ from sqlalchemy import Connection, Select, func, literal, select
 
 from routing.money.books import Day, Payer, PersonSpending, Spent, TierSpending
 from routing.money.periods import Stretch
+from routing.outcome import VOICE
 from routing.types import TIERS
 from storage.codec import dollars
 from storage.database import Database
 from storage.hours import spending, totals, used
-from storage.schema import conversations, people
+from storage.schema import conversations, identities, people
 
 
 class SqlSpending:
@@ -45,7 +46,7 @@ class SqlSpending:
         question = select(sums.c.tier, literal("").label("model"), *totals(sums)).group_by(sums.c.tier)
         rows = await self._database.read(lambda c: c.execute(question).all())
         found = [TierSpending(row.tier, spending(row)) for row in rows]
-        return tuple(sorted(found, key=lambda each: TIERS.index(each.tier)))
+        return tuple(sorted(found, key=lambda each: (*TIERS, VOICE).index(each.tier)))
 
     async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
         def step(connection: Connection) -> tuple[Day, ...]:
@@ -70,5 +71,8 @@ def _of(payer: Payer) -> Select[Any]:
         platform, chat_id = payer.chat
         there = (conversations.c.platform == platform) & (conversations.c.chat_id == chat_id)
         which["conversation_id"] = select(conversations.c.id).where(there)
+        if payer.channels:
+            channel = (identities.c.platform == platform) & identities.c.user_id.startswith("-")
+            which["person_id"] = select(identities.c.person_id).where(channel)
     sums = used(payer.stretch.start, payer.stretch.end, **which)
     return select(func.sum(sums.c.charged_nano), func.sum(sums.c.unknown), func.sum(sums.c.uncharged_tokens))

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from routing.calls import (
+    Heard,
     ModelRequest,
     ProviderProfile,
     StreamEnd,
@@ -65,8 +66,8 @@ class FakeLlm:
     async def knows(self, model: str) -> bool:
         return True
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
-        return ""
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
+        return Heard("")
 
 
 class Seen:

@@ -7,7 +7,7 @@ import random
 from collections.abc import AsyncIterator, Mapping
 
 from benchmarks.servers import ANSWER, CHUNKS, Control
-from routing.calls import ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, ThinkingDelta, Usage
+from routing.calls import Heard, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, ThinkingDelta, Usage
 from routing.errors import (
     ContextOverflow,
     KeyRejected,
@@ -120,5 +120,5 @@ class Scripted:
     async def knows(self, model: str) -> bool:
         return True
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
-        return ""
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
+        return Heard("")

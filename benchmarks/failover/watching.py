@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 from benchmarks.failover.faults import number_of
-from routing.calls import ModelRequest, ProviderProfile, StreamEvent
+from routing.calls import Heard, ModelRequest, ProviderProfile, StreamEvent
 from routing.failover.breakers import Place, fingerprint
 from routing.failover.health import ModelHealth
 from routing.ports import Llm
@@ -56,5 +56,5 @@ class Watched:
     async def knows(self, model: str) -> bool:
         return await self._llm.knows(model)
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> str:
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
         return await self._llm.transcribe(model, profile, name, audio)

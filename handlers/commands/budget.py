@@ -8,15 +8,16 @@ from decimal import Decimal, InvalidOperation
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.costs import dollars, standing
+from handlers.limits import payer_of
 from handlers.needs import Needs
 from handlers.parsing import parse_account
 from handlers.span import span
 from routing.errors import Refused
 from routing.money.budget import Budget
-from routing.money.limits import MOST_DOLLARS, AtLimit, PersonLimits
+from routing.money.limits import MOST_DOLLARS, AtLimit, PersonLimits, payer_kind
 from routing.ports import Clock
 from routing.stores import PeopleStore
-from routing.types import Person
+from routing.types import Person, UserKey
 
 SPEC = CommandSpec(
     "budget",
@@ -47,7 +48,7 @@ class BudgetCommand:
 
     async def __call__(self, ask: Ask) -> Reply:
         if not ask.arguments:
-            return await self._show(ask, ask.person, ask.say("What you may spend here"))
+            return await self._show(ask, ask.person, ask.message.user, ask.say("What you may spend here"))
         if not may(ask.person, "owner"):
             raise Refused("Only an owner sees and sets other people's limits. /budget shows yours.")
         whom, *words = ask.arguments
@@ -57,16 +58,17 @@ class BudgetCommand:
             raise Refused("I don't know {user}. Nothing was changed.", user=user)
         if words:
             await self._set(ask, person, words)
-        return await self._show(ask, person, ask.say("What {name} may spend here", name=f"`{user}`"))
+        return await self._show(ask, person, user, ask.say("What {name} may spend here", name=f"`{user}`"))
 
-    async def _show(self, ask: Ask, person: Person, head: str) -> Reply:
-        found = await self._budget.standings(person.id, ask.message.chat)
+    async def _show(self, ask: Ask, person: Person, user: UserKey, head: str) -> Reply:
+        payer = payer_of(ask) if person.id == ask.person.id else payer_kind(person.role, user)
+        found = await self._budget.standings(person.id, ask.message.chat, payer)
         if not found:
             return Reply(ask.say("{head}: there is no limit.", head=head))
         lines = []
         for each in found:
-            opens = ask.say("{left} left, opens in {span}", left=dollars(each.left), span=self._span(each.opens_at))
-            own = ask.say(", set for them alone") if each.ceiling.own and person.id != ask.person.id else ""
+            opens = ask.say("{left} left, resets in {span}", left=dollars(each.left), span=self._span(each.opens_at))
+            own = ask.say(", personal limit") if each.ceiling.own and person.id != ask.person.id else ""
             lines.append(f"- {standing(ask.say, each)} ({opens}{own})")
         notes = [ask.say(THEN[self._budget.limits.at_limit])]
         rate = self._budget.limits.unknown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from handlers.access import check_shared
 from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.limits import bill_of
 from handlers.needs import Needs
 from routing.errors import Refused
-from routing.money.bill import Bill
 from routing.records import HistoryStore, TurnRecord
 from routing.router import Router
 from routing.types import Question
@@ -38,7 +38,7 @@ class CompactCommand:
         keep = _number(ask.arguments[0]) if ask.arguments else USUAL
         conversation_id = await ask.conversation_id(self._history)
         await ask.live.working()
-        bill = Bill(ask.person.id, ask.message.chat)
+        bill = bill_of(ask)
         done = await self._router.compact(
             Question(ask.person, conversation_id, "", fixed=ask.fixed), keep, bill, ask.live, ask.stop
         )

@@ -10,7 +10,7 @@ from handlers.council.convening import ANYBODY, Convening, Plan, Wanted, read_wa
 from handlers.council.sittings import Sittings
 from handlers.council.votes import document_text
 from handlers.council.words import about, names, passed_over, progress, reckoning, verdict_text
-from handlers.limits import gone_beyond, refusal
+from handlers.limits import bill_of, gone_beyond, refusal
 from handlers.needs import Needs
 from routing.caller import Caller
 from routing.calls import ChatMessage
@@ -22,7 +22,6 @@ from routing.council.seats import LEAST_SEATS, MOST_SEATS
 from routing.council.verdict import Verdict
 from routing.errors import Refused
 from routing.models.choice import Models
-from routing.money.bill import Bill
 from routing.money.budget import Budget
 from routing.money.standing import Reached
 from routing.ports import Clock
@@ -108,7 +107,7 @@ class CouncilCommand:
             words = "A council can't see pictures, and of files it reads texts only: {name}. Nobody was asked."
             raise Refused(words, name=unreadable[0])
         await ask.live.working()
-        question = (await self._chat.whole_text(ask.message, written)).strip()
+        question = (await self._chat.whole_text(ask, written)).strip()
         if len(question) > MOST_QUESTION_CHARS:
             words = "A council takes a question of {most} characters at most; this one has {n}. Nobody was asked."
             raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
@@ -147,7 +146,7 @@ class CouncilCommand:
                 raise refusal(ask, held)
             self._sittings.use(ask)
             self._sittings.left(ask).question = ""
-            bill = Bill(ask.person.id, ask.message.chat)
+            bill = bill_of(ask)
             council = Council(ModelCalls(self._models, self._caller, self._clock, bill), self._clock, SystemRandom())
             with held:
                 verdict = await council.run(
@@ -181,7 +180,7 @@ class CouncilCommand:
 
     def _passed(self, ask: Ask, plan: Plan) -> list[str]:
         told = passed_over(ask, self._models, plan.passed)
-        return [ask.say("Passed over: {models}.", models=told)] if told else []
+        return [ask.say("Skipped: {models}.", models=told)] if told else []
 
     async def _help(self, ask: Ask, wanted: Wanted) -> Reply:
         words = (

@@ -8,8 +8,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing import tiers
 from routing.errors import Refused
-from routing.models.catalog import ModelCard
-from routing.models.choice import Models, provider_of
+from routing.models.choice import LOCAL_PROVIDER, Models, provider_of
 from routing.ports import Llm
 from routing.stores import PreferenceStore
 from routing.types import TIERS, Button, Override, Tier
@@ -21,16 +20,21 @@ SPEC = CommandSpec(
         "/model",
         "/model list",
         "/model list openai",
+        "/model coding",
         "/model coding openai/gpt-5.2",
         "/model coding reasoning high",
         "/model coding reset",
+        "/model coding list openai 2",
     ),
     choices=(("list", *TIERS), ("reasoning", "reset")),
     role="user",
     changes=True,
     personal=True,
 )
-BUTTON_MODELS = 8
+PAGE = 6
+"""Models on one page of the picker."""
+ANYWAY = "anyway"
+"""The word that takes a model which nothing here knows."""
 
 
 def build(needs: Needs) -> Handler:
@@ -39,8 +43,8 @@ def build(needs: Needs) -> Handler:
 
 
 class ModelCommand:
-    """Overrides are kept for one person and one tier; `discovered` names what the last discovery
-    brought, and the local models that are there."""
+    """Overrides are kept for one person and one tier; `discovered` names the models of the last discovery and the
+    local ones."""
 
     def __init__(
         self,
@@ -59,16 +63,27 @@ class ModelCommand:
         if not words:
             return await self._show(ask)
         if words[0].lower() == "list":
-            return self._list(ask)
+            return await self._list(ask)
         tier = tiers.parse(words[0])
         match [word.lower() for word in words[1:]]:
             case []:
-                return await self._menu(ask, tier)
+                return await self._picker(ask, tier)
+            case ["list"]:
+                return await self._picker(ask, tier)
+            case ["list", provider]:
+                return await self._picker(ask, tier, provider)
+            case ["list", provider, page] if page.isdecimal():
+                return await self._picker(ask, tier, provider, int(page[:4]))
             case ["reset"]:
                 said = await self._reset(ask, tier)
             case ["reasoning", level]:
                 said = await self._set_reasoning(ask, tier, level)
             case [name] if name != "reasoning":
+                if (unknown := await self._unknown(ask, tier, words[1])) is not None:
+                    return unknown
+                said = await self._set_model(ask, tier, words[1])
+            case [_, last] if last == ANYWAY:
+                self._check_name(words[1])
                 said = await self._set_model(ask, tier, words[1])
             case _:
                 raise _usage()
@@ -86,81 +101,133 @@ class ModelCommand:
         buttons = [Button(tier, f"/model {tier}") for tier in TIERS]
         return Reply("  \n".join(lines), (tuple(buttons[:2]), tuple(buttons[2:])))
 
-    async def _menu(self, ask: Ask, tier: Tier) -> Reply:
-        """A tier alone is a question: what it takes, with buttons; in words it is the usage."""
-        if ask.message.press is None:
-            raise _usage()
+    async def _picker(self, ask: Ask, tier: Tier, provider: str = "", page: int = 1) -> Reply:
+        """One page of a provider's models as buttons: the current one first, then the newest."""
+        if provider:
+            self._models.check_provider(provider, self._models.config.allowed)
         preferences = await self._preferences.get(ask.person.id)
         current = self._models.configured(tier, preferences)
-        cards = [card for card in self._offered() if self._models.has_key(card.provider)][:BUTTON_MODELS]
+        offered = await self._offered()
+        able = [each for each in offered if self._models.has_key(each)]
+        provider = provider or (provider_of(current.model) if provider_of(current.model) in able else able[0])
+        names = offered.get(provider, [])
+        if current.model in names or provider == provider_of(current.model):
+            names = [current.model, *(name for name in names if name != current.model)]
+        pages = max(1, -(-len(names) // PAGE))
+        page = min(max(page, 1), pages)
+        shown = names[(page - 1) * PAGE : page * PAGE]
         rows: list[tuple[Button, ...]] = [
-            (Button(_ticked(card.name, current.model), f"/model {tier} {card.name}"),) for card in cards
+            (Button(_ticked(name, current.model), f"/model {tier} {name}"),) for name in shown
         ]
-        levels = self._models.catalog.lookup(current.model).levels
-        level_row = tuple(
-            Button(_ticked(level, current.reasoning or "none"), f"/model {tier} reasoning {level}") for level in levels
+        turning = [(n, label) for n, label in ((page - 1, "‹"), (page + 1, ask.say("More ›"))) if 1 <= n <= pages]
+        rows.append(tuple(Button(label, f"/model {tier} list {provider} {n}") for n, label in turning))
+        rows.append(tuple(Button(each, f"/model {tier} list {each}") for each in able if each != provider))
+        levels = self._models.levels(current.model)
+        rows.append(
+            tuple(
+                Button(_ticked(level, current.reasoning or "none"), f"/model {tier} reasoning {level}")
+                for level in levels
+            )
         )
         reset = Button(ask.say("↩ Reset"), f"/model {tier} reset")
-        back = Button(ask.say("« Back"), "/model")
-        rows += [level_row] if level_row else []
+        rows.append((reset, Button(ask.say("« Back"), "/model")))
         text = ask.say("The model for **{tier}** is {model}.", tier=tier, model=f"`{current.model}`")
-        return Reply(text, (*rows, (reset, back)))
+        where = ask.say("{provider}, page {page} of {pages}", provider=f"**{provider}**", page=page, pages=pages)
+        other = ask.say("For another model write {usage}.", usage=f"`/model {tier} <provider/model>`")
+        return Reply(f"{text}\n\n{where}  \n{other}", tuple(row for row in rows if row))
 
-    def _list(self, ask: Ask) -> Reply:
-        lines = []
-        provider = ""
+    async def _list(self, ask: Ask) -> Reply:
         wanted = [word.lower() for word in ask.arguments[1:]]
         for wish in wanted:
             self._models.check_provider(wish, self._models.config.allowed)
-        for card in self._offered():
-            if wanted and card.provider not in wanted:
+        lines = []
+        for provider, names in (await self._offered()).items():
+            if not names or (wanted and provider not in wanted):
                 continue
-            if card.provider != provider:
-                provider = card.provider
-                lines.append(f"\n**{provider}**\n")
-            levels = f": {', '.join(card.levels)}" if card.levels else ""
-            lines.append(f"- `{card.name}` {card.display_name}{levels}")
-        return Reply("\n".join(lines).strip() or ask.say("No provider is allowed here."))
+            lines.append(f"\n**{provider}**\n")
+            for name in names:
+                card, levels = self._models.catalog.lookup(name), self._models.levels(name)
+                title = f" {card.display_name}" if card.known and card.name == name else ""
+                lines.append(f"- `{name}`{title}{': ' if levels else ''}{', '.join(levels)}")
+        if lines:
+            return Reply("\n".join(lines).strip())
+        if not self._models.config.allowed:
+            return Reply(ask.say("No provider is allowed here."))
+        return Reply(
+            ask.say(
+                "I know no models of {providers}: models/models.json lists none. `tierbot models discover <provider>` "
+                "asks a provider, and /model <tier> <provider/model> takes any name.",
+                providers=", ".join(wanted or sorted(self._models.config.allowed)),
+            )
+        )
 
-    def _offered(self) -> list[ModelCard]:
-        cards = (card for card in self._models.catalog.models() if card.provider in self._models.config.allowed)
-        return sorted(cards, key=lambda card: (card.provider, card.display_name))
+    async def _offered(self) -> dict[str, list[str]]:
+        """The models of each allowed provider, by provider; newest first, as in the catalogue, then what the last
+        discovery brought beside it."""
+        config, catalog = self._models.config, self._models.catalog
+        names = [card.name for card in catalog.models()] + sorted(await self._discovered())
+        offered: dict[str, list[str]] = {provider: [] for provider in sorted(config.allowed)}
+        for name in dict.fromkeys(names):
+            if provider_of(name) in offered:
+                offered[provider_of(name)].append(name)
+        return offered
 
-    async def _set_model(self, ask: Ask, tier: Tier, name: str) -> str:
+    def _check_name(self, name: str) -> str:
+        """The provider of a model that may be chosen here. Raises Refused."""
         provider = provider_of(name) if "/" in name else ""
         if provider:
             self._models.check_provider(provider, self._models.config.allowed)
-        card = self._models.catalog.lookup(name)
-        if not provider or not await self._known(name, card):
-            nearest = self._models.catalog.nearest(name, self._models.config.allowed)
+        if "/" in name and not self._models.is_valid(name):
+            raise Refused("{name} is not a valid model name. Nothing was changed.", name=name)
+        return provider
+
+    async def _unknown(self, ask: Ask, tier: Tier, name: str) -> Reply | None:
+        """What to say of a model that nothing here knows; with a button that takes it if its provider has a key."""
+        provider = self._check_name(name)
+        if provider and await self._known(name):
+            return None
+        nearest = ", ".join(self._models.catalog.nearest(name, self._models.config.allowed))
+        if not provider or provider == LOCAL_PROVIDER or not self._models.has_key(provider):
             if nearest:
-                raise Refused(
-                    "I don't know the model {name}. Did you mean {nearest}? Nothing was changed.",
-                    name=name,
-                    nearest=", ".join(nearest),
-                )
-            raise Refused(
-                "I don't know the model {name}. /model list shows those I know. Nothing was changed.", name=name
+                words = "I don't know the model {name}. Did you mean {nearest}? Nothing was changed."
+                raise Refused(words, name=name, nearest=nearest)
+            words = "I don't know the model {name}. /model list shows those I know. Nothing was changed."
+            raise Refused(words, name=name)
+        command = f"/model {tier} {name} {ANYWAY}"
+        if nearest:
+            said = ask.say(
+                "I don't know the model {name}. Did you mean {nearest}? Nothing was changed.",
+                name=name,
+                nearest=nearest,
             )
+        else:
+            words = "I don't know the model {name}. /model list shows those I know. Nothing was changed."
+            said = ask.say(words, name=name)
+        how = ask.say("To use it all the same, write {command}.", command=f"`{command}`")
+        return Reply(f"{said}\n{how}", ((Button(ask.say("Use it anyway"), command),),))
+
+    async def _set_model(self, ask: Ask, tier: Tier, name: str) -> str:
+        provider, card = provider_of(name), self._models.catalog.lookup(name)
         level = card.reasoning.default if card.reasoning else None
         await self._preferences.set_override(ask.person.id, tier, Override(name, level))
         said = ask.say("✅ {tier} now uses {model}.", tier=tier, model=f"`{name}`")
         if self._models.has_key(provider):
             return said
         missing = ask.say(
-            "⚠️ No key for {provider} is set: its owner has to set {variable}.",
+            "⚠️ {provider} has no API key yet: add {variable} to workspace/.env.",
             provider=provider,
             variable=f"`{self._models.config.profile(provider).variable}`",
         )
         return f"{said}\n{missing}"
 
-    async def _known(self, name: str, card: ModelCard) -> bool:
-        return card.known or name in await self._discovered() or await self._llm.knows(name)
+    async def _known(self, name: str) -> bool:
+        known = self._models.catalog.lookup(name).known
+        return known or name in await self._discovered() or await self._llm.knows(name)
 
     async def _set_reasoning(self, ask: Ask, tier: Tier, level: str) -> str:
         preferences = await self._preferences.get(ask.person.id)
         model = self._models.configured(tier, preferences).model
-        level = self._models.check_level(self._models.catalog.lookup(model), model, level)
+        level = self._models.check_level(model, level)
         await self._preferences.set_override(ask.person.id, tier, Override(model, level))
         return ask.say("✅ {tier} now reasons at level {level}.", tier=tier, level=level)
 
@@ -177,5 +244,6 @@ def _ticked(label: str, current: str) -> str:
 def _usage() -> Refused:
     return Refused(
         "Write {usage}. Nothing was changed.",
-        usage="/model <tier> <provider/model>, /model <tier> reasoning <level>, /model <tier> reset, /model list",
+        usage="/model <tier>, /model <tier> <provider/model>, /model <tier> reasoning <level>, /model <tier> reset, "
+        "/model list",
     )

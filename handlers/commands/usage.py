@@ -10,12 +10,14 @@ from decimal import Decimal
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.charts import usage_chart
 from handlers.costs import cost, standings
+from handlers.limits import payer_of
 from handlers.needs import Needs
 from handlers.tier_report import tier_report
 from routing.errors import Refused
 from routing.money.books import PersonSpending, SpendingStore, TurnStore
 from routing.money.budget import Budget
 from routing.money.periods import days
+from routing.outcome import VOICE
 from routing.ports import Clock
 from routing.records import Spending, UsageStore
 from routing.stores import PeopleStore
@@ -79,7 +81,7 @@ class UsageCommand:
         """By model and by tier, and how far the limits of this person in this chat are used."""
         since, mine = self._since(count), ask.person.id
         spent = await self._usage.by_model(person_id=mine, since=since)
-        limits = " · ".join(standings(ask.say, await self._budget.standings(mine, ask.message.chat)))
+        limits = " · ".join(standings(ask.say, await self._budget.standings(mine, ask.message.chat, payer_of(ask))))
         if not spent:
             return Reply("\n\n".join(filter(None, [ask.say("{when}: nothing yet.", when=_head(ask, count)), limits])))
         tiers = await self._spending.by_tier(since, mine)
@@ -102,7 +104,9 @@ class UsageCommand:
         if not tiers:
             return Reply(ask.say("{when}: nothing yet.", when=head))
         models = await self._turns.by_tier(since, by_model=True, person_id=whose)
-        return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers, models)}")
+        voices = [each.spent for each in await self._spending.by_tier(since, whose) if each.tier == VOICE]
+        heard = f"\n\n**{ask.say('Voice messages')}**: {spending(ask, voices)}" if voices else ""
+        return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers, models)}{heard}")
 
     async def _all(self, ask: Ask, count: int) -> Reply:
         """A row a person, the dearest first, with the limits that they have reached."""

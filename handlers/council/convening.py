@@ -132,5 +132,5 @@ class Convening:
         passed = passed_over(ask, self._models, (each for each in reasons if each is not None))
         found = names(seat.model for seat in missing.found) or ask.say("none")
         words = "A council needs {least} models of {least} vendors at least; I can ask {found}. {passed}"
-        rest = ask.say("Passed over: {models}.", models=passed) if passed else ""
+        rest = ask.say("Skipped: {models}.", models=passed) if passed else ""
         return Refused(words, least=LEAST_SEATS, found=found, passed=rest)

@@ -60,8 +60,8 @@ class Summariser:
 
     async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:
         """The text that stands for `older` and for an `earlier` summary. Raises ModelError."""
-        card = self._models.catalog.lookup(self._choice.model)
-        window = Window(card.limit(self._effort()), self._models.config.compaction.most_tokens)
+        limit = self._models.window(self._choice.model, self._effort())
+        window = Window(limit, self._models.config.compaction.most_tokens)
         most_chars = int((window.threshold - window.overhead) * CHARS_PER_TOKEN * SHARE_FOR_TRANSCRIPT)
         await self._live.working()
         return await Compactor(self._ask).compact(earlier, older, max(1000, most_chars))

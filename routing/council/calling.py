@@ -67,10 +67,9 @@ class ModelCalls:
         return text + BROKEN if broken else text
 
     def _request(self, seat: Seat, messages: tuple[ChatMessage, ...]) -> ModelRequest:
-        card = self._models.catalog.lookup(seat.model)
-        level = self._models.reasoning(seat.model, EFFORT if EFFORT in card.levels else None)
+        level = self._models.reasoning(seat.model, EFFORT)
         choice = ModelChoice(seat.model, level, "configured")
-        room = max(LEAST_TOKENS, card.limit(level) - round(tokens(messages)))
+        room = max(LEAST_TOKENS, self._models.window(seat.model, level) - round(tokens(messages)))
         request = self._models.request(seat.tier, choice, messages, room=room)
         short = replace(self._models.config.contracts[seat.tier], max_output_tokens=MOST_TOKENS)
         return replace(request, max_output=min(request.max_output or room, output_limit(short, level, room)))

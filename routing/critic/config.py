@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from routing.jsonfile import JsonObject
+from routing.models.names import is_model_name
 
 KEYS = frozenset({"enabled", "model"})
 """What the section `critic` may hold."""
@@ -22,6 +23,6 @@ class CriticConfig:
 def read_critic(section: JsonObject) -> CriticConfig:
     """`critic`: enabled, model. Raises ConfigError."""
     model = section.values.get("model")
-    if model is not None and not (isinstance(model, str) and all(part.strip() for part in model.partition("/"))):
+    if model is not None and not (isinstance(model, str) and is_model_name(model.strip())):
         raise section.file.fault((*section.path, "model"), "must look like provider/model, or be null")
     return CriticConfig(section.flag("enabled", False), model.strip() if model else None)

@@ -17,6 +17,7 @@ from routing.errors import (
     KeyRejected,
     ModelError,
     ModelUnknown,
+    OutOfCredit,
     PolicyRefused,
     RateLimited,
     Unreachable,
@@ -44,6 +45,27 @@ OVERFLOW_WORDS = (
 )
 """Anywhere in the cause chain, in any case. The first five are the routing specification's (23); the others are
 llama.cpp's, OpenAI's, Anthropic's, xAI's, Gemini's, Groq's, Anthropic's again, Bedrock's, and Anthropic's 413."""
+_WINDOW = re.compile(
+    r"(?:maximum context length is|maximum prompt length is|tokens >|context limit: \d{1,9} \+ \d{1,9} >|"
+    r"maximum number of tokens allowed \(|available context size \(|\(tpm\): limit|\"n_ctx\":) ?(\d{1,9})"
+)
+"""The limit in an overflow's words: OpenAI's and vLLM's, xAI's, Anthropic's two, Gemini's, llama.cpp's two, Groq's."""
+CREDIT_WORDS = (
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "requires more credits",
+    "used all available credits",
+    "doesn't have any credits",
+    "exceeded_current_quota_error",
+    "arrearage",
+)
+"""What vendors say when the account has no money left: OpenAI's three, Anthropic's, DeepSeek's, OpenRouter's two, xAI's
+two, Moonshot's, Alibaba's."""
+_CREDIT_STATUSES = (400, 401, 403, 429)
 _KEY_STATUSES = (401, 403)
 _POLICY_WORDS = ("content_policy", "content_filter")
 _MESSAGE = re.compile(r"""["']message["']: *(["'])((?:\\++.|(?!\1)[^\\])++)\1""")
@@ -86,7 +108,7 @@ BY_NAME: dict[str, type[ModelError]] = {
     "ModifyResponseException": PolicyRefused,
     "SensitiveDataRouteException": PolicyRefused,
     "ModelNotMappedError": ModelUnknown,
-    "PaymentRequiredError": BadModelRequest,
+    "PaymentRequiredError": OutOfCredit,
     "VectorStoreSearchError": Unreachable,
     "ImageFetchError": BadModelRequest,
     "UnsupportedParamsError": BadModelRequest,
@@ -98,6 +120,7 @@ BY_NAME: dict[str, type[ModelError]] = {
 """Every exception class of the library, by name; a test holds this against the library."""
 
 
+OUT_OF_CREDIT = "its account is out of credit"
 PLAIN: dict[type[ModelError], str] = {
     ModelUnknown: "it does not know this model",
     PolicyRefused: "its content rules",
@@ -112,8 +135,14 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     error = getattr(error, "original_exception", None) or error
     text = " ".join(str(each) for each in _chain(error)).lower()
     reason = _reason(error, profile)
+    statuses = {getattr(each, "status_code", None) for each in _chain(error)}
+    if 402 in statuses or (statuses.intersection(_CREDIT_STATUSES) and any(words in text for words in CREDIT_WORDS)):
+        return OutOfCredit(model, OUT_OF_CREDIT)
     if any(words in text for words in OVERFLOW_WORDS):
-        return ContextOverflow(model, "the conversation is longer than its context window")
+        overflow = ContextOverflow(model, "the conversation is longer than its context window")
+        named = _WINDOW.search(text)
+        overflow.window = int(named.group(1)) if named else None
+        return overflow
     kind = next((BY_NAME[each.__name__] for each in type(error).__mro__ if each.__name__ in BY_NAME), Unreachable)
     if kind is Unreachable and getattr(error, "status_code", None) == 403:
         kind = KeyRejected  # the library has no class for it on OpenAI's wire
@@ -133,7 +162,18 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     if kind is Unreachable and profile.name == OLLAMA and _broken(error):
         return Unreachable(model, "Ollama is not running", _retry_after(error, clock))
     plain = PLAIN.get(kind, PLAIN[Unreachable]) if reason else _unsaid(error)
-    return kind(model, plain, _retry_after(error, clock), reason)
+    explained = kind(model, plain, _retry_after(error, clock), reason)
+    if isinstance(explained, Unreachable):
+        explained.own = _status(error) >= 500
+    return explained
+
+
+def _status(error: BaseException) -> int:
+    """The HTTP status of the provider's answer; 0 where it gave none."""
+    if any(type(each).__name__ in _LINE_FAULTS | {"APIConnectionError", "Timeout"} for each in _chain(error)):
+        return 0
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else 0
 
 
 def takes_no_tools(error: BaseException) -> bool:

@@ -6,16 +6,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from routing.calls import ProviderProfile
-from routing.errors import KeyRejected
+from routing.errors import KeyRejected, ModelUnknown
+from routing.models.names import is_model_name
 
 _NO_KEY = "none"
 """An endpoint of one's own may need no key; without one LiteLLM would send that of the environment to it."""
 
 
 def where_of(model: str, profile: ProviderProfile) -> dict[str, Any]:
-    """The library's name of the model, its key, and its address if it is not the provider's own. Raises KeyRejected
-    where nobody gave a key."""
+    """The library's name of the model, its key, and its address if it is not the provider's own. Raises ModelUnknown
+    for a name that could lead to another address, and KeyRejected without a key."""
     provider, _, name = model.partition("/")
+    if not is_model_name(model, profile.api_type):
+        raise ModelUnknown(model, "this is not a valid model name")
     where: dict[str, Any] = {"model": f"{profile.api_type or provider}/{name}"}
     if profile.api_key is None and profile.base_url is None:
         raise KeyRejected(model, f"no key: set {profile.variable} (or llm.providers.{profile.name}.apiKey)")

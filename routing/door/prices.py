@@ -26,7 +26,7 @@ def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) 
     """
     if profile.name in FREE_PROVIDERS:
         return Decimal(0)
-    if profile.base_url is not None and profile.name not in ("openai", "anthropic", "gemini"):
+    if _is_elsewhere(profile):
         return None
     name = model.partition("/")[2]
     if model not in litellm.model_cost and name not in litellm.model_cost:
@@ -37,6 +37,11 @@ def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) 
         return None
     total = Decimal(str(into)) + Decimal(str(out))
     return total or None
+
+
+def _is_elsewhere(profile: ProviderProfile) -> bool:
+    """Whether it is an address of the owner's own, with prices of its own."""
+    return profile.base_url is not None and profile.name not in ("openai", "anthropic", "gemini")
 
 
 class PriceMap:
@@ -57,6 +62,17 @@ class PriceMap:
                 self._known.clear()
             self._known[key] = self._price(model, profile)
         return self._known[key]
+
+    def a_second(self, model: str) -> Decimal | None:
+        """US dollars for a second of audio."""
+        profile = self._profile(model.partition("/")[0])
+        if profile.name in FREE_PROVIDERS:
+            return Decimal(0)
+        if _is_elsewhere(profile):
+            return None
+        known = self._litellm.model_cost
+        price = (known.get(model) or known.get(model.partition("/")[2], {})).get("input_cost_per_second")
+        return Decimal(str(price)) if price else None
 
     def _price(self, model: str, profile: ProviderProfile) -> Price | None:
         rates = [self._rates(model, profile, above) for above in sorted({0, *self._steps(model)})]

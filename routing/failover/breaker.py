@@ -10,7 +10,15 @@ from itertools import islice
 from types import TracebackType
 from typing import Literal
 
-from routing.errors import BadModelRequest, ContextOverflow, KeyRejected, ModelError, ModelUnknown, PolicyRefused
+from routing.errors import (
+    BadModelRequest,
+    ContextOverflow,
+    KeyRejected,
+    ModelError,
+    ModelUnknown,
+    OutOfCredit,
+    PolicyRefused,
+)
 from routing.ports import Clock
 
 WINDOW_SECONDS = 600.0
@@ -25,7 +33,7 @@ REMEMBERED = 200
 """Requests of a window that are looked at, the newest: a share of so many no longer hangs on chance."""
 BLAMELESS = (ContextOverflow, PolicyRefused, BadModelRequest)
 """Errors that come from what was asked, and so from a person. Three bad pictures must not take a model from all."""
-HOPELESS = (KeyRejected, ModelUnknown)
+HOPELESS = (KeyRejected, ModelUnknown, OutOfCredit)
 """Errors that the next request would meet again: one is enough."""
 
 

@@ -36,11 +36,15 @@ class Cooldowns:
         self._until.pop(model, None)
         return None
 
+    def left(self, model: str) -> float:
+        """Seconds until the model may be asked again; 0 for at once."""
+        until = self.until(model)
+        return 0.0 if until is None else until - self._clock()
+
     def check(self, model: str) -> None:
         """Raises RateLimited while the model is to be left alone."""
-        until = self.until(model)
-        if until is not None:
-            left = until - self._clock()
+        left = self.left(model)
+        if left > 0:
             raise RateLimited(model, f"try again in {left:.0f} s", left)
 
     def keep(self) -> dict[str, float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from routing.calls import ProviderProfile
 from routing.contracts import TierContract
 from routing.diagnostics import Failures
-from routing.errors import KeyRejected, ModelError, ModelUnknown, Unreachable
+from routing.errors import KeyRejected, ModelError, ModelUnknown, OutOfCredit, Unreachable
 from routing.failover import memory
 from routing.failover.breaker import Standing, Trial
 from routing.failover.breakers import Breakers, fingerprint
@@ -18,6 +18,7 @@ from routing.failover.latency import Latencies, Slow
 from routing.failover.pace import Pace
 from routing.failover.parallel import Parallel, ParallelLimits
 from routing.failover.step import LONGEST_WAIT_SECONDS
+from routing.failover.windows import Windows
 from routing.ports import Clock
 from routing.types import Tier
 
@@ -32,8 +33,8 @@ class Condition:
 
 
 class ModelHealth:
-    """Breakers, cooldowns, latencies and places, for all models. `changed` is told of what should survive a restart,
-    `unusable` of what only the owner can mend; they must return at once."""
+    """Breakers, cooldowns, latencies, learned windows and places, for all models. `changed` is told of what should
+    survive a restart, `unusable` of what only the owner can mend; they must return at once."""
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class ModelHealth:
         self.cooldowns = Cooldowns(clock, changed)
         self.latencies = Latencies(clock, changed)
         self.pace = Pace()
+        self.windows = Windows(clock, changed)
         self.parallel = Parallel(clock, limits or ParallelLimits())
 
     def of(self, model: str, profile: ProviderProfile, tier: Tier) -> Condition:
@@ -80,7 +82,7 @@ class ModelHealth:
         """A try failed; its breaker has heard of it by its trial."""
         self.failures.note(error.model, error.reason, self._clock())
         self.cooldowns.note(error)
-        if isinstance(error, (KeyRejected, ModelUnknown)):
+        if isinstance(error, (KeyRejected, ModelUnknown, OutOfCredit)):
             self._unusable(error)
 
     def took(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
@@ -89,8 +91,8 @@ class ModelHealth:
 
     def keep(self) -> str:
         """For the next start."""
-        return memory.dump(self.breakers, self.cooldowns, self.latencies)
+        return memory.dump(self.breakers, self.cooldowns, self.latencies, self.windows)
 
     def restore(self, text: str) -> None:
         """What an earlier process kept; anything else is ignored, and the log says so."""
-        memory.load(text, self.breakers, self.cooldowns, self.latencies)
+        memory.load(text, self.breakers, self.cooldowns, self.latencies, self.windows)

@@ -1,10 +1,10 @@
-"""What survives a restart: breakers, cooldowns and latencies, as JSON text."""
+"""What survives a restart: breakers, cooldowns, latencies and learned windows, as JSON text."""
 
 from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Literal
 
@@ -16,6 +16,8 @@ from routing.failover import breaker, latency
 from routing.failover.breakers import Breakers
 from routing.failover.cooldown import Cooldowns
 from routing.failover.latency import Latencies
+from routing.failover.windows import Kept as KeptWindow
+from routing.failover.windows import Windows
 from routing.text import storable
 from routing.types import Tier
 
@@ -26,26 +28,29 @@ log = logging.getLogger("routing")
 
 @dataclass(frozen=True, slots=True)
 class _Saved:
-    """The text's form: (model, key's fingerprint, what is kept), model → until, (model, tier, what is kept)."""
+    """The text's form: (model, key's fingerprint, what is kept), model → until, (model, tier, what is kept),
+    model → (window, until)."""
 
     version: Literal[1]
     breakers: tuple[tuple[str, str, breaker.Kept], ...]
     cooldowns: dict[str, float]
     latencies: tuple[tuple[str, Tier, latency.Kept], ...]
+    windows: dict[str, KeptWindow] = field(default_factory=dict)
 
 
-def dump(breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies) -> str:
+def dump(breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned: Windows) -> str:
     """All that is known, in one line of JSON that any database takes; of a key no more than its fingerprint."""
     saved = _Saved(
         VERSION,
         tuple((*place, kept) for place, kept in breakers.keep().items()),
         cooldowns.keep(),
         tuple((*service, kept) for service, kept in latencies.keep().items()),
+        learned.keep(),
     )
     return storable(json.dumps(_form().dump_python(saved), ensure_ascii=False))
 
 
-def load(text: str, breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies) -> bool:
+def load(text: str, breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned: Windows) -> bool:
     """Take up what `dump` wrote. Any other text, also that of another version, changes nothing: the log says so, and
     the answer is False. Nothing is lost by it but some tries of models that are out of order."""
     try:
@@ -60,6 +65,7 @@ def load(text: str, breakers: Breakers, cooldowns: Cooldowns, latencies: Latenci
     breakers.restore({(model, key): kept for model, key, kept in saved.breakers})
     cooldowns.restore(saved.cooldowns)
     latencies.restore({(model, tier): kept for model, tier, kept in saved.latencies})
+    learned.restore(saved.windows)
     return True
 
 

@@ -9,8 +9,10 @@ from routing.errors import ContextOverflow, EmptyAnswer, ModelError, PolicyRefus
 
 LEAST_SECONDS = 2.0
 """No try is started with less time than this left of the turn."""
-LONGEST_WAIT_SECONDS = 3.0
+LONGEST_WAIT_SECONDS = 30.0
 """A Retry-After up to this is waited for, where nobody else can be asked."""
+MOST_SHORTER = 3
+"""Times that a prompt is made shorter for one answer."""
 PAUSE_SECONDS = (0.5, 1.0)
 """Before the only candidate is tried once more."""
 
@@ -20,6 +22,7 @@ Why = Literal[
     "attempts",
     "deadline",
     "other model",
+    "same provider",
     "larger window",
     "shorten",
     "allowance",
@@ -34,7 +37,8 @@ Why = Literal[
 class Situation:
     """Where a turn stands when a try has failed. `candidates` there are, `asked` of them were, this one included;
     `repeats` of this one were made before. `tries` of `attempts` are used up. `shown`: the person has seen a part of
-    the answer. `shortened`: the prompt was cut after an overflow; `larger`: who was not asked has a larger window."""
+    the answer. The prompt was `shortened` so many times after an overflow; `larger`: a model that was not asked has a
+    larger window. `siblings` are models beside the candidates, of the same provider."""
 
     candidates: int
     asked: int
@@ -43,14 +47,16 @@ class Situation:
     seconds_left: float
     repeats: int = 0
     shown: bool = False
-    shortened: bool = False
+    shortened: int = 0
     larger: bool = False
+    siblings: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Ask the `next` candidate (`larger window`: the next that has one), the same one `again` (`shorten`: a shorter
-    prompt, `allowance`: more output tokens) after so many seconds, or `stop`."""
+    """Ask the `next` candidate (`larger window`: the next that has one; `same provider`: one beside the candidates),
+    the same one `again` (`shorten`: a shorter prompt, `allowance`: more output tokens) after so many seconds, or
+    `stop`."""
 
     do: Literal["next", "again", "stop"]
     why: Why
@@ -78,19 +84,28 @@ def _step(failure: ModelError | Literal["length"], at: Situation, pause: float) 
             return Step("stop", "policy")
         case "length" | EmptyAnswer():
             why: Why = "allowance" if failure == "length" else "empty"
-            return Step("again", why) if at.repeats == 0 else _next(at)
+            return Step("again", why) if at.repeats == 0 else _next(at, failure)
         case ContextOverflow() if not at.shortened:
             return Step("again", "shorten")
+        case ContextOverflow() if at.larger:
+            return Step("next", "larger window")
         case ContextOverflow():
-            return Step("next", "larger window") if at.larger else Step("stop", "nobody left")
+            return Step("again", "shorten") if at.shortened < MOST_SHORTER else Step("stop", "nobody left")
         case RateLimited(retry_after=wait) if at.asked >= at.candidates:
-            bearable = wait is not None and wait <= LONGEST_WAIT_SECONDS
-            return Step("again", "asked to wait", wait or 0.0) if bearable else Step("stop", "nobody left")
+            fits = at.siblings == 0 or (wait or 0.0) <= at.seconds_left - LEAST_SECONDS
+            if wait is not None and wait <= LONGEST_WAIT_SECONDS and fits:
+                return Step("again", "asked to wait", wait)
         case Unreachable(retry_after=wait) if at.candidates == 1 and at.repeats == 0:
             seconds = max(wait or 0.0, pause)
-            return Step("again", "passing", seconds) if seconds <= LONGEST_WAIT_SECONDS else Step("stop", "nobody left")
-    return _next(at)
+            if seconds <= LONGEST_WAIT_SECONDS:
+                return Step("again", "passing", seconds)
+    return _next(at, failure)
 
 
-def _next(at: Situation) -> Step:
-    return Step("next", "other model") if at.asked < at.candidates else Step("stop", "nobody left")
+def _next(at: Situation, failure: ModelError | Literal["length"]) -> Step:
+    """A failure that all models of the provider share has counted them among the `asked`."""
+    if at.asked < at.candidates:
+        return Step("next", "other model")
+    if isinstance(failure, ModelError) and failure.own and at.asked < at.candidates + at.siblings:
+        return Step("next", "same provider")
+    return Step("stop", "nobody left")

@@ -16,7 +16,7 @@ __all__ = ["BUNDLED", "Catalog", "ModelCard", "Reasoning"]
 
 BUNDLED = Path(__file__).with_name("models.json")
 
-_SEPARATORS = "-:@._/"
+_SEPARATORS = "-:@."
 _REMEMBERED = 2048
 # Likeness 0-100 below which a suggestion is noise; the tests hold examples on both sides.
 _ALIKE = 60.0
@@ -125,7 +125,7 @@ def _longest_prefix(name: str, cards: Mapping[str, ModelCard]) -> ModelCard | No
 
 
 def _ends_word(name: str, cut: int) -> bool:
-    """Whether a model's name may end before `cut`, at one of - : @ . _ / but not inside a version number.
+    """Whether a model's name may end before `cut`, at one of - : @ . but not inside a version number.
 
     So gpt-5.1-mini is taken for a gpt-5.1; gpt-5.10 is neither a gpt-5.1 nor a gpt-5.
     """

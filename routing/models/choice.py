@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from routing.calls import ChatMessage, ModelRequest, ToolSpec
 from routing.config import RouterConfig
@@ -13,17 +14,31 @@ from routing.errors import Refused
 from routing.failover.candidates import Member, Needs, candidates, pool_of
 from routing.failover.health import ModelHealth
 from routing.models.catalog import Catalog, ModelCard
+from routing.models.names import is_model_name
 from routing.models.served import StatedSizes
 from routing.models.sizes import SizeDecision, size_of
 from routing.ports import Clock
 from routing.types import TIERS, Override, Preferences, Tier
 
 LOCAL_PROVIDER = "local"
+RUN_AT_HOME = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
+"""Providers on the owner's own machine: only the models that were put there exist."""
 LOCAL_MODEL = "local/smollm2-135m-instruct"
 """It chats and streams; it does not call tools (measured, dependencies specification)."""
 NOTHING = Needs()
 SENDS_NOTHING = "none"
 """The configured level that leaves the reasoning parameter out."""
+MOST_SIBLINGS = 2
+"""Other models of the only provider that are tried after the pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredLevel:
+    """A configured reasoning level that the tier's first model does not take; `levels` are those it takes."""
+
+    model: str
+    level: str
+    levels: tuple[str, ...]
 
 
 def provider_of(model: str) -> str:
@@ -41,7 +56,10 @@ class Models:
         stated: StatedSizes | None = None,
         health: ModelHealth | None = None,
         clock: Clock = time.time,
+        library_levels: Callable[[str], tuple[str, ...]] = lambda model: (),
     ) -> None:
+        """`library_levels` are the reasoning levels of a model that the catalogue lacks, as LiteLLM's map has them."""
+        self._library_levels = library_levels
         self._clock = clock
         self.health = health or ModelHealth(clock)
         self.config = config
@@ -53,7 +71,7 @@ class Models:
     def configured(self, tier: Tier, preferences: Preferences) -> ModelChoice:
         """What is set for a tier, whether it is in health or not: a person's own as it is, else the pool's first with a
         key, else the stand-in, else the demo model."""
-        own = preferences.overrides.get(tier)
+        own = self.override(tier, preferences)
         pool = self.config.contracts[tier].pool
         without = tuple(Passed(model, "key") for model in pool if not self.has_key(provider_of(model)))
         able = [own.model] if own else [model for model in pool if self.has_key(provider_of(model))]
@@ -70,23 +88,53 @@ class Models:
     ) -> ModelChoice:
         """The model for a tier: a person's own, else the pool in its order; of those that are in health and have what
         is needed. Who was `tried` in this turn is not asked again, unless there is nobody else."""
-        own = preferences.overrides.get(tier)
+        own = self.override(tier, preferences)
         pool = self._pool(tier, own)
         found = candidates([self._member(model, tier) for model in pool], needs, self._clock())
-        order = [model for model in found.order if model not in tried] or list(found.order)
+        siblings = self._siblings(pool, needs, tier)
+        order = [model for model in found.order if model not in tried]
+        if not order and tried:
+            order = [model for model in siblings if model not in tried]
+        order = order or list(found.order)
         if self.only_local(tier, preferences):
             return ModelChoice(LOCAL_MODEL, None, "local", passed=found.passed)
         if not order:  # all of them asked to be left alone for longer than anybody waits: the first will say so
             order = [next(each.model for each in found.passed if each.why != "key")]
         model, *rest = order
         level, source = self._level(model, tier, own)
+        if model in siblings:
+            return ModelChoice(model, self.reasoning(model, None), "fallback", tuple(rest), found.passed)
         ahead = pool[: pool.index(model)]
         instead_of = [
             each
             for each in found.passed
             if each.model in ahead and (each.why != "key" or (own is not None and each.model == own.model))
         ]
-        return ModelChoice(model, level, source, tuple(rest), found.passed, tuple(instead_of), found.last_resort)
+        last = found.last_resort
+        return ModelChoice(model, level, source, tuple(rest), found.passed, tuple(instead_of), last, siblings)
+
+    def override(self, tier: Tier, preferences: Preferences) -> Override | None:
+        """A person's own model for a tier; one stored under a name that is not valid is ignored."""
+        own = preferences.overrides.get(tier)
+        return own if own is not None and self.is_valid(own.model) else None
+
+    def is_valid(self, model: str) -> bool:
+        """Whether a model's name may be sent to its provider."""
+        return is_model_name(model, self.config.profile(provider_of(model)).api_type)
+
+    def _siblings(self, pool: Collection[str], needs: Needs, tier: Tier) -> tuple[str, ...]:
+        """Where one provider alone has a key: other models of it, which may answer when only one model is down. Those
+        of the other tiers, else those with the most similar names in the catalogue."""
+        able = [model for model in pool if self.has_key(provider_of(model))]
+        providers = {provider_of(model) for model in able}
+        if len(providers) != 1 or providers & RUN_AT_HOME:
+            return ()
+        configured = (model for each in TIERS for model in self.config.contracts[each].pool)
+        named = [model for model in configured if provider_of(model) in providers]
+        others = [model for model in dict.fromkeys(named) if model not in pool]
+        others = others or [model for model in self.catalog.nearest(able[0], providers) if model not in pool]
+        found = candidates([self._member(model, tier) for model in others], needs, self._clock())
+        return () if found.last_resort else found.order[:MOST_SIBLINGS]
 
     def _level(self, model: str, tier: Tier, own: Override | None) -> tuple[str | None, ModelSource]:
         """How much a member of a pool reasons, and what put it there."""
@@ -106,24 +154,42 @@ class Models:
             has_key=self.has_key(profile.name),
             vision=card.supports_vision,
             tools=self.takes_tools(model),
-            window=card.limit(None),
+            window=self.window(model, None),
             cooldown=health.cooldown,
             breaker=health.breaker,
             slow=health.slow.until if health.slow else None,
         )
 
     def reasoning(self, model: str, level: str | None) -> str | None:
-        """What to send: the level asked for where the model has it, else the catalogue's default; None for `none` or a
-        plain model."""
-        card = self.catalog.lookup(model)
+        """What to send: the level asked for where the model is known to take it, else the catalogue's default; None for
+        `none` and for a model that is not known to reason."""
+        reasoning = self.catalog.lookup(model).reasoning
         level = level.lower() if level else None
-        if level is None or (card.known and level not in (*card.levels, SENDS_NOTHING)):
-            level = card.reasoning.default if card.reasoning else None
+        if level is None or level not in (*self.levels(model), SENDS_NOTHING):
+            level = reasoning.default if reasoning else None
         return None if level == SENDS_NOTHING else level
+
+    def levels(self, model: str) -> tuple[str, ...]:
+        """The reasoning levels that a model is known to take: the catalogue's, else LiteLLM's."""
+        card = self.catalog.lookup(model)
+        return card.levels if card.known else self._library_levels(model)
+
+    def ignored_level(self, tier: Tier) -> IgnoredLevel | None:
+        """The configured reasoning level of a tier, if its first model does not take it."""
+        model, level = self.config.contracts[tier].pool[0], self.config.reasoning[tier]
+        levels = self.levels(model)
+        if level is None or level.lower() in (*levels, SENDS_NOTHING):
+            return None
+        return IgnoredLevel(model, level, levels)
+
+    def window(self, model: str, level: str | None) -> int:
+        """The context window in tokens at a level: the catalogue's, or less if the provider refused that much."""
+        limit, learned = self.catalog.lookup(model).limit(level), self.health.windows.of(model)
+        return limit if learned is None else min(limit, learned)
 
     def only_local(self, tier: Tier, preferences: Preferences) -> bool:
         """Whether only the demo model can serve a tier."""
-        own = preferences.overrides.get(tier)
+        own = self.override(tier, preferences)
         return not any(self.has_key(provider_of(model)) for model in self._pool(tier, own))
 
     def has_model(self, tier: Tier, preferences: Preferences) -> bool:
@@ -210,17 +276,18 @@ class Models:
             return None
         return self.config.temperature if card.temperature is None else card.temperature
 
-    def check_level(self, card: ModelCard, model: str, level: str) -> str:
+    def check_level(self, model: str, level: str) -> str:
         """A reasoning level the model has, in its own spelling. Raises Refused, naming those it has."""
-        if card.reasoning is None:
+        levels = self.levels(model)
+        if not levels:
             raise Refused("{model} does not take a reasoning level. Nothing was changed.", model=model)
-        found = next((known for known in card.levels if known == level.lower()), None)
+        found = next((known for known in levels if known == level.lower()), None)
         if found is None:
             raise Refused(
                 "{model} has no reasoning level {level}. It has: {levels}. Nothing was changed.",
                 model=model,
                 level=level,
-                levels=", ".join(card.levels),
+                levels=", ".join(levels),
             )
         return found
 

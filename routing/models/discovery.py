@@ -14,6 +14,7 @@ from filelock import FileLock
 from routing import jsonfile
 from routing.calls import ApiType, ProviderProfile
 from routing.models.listing import PROTOCOLS, DiscoveryError, Listing
+from routing.models.names import is_model_name
 
 __all__ = [
     "DiscoveredModel",
@@ -115,7 +116,7 @@ def save_discovered(path: Path, provider: str, models: Collection[DiscoveredMode
 
 
 def load_discovered(path: Path) -> frozenset[str]:
-    """Every `provider/model` of the last discoveries; none when there is no file. Raises ConfigError."""
+    """Every valid `provider/model` of the last discoveries; none when there is no file. Raises ConfigError."""
     if not path.exists():
         return frozenset()
     file = jsonfile.load(path)
@@ -127,5 +128,6 @@ def load_discovered(path: Path) -> frozenset[str]:
             name = row.get("id") if isinstance(row, dict) else None
             if not isinstance(name, str):
                 raise file.fault((provider, at), "must be an object with an id")
-            names.add(name)
+            if is_model_name(name):
+                names.add(name)
     return frozenset(names)

@@ -11,6 +11,7 @@ import httpx
 
 from routing.calls import ApiType
 from routing.errors import TierbotError
+from routing.models.names import is_model_name
 
 # All pages together; the longest listing known, an aggregator's with prices, is about 1 MB.
 MAX_BYTES = 8 * 1024 * 1024
@@ -142,14 +143,16 @@ class Listing:
 
 
 def _name(item: Mapping[str, Any], protocol: Protocol) -> str:
-    """A model's name; empty for what does not generate text, or has no name that could be typed."""
+    """A model's name; empty for a model that does not generate text, and for a name that is not valid."""
     name = item.get(protocol.name)
-    if not isinstance(name, str) or not name.isprintable() or " " in name or len(name) > MAX_NAME:
+    if not isinstance(name, str):
         return ""
-    if protocol.name != "name":
-        return name
-    methods = item.get("supportedGenerationMethods")
-    return name.removeprefix("models/") if isinstance(methods, list) and "generateContent" in methods else ""
+    if protocol.name == "name":
+        methods = item.get("supportedGenerationMethods")
+        if not isinstance(methods, list) or "generateContent" not in methods:
+            return ""
+        name = name.removeprefix("models/")
+    return name if is_model_name(f"x/{name}") else ""
 
 
 def _shown(item: Mapping[str, Any], name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from routing.money.books import Payer, SpendingStore
-from routing.money.limits import BudgetLimits, Ceiling, Scope
+from routing.money.limits import BudgetLimits, Ceiling, PayerKind, Scope
 from routing.money.periods import Period, Stretch, current
 from routing.ports import Clock
 from routing.types import ChatKey
@@ -37,14 +37,19 @@ class Accounts:
         self._accounts: dict[Key, Account] = {}
 
     async def opened(
-        self, ceilings: Sequence[Ceiling], person_id: int, chat: ChatKey, limits: BudgetLimits
+        self,
+        ceilings: Sequence[Ceiling],
+        person_id: int,
+        chat: ChatKey,
+        limits: BudgetLimits,
+        payer_kind: PayerKind = "known",
     ) -> list[tuple[Account, Stretch]]:
         """The account of each ceiling, and the day or month that it is now."""
         now, assumed = self._clock(), limits.assumed
         stretches = {period: current(period, now, limits.zone) for period in {each.period for each in ceilings}}
         wanted = []
         for each in ceilings:
-            payer = _payer(each, person_id, chat, stretches[each.period])
+            payer = _payer(each, person_id, chat, stretches[each.period], payer_kind)
             key: Key = (each.scope, each.period, payer.person_id or payer.chat)
             wanted.append((self._accounts.setdefault(key, Account()), payer))
         unread = [(account, payer) for account, payer in wanted if account.stretch != payer.stretch]
@@ -70,8 +75,10 @@ class Accounts:
                 account.stretch = None
 
 
-def _payer(ceiling: Ceiling, person_id: int, chat: ChatKey, stretch: Stretch) -> Payer:
+def _payer(ceiling: Ceiling, person_id: int, chat: ChatKey, stretch: Stretch, kind: PayerKind) -> Payer:
     match ceiling.scope:
+        case "person" if kind == "channel":
+            return Payer(stretch, chat=(chat.platform, chat.chat_id), channels=True)
         case "person":
             return Payer(stretch, person_id=person_id)
         case "chat":

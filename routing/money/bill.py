@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from routing.money.limits import PayerKind
 from routing.money.standing import Reached
 from routing.outcome import CallRecord
 from routing.types import ChatKey
@@ -17,6 +18,7 @@ class Bill:
 
     person_id: int
     chat: ChatKey
+    payer: PayerKind = "known"
     cheapest: bool = False
     over: Reached | None = None
     calls: list[CallRecord] = field(default_factory=list)

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from routing.money.limits import PersonLimits
 from routing.money.periods import Stretch
+from routing.outcome import Voice
 from routing.records import Spending
 from routing.types import Tier
 
@@ -22,11 +23,13 @@ Rating = Literal[-1, 1]
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Whose spending, and when: one person's, one chat's with all its topics, or all there is."""
+    """Whose spending, and when: one person's, one chat's with all its topics (only that of the `channels` that post
+    there), or all there is."""
 
     stretch: Stretch
     person_id: int | None = None
     chat: tuple[str, str] | None = None
+    channels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,9 @@ class PersonSpending:
 
 @dataclass(frozen=True, slots=True)
 class TierSpending:
-    """What one tier took, by all models."""
+    """What one tier, or all voice messages, took by all models."""
 
-    tier: Tier
+    tier: Tier | Voice
     spent: Spending
 
 

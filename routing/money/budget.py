@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from routing.money.accounts import Account, Accounts
 from routing.money.books import BudgetStore, SpendingStore
-from routing.money.limits import BudgetLimits, Ceiling, PersonLimits
+from routing.money.limits import BudgetLimits, Ceiling, PayerKind, PersonLimits
 from routing.money.reservation import Reservation
 from routing.money.standing import Reached, Standing
 from routing.ports import Clock
@@ -29,13 +29,19 @@ class Budget:
         self._own: Mapping[int, PersonLimits] | None = None
 
     async def reserve(
-        self, person_id: int, chat: ChatKey, dollars: Decimal | None, *, even_so: bool = False
+        self,
+        person_id: int,
+        chat: ChatKey,
+        dollars: Decimal | None,
+        *,
+        even_so: bool = False,
+        payer: PayerKind = "known",
     ) -> Reservation | Reached:
         """Hold what a call of this person in this chat may cost (None: nobody knows); or say which limit has no room
         for it, the last to open if there are several. With `even_so` (a call to the cheapest model), and where the
         configuration says `warn`, it is held all the same."""
         limits = self._now()
-        found = await self._found(person_id, chat, limits)
+        found = await self._found(person_id, chat, limits, payer)
         # Nothing waits from here on: two turns can't both take the last of a limit.
         reached = [Reached(each, dollars) for each, _ in found if not each.fits(dollars)]
         last = max(reached, key=lambda each: (each.never, each.standing.opens_at), default=None)
@@ -43,18 +49,18 @@ class Budget:
             return last
         return Reservation([account for _, account in found], dollars, limits.assumed, last)
 
-    async def standings(self, person_id: int, chat: ChatKey) -> tuple[Standing, ...]:
+    async def standings(self, person_id: int, chat: ChatKey, payer: PayerKind = "known") -> tuple[Standing, ...]:
         """Every limit that holds for this person in this chat."""
-        return tuple(standing for standing, _ in await self._found(person_id, chat, self._now()))
+        return tuple(standing for standing, _ in await self._found(person_id, chat, self._now(), payer))
 
     @property
     def limits(self) -> BudgetLimits:
         """What holds for everyone now."""
         return self._read_limits()
 
-    async def ceilings(self, person_id: int) -> tuple[Ceiling, ...]:
+    async def ceilings(self, person_id: int, payer: PayerKind = "known") -> tuple[Ceiling, ...]:
         """What holds for this person in any chat; nothing where nothing is limited."""
-        return self._now().ceilings(await self.limits_of(person_id))
+        return self._now().ceilings(await self.limits_of(person_id), payer)
 
     async def limits_of(self, person_id: int) -> PersonLimits:
         """What the owner set for this person."""
@@ -81,9 +87,11 @@ class Budget:
             self._accounts.forget()
         return limits
 
-    async def _found(self, person_id: int, chat: ChatKey, limits: BudgetLimits) -> list[tuple[Standing, Account]]:
-        ceilings = limits.ceilings(await self.limits_of(person_id))
-        opened = await self._accounts.opened(ceilings, person_id, chat, limits)
+    async def _found(
+        self, person_id: int, chat: ChatKey, limits: BudgetLimits, payer: PayerKind
+    ) -> list[tuple[Standing, Account]]:
+        ceilings = limits.ceilings(await self.limits_of(person_id), payer)
+        opened = await self._accounts.opened(ceilings, person_id, chat, limits, payer)
         return [
             (Standing(ceiling, account.spent, account.held, account.unknown, stretch.end), account)
             for ceiling, (account, stretch) in zip(ceilings, opened, strict=True)

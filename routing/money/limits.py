@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from routing.jsonfile import JsonObject
 from routing.money.periods import Period
 from routing.money.prices import Price
+from routing.types import Role, UserKey
 
 Scope = Literal["person", "chat", "all"]
 AtLimit = Literal["refuse", "cheapest", "warn"]
@@ -30,7 +31,10 @@ _CEILINGS: dict[str, tuple[Scope, Period]] = {
     "totalDailyUsd": ("all", "day"),
     "totalMonthlyUsd": ("all", "month"),
 }
-KEYS = frozenset({*_CEILINGS, "atLimit", "assumeUnknownUsdPerMillion", "timeZone"})
+GUEST_KEY = "perGuestDailyUsd"
+GUEST_DOLLARS = Decimal("0.25")
+"""A day of a guest, where the owner says nothing: about 100 short answers of the default balanced model."""
+KEYS = frozenset({*_CEILINGS, GUEST_KEY, "atLimit", "assumeUnknownUsdPerMillion", "timeZone"})
 """What the section `budget` may hold."""
 
 
@@ -43,6 +47,17 @@ class Ceiling:
     period: Period
     dollars: Decimal
     own: bool = False
+
+
+PayerKind = Literal["known", "guest", "channel"]
+"""Whom a person's limit is for. Guests have one of their own, and the channels that post in a chat share it."""
+
+
+def payer_kind(role: Role, user: UserKey) -> PayerKind:
+    """Telegram gives chats, and so channels, negative ids."""
+    if role != "guest":
+        return "known"
+    return "channel" if user.platform == "telegram" and user.user_id.startswith("-") else "guest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +74,14 @@ class BudgetLimits:
     their limits early.
 
     Calls of unknown price are counted apart, and reckoned at `unknown`, US dollars a million tokens. Without it they
-    take nothing of a limit and need one that is not used up; a configuration always has it.
+    take nothing of a limit and need one that is not used up; a configuration always has it. `guest` is what a guest
+    may spend in a day.
     """
 
     dollars: Mapping[tuple[Scope, Period], Decimal] = field(default_factory=lambda: MappingProxyType({}))
     at_limit: AtLimit = "refuse"
     unknown: Decimal | None = None
+    guest: Decimal | None = None
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
 
     @property
@@ -72,7 +89,7 @@ class BudgetLimits:
         """The price to reckon with where nobody knows one."""
         return None if self.unknown is None else Price.flat(self.unknown)
 
-    def ceilings(self, person: PersonLimits) -> tuple[Ceiling, ...]:
+    def ceilings(self, person: PersonLimits, payer: PayerKind = "known") -> tuple[Ceiling, ...]:
         """All that hold for this person, in any chat."""
         own: dict[tuple[Scope, Period], Decimal | None] = {
             ("person", "day"): person.daily,
@@ -81,6 +98,8 @@ class BudgetLimits:
         found = []
         for key in _CEILINGS.values():
             mine, usual = own.get(key), self.dollars.get(key)
+            if key == ("person", "day") and payer != "known" and self.guest is not None:
+                usual = self.guest if usual is None else min(usual, self.guest)
             if mine is not None:
                 found.append(Ceiling(*key, mine, own=True))
             elif usual is not None:
@@ -89,7 +108,7 @@ class BudgetLimits:
 
 
 def read_budget(section: JsonObject) -> BudgetLimits:
-    """`budget`: six limits in US dollars, atLimit, assumeUnknownUsdPerMillion, timeZone. Raises ConfigError."""
+    """`budget`: seven limits in US dollars, atLimit, assumeUnknownUsdPerMillion, timeZone. Raises ConfigError."""
     found = {where: _dollars(section, key) for key, where in _CEILINGS.items()}
     at_limit = next((each for each in AT_LIMIT if each == section.values.get("atLimit", "refuse")), None)
     if at_limit is None:
@@ -98,6 +117,7 @@ def read_budget(section: JsonObject) -> BudgetLimits:
         dollars=MappingProxyType({where: dollars for where, dollars in found.items() if dollars is not None}),
         at_limit=at_limit,
         unknown=_dollars(section, "assumeUnknownUsdPerMillion") or UNKNOWN_PER_MILLION,
+        guest=_dollars(section, GUEST_KEY) if GUEST_KEY in section.values else GUEST_DOLLARS,
         zone=_zone(section),
     )
 

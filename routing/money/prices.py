@@ -48,6 +48,13 @@ class PriceList(Protocol):
         """The price of `provider/model`; None when nobody knows it."""
 
 
+class AudioPrices(Protocol):
+    """Where the prices of transcription are looked up."""
+
+    def a_second(self, model: str) -> Decimal | None:
+        """US dollars for a second of audio; None for an unknown price."""
+
+
 def cheapest_first(models: Iterable[str], prices: PriceList, input_tokens: int, output_tokens: int) -> tuple[str, ...]:
     """By what they would take for an answer; of equals the first comes first. Models of unknown price are left out:
     they are never called cheap."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from decimal import Decimal
 
 from routing.calls import ModelRequest, ToolSpec, Usage
 from routing.conversation.window import UNITS, estimate, text_weight
 from routing.money.bill import Bill
+from routing.money.books import UNCOUNTED_TOKENS
 from routing.money.budget import Budget
 from routing.money.estimates import Estimate, Estimates, Outputs
 from routing.money.over import OverBudget
@@ -38,19 +40,29 @@ class Purse:
     async def hold(self, request: ModelRequest, bill: Bill) -> Reservation:
         """Room for a call in every limit that its payer has. Raises OverBudget; nothing is looked up where there is no
         limit."""
-        if not await self.budget.ceilings(bill.person_id):
+        if not await self.budget.ceilings(bill.person_id, bill.payer):
             return Reservation((), None, None, None)
-        dollars = (await self.estimate(request)).dollars
-        found = await self.budget.reserve(bill.person_id, bill.chat, dollars, even_so=bill.cheapest)
+        return await self._held(request.model, (await self.estimate(request)).dollars, bill)
+
+    async def hold_dollars(self, model: str, dollars: Decimal | None, bill: Bill) -> Reservation:
+        """The same for a call that is not priced by tokens (None: the price is unknown, and reckoned as one call's).
+        Raises OverBudget."""
+        assumed = self.budget.limits.assumed
+        if dollars is None and assumed is not None:
+            dollars = assumed.cost(UNCOUNTED_TOKENS, 0)
+        return await self._held(model, dollars, bill)
+
+    async def _held(self, model: str, dollars: Decimal | None, bill: Bill) -> Reservation:
+        found = await self.budget.reserve(bill.person_id, bill.chat, dollars, even_so=bill.cheapest, payer=bill.payer)
         if isinstance(found, Reached):
-            raise OverBudget(request.model, found, self.budget.limits.at_limit == "cheapest")
+            raise OverBudget(model, found, self.budget.limits.at_limit == "cheapest")
         bill.over = found.reached or bill.over
         return found
 
     async def has_room(self, request: ModelRequest, tokens: int, bill: Bill) -> bool:
         """Whether every limit of its payer has room for a call with a prompt of so many tokens."""
         dollars = (await self.estimate(request, tokens)).dollars
-        return all(each.fits(dollars) for each in await self.budget.standings(bill.person_id, bill.chat))
+        return all(each.fits(dollars) for each in await self.budget.standings(bill.person_id, bill.chat, bill.payer))
 
     def settle(self, held: Reservation, request: ModelRequest, usage: Usage | None) -> None:
         """The call was made."""

@@ -37,7 +37,10 @@ async def test_a_round_that_fails_is_told_once_and_is_not_the_last(
     workspace.prepare()
     owned, models = OwnersFiles(workspace), Models(workspace.config(), workspace.catalog())
     tooling = Stumbling(tmp_path / "SYSTEM.md")
-    keeping = asyncio.create_task(keep_fresh(workspace, models, owned, tooling, seconds=0))  # type: ignore[arg-type]
+
+    async def told(names: str) -> None: ...
+
+    keeping = asyncio.create_task(keep_fresh(workspace, models, owned, tooling, told, seconds=0))  # type: ignore[arg-type]
     try:
         async with asyncio.timeout(30):
             await tooling.well.wait()
@@ -47,3 +50,18 @@ async def test_a_round_that_fails_is_told_once_and_is_not_the_last(
     assert [record.message for record in caplog.records].count(
         "What was edited can't be taken up. The last good state stays in force."
     ) == 1  # fmt: skip
+
+
+def test_keys_and_pools_hold_without_a_restart_and_a_token_asks_for_one(tmp_path: Path) -> None:
+    env = tmp_path / ".env"
+    env.write_text("TELEGRAM_BOT_TOKEN=1:a\n", encoding="utf-8")
+    environment = load({"WORKSPACE": str(tmp_path)})
+    workspace = Workspace(environment)
+    assert workspace.config().profile("gemini").api_key is None
+    lines = ["GEMINI_API_KEY=sk-new", "TIER_SMART_POOL=gemini/a", "TELEGRAM_BOT_TOKEN=1:b", "LOG_LEVEL=DEBUG"]
+    env.write_text("\n".join(lines), encoding="utf-8")
+    assert workspace.reload_environment() == ("TELEGRAM_BOT_TOKEN", "LOG_LEVEL")
+    config = workspace.config()
+    assert config.profile("gemini").api_key == "sk-new" and config.pools["smart"] == ("gemini/a",)
+    assert environment.settings.log_level == "INFO", "only what is read late changes"
+    assert env in workspace.stamps()

@@ -62,7 +62,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "VOTED[member.voting]": tuple(council.VOTED.values()),
     "THEN[self._budget.limits.at_limit]": tuple(budget.THEN.values()),
     "NAMES[ceiling.scope, ceiling.period]": tuple(limits.NAMES.values()),
-    "KEY if is_key else MODEL": (outages.KEY, outages.MODEL),
     "alarm.words": tuple(each.words for each in alarms.ALARMS),
     "NOTHING_SAID": (footer.NOTHING_SAID,),
     "MERGES": (MERGES,),
@@ -70,14 +69,15 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "DECLINED": (demo.DECLINED,),
     "found": demo.TOPICS,
     "verdict.greeting.template": (),  # of Greeting
-    "template": (  # of tell_owners in Notices, and of the alarms of Discord; in wording: FAILURES
+    "template": (  # of tell_owners in Notices and Outages, and of the alarms of Discord; in wording: FAILURES
+        *(outages.KEY, outages.CREDIT, outages.MODEL),
         *("⚠️ " + words for words in (trouble.REVOKED, trouble.SHARDS, trouble.CLOSED)),
         "⚠️ Discord: " + trouble.BLIND,
         *(limits.NEVER, limits.BUSY, limits.FULL),
         *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
     ),
     "str(values['reason'])": (*failure.REASONS.values(), outbox.UNCONFIRMED),
-    "plain": tuple(failures.PLAIN.values()),
+    "plain": (*failures.PLAIN.values(), failures.OUT_OF_CREDIT),
     "message": (),  # the console's way to show a reply
 }
 FAILURES = (*(words for _, words in wording.FAILURES), wording.OTHER_FAILURE)

@@ -19,7 +19,7 @@ def test_an_empty_file_is_the_defaults() -> None:
         "openai/gpt-5.1", "openai/gpt-5.1", "openai/gpt-5.2", "openai/gpt-5.2",
     ]  # fmt: skip
     assert dict(config.reasoning) == {
-        "balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh", "routing": "none",
+        "balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh",
     }  # fmt: skip
     assert (config.temperature, config.compaction.most_tokens, config.unknown_keys) == (0.7, 50_000, ())
     assert {"openai", "anthropic"} <= config.allowed

@@ -15,12 +15,13 @@ from routing.calls import (
     Usage,
 )
 from routing.calls import ModelRequest as Request
-from routing.config import DEFAULT_SLOTS, Slot, read_config
+from routing.config import DEFAULT_SLOTS, read_config
 from routing.door.failures import explain
 from routing.errors import BadModelRequest, ContextOverflow, KeyRejected, ModelError, ModelUnknown, RateLimited
 from routing.llm import LiteLlm
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models, provider_of
+from routing.types import TIERS, Tier
 from tests.routing.conversation.conversing import base, profile
 from tests.servers.model import ModelServer
 
@@ -52,18 +53,18 @@ async def heard(llm: LiteLlm, asked: Request) -> tuple[str, Finish, Usage | None
     return text, end.finish, end.usage
 
 
-@pytest.mark.parametrize("slot", DEFAULT_SLOTS)
+@pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("own_address", [True, False])
 async def test_each_bundled_default_reaches_the_wire_as_configured(
-    llm: LiteLlm, ms: ModelServer, monkeypatch: pytest.MonkeyPatch, slot: Slot, own_address: bool
+    llm: LiteLlm, ms: ModelServer, monkeypatch: pytest.MonkeyPatch, tier: Tier, own_address: bool
 ) -> None:
     """At an address of one's own, and at the vendor's (which the library is told of by its own variable)."""
     monkeypatch.setenv("OPENAI_API_BASE", ms.openai_base)
     document = f'{{"llm": {{"providers": {{"openai": {{"baseUrl": "{ms.openai_base}"}}}}}}}}' if own_address else "{}"
     config = read_config(jsonfile.parse(document, "x.json"), {"openai": "sk-mine"}, {})
-    model, level = DEFAULT_SLOTS[slot]
+    model, level = DEFAULT_SLOTS[tier]
     models = Models(config, CATALOG)
-    sent = models.reasoning(model, config.reasoning[slot])
+    sent = models.reasoning(model, config.reasoning[tier])
     said = await heard(llm, request(model, config.profile("openai"), sent))
     assert said[:2] == ("You said: hi", "stop")
     assert ms.last.model == model.partition("/")[2] and ms.last.key == "sk-mine"

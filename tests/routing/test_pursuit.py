@@ -21,6 +21,7 @@ from routing.errors import (
     KeyRejected,
     ModelError,
     ModelUnknown,
+    OutOfCredit,
     PolicyRefused,
     RateLimited,
     Unreachable,
@@ -64,6 +65,7 @@ class Chase:
     tried: Tried = field(default_factory=Tried)
     bill: Bill = field(default_factory=bill)
     shortened: list[int] = field(default_factory=list)
+    shrinks: bool = True
 
     @property
     def asked(self) -> list[str]:
@@ -75,7 +77,7 @@ class Chase:
         ]
         model, *rest = able
         profile = ProviderProfile(model[0], "openai", None, "k", 30.0, "KEY")
-        words = (ChatMessage("user", "question"),)
+        words = (ChatMessage("user", "question"[len(self.shortened) if self.shrinks else 0 :]),)
         request = ModelRequest("balanced", model, words, profile, self.reasoning, None, max_output=2_000)
         choice = ModelChoice(model, self.reasoning, "configured", tuple(rest))
         window, widest = self.window(model), max(map(self.window, rest), default=0)
@@ -226,20 +228,36 @@ async def test_too_long_a_prompt_is_cut_once_and_then_goes_where_there_is_room()
     assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1"] and chase.shortened == [100]
     chase = Chase(FakeLlm([long], [long], says("hi")), windows={"a/1": 100, "b/2": 100})
     assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "c/3"] and chase.shortened == [100]
-    chase = Chase(FakeLlm([long], [long]), windows={"a/1": 100, "b/2": 90, "c/3": 100})
+    chase = Chase(FakeLlm([long], [long], [long]), windows={"a/1": 100, "b/2": 90, "c/3": 100})
     with pytest.raises(ContextOverflow):
         await chase.run()
-    assert chase.asked == ["a/1", "a/1"]
+    assert chase.asked == ["a/1"] * 3
+
+
+async def test_an_identical_request_is_never_sent_twice() -> None:
+    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]), pool=("a/1",), shrinks=False)
+    with pytest.raises(ContextOverflow):
+        await chase.run()
+    assert chase.asked == ["a/1"]
+
+
+async def test_an_account_without_credit_is_not_asked_for_another_model() -> None:
+    chase = Chase(FakeLlm([OutOfCredit("a/1", "no")], says("hi")), pool=("a/1", "a/2", "b/2"))
+    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "b/2"]
+    chase = Chase(FakeLlm([KeyRejected("a/1", "no")]), pool=("a/1", "a/2"))
+    with pytest.raises(KeyRejected):
+        await chase.run()
+    assert chase.asked == ["a/1"]
 
 
 async def test_a_turn_that_was_cut_before_is_not_cut_again() -> None:
-    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]), tried=Tried(shortened=True))
+    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]), tried=Tried(shortened=3))
     with pytest.raises(ContextOverflow):
         await chase.run()
     assert chase.shortened == [] and chase.asked == ["a/1"]
 
 
-@pytest.mark.parametrize(("wait", "tries"), [(0.01, 2), (3.1, 1)])
+@pytest.mark.parametrize(("wait", "tries"), [(0.01, 2), (30.1, 1)])
 async def test_only_the_last_one_is_waited_for_and_not_for_long(wait: float, tries: int) -> None:
     chase = Chase(FakeLlm([RateLimited("a/1", "busy", wait)], says("hi")), pool=("a/1",))
     if tries == 2:

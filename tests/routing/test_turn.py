@@ -288,16 +288,16 @@ async def test_an_overflow_is_cut_and_sent_once_more() -> None:
     llm = FakeLlm(calls(call("floods")), overflow, says("shorter"))
     outcome = await run(llm, toolbox, briefing)
     assert outcome.completion is not None and outcome.completion.text == "shorter"
-    assert briefing.shortened == [1000] and len(results(outcome)[0]) <= 10_000
+    assert briefing.shortened == [512] and len(results(outcome)[0]) <= 10_000
     assert "[EMERGENCY TRUNCATED: 50000 chars total" in llm.asked[2].messages[-1].text
 
     again = FakeLlm(overflow, overflow, says("never"))
     outcome = await run(again, toolbox)
-    assert isinstance(outcome.error, ContextOverflow) and again.made == 2
+    assert isinstance(outcome.error, ContextOverflow) and again.made == 1, "nothing is sent twice"
 
-    later = FakeLlm(overflow, calls(call("floods")), overflow, says("never"))
+    later = FakeLlm(calls(call("floods")), overflow, overflow, says("never"))
     outcome = await run(later, toolbox)
-    assert isinstance(outcome.error, ContextOverflow) and later.made == 3, "one more try a turn, not one a call"
+    assert isinstance(outcome.error, ContextOverflow) and later.made == 3, "cut once, there is nothing left to cut"
 
 
 async def test_an_empty_end_falls_back_on_what_was_said_before() -> None:

@@ -134,7 +134,7 @@ def tool_results(on: Stage) -> list[str]:
     return [result.text for result in on.ms.last.reading.tool_results]
 
 
-NOTICES = ("🔑", "❓", "🔔")
+NOTICES = ("🔑", "💳", "❓", "🔔")
 """How begins what is told to owners who asked nothing."""
 
 

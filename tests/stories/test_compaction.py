@@ -119,7 +119,6 @@ async def test_a_million_characters_and_a_small_model(on: Stage) -> None:
     [
         "Input exceeds maximum input length",
         "context_length_exceeded",
-        "This model's Maximum Context Length is 8192 tokens",
         "too many tokens in the prompt",
         "Request too large for this model",
         "Your input exceeds the context window of this model.",
@@ -139,12 +138,12 @@ async def test_an_overflow_that_the_provider_reports(on: Stage, phrase: str) -> 
     assert len(kept) == 2 and all(len(text) <= 28_000 for text in kept)
 
 
-async def test_an_overflow_that_stays_is_said_after_one_more_try(on: Stage) -> None:
+async def test_an_overflow_that_stays_is_said_and_no_request_is_sent_twice(on: Stage) -> None:
     on.ms.fail(400, message="context_length_exceeded", times=None)
     async with running(on):
         answer = await ask(on, "hello")
     assert "longer than `openai/gpt-5.1` can read" in answer.text.replace("openai/gpt-5.1", "`openai/gpt-5.1`")
-    assert len(on.ms.calls) == 2
+    assert len({call.raw for call in on.ms.calls}) == len(on.ms.calls) <= 3
 
 
 async def test_a_summary_that_is_stopped_leaves_nothing_out(on: Stage) -> None:

@@ -150,8 +150,7 @@ async def test_who_is_left_alone_has_no_seat_and_that_is_said(on: Stage) -> None
         said = on.tg.say(ASKED)
         answer = await on.tg.reply(said, after=said, matching="All agree.")
         assert "🏛 3 of 3 answered." in answer.text and answer.text.endswith(
-            f"Passed over: {CLAUDE} is left alone for a while after failures (anthropic refused the key in "
-            "ANTHROPIC_API_KEY)."
+            f"Skipped: {CLAUDE} is paused after repeated errors (anthropic refused the key in ANTHROPIC_API_KEY)."
         )
         assert "anthropic" in {call.vendor for call in on.ms.calls[before:]}, "its next model is another one's"
 

@@ -48,7 +48,7 @@ async def test_who_asked_for_patience_is_left_alone_for_as_long_and_then_asked_a
         first, second = on.ms.calls
         assert second.time - first.time < 20
         clock.ahead = 20.0
-        assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST} asked to be left alone.")
+        assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST} asked for a pause.")
         assert newly(on, 2) == [CLAUDE]
         assert "↪" not in (await ask(on, "!coding hm")).text, "another model of the same vendor is not"
         assert newly(on, 3) == ["openai/gpt-5.2"]
@@ -74,7 +74,7 @@ async def test_three_failures_in_a_row_open_the_breaker_which_survives_and_is_pr
     vendors(on)
     on.ms.fail(500, times=4, when=OPENAI)
     clock = Clock()
-    line = f"↪ {CLAUDE} answered: {FIRST} is left alone for a while after failures (it reported an error)."
+    line = f"↪ {CLAUDE} answered: {FIRST} is paused after repeated errors (it reported an error)."
     async with running(on, clock):
         for _ in range(3):
             assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST}: {DOWN}.")
@@ -137,10 +137,10 @@ async def test_tier_and_status_while_a_model_is_left_alone(on: Stage) -> None:
         on.tg.say("hm")
         assert (await on.tg.reply(matching="↪")).text.startswith("You said: hm")
         told = await on.tg.reply(matching="🔑")
-        assert told.text.startswith("🔑 openai refused the key in OPENAI_API_KEY: ") and KEYS["openai"] not in told.text
+        assert told.text.startswith("🔑 openai refused the key in OPENAI_API_KEY. ") and KEYS["openai"] not in told.text
         for command in ("/tier", "/status"):
             shown = (await ask(on, command)).text
-            assert re.search(rf"⚠️ Passed over for \d+ s: {FIRST} is left alone for a while after failures", shown)
+            assert re.search(rf"⚠️ Skipped for \d+ s: {FIRST} is paused after repeated errors", shown)
             assert f"Model: {CLAUDE}, reasoning medium (fallback)." in shown and f"Next in the pool: {GEMINI}." in shown
         assert f"⚠️ {FIRST} failed" in shown and "openai refused the key in OPENAI_API_KEY" in shown
         assert asked(on) == [FIRST, CLAUDE]

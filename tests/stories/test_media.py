@@ -204,7 +204,7 @@ async def test_a_voice_nobody_could_hear_is_said_and_reaches_no_model(on: Stage)
 async def test_without_a_transcription_model_a_voice_is_refused_with_the_variable(on: Stage) -> None:
     async with running(on):
         on.tg.say_voice()
-        assert "the owner has to set TRANSCRIPTION_MODEL" in (await on.tg.reply()).text
+        assert "add TRANSCRIPTION_MODEL" in (await on.tg.reply()).text
     assert on.ms.calls == []
 
 

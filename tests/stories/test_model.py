@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.servers.telegram import Message
+from tests.stories.failing import labels
 from tests.stories.harness import OWNER, Stage, ask, press, running
 
 DEFAULTS = [
@@ -105,11 +106,10 @@ REFUSALS = [
     ("/model smrt reset", ["did you mean smart?"]),
     ("/model coding openai/gpt-5.22", ["openai/gpt-5.22", "Did you mean openai/gpt-5.2"]),
     ("/model coding gpt-5.1", ["gpt-5.1", "Did you mean openai/gpt-5.1"]),
-    ("/model coding openai/zzzzzzzz", ["openai/zzzzzzzz", "/model list"]),
-    ("/model coding mistral/mistral-large-4", ["mistral is not allowed", "anthropic, local, openai"]),
+    ("/model coding openai/zzzzzzzz", ["openai/zzzzzzzz", "/model list", "/model coding openai/zzzzzzzz anyway"]),
+    ("/model coding mistral/mistral-large-4", ["mistral is not allowed", "anthropic, local, ollama, openai"]),
     ("/model coding reasoning extreme", ["no reasoning level extreme", "none, low, medium, high, xhigh"]),
     ("/model coding reasoning", ["/model <tier> reasoning <level>"]),
-    ("/model coding", ["/model <tier> <provider/model>"]),
     ("/model coding openai/gpt-5.2 high", ["/model <tier> <provider/model>"]),
     ("/model list mistral", ["mistral is not allowed", "openai"]),
 ]
@@ -181,6 +181,48 @@ async def test_a_model_without_a_key_is_kept_and_the_variable_named_before_and_a
             "You said: hi\n\n↪ openai/gpt-5.2 answered: anthropic/claude-opus-4-5 has no key (ANTHROPIC_API_KEY)."
         )
     assert [call.model for call in on.ms.calls] == ["gpt-5.2"]
+
+
+async def test_any_model_of_an_allowed_provider_with_a_key_may_be_chosen(on: Stage) -> None:
+    async with running(on):
+        offer = await ask(on, "/model smart openai/claude-sonnet-4-20250514")
+        assert "Nothing was changed." in offer.text and labels(offer) == ["Use it anyway"]
+        await press(on, "Use it anyway", offer)
+        assert offer.text.startswith("✅ smart now uses openai/claude-sonnet-4-20250514.")
+        await ask(on, "!smart hi")
+        assert on.ms.last.model == "claude-sonnet-4-20250514"
+        assert labels(await ask(on, "/model smart anthropic/claude-unheard-of")) == [], "it has no key"
+
+
+async def test_the_picker_has_the_current_model_first_and_goes_on_page_by_page(on: Stage) -> None:
+    found = on.workspace / "models" / "discovered.json"
+    found.parent.mkdir(parents=True)
+    found.write_text(
+        json.dumps({"openai": [{"id": "openai/brandnew-1", "displayName": "New"}, {"id": "openai/a/../b"}]})
+    )
+    on.env["ANTHROPIC_API_KEY"] = "sk-test-anthropic-000000000000"
+    async with running(on):
+        menu = await ask(on, "/model coding")
+        shown = labels(menu)
+        newest = ["openai/gpt-6.1-sol", "openai/gpt-6-astra", "openai/gpt-6-sol"]
+        assert shown[:4] == ["✅ openai/gpt-5.2", *newest] and shown[6:8] == ["More ›", "anthropic"]
+        assert "openai, page 1 of" in menu.text
+        await press(on, "More ›", menu)
+        assert labels(menu)[6:8] == ["‹", "More ›"] and "✅ openai/gpt-5.2" not in labels(menu)
+        await press(on, "anthropic", menu)
+        assert labels(menu)[0] == "anthropic/claude-fable-5-1"
+        listed = (await ask(on, "/model list openai")).text
+        assert "openai/brandnew-1" in listed and ".." not in listed
+
+
+async def test_an_empty_catalogue_says_so(on: Stage) -> None:
+    path = on.workspace / "models" / "models.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"models": {}}')
+    async with running(on):
+        said = (await ask(on, "/model list openai")).text
+        assert said.startswith("I know no models of openai: models/models.json lists none.")
+        assert labels(await ask(on, "/model smart")) != []
 
 
 async def test_the_menu_leads_from_tier_to_model_to_level_and_back(on: Stage) -> None:

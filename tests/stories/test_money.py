@@ -161,7 +161,7 @@ async def test_the_owner_sets_what_one_person_may_spend(on: Stage) -> None:
         await ask(on, "hm", user=BOB)
         assert (await ask(on, "/budget")).text == "What you may spend here: there is no limit."
         shown = (await ask(on, f"/budget telegram:{BOB.id} {LITTLE}")).text
-        assert shown.startswith(f"What telegram:{BOB.id} may spend here") and "set for them alone" in shown
+        assert shown.startswith(f"What telegram:{BOB.id} may spend here") and "personal limit" in shown
     async with running(on):
         assert "more than your limit of $0.0001 a day" in (await ask(on, "hm", user=BOB)).text
         assert (await ask(on, "hm")).text == "You said: hm", "nobody else's"

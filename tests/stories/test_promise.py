@@ -24,22 +24,20 @@ async def test_the_deadline_the_tries_and_the_price(on: Stage) -> None:
     on.config["turn"] = {"deadlineSeconds": 25}
     async with running(on):
         shown = (await ask(on, "/tier smart")).text
-        assert "Promised: an answer within 25 s, its first sign within 9 s, at most 2 tries." in shown, (
-            "the shorter one"
-        )
+        assert "Time limit 25 s (first words within 9 s), up to 2 tries." in shown, "the shorter one"
         assert "Price: $1.25 a million tokens in, $10.00 out." in shown
 
 
 async def test_a_price_that_nobody_knows(on: Stage) -> None:
     vendors(on, balanced={"pool": ["openai/strange-9", "anthropic/claude-haiku-4-5"]})
     async with running(on):
-        assert "Price: nobody knows it." in (await ask(on, "/tier")).text
+        assert "Price: unknown." in (await ask(on, "/tier")).text
 
 
 async def test_a_pool_of_one_vendor_is_warned_of(on: Stage) -> None:
     vendors(on, balanced={"pool": ["openai/gpt-5.1", "openai/gpt-5.2"]})
     async with running(on):
-        words = "⚠️ All models of this tier are of openai: one outage takes them all."
+        words = "⚠️ Only one provider here (openai): if it fails, nothing can step in."
         assert words in (await ask(on, "/tier")).text and words in (await ask(on, "/status")).text
         assert words not in (await ask(on, "/tier smart")).text
 
@@ -70,6 +68,6 @@ async def test_until_when_a_model_is_passed_over(on: Stage) -> None:
         await ask(on, "hm")
         clock.ahead = 20.0
         shown = (await ask(on, "/tier")).text
-        assert "⚠️ Passed over for 1 min: openai/gpt-5.1 asked to be left alone." in shown
+        assert "⚠️ Skipped for 1 min: openai/gpt-5.1 asked for a pause." in shown
         clock.ahead = 100.0
-        assert "Passed over" not in (await ask(on, "/tier")).text
+        assert "Skipped" not in (await ask(on, "/tier")).text

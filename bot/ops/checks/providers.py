@@ -33,10 +33,14 @@ ONE_WORD = ChatMessage("user", "Answer with the one word: yes")
 
 
 async def tiers(inspection: Inspection) -> list[Finding]:
-    """Who would answer, tier by tier. A broken file is the configuration check's to report."""
+    """Which model answers, tier by tier. A broken file is reported by the configuration check."""
     models = _models(inspection)
     if models is None:
         return []
+    if any((ignored := models.ignored_level(tier)) and not ignored.levels for tier in TIERS):
+        llm = LiteLlm(LocalRuntime(inspection.workspace.models, inspection.clock), models.catalog)
+        await llm.ready()  # its map may know a model that the catalogue lacks
+        models = Models(models.config, models.catalog, library_levels=llm.levels)
     await keyless.look(models, inspection.network_seconds)
     chosen = {tier: models.configured(tier, Preferences()) for tier in TIERS}
     asked = dict.fromkeys(model for choice in chosen.values() for model in (choice.model, *choice.fallbacks))
@@ -197,6 +201,11 @@ def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[
         found.append(warn(name, f"{answer}; without a key: {', '.join(without)}", mend))
     else:
         found.append(ok(name, answer))
+    ignored = models.ignored_level(tier)
+    if ignored is not None:
+        takes = f"It takes: {', '.join(ignored.levels)}" if ignored.levels else "It is not known to take a level"
+        mend = f"{takes}. Correct modelRouter.{tier}ModelReasoning, or add the level to models/models.json."
+        found.append(warn(name, f"{ignored.model} has no reasoning level {ignored.level}; it is not sent", mend))
     strange = [
         model
         for model in pool

@@ -15,6 +15,7 @@ from routing.failover import memory
 from routing.failover.breakers import Breakers
 from routing.failover.cooldown import Cooldowns
 from routing.failover.latency import Latencies
+from routing.failover.windows import Windows
 from tests.routing.failover.standing import DOWN, REFUSED, Time, tried
 
 
@@ -24,12 +25,13 @@ class Parts:
     def __init__(self, time: Time) -> None:
         self.time = time
         self.breakers, self.cooldowns, self.latencies = Breakers(time), Cooldowns(time), Latencies(time)
+        self.windows = Windows(time)
 
     def dump(self) -> str:
-        return memory.dump(self.breakers, self.cooldowns, self.latencies)
+        return memory.dump(self.breakers, self.cooldowns, self.latencies, self.windows)
 
     def load(self, text: str) -> bool:
-        return memory.load(text, self.breakers, self.cooldowns, self.latencies)
+        return memory.load(text, self.breakers, self.cooldowns, self.latencies, self.windows)
 
 
 def troubled(time: Time) -> Parts:

@@ -26,6 +26,7 @@ def at(candidates: int = 3, asked: int = 1, tries: int = 1, **more: object) -> S
 
 FIRST, LAST, ONLY = at(), at(asked=3), at(candidates=1)
 NEXT, NOBODY = Step("next", "other model"), Step("stop", "nobody left")
+SIBLING = Step("next", "same provider")
 
 
 @pytest.mark.parametrize(
@@ -39,8 +40,18 @@ NEXT, NOBODY = Step("next", "other model"), Step("stop", "nobody left")
         ("RateLimited", 30.0, FIRST, NEXT),
         ("RateLimited", 1.0, FIRST, NEXT),
         ("RateLimited", None, FIRST, NEXT),
-        ("RateLimited", 30.0, LAST, NOBODY),
-        ("RateLimited", 3.1, LAST, NOBODY),
+        ("OutOfCredit", None, FIRST, NEXT),
+        ("OutOfCredit", None, ONLY, NOBODY),
+        ("OutOfCredit", None, at(candidates=1, siblings=2), NOBODY),
+        ("KeyRejected", None, at(candidates=1, siblings=2), NOBODY),
+        ("ModelUnknown", None, at(candidates=1, siblings=2), SIBLING),
+        ("ModelUnknown", None, at(candidates=1, asked=3, tries=2, siblings=2), NOBODY),
+        ("RateLimited", 31.0, at(candidates=1, siblings=1), SIBLING),
+        ("RateLimited", 20.0, at(candidates=1, siblings=1), Step("again", "asked to wait", 20.0)),
+        ("RateLimited", 20.0, at(candidates=1, siblings=1, seconds_left=15.0), SIBLING),
+        ("Unreachable", None, at(candidates=1, repeats=1, tries=2, siblings=1), NOBODY),
+        ("RateLimited", 30.1, LAST, NOBODY),
+        ("RateLimited", 30.0, LAST, Step("again", "asked to wait", 30.0)),
         ("RateLimited", 3.0, LAST, Step("again", "asked to wait", 3.0)),
         ("RateLimited", 0.0, ONLY, Step("again", "asked to wait", 0.0)),
         ("RateLimited", None, ONLY, NOBODY),
@@ -48,12 +59,13 @@ NEXT, NOBODY = Step("next", "other model"), Step("stop", "nobody left")
         ("Unreachable", None, LAST, NOBODY),
         ("Unreachable", None, ONLY, Step("again", "passing", 0.75)),
         ("Unreachable", 2.0, ONLY, Step("again", "passing", 2.0)),
-        ("Unreachable", 4.0, ONLY, NOBODY),
+        ("Unreachable", 31.0, ONLY, NOBODY),
         ("Unreachable", None, at(candidates=1, repeats=1, tries=2), NOBODY),
         ("ContextOverflow", None, FIRST, Step("again", "shorten")),
         ("ContextOverflow", None, ONLY, Step("again", "shorten")),
-        ("ContextOverflow", None, at(shortened=True, larger=True), Step("next", "larger window")),
-        ("ContextOverflow", None, at(shortened=True), NOBODY),
+        ("ContextOverflow", None, at(shortened=1, larger=True), Step("next", "larger window")),
+        ("ContextOverflow", None, at(shortened=1), Step("again", "shorten")),
+        ("ContextOverflow", None, at(shortened=3), NOBODY),
         ("PolicyRefused", None, FIRST, Step("stop", "policy")),
         ("PolicyRefused", None, at(tries=3), Step("stop", "policy")),
         ("BadModelRequest", None, FIRST, NEXT),
@@ -105,7 +117,7 @@ def test_every_kind_of_failure_has_a_row() -> None:
         seconds_left=st.floats(-5, 100),
         repeats=st.integers(0, 2),
         shown=st.booleans(),
-        shortened=st.booleans(),
+        shortened=st.integers(0, 4),
         larger=st.booleans(),
     ),
 )
@@ -113,6 +125,6 @@ def test_no_try_is_begun_that_the_contract_has_no_room_for(name: str, wait: floa
     step = after(failed(name, wait), it)
     if step.do != "stop":
         assert not it.shown and it.tries < it.attempts and it.seconds_left - step.seconds >= LEAST_SECONDS
-        assert name != "PolicyRefused" and 0 <= step.seconds <= 3.0
+        assert name != "PolicyRefused" and 0 <= step.seconds <= 30.0
     if step == NEXT:
         assert it.asked < it.candidates and step.seconds == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -10,13 +11,14 @@ import pytest
 from routing import jsonfile
 from routing.errors import ConfigError
 from routing.jsonfile import JsonObject
-from routing.money.limits import KEYS, BudgetLimits, Ceiling, PersonLimits, read_budget
+from routing.money.limits import GUEST_DOLLARS, KEYS, BudgetLimits, Ceiling, PersonLimits, payer_kind, read_budget
 from routing.money.prices import Price
+from routing.types import UserKey
 
 EVERY = {
     "perUserDailyUsd": 0.1, "perUserMonthlyUsd": 2, "perChatDailyUsd": 3.0, "perChatMonthlyUsd": 4,
     "totalDailyUsd": 5, "totalMonthlyUsd": 6, "atLimit": "cheapest", "assumeUnknownUsdPerMillion": 2.5,
-    "timeZone": "Europe/Berlin",
+    "timeZone": "Europe/Berlin", "perGuestDailyUsd": 0.05,
 }  # fmt: skip
 EVERY_LIMIT = [key for key in EVERY if key.endswith("Usd")]
 
@@ -30,12 +32,27 @@ def test_nothing_is_limited_by_default() -> None:
     limits = read({})
     assert (dict(limits.dollars), limits.at_limit, limits.zone.key) == ({}, "refuse", "UTC")
     assert limits.assumed == Price.flat(Decimal(10)), "what nobody knows the price of is not free"
-    assert limits.ceilings(PersonLimits()) == () and limits == read(dict.fromkeys(EVERY_LIMIT))
+    assert limits.ceilings(PersonLimits()) == () and limits == replace(
+        read(dict.fromkeys(EVERY_LIMIT)), guest=GUEST_DOLLARS
+    )
+
+
+def test_a_guest_has_a_limit_that_only_the_owner_takes_away() -> None:
+    assert read({}).ceilings(PersonLimits(), "guest") == (Ceiling("person", "day", GUEST_DOLLARS),)
+    assert read({"perUserDailyUsd": 9}).ceilings(PersonLimits(), "channel")[0].dollars == GUEST_DOLLARS
+    assert read({"perUserDailyUsd": 0.1}).ceilings(PersonLimits(), "guest")[0].dollars == Decimal("0.1")
+    assert read({}).ceilings(PersonLimits(daily=Decimal(5)), "guest")[0].dollars == 5
+    assert read({"perGuestDailyUsd": None}).ceilings(PersonLimits(), "guest") == ()
+    channel, guest = UserKey("telegram", "-1001"), UserKey("telegram", "7")
+    assert [payer_kind("guest", channel), payer_kind("guest", guest), payer_kind("user", channel)] == [
+        "channel", "guest", "known",
+    ]  # fmt: skip
 
 
 def test_every_key_is_read() -> None:
     assert set(EVERY) == KEYS
     limits = read(EVERY)
+    assert limits.guest == Decimal("0.05")
     assert [(each.scope, each.period, each.dollars) for each in limits.ceilings(PersonLimits())] == [
         ("person", "day", Decimal("0.1")), ("person", "month", 2), ("chat", "day", 3), ("chat", "month", 4),
         ("all", "day", 5), ("all", "month", 6),

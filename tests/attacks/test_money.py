@@ -1,0 +1,51 @@
+"""Nobody spends what the owner did not allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from handlers.ratelimit import RateLimit, parse_limits
+from routing.errors import Refused
+from tests.servers.model.script import Usage
+from tests.servers.telegram import User
+from tests.stories.harness import Stage, ask, running
+from tests.stories.test_media import with_ears
+
+BOB = User(1002, "Bob")
+DEAR = Usage(20_000, 2_000)
+"""Tokens: $0.045 with gpt-5.1."""
+
+
+def test_each_voice_of_an_album_counts_for_the_rate_limit() -> None:
+    limit = RateLimit(parse_limits("20/minute"))
+    assert limit.take(1, 100.0, 10) and limit.take(1, 100.0, 10)
+    with pytest.raises(Refused):
+        limit.take(1, 100.0, 10)
+    assert RateLimit(parse_limits("3/minute")).take(1, 100.0, 10), "what never fits takes the whole window"
+
+
+async def test_a_voice_message_is_priced_held_and_listed(on: Stage) -> None:
+    listener = with_ears(on)
+    async with running(on):
+        on.tg.say_voice(b"OggS" + b"x" * 20_000)
+        await on.tg.reply()
+        assert on.rows("select tier, model, held_nano from usage where tier = 'voice'") == [
+            ("voice", "ears/whisper-1", 30_000_000)
+        ], "a price that nobody knows is reckoned"
+        assert "ears/whisper-1" in (await ask(on, "/usage")).text
+        assert "Voice messages" in (await ask(on, "/usage tiers")).text
+    on.config["budget"] = {"perUserDailyUsd": 0.0001}
+    async with running(on):
+        said = on.tg.say_voice(b"OggS" + b"x" * 20_000)
+        assert "$0.0001 a day" in (await on.tg.reply(after=said)).text
+    assert len(listener.heard) == 1
+
+
+async def test_a_guest_has_a_daily_budget_without_any_setting(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    on.ms.reply("You said: hm", usage=DEAR, times=None)
+    async with running(on):
+        await ask(on, "/whoami", user=BOB)
+        await ask(on, "/access role telegram:1002 guest")
+        assert "of $0.25" in (await ask(on, "/budget", user=BOB)).text
+        assert "no limit" in (await ask(on, "/budget")).text, "the owner has none"
