@@ -268,4 +268,4 @@ async def test_the_bundled_map_knows_a_model_only_under_its_own_provider(llm: Li
 
 def test_a_name_without_meaning_is_unreachable() -> None:
     error = explain(OSError("nobody home"), "house/x", profile("house", "openai", "http://h"))
-    assert (type(error).__name__, error.reason) == ("Unreachable", "nobody home")
+    assert (type(error).__name__, error.raw) == ("Unreachable", "nobody home")

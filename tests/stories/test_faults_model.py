@@ -139,7 +139,7 @@ async def test_a_model_that_never_begins_is_left_in_time(on: Stage) -> None:
     on.ms.hang(600.0, times=2)
     async with running(on):
         said = await ask(on, "hm")
-        assert "can't be reached (no first word within 0.3 s)" in said.text
+        assert "was too slow (no first word within 0.3 s)" in said.text
         assert [await call.finished() for call in on.ms.calls] == ["cut", "cut"], "a single model is asked once more"
 
 
