@@ -180,7 +180,9 @@ def repeats(request: ModelRequest) -> str:
 async def test_no_summary_hands_what_tools_gave_to_another_person(on: Stage, sums_up: str) -> None:
     bob = on.tg.user("bob")
     on.ms.default = lambda request: repeats(request) if is_summary(request) else "fine"
+    on.env["BOT_ACCESS"] = "open"
     async with running(on):
+        await ask(on, "/whoami", user=bob)
         await read_a_diary(on)
         if sums_up == "nobody asks for it":
             talk(on, 30, BIG)
