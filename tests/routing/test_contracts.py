@@ -48,12 +48,14 @@ def test_every_field_is_overridable_and_the_others_stay() -> None:
     body = {
         "pool": ["a/1", " b/2 "], "deadlineSeconds": 100, "firstTokenSeconds": 2.5, "trySeconds": 50,
         "maxOutputTokens": 7, "attempts": 9, "mayEscalate": False, "mayBeEscalatedTo": True,
+        "requiresVerifier": True, "requiresPeerReview": True,
     }  # fmt: skip
     assert set(body) == CONTRACT_KEYS
     found = read({"balanced": body})
     assert found["balanced"] == TierContract(
-        "balanced", 100.0, 2.5, 50.0, 7, 9, ("a/1", "b/2"), "low", may_escalate=False, may_be_escalated_to=True
-    )
+        "balanced", 100.0, 2.5, 50.0, 7, 9, ("a/1", "b/2"), "low", may_escalate=False, may_be_escalated_to=True,
+        requires_verifier=True, requires_peer_review=True,
+    )  # fmt: skip
     assert {tier: found[tier] for tier in TIERS[1:]} == {tier: read()[tier] for tier in TIERS[1:]}
     assert read({"balanced": None}) == read({}) == read()
 

@@ -27,6 +27,7 @@ async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(team: Team
         assert f"`telegram:{OWNER}`" in told and f"`discord:{alice.id}`" in told
         assert f"discord:{alice.id}" in (await on.tg.reply(matching="is linked with this account now")).text
         assert (await team.answer(await alice.slash("tier"))).startswith("Tier: deep, Force: on")
+        await team.reply(room, matching="You said: hello")  # it waited for them to be let in
         said = await alice.send_dm("and here?")
         assert (await team.reply(room, said)).content == "You said: and here?"
     assert on.rows("select count(distinct person_id) from identities") == [(1,)]

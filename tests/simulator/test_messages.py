@@ -47,7 +47,10 @@ async def test_what_nobody_addressed_to_the_bot_is_not_heard(team: Team, on: Sta
         answer = await team.reply(team.general, said)
         await team.bob.send(team.general, "and this", reply_to=answer)
         await team.reply(team.general, answer)
-    assert [call.last_user_text for call in on.ms.calls] == ["you", "> You said: you\n\nand this"]
+    assert [call.last_user_text for call in on.ms.calls] == [
+        "you",
+        "> [I reply to TestBot]\n> You said: you\n\nand this",
+    ]
 
 
 async def test_a_message_in_private_is_answered_and_remembered(team: Team, on: Stage) -> None:

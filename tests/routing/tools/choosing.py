@@ -11,6 +11,7 @@ from routing.errors import StorageFault
 from routing.models.sizes import SIZES
 from routing.selection.lexical import Floats
 from routing.tools.chooser import ToolChooser
+from routing.tools.doubts import PATIENCE_SECONDS
 from routing.tools.toolkits import ToolCard, Toolkit, ToolText
 from tests.routing.selection.catalogue import Matters
 
@@ -144,12 +145,16 @@ class Choosing:
     """A chooser, and everything that it is given."""
 
     def __init__(
-        self, *toolkits: Toolkit, embedder: FakeEmbedder | None = None, store: FakeVectors | None = None
+        self,
+        *toolkits: Toolkit,
+        embedder: FakeEmbedder | None = None,
+        store: FakeVectors | None = None,
+        wait_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self.toolkits: tuple[Toolkit, ...] = toolkits or (WEATHER, ALARM, MUSIC, BASICS)
         self.embedder = embedder
         self.store = store or FakeVectors()
-        self.chooser = ToolChooser(lambda: self.toolkits, embedder, self.store)
+        self.chooser = ToolChooser(lambda: self.toolkits, embedder, self.store, wait_seconds=wait_seconds)
 
     async def indexed(self, doubt: str = "") -> Choosing:
         """Once it is ready as far as it can be: the background work has no bell."""

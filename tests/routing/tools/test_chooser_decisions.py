@@ -42,11 +42,8 @@ async def test_a_decision_in_doubt_is_not_remembered(made: Made) -> None:
     )
 
 
-async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("routing.tools.chooser.PATIENCE_SECONDS", 60)
-    one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder())).indexed()
+async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(made: Made) -> None:
+    one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder()), wait_seconds=60).indexed()
     message, index = asyncio.Event(), asyncio.Event()
     embedder.fates = [message, index]
     old = asyncio.create_task(one.chooser.choose(OPEN))
