@@ -175,9 +175,10 @@ async def assembled(
         discovered=lambda: asyncio.to_thread(_offered, workspace),
         clock=clock,
         steady=steady,
+        state=kept.state,
     )
     limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(kept.outbox, clock)
-    edits = Edits(kept.history, running, chat)
+    edits = Edits(kept.history, kept.state, running, chat)
     after = build_aftermath(kept, notices, engine.models, critic)
     confirmations = Confirmations(
         kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up

@@ -72,7 +72,8 @@ class CommandSpec:
     the one that runs; those that are not, and that `changes` something for later questions, change nothing for earlier
     ones. Everybody from `role` up may use it. The answer of a `personal` command is for whoever asked,
     and nobody else in a group need read it, unless its first word is among `shared`. A `press_only` command works from
-    its button alone: typed, there is no such command.
+    its button alone: typed, there is no such command. A pressed button of a `queued` command disappears, unless its
+    words are among `repeatable`.
     """
 
     name: str
@@ -86,6 +87,7 @@ class CommandSpec:
     personal: bool = False
     shared: tuple[str, ...] = ()
     press_only: bool = False
+    repeatable: tuple[str, ...] = ()
 
     def for_one(self, rest: str) -> bool:
         """Whether the answer to the command, with these words behind it, is for one person."""

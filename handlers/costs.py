@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from handlers.languages import Say
+from handlers.languages import Dollars, Say
 from routing.money.limits import Scope
 from routing.money.standing import Standing
 
 
 def cost(say: Say, known: Decimal, unknown: int, nothing_known: bool) -> str:
-    """`$0.0042 and 2× of unknown price`: what has no price is counted, not called free."""
+    """`$0.24 (2 unpriced)`: what has no price is counted, not called free."""
     if nothing_known:
         return say("price unknown")
-    return f"${known:.4f}" + (say(" and {n}× of unknown price", n=unknown) if unknown else "")
+    return say.number(Dollars(known)) + unpriced(say, unknown)
 
 
-def dollars(amount: Decimal) -> str:
-    """`$2.00`, `$0.0042`: below a dollar as exactly as it is worth knowing."""
-    exact = 4 if amount < 1 and amount != round(amount, 2) else 2
-    return f"${amount:.{exact}f}"
+def unpriced(say: Say, calls: int) -> str:
+    """` (2 unpriced)`, or nothing."""
+    if not calls:
+        return ""
+    return " " + (say("(one unpriced)") if calls == 1 else say("({n} unpriced)", n=calls))
+
+
+def dollars(amount: Decimal) -> Dollars:
+    """`$2.00`, `$0.0042`, in the language of the sentence that it stands in."""
+    return Dollars(amount)
 
 
 def standings(say: Say, found: Iterable[Standing], *scopes: Scope) -> list[str]:
@@ -44,6 +50,5 @@ def standing(say: Say, each: Standing) -> str:
         case _:
             words = "Everyone this month: {spent} of {limit}"
     said = say(words, spent=dollars(each.spent), limit=dollars(each.ceiling.dollars))
-    if each.unknown:
-        said += say(" and {n}× of unknown price", n=each.unknown)
+    said += unpriced(say, each.unknown)
     return said if each.left else f"⚠️ {said}"

@@ -185,7 +185,8 @@ class Dispatcher:
         ask = replace(ask, arguments=typed.arguments, rest=typed.rest)
         if not spec.queued:
             return await handler(ask)
-        await ask.live.acknowledge()
+        repeatable = ask.rest.lower() in spec.repeatable
+        await ask.live.acknowledge(spent=ask.button is not None and not repeatable)
         try:
             return await handler(ask)
         except Refused as refusal:  # it has waited for its turn: too late for a notice at the button

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 from handlers.asking import Ask, Reply
 from handlers.chat import Chat
 from handlers.parsing import typed_prefix
 from handlers.running import RunningTurns
 from routing.records import HistoryStore
+from routing.stores import EDIT_KEY, StateStore
 from routing.types import Button
 
 
 class Edits:
-    """Says what became of an edit; nothing is answered anew without being asked for."""
+    """Says what became of an edit; nothing is answered again without being asked for, by the button or by /retry."""
 
-    def __init__(self, history: HistoryStore, running: RunningTurns, chat: Chat) -> None:
+    def __init__(self, history: HistoryStore, state: StateStore, running: RunningTurns, chat: Chat) -> None:
         self._history = history
+        self._state = state
         self._chat = chat
         self._running = running
 
@@ -22,18 +26,22 @@ class Edits:
         """The button carries the new words; pressed, they take the place of the old ones."""
         conversation = await self._history.current(ask.message.chat)
         last = await self._history.last_question(conversation.id)
-        if last is None or last.source != ask.message.message_id:
-            if ask.message.chat in self._running:
-                words = (
-                    "I saw your edit, but the old words are being answered. /stop ends that; then send the new ones."
-                )
-                return Reply(ask.say(words))
-            words = "I saw your edit, but my answer stands. To have it answered anew, send it again."
+        if last is not None and last.source != ask.message.message_id:
+            last = None
+        if last is None and ask.message.chat not in self._running:
+            words = "I saw your edit, but I only answer edits of your last message. Send the new version instead."
             return Reply(ask.say(words))
         tier, written = typed_prefix(ask.message)
         text = await self._chat.whole_text(ask, written)
-        if not text or text == last.text:
+        if not text:
+            return Reply("")
+        edit = {"source": ask.message.message_id, "tier": tier or "", "text": text}
+        await self._state.put(EDIT_KEY.format(person_id=ask.person.id), json.dumps(edit))
+        if last is None:
+            words = "I saw your edit, but I'm still answering the old version. /retry then answers the new one."
+            return Reply(ask.say(words))
+        if text == last.text:
             return Reply("")
         command = f"/retry {tier or ''}: {text}"
-        words = "I saw your edit. Shall I answer the new words instead?"
-        return Reply(ask.say(words), ((Button(ask.say("🔁 Answer them"), command, last.turn_id),),))
+        words = "You edited your message. Answer the new version?"
+        return Reply(ask.say(words), ((Button(ask.say("🔁 Answer again"), command, last.turn_id),),))

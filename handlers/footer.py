@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 
 from handlers.asking import Ask
+from handlers.costs import dollars
 from handlers.limits import gone_beyond
 from handlers.wording import reason
 from routing.decisions import Obstacle
@@ -46,14 +46,14 @@ def footer(ask: Ask, outcome: Outcome) -> str:
     level = f" {outcome.choice.reasoning}" if outcome.choice.reasoning else ""
     known = spent(outcome.calls)
     unknown = [call for call in outcome.calls if call.usage is None or call.usage.cost is None]
-    cost = ask.say("price unknown") if len(unknown) == len(outcome.calls) else money(known, bool(unknown))
+    cost = (
+        ask.say("price unknown")
+        if len(unknown) == len(outcome.calls)
+        else f"{ask.say.number(dollars(known))}{'+' if unknown else ''}"
+    )
     why = f" ({', '.join(map(ask.say, outcome.decision.signals))})" if outcome.decision.signals else ""
-    return f"`{outcome.decision.tier}{why} · {outcome.choice.model}{level} · {outcome.seconds:.1f} s · {cost}`"
-
-
-def money(dollars: Decimal, more: bool = False) -> str:
-    """`$0.0042`; with a `+` where a part has no known price."""
-    return f"${dollars:.4f}{'+' if more else ''}"
+    took = ask.say.number(outcome.seconds, ".1f")
+    return f"`{outcome.decision.tier}{why} · {outcome.choice.model}{level} · {took} s · {cost}`"
 
 
 def _passed(ask: Ask, outcome: Outcome, models: Models) -> Iterator[str]:

@@ -59,10 +59,14 @@ def gone_beyond(ask: Ask, reached: Reached, cheapest: bool) -> str:
     return ask.say("💰 This goes beyond {limit}. /budget shows where you are.", limit=limit)
 
 
-def _why(ask: Ask, reached: Reached) -> tuple[str, dict[str, str]]:
+def _why(ask: Ask, reached: Reached) -> tuple[str, dict[str, object]]:
     standing = reached.standing
     needs = ask.say("price unknown") if reached.needs is None else dollars(reached.needs)
-    values = {"limit": _name(ask, standing.ceiling), "needs": needs, "spent": dollars(standing.spent)}
+    values: dict[str, object] = {
+        "limit": _name(ask, standing.ceiling),
+        "needs": needs,
+        "spent": dollars(standing.spent),
+    }
     if reached.never:
         return NEVER, values
     if reached.busy:

@@ -21,7 +21,7 @@ from routing.ratings import RatingStore
 from routing.records import HistoryStore, UsageStore
 from routing.router import Router
 from routing.skills import Skills
-from routing.stores import AllowanceStore, ChatStore, PeopleStore, PreferenceStore
+from routing.stores import AllowanceStore, ChatStore, PeopleStore, PreferenceStore, StateStore
 
 ForgetFiles = Callable[[int], None]
 """Deletes the folder of a person, by their id; may take seconds."""
@@ -56,4 +56,5 @@ class Needs:
     discovered: Callable[[], Awaitable[Collection[str]]]
     clock: Clock
     steady: Clock
+    state: StateStore
     specs: tuple[CommandSpec, ...] = ()

@@ -23,9 +23,9 @@ def _name(say: Say, model: str) -> str:
 
 
 def _row(say: Say, report: TurnReport) -> str:
-    said = [f"{report.turns}×", f"p50 {_seconds(report.p50)}", f"p95 {_seconds(report.p95)}"]
+    said = [f"{report.turns}×", f"p50 {_seconds(say, report.p50)}", f"p95 {_seconds(say, report.p95)}"]
     if report.first is not None:
-        said.append(say("first token {seconds}", seconds=_seconds(report.first)))
+        said.append(say("first token {seconds}", seconds=_seconds(say, report.first)))
     said.append(say("fallback {share}", share=_share(report.fallbacks, report)))
     said.append(say("timeout {share}", share=_share(report.timeouts, report)))
     said.append(say("escalation {share}", share=_share(report.escalations, report)))
@@ -38,5 +38,5 @@ def _share(part: int, report: TurnReport) -> str:
     return f"{100 * part / report.turns:.0f} %"
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+def _seconds(say: Say, seconds: float) -> str:
+    return f"{say.number(seconds, ',.1f' if seconds < 10 else ',.0f')} s"

@@ -104,8 +104,8 @@ class ToolOffers:
             model=f"`{model}`",
             n=offer.shown,
             all=offer.total,
-            tokens=_figure(ask, offer.tokens),
-            whole=_figure(ask, whole),
+            tokens=offer.tokens,
+            whole=whole,
             share=round(100 * offer.tokens / whole) if whole else 100,
         )
         strategy = self._router.models.config.presentations[offer.size].strategy
@@ -155,7 +155,7 @@ def _toolkits(ask: Ask, selection: ToolSelection, toolkits: Sequence[Toolkit], u
     if not lines:
         lines.append(ask.say("- No toolkit fits this text."))
     if unwanted:
-        told = [f"{plain(each.toolkit)} ({each.score:.2f})" for each in unwanted]
+        told = [f"{plain(each.toolkit)} ({ask.say.number(each.score, '.2f')})" for each in unwanted]
         lines.append(ask.say("- Switched off by you: {toolkits}", toolkits=listed(ask, told, NEAREST)))
     base = [plain(toolkit.name) for toolkit in toolkits if toolkit.base and toolkit.name not in active]
     if base:
@@ -163,13 +163,13 @@ def _toolkits(ask: Ask, selection: ToolSelection, toolkits: Sequence[Toolkit], u
     others = [toolkit for toolkit in toolkits if not toolkit.base and toolkit.name not in active]
     near = sorted(((_likely(toolkit, selection), toolkit.name) for toolkit in others), key=lambda each: -each[0])
     if near and selection.relevance:
-        told = [f"{plain(name)} ({likely:.2f})" for likely, name in near]
+        told = [f"{plain(name)} ({ask.say.number(likely, '.2f')})" for likely, name in near]
         lines.append(ask.say("- Not meant: {toolkits}", toolkits=listed(ask, told, NEAREST)))
     return "\n".join(lines)
 
 
 def _stage(ask: Ask, each: Activated) -> str:
-    return f"{ask.say(STAGES[each.why])} {each.score:.2f}"
+    return f"{ask.say(STAGES[each.why])} {ask.say.number(each.score, '.2f')}"
 
 
 def _likely(toolkit: Toolkit, selection: ToolSelection) -> float:
@@ -180,8 +180,3 @@ def _likely(toolkit: Toolkit, selection: ToolSelection) -> float:
 
 def _codes(ask: Ask, names: Iterable[str]) -> str:
     return listed(ask, [f"`{name}`" for name in names], MOST_NAMED)
-
-
-def _figure(ask: Ask, number: int) -> str:
-    """With the language's own sign between thousands."""
-    return f"{number:,}".replace(",", ask.say(","))

@@ -10,8 +10,6 @@ from handlers.tool_policy import ToolPolicy
 from handlers.tools.needs import Stock
 from routing.embedding.embedder import Embedder
 
-MOST_OFF = 5
-
 
 def tool_status(needs: Needs) -> ToolStatus:
     """With its parts."""
@@ -33,13 +31,19 @@ class ToolStatus:
         self._list = listed
         self._embedder = embedder
 
-    async def lines(self, ask: Ask, conversation_id: int, full: bool) -> list[str]:
-        """For one conversation; `full` names every tool that can't be used, and those that ask before they run."""
-        off = list((await self._stock.toolbox.off(ask.person)).items())
-        told = off if full else off[:MOST_OFF]
-        lines = [await self._offers.last(ask, conversation_id), compared(ask, self._stock.chooser, self._embedder)]
-        lines += [ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=plain(why)) for name, why in told]
-        if len(told) < len(off):
-            lines.append(ask.say("• {n} more tools are off; /tools says why.", n=len(off) - len(told)))
-        lines += await self._policy.lines(ask) if full else []
-        return [*lines, *self._list.counted(ask)]
+    async def shown(self, ask: Ask, conversation_id: int) -> str:
+        """How many tools the last call of a conversation was shown, in one line."""
+        return await self._offers.last(ask, conversation_id)
+
+    def faults(self, ask: Ask) -> list[str]:
+        """What an admin should mend."""
+        return self._list.counted(ask)
+
+    async def lines(self, ask: Ask, conversation_id: int) -> list[str]:
+        """For one conversation, with every tool that can't be used, and those that ask before they run."""
+        off = await self._stock.toolbox.off(ask.person)
+        lines = [await self.shown(ask, conversation_id), compared(ask, self._stock.chooser, self._embedder)]
+        lines += [
+            ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=plain(why)) for name, why in off.items()
+        ]
+        return [*lines, *await self._policy.lines(ask), *self.faults(ask)]

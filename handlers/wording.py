@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from handlers.asking import Ask
+from handlers.costs import dollars
 from handlers.limits import refused
 from routing.calls import Finish
 from routing.conversation.context import PICTURE_BYTES, PICTURES_SHOWN
@@ -20,7 +23,7 @@ from routing.errors import (
 )
 from routing.models.choice import provider_of
 from routing.money.over import OverBudget
-from routing.outcome import Bound, Outcome
+from routing.outcome import Bound, Limit, Outcome
 
 ENDINGS: dict[Finish, str] = {
     "cut": "✂️ The answer broke off here: the provider ended it early. /retry asks again.",
@@ -33,8 +36,8 @@ LIMITS: dict[Bound, str] = {
     "calls": "⏱ I stop here: one turn may call a model {value:g} times at most. Write “go on” to continue.",
     "tools": "⏱ I stop here: one turn may use tools {value:g} times at most. Write “go on” to continue.",
     "seconds": "⏱ I stop here: one turn may take {value:g} seconds at most. Write “go on” to continue.",
-    "money": "💰 I stop here: one turn may cost ${value:g} at most. Write “go on” to continue.",
-    "budget": "💰 I stop here: a limit of ${value:g} has no room for more. /budget shows it.",
+    "money": "💰 I stop here: one turn may cost {value} at most. Write “go on” to continue.",
+    "budget": "💰 I stop here: a limit of {value} has no room for more. /budget shows it.",
 }
 NOTHING = "⚠️ {model} gave an empty answer, twice. /retry asks again; /tier changes the model."
 FAILURES: tuple[tuple[type[ModelError], str], ...] = (
@@ -86,13 +89,13 @@ def answer_text(ask: Ask, outcome: Outcome) -> str:
         said = ask.say(template, model=f"`{error.model}`", reason=reason(ask, error.reason, error.raw), vendor=vendor)
         if outcome.limit is None:
             return said
-        return f"{said}\n\n{ask.say(LIMITS[outcome.limit.bound], value=outcome.limit.value)}"
+        return f"{said}\n\n{_limit(ask, outcome.limit)}"
     if outcome.completion.finish == "length" and not outcome.completion.text.strip():
         return ask.say(NOTHING, model=f"`{outcome.choice.model}`")
     parts = [outcome.completion.text.strip()]
     ending = ENDINGS.get(outcome.completion.finish)
     if outcome.limit is not None:
-        parts.append(ask.say(LIMITS[outcome.limit.bound], value=outcome.limit.value))
+        parts.append(_limit(ask, outcome.limit))
     elif ending is not None:
         parts.append(ask.say(ending))
     return "\n\n".join(part for part in parts if part)
@@ -102,6 +105,12 @@ def reason(ask: Ask, plain: str, raw: str) -> str:
     """Why a model failed. What the provider said is for owners, who can do something about it, where no others read
     along."""
     return raw if raw and ask.person.role == "owner" and ask.message.private else ask.say(plain)
+
+
+def _limit(ask: Ask, limit: Limit) -> str:
+    """Which limit of a turn was reached."""
+    value = dollars(Decimal(str(limit.value))) if limit.bound in ("money", "budget") else limit.value
+    return ask.say(LIMITS[limit.bound], value=value)
 
 
 def losses(ask: Ask, outcome: Outcome) -> list[str]:

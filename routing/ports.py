@@ -43,8 +43,8 @@ class LiveReply(Protocol):
     def show(self, text: str) -> None:
         """The answer so far, in Markdown; returns at once."""
 
-    async def acknowledge(self, text: str = "") -> None:
-        """A pressed button was taken."""
+    async def acknowledge(self, text: str = "", spent: bool = False) -> None:
+        """A pressed button was taken; one that is `spent` disappears, with those beside it."""
 
     async def close(self) -> str:
         """Stop; the id of a message that the final text should replace, or empty."""

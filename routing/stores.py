@@ -183,6 +183,10 @@ class KnownChats(Protocol):
         """The chats in which somebody had an answer since then or waits for one, and those that an owner allowed."""
 
 
+EDIT_KEY = "edit of person {person_id}"
+"""Of the state: the last edit of a message by somebody."""
+
+
 class StateStore(Protocol):
     """Small facts of the process that outlive it."""
 

@@ -101,7 +101,7 @@ def split_prefix(text: str) -> tuple[Tier | None, str]:
     if found is None:
         return None, text
     name = found.group(1)
-    tier = _by_name(name)
+    tier = known(name)
     if tier is not None:
         return tier, text[found.end() :]
     meant = nearest(name, TIERS)
@@ -115,7 +115,7 @@ def split_prefix(text: str) -> tuple[Tier | None, str]:
 
 def parse(name: str) -> Tier:
     """A tier by its name in any case. Raises Refused, naming the four and the nearest."""
-    tier = _by_name(name)
+    tier = known(name)
     if tier is None:
         raise _unknown(name, TIERS)
     return tier
@@ -125,7 +125,7 @@ def parse_preference(name: str) -> TierChoice:
     """The same for what may be stored: `auto`, too."""
     if name.strip().lower() == AUTO:
         return AUTO
-    tier = _by_name(name)
+    tier = known(name)
     if tier is None:
         raise _unknown(name, (*TIERS, AUTO))
     return tier
@@ -143,5 +143,6 @@ def _unknown(name: str, known: Sequence[str]) -> Refused:
     )
 
 
-def _by_name(name: str) -> Tier | None:
+def known(name: str) -> Tier | None:
+    """A tier by its name in any case; None for any other word."""
     return next((tier for tier in TIERS if tier == name.strip().lower()), None)

@@ -10,12 +10,12 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 
 from routing.codes import hashed, matches
 from routing.ports import Clock
-from routing.stores import Pairing
+from routing.stores import EDIT_KEY, Pairing
 from routing.types import Person, Role, UserKey
 from storage.codec import INBOUNDS, OUTBOUND
 from storage.database import Database
 from storage.preferences import SqlPreferences
-from storage.schema import audit, identities, links, messages, outbox, pairings, people, summaries
+from storage.schema import audit, identities, links, messages, outbox, pairings, people, state, summaries
 
 _FIND = (
     select(people)
@@ -99,6 +99,7 @@ class SqlPeople:
             _forget_summaries(connection, person_id)
             accounts = connection.execute(select(identities).where(identities.c.person_id == person_id)).all()
             connection.execute(delete(people).where(people.c.id == person_id))
+            connection.execute(delete(state).where(state.c.key == EDIT_KEY.format(person_id=person_id)))
             gone = " ".join(f"{row.platform}:{row.user_id}" for row in accounts)
             _audit(connection, now, actor, "forget", gone or f"person {person_id}")
 

@@ -83,7 +83,7 @@ class Seen:
         self.texts.append(text)
         self._on_show()
 
-    async def acknowledge(self, text: str = "") -> None: ...
+    async def acknowledge(self, text: str = "", spent: bool = False) -> None: ...
 
     async def close(self) -> str:
         return ""

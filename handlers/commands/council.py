@@ -39,6 +39,7 @@ SPEC = CommandSpec(
     free_text=True,
     role="user",
     queued=True,
+    repeatable=("votes",),
 )
 READABLE = ("text", "voice")
 """Attachments that become words."""

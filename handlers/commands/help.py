@@ -1,14 +1,24 @@
-"""/help: every command, or one in full."""
+"""/help: the commands by topic, all with a line each, or one in full."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply, unknown_command
 from handlers.needs import Needs
 
-SPEC = CommandSpec("help", "All commands, or one in full", ("/help", "/help tier"), personal=True)
+SPEC = CommandSpec(
+    "help", "The commands by topic, all of them, or one", ("/help", "/help tier", "/help all"), personal=True
+)
+TOPICS: Mapping[str, tuple[str, ...]] = {
+    "Who answers": ("tier", "model", "skills", "skill", "council"),
+    "This conversation": ("new", "retry", "stop", "history", "compact", "rate"),
+    "Cost and limits": ("usage", "budget"),
+    "You": ("settings", "tools", "whoami", "access"),
+    "This bot": ("status", "start", "help"),
+}
+"""What is under no topic is under the last one."""
 
 
 def build(needs: Needs) -> Handler:
@@ -23,11 +33,16 @@ class HelpCommand:
         self._specs = {spec.name: spec for spec in specs}
 
     async def __call__(self, ask: Ask) -> Reply:
-        if ask.arguments:
-            return self._one(ask, ask.arguments[0].lstrip("/").lower())
         mine = [spec for spec in self._specs.values() if may(ask.person, spec.role)]
-        lines = [f"/{spec.name}: {ask.say(spec.summary)}" for spec in mine]
-        hint = ask.say("/help <command> shows how it is written. `!smart question` uses a tier for one message.")
+        name = ask.arguments[0].lstrip("/").lower() if ask.arguments else ""
+        if name == "all":
+            return Reply("  \n".join(f"/{spec.name}: {ask.say(spec.summary)}" for spec in mine))
+        if name:
+            return self._one(ask, name)
+        *_, last = TOPICS
+        placed = {spec.name: next((topic for topic in TOPICS if spec.name in TOPICS[topic]), last) for spec in mine}
+        lines = [f"**{ask.say(topic)}**: {_listed(placed, topic)}" for topic in TOPICS if topic in placed.values()]
+        hint = ask.say("Just write to get an answer; `!smart question` uses a tier once. More: /help tier, /help all")
         return Reply("  \n".join(lines) + f"\n\n{hint}")
 
     def _one(self, ask: Ask, name: str) -> Reply:
@@ -36,3 +51,7 @@ class HelpCommand:
             raise unknown_command(name, self._specs)
         usage = "\n".join(f"- `{line}`" for line in spec.usage)
         return Reply(f"**/{spec.name}**: {ask.say(spec.summary)}\n\n{usage}")
+
+
+def _listed(placed: Mapping[str, str], topic: str) -> str:
+    return ", ".join(f"/{name}" for name, each in placed.items() if each == topic)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
@@ -10,7 +12,8 @@ from handlers.chat import Chat
 from handlers.needs import Needs
 from routing import tiers
 from routing.errors import Refused
-from routing.records import HistoryStore
+from routing.records import HistoryStore, StoredMessage
+from routing.stores import EDIT_KEY, StateStore
 from routing.types import TIERS, Question, Tier
 
 SPEC = CommandSpec(
@@ -26,14 +29,16 @@ _ARGUMENTS = re.compile(r"\s*(\S*?)\s*(?::\s*(.*))?", re.DOTALL)
 
 def build(needs: Needs) -> Handler:
     """The command with its ports."""
-    return RetryCommand(needs.history, needs.chat)
+    return RetryCommand(needs.history, needs.state, needs.chat)
 
 
 class RetryCommand:
-    """The new answer takes the old one's place in the history, and so do new words."""
+    """The new answer takes the old one's place in the history, and so do new words: those behind the command, or those
+    that the question was edited to."""
 
-    def __init__(self, history: HistoryStore, chat: Chat) -> None:
+    def __init__(self, history: HistoryStore, state: StateStore, chat: Chat) -> None:
         self._history = history
+        self._state = state
         self._chat = chat
 
     async def __call__(self, ask: Ask) -> Reply:
@@ -44,16 +49,17 @@ class RetryCommand:
         conversation_id = await ask.conversation_id(self._history)
         asked = await self._history.last_question(conversation_id)
         if ask.button is not None and (asked is None or asked.turn_id != ask.button.about):
-            raise Refused(
-                "The question of this button is no longer the last one here, or was asked anew since. "
-                "Nothing was changed; to ask it, send it again."
-            )
+            raise Refused("This button is out of date. Send the question again.")
         if asked is None:
             raise Refused("There is no question to repeat in this conversation.")
         if asked.person_id not in (0, ask.person.id):
             raise Refused("The last question here was somebody else's: only they can have it answered again.")
         await ask.live.working()
-        text = found.group(2) or asked.text
+        written = found.group(2) or ""
+        if not written:
+            edit = await self._edit(ask, asked)
+            written, prefix = edit.get("text", ""), prefix or tiers.known(edit.get("tier", ""))
+        text = written or asked.text
         again = Question(
             ask.person,
             conversation_id,
@@ -67,10 +73,16 @@ class RetryCommand:
             ask.fixed,
         )
         reply = await self._chat.turn(ask, again)
-        if reply.buttons and found.group(2):  # the next try is for the new words, too
-            button = replace(reply.buttons[0][0], command=f"/retry {found.group(1)}: {text}")
+        if reply.buttons and written:  # the next try is for the new words, too
+            button = replace(reply.buttons[0][0], command=f"/retry {prefix or ''}: {text}")
             return replace(reply, buttons=((button,),))
         return reply
+
+    async def _edit(self, ask: Ask, asked: StoredMessage) -> Mapping[str, str]:
+        """What the question was edited to since it was asked; empty where it was not."""
+        kept = await self._state.get(EDIT_KEY.format(person_id=ask.person.id))
+        edit: Mapping[str, str] = json.loads(kept) if kept else {}
+        return edit if edit and edit["source"] == asked.source else {}
 
     async def _escalates(self, conversation_id: int, prefix: Tier | None) -> bool:
         """Whether this tier is higher than the one that had the question."""

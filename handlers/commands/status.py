@@ -1,4 +1,4 @@
-"""/status: the bot explains itself, in one message."""
+"""/status: six lines about what answers you and what is left; `/status full` has everything."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from zoneinfo import ZoneInfo
 
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.commands.tier import because, describe, first_line, owner_default
-from handlers.commands.usage import DAY, spending
+from handlers.commands.tier import because, describe, first_line, model_line, owner_default
+from handlers.commands.usage import DAY, money, spending
+from handlers.costs import dollars, standings
 from handlers.needs import Needs
 from handlers.promise import Promise
 from handlers.span import span
 from handlers.tool_status import ToolStatus, tool_status
 from routing import tiers
-from routing.diagnostics import Facts, Health, percentile
+from routing.conversation.window import PromptFit
+from routing.diagnostics import Facts, percentile
 from routing.errors import Refused
 from routing.models.sizes import SizeSource
 from routing.planning import Plan
-from routing.ports import Clock
-from routing.records import HistoryStore, UsageStore
-from routing.router import Router
-from routing.stores import PreferenceStore
 
 SPEC = CommandSpec(
     "status",
-    "What is decided for you and how the bot is",
+    "What answers you, what it costs and whether all is well",
     ("/status", "/status full"),
     choices=(("full",),),
     personal=True,
@@ -37,8 +35,8 @@ WHY_SIZE: Mapping[SizeSource, str] = {
     "owner": "sizeClass in models.json",
     "family": "from its family",
     "name": "{figure}, from its name",
-    "metadata": "{figure}, says the provider",
-    "default": "nothing tells it; sizeClass in models.json sets it",
+    "metadata": "{figure}, according to the provider",
+    "default": "unknown; set sizeClass in models.json",
 }
 """What tells the size class; the evidence begins with the figure where there is one."""
 
@@ -47,42 +45,71 @@ def build(needs: Needs) -> Handler:
     """The command with its ports."""
     tools = tool_status(needs)
     promise = Promise(needs.router.models, needs.purse, needs.steady)
-    return StatusCommand(
-        needs.preferences, needs.history, needs.usage, needs.router, promise, tools, needs.health, needs.clock
-    )
+    return StatusCommand(needs, promise, tools)
 
 
 class StatusCommand:
     """Renders what was decided; owner-only parts are left out for others."""
 
-    def __init__(
-        self,
-        preferences: PreferenceStore,
-        history: HistoryStore,
-        usage: UsageStore,
-        router: Router,
-        promise: Promise,
-        tools: ToolStatus,
-        health: Health,
-        clock: Clock,
-    ) -> None:
-        self._preferences = preferences
-        self._history = history
-        self._usage = usage
-        self._router = router
+    def __init__(self, needs: Needs, promise: Promise, tools: ToolStatus) -> None:
+        self._preferences = needs.preferences
+        self._history = needs.history
+        self._usage = needs.usage
+        self._router = needs.router
+        self._budget = needs.purse.budget
         self._promise = promise
         self._tools = tools
-        self._health = health
-        self._clock = clock
+        self._health = needs.health
+        self._clock = needs.clock
 
     async def __call__(self, ask: Ask) -> Reply:
-        full = bool(ask.arguments)
-        if full and ask.arguments[0].lower() != "full":
+        if not ask.arguments:
+            return Reply("  \n".join(await self._short(ask)))
+        if ask.arguments[0].lower() != "full":
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
-        parts = [await self._decided(ask), await self._context(ask, full), await self._spent(ask, full)]
+        parts = [await self._decided(ask), await self._context(ask), await self._spent(ask)]
         if may(ask.person, "owner"):
-            parts.append(await self._process(ask, full))
+            parts.append(await self._process(ask))
         return Reply("\n\n".join("  \n".join(part) for part in parts if part))
+
+    async def _short(self, ask: Ask) -> list[str]:
+        """Tier, model, tools, context, money, health: a line each."""
+        conversation = await self._history.current(ask.message.chat)
+        plan = await self._router.plan(ask.person, conversation.id)
+        fit = await self._router.fit(ask.person, conversation.id)
+        tier = ask.say("Tier: {tier} ({reason})", tier=plan.decision.tier, reason=because(ask, plan.decision))
+        tools = await self._tools.shown(ask, conversation.id)
+        return [
+            tier,
+            model_line(ask, plan),
+            tools,
+            _used(ask, fit),
+            await self._money(ask),
+            await self._well(ask, plan, fit),
+        ]
+
+    async def _money(self, ask: Ask) -> str:
+        """What today cost, and what is left of the limit with the least left."""
+        today = await self._usage.by_model(person_id=ask.person.id, since=await self._midnight(ask))
+        line = ask.say("Cost today: {cost}", cost=money(ask, today))
+        found = await self._budget.standings(ask.person.id, ask.message.chat)
+        if not found:
+            return f"{line} · {ask.say('no budget limit')}"
+        least = min(found, key=lambda each: each.left)
+        mark = "" if least.left else "⚠️ "
+        left, limit = dollars(least.left), dollars(least.ceiling.dollars)
+        return f"{line} · {mark}{ask.say('budget left: {left} of {limit}', left=left, limit=limit)}"
+
+    async def _well(self, ask: Ask, plan: Plan, fit: PromptFit) -> str:
+        """The only warning there is, or how many there are."""
+        found = [*await self._promise.lines(ask, plan), *self._tools.faults(ask), *_lost(ask, fit)]
+        if may(ask.person, "owner"):
+            found += _links(ask, await self._health.facts())
+        warnings = [line for line in found if "⚠️" in line]
+        if not warnings:
+            return ask.say("Everything works. Details: /status full")
+        more = ask.say("{n} warnings: /status full", n=len(warnings))
+        return warnings[0] if len(warnings) == 1 else f"⚠️ {more}"
 
     async def _decided(self, ask: Ask) -> list[str]:
         stored = await self._preferences.get(ask.person.id)
@@ -111,37 +138,32 @@ class StatusCommand:
         words = "Last call: {tier} with {model}, because {reason}."
         return [ask.say(words, tier=last.decision.tier, model=f"`{last.choice.model}`", reason=reason)]
 
-    async def _context(self, ask: Ask, full: bool) -> list[str]:
+    async def _context(self, ask: Ask) -> list[str]:
         conversation = await self._history.current(ask.message.chat)
         fit = await self._router.fit(ask.person, conversation.id)
-        share = round(100 * fit.tokens / fit.limit)
-        line = ask.say("Context: {used} of {limit} tokens ({share} %)", used=fit.tokens, limit=fit.limit, share=share)
+        line = _used(ask, fit)
         if fit.dropped:
             line += ask.say("; the oldest {n} messages no longer fit", n=fit.dropped)
         lines = [line]
         if fit.compactions:
-            lines.append(ask.say("Older messages became a summary {n}×.", n=fit.compactions))
-        if fit.trouble:
-            words = (
-                "⚠️ The newest summary could not be written ({reason}): the oldest messages are left out until it can."
-            )
-            lines.append(ask.say(words, reason=fit.trouble))
-        return [*lines, *await self._tools.lines(ask, conversation.id, full)]
+            lines.append(ask.say("Older messages were summarised {n}×.", n=fit.compactions))
+        return [*lines, *_lost(ask, fit), *await self._tools.lines(ask, conversation.id)]
 
-    async def _spent(self, ask: Ask, full: bool) -> list[str]:
+    async def _spent(self, ask: Ask) -> list[str]:
         conversation = await self._history.current(ask.message.chat)
         here = await self._usage.by_model(conversation_id=conversation.id)
         day = await self._usage.by_model(person_id=ask.person.id, since=self._clock() - DAY)
-        today = await self._usage.by_model(person_id=ask.person.id, since=await self._midnight(ask))
         lines = [
             ask.say("This conversation: {sum}", sum=spending(ask, here))
             if here
             else ask.say("This conversation: nothing yet"),
-            ask.say("Today: {sum}", sum=spending(ask, today) if today else "$0.0000"),
-            ask.say("Last 24 hours: {sum}", sum=spending(ask, day) if day else "$0.0000"),
+            await self._money(ask),
         ]
-        lines += [f"• `{each.model}`: {spending(ask, [each])}" for each in day[: None if full else 3]]
-        return lines
+        if day:
+            lines.append(ask.say("Last 24 hours: {sum}", sum=spending(ask, day)))
+        if len(day) > 1:
+            lines += [f"• `{each.model}`: {spending(ask, [each])}" for each in day]
+        return [*lines, *standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat))]
 
     async def _midnight(self, ask: Ask) -> float:
         """When today began where this person lives."""
@@ -149,7 +171,7 @@ class StatusCommand:
         now = datetime.fromtimestamp(self._clock(), zone)
         return now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 
-    async def _process(self, ask: Ask, full: bool) -> list[str]:
+    async def _process(self, ask: Ask) -> list[str]:
         facts = await self._health.facts()
         now = facts.now
         in_line = self._router.models.health.parallel.lines
@@ -158,16 +180,8 @@ class StatusCommand:
             *(ask.say("In line at {provider}: {n}", provider=name, n=n) for name, n in sorted(in_line.items())),
             ask.say("Replies on their way: {pending}, undeliverable: {dead}", pending=facts.pending, dead=facts.dead),
         ]
-        for name, link in facts.links:
-            quiet = ask.say("{span} ago", span=span(now - link.last_update)) if link.last_update else ask.say("never")
-            line = ask.say(
-                "{platform}: up {span}, last message {quiet}",
-                platform=name,
-                span=span(now - link.up_since),
-                quiet=quiet,
-            )
-            lines.append(f"{line}{': ⚠️ ' + link.trouble if link.trouble else ''}")
-        lines += await self._models(ask, facts, full)
+        lines += _links(ask, facts)
+        lines += await self._models(ask, facts)
         lines.append(
             ask.say(
                 "Database: revision {revision}, {megabytes} MB",
@@ -185,14 +199,36 @@ class StatusCommand:
         )
         return lines
 
-    async def _models(self, ask: Ask, facts: Facts, full: bool) -> list[str]:
+    async def _models(self, ask: Ask, facts: Facts) -> list[str]:
         """How long each model of the last day takes, and what went wrong last."""
         lines = []
-        for each in (await self._usage.by_model(since=self._clock() - DAY))[: None if full else 3]:
+        for each in await self._usage.by_model(since=self._clock() - DAY):
             took = await self._usage.seconds(each.model, SAMPLE)
-            half, most = percentile(took, 0.5), percentile(took, 0.95)
-            lines.append(f"`{each.model}`: p50 {half:.1f} s, p95 {most:.1f} s")
-        for model, reason, at in facts.failures[: None if full else 3]:
+            half, most = (ask.say.number(percentile(took, share), ".1f") for share in (0.5, 0.95))
+            lines.append(f"`{each.model}`: p50 {half} s, p95 {most} s")
+        for model, reason, at in facts.failures:
             ago = span(facts.now - at)
             lines.append(ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=ago, reason=reason))
         return lines
+
+
+def _used(ask: Ask, fit: PromptFit) -> str:
+    share = round(100 * fit.tokens / fit.limit)
+    return ask.say("Context: {used} of {limit} tokens ({share} %)", used=fit.tokens, limit=fit.limit, share=share)
+
+
+def _lost(ask: Ask, fit: PromptFit) -> list[str]:
+    if not fit.trouble:
+        return []
+    words = "⚠️ The newest summary could not be written ({reason}), so the oldest messages are left out for now."
+    return [ask.say(words, reason=fit.trouble)]
+
+
+def _links(ask: Ask, facts: Facts) -> list[str]:
+    lines, now = [], facts.now
+    for name, link in facts.links:
+        quiet = ask.say("{span} ago", span=span(now - link.last_update)) if link.last_update else ask.say("never")
+        words = "{platform}: up {span}, last message {quiet}"
+        line = ask.say(words, platform=name, span=span(now - link.up_since), quiet=quiet)
+        lines.append(f"{line}{': ⚠️ ' + link.trouble if link.trouble else ''}")
+    return lines

@@ -14,7 +14,7 @@ from handlers.limits import payer_of
 from handlers.needs import Needs
 from handlers.tier_report import tier_report
 from routing.errors import Refused
-from routing.money.books import PersonSpending, SpendingStore, TurnStore
+from routing.money.books import PersonSpending, SpendingStore, TierSpending, TurnStore
 from routing.money.budget import Budget
 from routing.money.periods import days
 from routing.outcome import VOICE
@@ -88,8 +88,8 @@ class UsageCommand:
         parts = [
             f"**{_head(ask, count)}**",
             "\n".join(f"- `{each.model}`: {spending(ask, [each])}" for each in spent),
-            "  \n".join(f"{each.tier}: {each.spent.calls}×, {money(ask, [each.spent])}" for each in tiers),
-            ask.say("In all: {sum}", sum=spending(ask, spent)),
+            "  \n".join(_tier(ask, each) for each in tiers) if len(tiers) > 1 else "",
+            ask.say("Total: {sum}", sum=spending(ask, spent)) if len(spent) > 1 else "",
             limits,
         ]
         return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, mine))
@@ -120,7 +120,8 @@ class UsageCommand:
             return Reply(ask.say("{when}: nothing yet.", when=head))
         rows = await self._rows(ask, people)
         limits = standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat), "all")
-        whole = ask.say("In all: {sum}", sum=spending(ask, [each.spent for each in people]))
+        everyone = [each.spent for each in people]
+        whole = ask.say("Total: {sum}", sum=spending(ask, everyone)) if len(people) > 1 else ""
         parts = [f"**{head}**", "\n".join(rows), whole, " · ".join(limits)]
         return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, None))
 
@@ -159,16 +160,22 @@ def _head(ask: Ask, count: int) -> str:
     return ask.say("Last {hours} hours", hours=24) if count == 1 else ask.say("Last {days} days", days=count)
 
 
+def _tier(ask: Ask, each: TierSpending) -> str:
+    return f"{each.tier}: {calls(ask, each.spent.calls)} · {money(ask, [each.spent])}"
+
+
+def calls(ask: Ask, n: int) -> str:
+    return ask.say("1 call") if n == 1 else ask.say("{n} calls", n=n)
+
+
 def spending(ask: Ask, spent: Sequence[Spending]) -> str:
-    """`3×, 1200 + 300 tokens, $0.0042`."""
-    calls = sum(each.calls for each in spent)
+    """`3 calls · 1,200 in (400 cached) / 300 out · $0.0042`."""
+    many = calls(ask, sum(each.calls for each in spent))
     into = sum(each.input_tokens for each in spent)
     out = sum(each.output_tokens for each in spent)
     cached = sum(each.cached_tokens for each in spent)
-    words = ask.say("{calls}×, {into} + {out} tokens", calls=calls, into=into, out=out)
-    if cached:
-        words += ask.say(" ({cached} cached)", cached=cached)
-    return f"{words}, {money(ask, spent)}"
+    words = "{into} in ({cached} cached) / {out} out" if cached else "{into} in / {out} out"
+    return f"{many} · {ask.say(words, into=into, cached=cached, out=out)} · {money(ask, spent)}"
 
 
 def money(ask: Ask, spent: Sequence[Spending]) -> str:

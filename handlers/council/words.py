@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
 
 from handlers.asking import Ask
-from handlers.costs import cost, dollars
+from handlers.costs import cost, dollars, unpriced
 from handlers.footer import PASSED
 from routing.council.estimates import Estimate
 from routing.council.verdict import Cause, Member, Progress, Verdict, Voting
 from routing.decisions import Passed
 from routing.models.choice import Models, provider_of
 
-CENTS_FROM = Decimal("0.1")
-"""US dollars from which on an estimate is not told to a hundredth of a cent."""
 FAILED: dict[Cause, str] = {
     "late": "timed out",
     "line": "waited in line",
@@ -52,9 +49,8 @@ def about(ask: Ask, reckoned: Estimate) -> str:
     """What it is expected to cost; what nobody knows the price of is said to be unknown."""
     if reckoned.unknown == reckoned.calls:
         return ask.say("price unknown")
-    amount = round(reckoned.cost, 2) if reckoned.cost >= CENTS_FROM else round(reckoned.cost, 4)
-    known = ask.say("about {dollars}", dollars=dollars(amount))
-    return known + (ask.say(" and {n}× of unknown price", n=reckoned.unknown) if reckoned.unknown else "")
+    known = ask.say("about {dollars}", dollars=dollars(reckoned.cost))
+    return known + unpriced(ask.say, reckoned.unknown)
 
 
 def reckoning(ask: Ask, reckoned: Estimate) -> str:

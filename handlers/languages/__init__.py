@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
@@ -23,13 +26,45 @@ def _table(code: str) -> Mapping[str, str]:
     return table
 
 
-class Say:
-    """Puts a sentence into a person's language; what has no translation stays English."""
+@dataclass(frozen=True, slots=True)
+class Dollars:
+    """An amount of US dollars: `$1,234.50`, `$0.24`, and below ten cents as exactly as it is worth knowing."""
+
+    amount: Decimal
+
+    @property
+    def figure(self) -> str:
+        exact = 4 if self.amount < Decimal("0.1") and self.amount != round(self.amount, 2) else 2
+        return f"{self.amount:,.{exact}f}"
+
+    def __str__(self) -> str:
+        return f"${self.figure}"
+
+
+class Say(string.Formatter):
+    """Puts a sentence into a person's language, with its numbers; what has no translation stays English."""
 
     def __init__(self, language: str) -> None:
         self.language = language if language in languages() else "en"
 
     def __call__(self, template: str, /, **values: object) -> str:
-        if self.language != "en":
-            template = _table(self.language).get(template, template)
-        return template.format(**values) if values else template
+        template = self._translated(template)
+        return self.vformat(template, (), values) if values else template
+
+    def number(self, value: float | Decimal | Dollars, form: str = "") -> str:
+        """A number as this language writes it; `form` is a format specification."""
+        return self.format_field(value, form)
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        """Numbers get the language's separators; a number that is a name is given as a text."""
+        if isinstance(value, Dollars):
+            return self._translated("${amount}").replace("{amount}", self._separated(value.figure))
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+            return self._separated(format(value, format_spec or ("," if isinstance(value, int) else "")))
+        return format(value, format_spec)
+
+    def _separated(self, figure: str) -> str:
+        return figure.translate({ord(sign): self._translated(sign) for sign in ",."})
+
+    def _translated(self, template: str) -> str:
+        return template if self.language == "en" else _table(self.language).get(template, template)

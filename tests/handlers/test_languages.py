@@ -17,7 +17,7 @@ from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
 from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, tool_policy, wording
-from handlers.commands import COMMANDS, access, budget, status, tier
+from handlers.commands import COMMANDS, access, budget, help, status, tier
 from handlers.council import words as council
 from handlers.languages import Say
 from handlers.linking import LINKED, MERGES
@@ -32,6 +32,8 @@ SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners"}
 
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
+    "of numbers": (",", ".", "${amount}"),  # said by Say itself
+    "topic": tuple(help.TOPICS),
     "spec.summary": tuple(spec.summary for spec in COMMANDS),
     "DONE[role]": tuple(access.DONE.values()),
     "DID[role]": tuple(access.DID.values()),
@@ -49,7 +51,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "ask.person.role": ROLES,
     "person.role": ROLES,
     "role": ROLES,
-    "LIMITS[outcome.limit.bound]": tuple(wording.LIMITS.values()),
+    "LIMITS[limit.bound]": tuple(wording.LIMITS.values()),
     "ending": tuple(wording.ENDINGS.values()),
     "message.text": (*content._NOUNS.values(), "a PDF file", UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")

@@ -24,7 +24,7 @@ async def test_each_message_has_its_own_tier_and_the_reason_is_said(on: Stage) -
             assert why in answer.rpartition(f"{tier} (")[2], "the footer says why"
         assert (
             "Last call: coding with openai/gpt-5.2, because /tier auto chose it (code"
-            in (await ask(on, "/status")).text
+            in (await ask(on, "/status full")).text
         )
         assert [row[0] for row in on.rows("select source from turns")] == ["auto"] * 3
 
@@ -107,13 +107,13 @@ async def test_in_german(on: Stage) -> None:
         await ask(on, "/tier auto")
         await ask(on, "/settings footer on")
         assert "deep (ein Beweis)" in (await ask(on, "Beweise, dass es unendlich viele Primzahlen gibt.")).text
-        assert ", weil /tier auto sie gewählt hat (ein Beweis" in (await ask(on, "/status")).text
+        assert ", weil /tier auto sie gewählt hat (ein Beweis" in (await ask(on, "/status full")).text
 
 
 async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: Stage) -> None:
     on.config["modelRouter"] = {"defaultTier": "auto"}
     async with running(on):
-        for command in ("/tier", "/status"):
+        for command in ("/tier", "/status full"):
             shown = (await ask(on, command)).text
             assert shown.startswith("Tier: auto, Force: off")
             assert "The owner set auto as the default. Choose your own with /tier." in shown

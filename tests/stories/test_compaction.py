@@ -60,7 +60,7 @@ async def test_the_older_part_becomes_a_summary_and_the_last_twenty_stay(on: Sta
         made = len(on.ms.calls)
         await ask(on, "and what else?")
         assert len(on.ms.calls) == made + 1, "the summary serves until it is too much again"
-        status = await ask(on, "/status")
+        status = await ask(on, "/status full")
         assert "Older messages became a summary 1×." in status.text
     assert on.rows("select count(*) from messages") == [(66,)], "what was said is kept"
 
@@ -75,7 +75,7 @@ async def test_without_a_summary_the_oldest_are_left_out_and_the_next_one_covers
         answer = await ask(on, "still there?")
         assert answer.text.startswith("You said: still there?")
         assert len(spoken(on)) == 20 and "[Conversation summary]" not in on.ms.last.reading.system_text
-        status = await ask(on, "/status")
+        status = await ask(on, "/status full")
         assert "could not be written" in status.text
         on.ms.clear()
         on.ms.reply(SUMMARY, when=is_summary, times=None)
@@ -83,7 +83,7 @@ async def test_without_a_summary_the_oldest_are_left_out_and_the_next_one_covers
         assert "became a summary" in done.text
         summaries = [call.reading.last_user_text for call in on.ms.calls if is_summary(call)]
         assert "user 0 x" in "".join(summaries), "also what had been left out"
-        assert "could not be written" not in (await ask(on, "/status")).text
+        assert "could not be written" not in (await ask(on, "/status full")).text
 
 
 async def test_compact_keeps_as_many_as_asked_and_is_billed(on: Stage) -> None:
@@ -214,5 +214,5 @@ async def test_a_summary_of_many_parts_ends_with_the_turns_money(on: Stage) -> N
         assert [is_summary(call) for call in on.ms.calls[1:]] == [True, False]
         assert answer.text.startswith("You said: still there?")
         assert "could not be summed up" in answer.text and "$0.01" in answer.text
-        status = await ask(on, "/status")
+        status = await ask(on, "/status full")
         assert "The newest summary could not be written" in status.text

@@ -8,7 +8,7 @@ from tests.servers.telegram import Message
 from tests.stories.harness import Stage, ask, running
 from tests.stories.killing import until
 
-STALE = "The question of this button is no longer the last one here, or was asked anew since."
+STALE = "This button is out of date. Send the question again."
 
 
 def asked_and_answered(on: Stage) -> list[tuple[object, ...]]:
@@ -19,7 +19,7 @@ def asked_and_answered(on: Stage) -> list[tuple[object, ...]]:
 async def offered(on: Stage, said: Message, words: str) -> Message:
     """The message is edited; what the bot offers then."""
     on.tg.edit(said, words)
-    return await on.tg.reply(said, matching="Shall I answer the new words instead?")
+    return await on.tg.reply(said, matching="Answer the new version?")
 
 
 async def refused(on: Stage, button: str, message: Message) -> None:
@@ -27,7 +27,7 @@ async def refused(on: Stage, button: str, message: Message) -> None:
     before, seen, calls = asked_and_answered(on), message.text, len(on.ms.calls)
     on.tg.press(button, message=message)
     said = await on.tg.reply(message, after=message, matching=STALE)
-    assert "send it again" in said.text and message.text == seen
+    assert said.text == STALE and message.text == seen
     assert asked_and_answered(on) == before and len(on.ms.calls) == calls
 
 
@@ -39,8 +39,8 @@ async def test_the_last_question_is_answered_in_its_new_words(on: Stage) -> None
         await on.tg.reply(said, after=said)
         on.tg.edit(said, "Who was Ida?\n\nIn : one sentence")
         offer = await on.tg.reply(after=said.chat.from_bot()[-1])
-        assert "Shall I answer the new words instead?" in offer.text and len(on.ms.calls) == 1
-        on.tg.press("🔁 Answer them", message=offer)
+        assert "Answer the new version?" in offer.text and len(on.ms.calls) == 1
+        on.tg.press("🔁 Answer again", message=offer)
         await on.tg.wait_for(lambda _: any("Ida was a chemist." in each.text for each in said.chat.from_bot()))
         await ask(on, "thanks")
     assert [turn for turn in on.ms.last.reading.turns if turn[0] != "system"] == [
@@ -58,7 +58,7 @@ async def test_an_older_message_is_not(on: Stage) -> None:
         before = len(first.chat.from_bot())
         on.tg.edit(first, "one and a half")
         await on.tg.wait_for(lambda _: len(first.chat.from_bot()) > before)
-        assert "my answer stands" in first.chat.from_bot()[-1].text
+        assert "only answer edits of your last message" in first.chat.from_bot()[-1].text
     assert len(on.ms.calls) == 2
 
 
@@ -78,7 +78,7 @@ async def test_an_old_offer_touches_no_newer_question(on: Stage, between: tuple[
         offer = await offered(on, said, "Who was Ida?")
         for each in (*between, "something else entirely"):
             await ask(on, each)
-        await refused(on, "🔁 Answer them", offer)
+        await refused(on, "🔁 Answer again", offer)
     answers = [("Who was Ada?",), ("You said: Who was Ada?",)]
     assert asked_and_answered(on) == [*answers, ("something else entirely",), ("You said: something else entirely",)]
 
@@ -89,10 +89,9 @@ async def test_an_old_offer_touches_no_empty_conversation(on: Stage) -> None:
         await on.tg.reply(said, after=said)
         offer = await offered(on, said, "Who was Ida?")
         await ask(on, "/new")
-        await refused(on, "🔁 Answer them", offer)
+        await refused(on, "🔁 Answer again", offer)
         await ask(on, "/history resume 1")
-        on.tg.press("🔁 Answer them", message=offer)
-        await on.tg.reply(said, matching="You said: Who was Ida?")
+        assert offer.buttons == [] and (await ask(on, "/retry")).text == "You said: Who was Ida?"
 
 
 async def test_an_older_offer_does_not_bring_older_words_back(on: Stage) -> None:
@@ -100,9 +99,9 @@ async def test_an_older_offer_does_not_bring_older_words_back(on: Stage) -> None
         said = on.tg.say("Who was Ada?")
         await on.tg.reply(said, after=said)
         older, newer = await offered(on, said, "Who was Ida?"), await offered(on, said, "Who was Eda?")
-        on.tg.press("🔁 Answer them", message=newer)
+        on.tg.press("🔁 Answer again", message=newer)
         await on.tg.reply(said, matching="You said: Who was Eda?")
-        await refused(on, "🔁 Answer them", older)
+        await refused(on, "🔁 Answer again", older)
         await ask(on, "/retry")
     assert asked_and_answered(on) == [("Who was Eda?",), ("You said: Who was Eda?",)]
 
@@ -133,19 +132,46 @@ async def test_an_old_retry_that_waited_for_its_turn_says_so(on: Stage) -> None:
     assert asked_and_answered(on)[-2:] == [("second question",), ("at last",)]
 
 
-async def test_a_retry_that_failed_can_be_pressed_again_at_either_place(on: Stage) -> None:
-    for _ in range(3):
+async def test_a_pressed_button_disappears_and_the_new_answer_has_one(on: Stage) -> None:
+    for _ in range(2):
         on.ms.fail(400, "bad", "nope")
     async with running(on):
         first = await ask(on, "my question")
         on.tg.press("🔁 Retry", message=first)
         second = await on.tg.reply(first, after=first, matching="refused the request")
-        on.tg.press("🔁 Retry", message=first)
-        await on.tg.reply(first, after=second, matching="refused the request")
+        assert first.buttons == [] and len(second.buttons) > 0
         on.tg.press("🔁 Retry", message=second)
         await on.tg.reply(first, after=second, matching="You said: my question")
-        await refused(on, "🔁 Retry", first)
+        assert second.buttons == []
     assert asked_and_answered(on) == [("my question",), ("You said: my question",)]
+
+
+async def test_retry_after_an_edit_asks_the_edited_words(on: Stage) -> None:
+    async with running(on):
+        said = on.tg.say("Who was Ada?")
+        await on.tg.reply(said, after=said)
+        await offered(on, said, "!smart Who was Ida?")
+        await ask(on, "/retry")
+        assert on.ms.last.reading.last_user_text == "Who was Ida?" and on.ms.last.reading.effort == "high"
+        await ask(on, "/retry : Who was Eda?")
+        assert on.ms.last.reading.last_user_text == "Who was Eda?"
+        await ask(on, "Who was Oda?")
+        await ask(on, "/retry")
+        assert on.ms.last.reading.last_user_text == "Who was Oda?"
+    assert on.rows("select count(*) from state where key like 'edit of%'") == [(1,)]
+
+
+async def test_an_edit_while_the_answer_is_written_is_for_retry(on: Stage) -> None:
+    async with running(on):
+        gate = on.ms.gate("Ada was a countess.")
+        said = on.tg.say("Who was Ada?")
+        await gate.reached()
+        on.tg.edit(said, "Who was Ida?")
+        await on.tg.reply(said, matching="still answering the old version")
+        gate.open()
+        await on.tg.reply(said, after=said, matching="Ada was a countess.")
+        await ask(on, "/retry")
+    assert on.ms.last.reading.last_user_text == "Who was Ida?"
 
 
 async def test_a_retry_that_broke_off_has_a_button_of_its_own(on: Stage) -> None:
@@ -155,7 +181,7 @@ async def test_a_retry_that_broke_off_has_a_button_of_its_own(on: Stage) -> None
         failed = await ask(on, "count")
         on.tg.press("🔁 Retry", message=failed)
         cut = await on.tg.reply(failed, after=failed, matching="broke off")
-        await refused(on, "🔁 Retry", failed)
+        assert failed.buttons == []
         on.tg.press("🔁 Retry", message=cut)
         await on.tg.reply(failed, after=cut, matching="You said: count")
     assert asked_and_answered(on) == [("count",), ("You said: count",)]

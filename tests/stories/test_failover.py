@@ -138,7 +138,7 @@ async def test_tier_and_status_while_a_model_is_left_alone(on: Stage) -> None:
         assert (await on.tg.reply(matching="↪")).text.startswith("You said: hm")
         told = await on.tg.reply(matching="🔑")
         assert told.text.startswith("🔑 openai refused the key in OPENAI_API_KEY. ") and KEYS["openai"] not in told.text
-        for command in ("/tier", "/status"):
+        for command in ("/tier", "/status full"):
             shown = (await ask(on, command)).text
             assert re.search(rf"⚠️ Skipped for \d+ s: {FIRST} is paused after repeated errors", shown)
             assert f"Model: {CLAUDE}, reasoning medium (fallback)." in shown and f"Next in the pool: {GEMINI}." in shown

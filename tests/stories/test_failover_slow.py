@@ -28,7 +28,7 @@ async def test_whoever_has_become_slow_is_asked_last_and_that_is_said(on: Stage)
         answer = await ask(on, "hm")
         assert answer.text == f"You said: hm\n\n↪ {CLAUDE} answered: {FIRST} has become slow."
         assert (facts(on)["model"], facts(on)["failed"], facts(on)["fallback"]) == (CLAUDE, "[]", 1)
-        for command in ("/tier", "/status"):
+        for command in ("/tier", "/status full"):
             shown = (await ask(on, command)).text
             assert f"{FIRST} has become slow" in shown and f"Next in the pool: {GEMINI}, {FIRST}." in shown
         assert (await ask(on, "!smart hm")).text == "You said: hm", "in another tier it was not"

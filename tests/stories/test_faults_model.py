@@ -169,4 +169,4 @@ async def test_a_failure_is_in_status(on: Stage) -> None:
     on.ms.fail(500, times=3)
     async with running(on):
         await ask(on, "hm")
-        assert "openai/gpt-5.1 failed" in (await ask(on, "/status")).text
+        assert "openai/gpt-5.1 failed" in (await ask(on, "/status full")).text

@@ -80,7 +80,7 @@ async def test_a_failure_in_mid_stream_is_in_the_status(on: Stage) -> None:
     on.ms.truncate(after_chunks=2)
     async with running(on):
         await ask(on, "hm")
-        assert "openai/gpt-5.1 failed" in (await ask(on, "/status")).text
+        assert "openai/gpt-5.1 failed" in (await ask(on, "/status full")).text
 
 
 async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: Stage) -> None:

@@ -127,7 +127,7 @@ async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
     async with running(on):
         await ask(on, "what is a fjord?")
         assert on.ms.last.reading.last_user_text == "what is a fjord?"
-        found = re.search(r"Context: (\d+) of 2000 tokens", (await ask(on, "/status")).text)
+        found = re.search(r"Context: (\d+) of 2000 tokens", (await ask(on, "/status full")).text)
         assert found is not None and int(found[1]) < 200
 
 
@@ -172,7 +172,7 @@ async def test_the_turns_own_time_is_its_own_limit(on: Stage) -> None:
     async with running(on):
         answer = await ask(on, "what time is it?")
         assert "Let me look." in answer.text and "one turn may take 1 seconds at most" in answer.text
-        assert "failed" not in (await ask(on, "/status")).text
+        assert "failed" not in (await ask(on, "/status full")).text
 
 
 async def test_a_lock_in_mid_turn_forbids_the_next_switch(on: Stage) -> None:
@@ -193,7 +193,7 @@ async def test_status_tells_which_rule_lifted_the_turn(on: Stage) -> None:
     async with running(on):
         question = on.tg.say("write it")
         await gate.reached()
-        status = (await ask(on, "/status")).text
+        status = (await ask(on, "/status full")).text
         assert "Last call: coding with openai/gpt-5.2, because the turn turned to coding." in status
         gate.open()
         await on.tg.reply(question, after=question)
@@ -254,4 +254,4 @@ async def test_a_failed_summary_is_told_with_the_answer_and_not_counted(on: Stag
     async with running(on):
         answer = await ask(on, "still there?")
         assert "could not be summed up" in answer.text and answer.text.startswith("You said: still there?")
-        assert "became a summary" not in (await ask(on, "/status")).text
+        assert "became a summary" not in (await ask(on, "/status full")).text

@@ -23,12 +23,12 @@ async def test_status_knows_what_ollama_said(house: Stage) -> None:
         await house.ms.journal.wait(lambda: [each.endpoint for each in house.ms.journal] == ["show"], 30)
         await house.ms.journal[0].finished()
         assert (await ask(house, "hello")).text == "You said: hello"
-        assert LEARNED in (await ask(house, "/status")).text
+        assert LEARNED in (await ask(house, "/status full")).text
 
 
 async def test_a_turn_does_not_wait_for_an_ollama_that_is_silent(house: Stage) -> None:
     house.ms.tells_sizes.clear()
     async with running(house):
         assert (await ask(house, "hello")).text == "You said: hello"
-        assert "Size class: M (nothing tells it" in (await ask(house, "/status")).text
+        assert "Size class: M (nothing tells it" in (await ask(house, "/status full")).text
         assert [each.outcome for each in house.ms.journal if each.endpoint == "show"] == ["pending"]

@@ -25,7 +25,7 @@ async def test_status_says_what_was_decided_and_by_which_rule(on: Stage) -> None
     async with running(on):
         await ask(on, "/model deep openai/gpt-4.1")
         await ask(on, "/tier deep force")
-        lines = (await ask(on, "/status")).text.splitlines()
+        lines = (await ask(on, "/status full")).text.splitlines()
     assert lines[:3] == [
         "Tier: deep, Force: on",
         "In effect: deep, because you locked it with /tier deep force.",
@@ -43,7 +43,7 @@ async def test_status_says_what_was_decided_and_by_which_rule(on: Stage) -> None
 async def test_status_says_where_the_model_comes_from(on: Stage, pool: str, line: str) -> None:
     on.env["TIER_BALANCED_POOL"] = pool
     async with running(on):
-        assert line in (await ask(on, "/status")).text.splitlines()
+        assert line in (await ask(on, "/status full")).text.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ async def test_status_says_the_size_class_below_the_model(on: Stage, model: str,
     catalogue.write_text('{"models": {"openai/mine": {"sizeClass": "S"}}}', encoding="utf-8")
     on.env["TIER_BALANCED_POOL"] = model
     async with running(on):
-        lines = (await ask(on, "/status")).text.splitlines()
+        lines = (await ask(on, "/status full")).text.splitlines()
         await ask(on, "/settings language de")
-        translated = (await ask(on, "/status")).text.splitlines()
+        translated = (await ask(on, "/status full")).text.splitlines()
     assert lines[2].startswith(f"Model: {model}") and lines[3] == english
     assert translated[2].startswith(f"Modell: {model}") and translated[3] == german
 
@@ -84,7 +84,7 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         await ask(on, "first")
         on.ms.reply("two", usage=(4000, 500, 1000))
         await ask(on, "!coding second")
-        text = (await ask(on, "/status")).text
+        text = (await ask(on, "/status full")).text
         used = re.search(r"Context: (\d+) of 42000 tokens \((\d+) %\)", text)
         assert used is not None and 1000 < int(used[1]) < 1100 and int(used[2]) == 3
         # gpt-5.1: 8000 × $1.25/M + 1000 × $10/M; gpt-5.2: 3000 × $1.75/M + 1000 × $0.175/M + 500 × $14/M
@@ -96,7 +96,7 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         usage = (await ask(on, "/usage")).text
         assert "openai/gpt-5.2: 1×, 4000 + 500 tokens (1000 cached), $0.0124" in usage
         await ask(on, "/new")
-        text = (await ask(on, "/status")).text
+        text = (await ask(on, "/status full")).text
         assert "This conversation: nothing yet" in text and "tokens (1000 cached), $0.0324" in text
 
 
@@ -108,7 +108,7 @@ async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
     async with running(on):
         on.ms.reply("one", usage=(10, 20))
         await ask(on, "hi")
-        text = (await ask(on, "/status")).text
+        text = (await ask(on, "/status full")).text
         assert "This conversation: 1×, 10 + 20 tokens, price unknown" in text
         assert "Last 24 hours: 1×, 10 + 20 tokens, price unknown" in text and "$" not in text
         assert "price unknown" in (await ask(on, "/usage")).text
@@ -120,7 +120,7 @@ async def test_a_provider_that_counts_nothing_leaves_the_price_unknown(on: Stage
         await ask(on, "hi")
         on.ms.reply("two", usage=(8000, 1000))
         await ask(on, "hi")
-        text = (await ask(on, "/status")).text
+        text = (await ask(on, "/status full")).text
     assert "2×, 8000 + 1000 tokens, $0.0200 and 1× of unknown price" in text
 
 
@@ -130,7 +130,7 @@ async def test_the_owner_sees_the_process_and_others_do_not(on: Stage) -> None:
         await ask(on, "hi")
         on.ms.fail(401)
         await ask(on, "hi again", user="bob")
-        mine = (await ask(on, "/status")).text
+        mine = (await ask(on, "/status full")).text
         assert "Running turns: 0, waiting: 0" in mine
         assert re.search(r"telegram: up \d+ s, last message \d+ s ago", mine)
         assert re.search(r"openai/gpt-5\.1: p50 \d+\.\d s, p95 \d+\.\d s", mine)
@@ -149,7 +149,7 @@ async def test_status_shows_the_turn_that_runs_and_the_messages_that_wait(on: St
         await gate.reached()
         waits = on.tg.say("and this?")
         await on.tg.wait_for(lambda _: waits.emoji == ["👀"])
-        text = (await ask(on, "/status")).text
+        text = (await ask(on, "/status full")).text
         assert "Running turns: 1, waiting: 1" in text
         gate.open()
         await on.tg.reply(matching="and this?")
@@ -166,7 +166,7 @@ async def test_status_fits_one_message_and_full_tells_the_rest(on: Stage) -> Non
             await ask(on, f"/model balanced {name}")
             on.ms.reply("yes", usage=(123456, 1000, 1000)) if int(name[-2:]) % 2 else on.ms.fail(400, None, "no " * 200)
             await ask(on, "hi")
-        short = await ask(on, "/status")
+        short = await ask(on, "/status full")
         assert utf16_length(short.text) <= 4096
         assert short.text.splitlines()[-1].startswith("tierbot ")
         said = on.tg.say("/status full")

@@ -179,7 +179,7 @@ async def test_skills_are_listed_with_the_broken_ones(on: Stage) -> None:
         assert "did you mean code-review?" in (await ask(on, "/skill codereview")).text
         on.tg.press("code-review", message=shown)
         await on.tg.wait_for(lambda _: "is active in this conversation" in shown.chat.from_bot()[0].text)
-        assert "Skill: code-review." in (await ask(on, "/status")).text
+        assert "Skill: code-review." in (await ask(on, "/status full")).text
         assert "No skill is active" in (await ask(on, "/skill off")).text
 
 

@@ -203,7 +203,7 @@ async def test_a_model_without_tools_gets_none_and_nobody_is_told_otherwise(
     async with running(on):
         await ask(on, "hello")
         assert "tools" not in on.ms.last.body and not re.search("tools return", on.ms.last.reading.system_text)
-        tools = [line for line in (await ask(on, "/status")).text.splitlines() if line.startswith("Tools")]
+        tools = [line for line in (await ask(on, "/status full")).text.splitlines() if line.startswith("Tools")]
         assert len(tools) == 1 and re.fullmatch(r"Tools: 0 of [1-9]\d*, because this model takes no tools", tools[0])
     said = [record.getMessage() for record in caplog.records if "[ToolRouter]" in record.getMessage()]
     assert len(said) == 1 and re.fullmatch(r"\[ToolRouter\] 0/[1-9]\d* tools \| mine/plain takes no tools", said[0])
@@ -219,5 +219,5 @@ async def test_without_bubblewrap_commands_are_off_with_the_reason(
         await ask(on, "who are you?")
         assert "run_command" not in on.ms.last.reading.tool_names and "read_file" in on.ms.last.reading.tool_names
         assert "bubblewrap" in tool_results(on)[0] and "Wrote" in tool_results(on)[1]
-        status = (await ask(on, "/status")).text
+        status = (await ask(on, "/status full")).text
         assert "run_command is off: " in status and "bubblewrap" in status

@@ -41,7 +41,7 @@ def taught(on: Stage) -> Stage:
 async def indexed(on: Stage) -> None:
     """Until the index is there, and the vectors, where there are any."""
     async with asyncio.timeout(PATIENCE):
-        while re.search("still being|entsteh", (await ask(on, "/status")).text):
+        while re.search("still being|entsteh", (await ask(on, "/status full")).text):
             pass
 
 
@@ -77,10 +77,10 @@ async def test_faults_are_named_to_those_who_can_mend_them(taught: Stage) -> Non
         async with asyncio.timeout(PATIENCE):
             while "not connected for" not in (text := (await ask(taught, "/tools")).text):
                 pass
-        status = (await ask(taught, "/status")).text
+        status = (await ask(taught, "/status full")).text
         his, his_status = (
             (await ask(taught, "/tools", user="bob")).text,
-            (await ask(taught, "/status", user="bob")).text,
+            (await ask(taught, "/status full", user="bob")).text,
         )
     assert "broken.json line 2 column 9: not valid JSON" in text
     assert re.search(r"⚠️ notes: not connected for \d+ s: .*/nowhere/notes is not there", text)
@@ -107,8 +107,8 @@ async def test_nobody_is_told_of_what_their_role_does_not_permit(taught: Stage) 
         assert refused == "There is no toolkit vault; /tools lists them. Nothing was changed."
         await ask(taught, "/access here on", group="Team")
         await ask(taught, f"@tierbot {RAIN}", group="Team")
-        assert "vault (words " in (await ask(taught, "/status", group="Team")).text
-        his = (await ask(taught, "/status", group="Team", user=bob)).text
+        assert "vault (words " in (await ask(taught, "/status full", group="Team")).text
+        his = (await ask(taught, "/status full", group="Team", user=bob)).text
         assert "weather (words " in his and "vault" not in his
 
 
@@ -119,7 +119,7 @@ async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage)
         calls = len(taught.ms.calls)
         await ask(taught, RAIN)
         offered = taught.ms.last.reading.tool_names
-        status = (await ask(taught, "/status")).text
+        status = (await ask(taught, "/status full")).text
     assert calls == 0, "a query asks no model"
     assert line(text, "In this order: ").split(", ") == list(offered) and "forecast" in offered
     head = re.match(
@@ -247,12 +247,12 @@ async def test_what_compares_is_said_and_why_only_words(taught: Stage) -> None:
     only = "⚠️ Only words are compared: EMBEDDINGS=off."
     async with running(taught):
         await indexed(taught)
-        for typed in ("/tools", f"/tools {RAIN}", "/status"):
+        for typed in ("/tools", f"/tools {RAIN}", "/status full"):
             assert only in (await ask(taught, typed)).text.splitlines(), typed
     taught.env["EMBEDDINGS"] = ""
     async with running(taught):
         await indexed(taught)
-        for typed in ("/tools", "/status"):
+        for typed in ("/tools", "/status full"):
             text = (await ask(taught, typed)).text
             assert re.search(r"^Messages are compared by their words and by embeddings \(static:\w+\)\.$", text, re.M)
         assert "embeddings (static)." in (await ask(taught, "/tools", user="bob")).text
@@ -264,10 +264,10 @@ async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> N
     late = "⚠️ Only words are compared: the embeddings took too long."
     async with running(taught) as app:
         await until(lambda: not app.engine.tooling.chooser.doubt)
-        assert "by embeddings" in (await ask(taught, "/status")).text
+        assert "by embeddings" in (await ask(taught, "/status full")).text
         taught.ms.gate(when=lambda request: request.embeds, times=None)
         await ask(taught, "Shall I take something against the wet?")
-        for typed in ("/tools", "/status"):
+        for typed in ("/tools", "/status full"):
             text = (await ask(taught, typed)).text
             assert late in text.splitlines() and "by embeddings" not in text
 
@@ -276,7 +276,7 @@ async def test_why_an_encoder_fails_is_for_admins(taught: Stage) -> None:
     taught.env |= {"BOT_ACCESS": "open", "EMBEDDINGS": "sentence-transformers:/srv/secret/model"}
     async with running(taught):
         await indexed(taught)
-        for typed in ("/tools", f"/tools {RAIN}", "/status"):
+        for typed in ("/tools", f"/tools {RAIN}", "/status full"):
             assert line((await ask(taught, typed)).text, "⚠️ Only words are compared: ").startswith("/srv/secret/model")
             text = (await ask(taught, typed, user="bob")).text
             assert "⚠️ Only words are compared: the encoder is not available at the moment." in text.splitlines()
@@ -309,9 +309,9 @@ async def test_all_of_it_in_german(taught: Stage) -> None:
         assert (await ask(taught, "/tools off wetter")).text.endswith("Nichts wurde geändert.")
         assert (await ask(taught, "/tools off weather")).text.startswith("⏹ weather ist für dich aus, in jedem Chat.")
         assert (await ask(taught, "/tools on weather")).text.startswith("✅ weather ist für dich wieder an.")
-        assert re.search(r"^Werkzeuge: Eine Nachricht ohne Thema bekäme \d+ von \d+", (await ask(taught, "/status")).text, re.M)  # fmt: skip  # noqa: E501
+        assert re.search(r"^Werkzeuge: Eine Nachricht ohne Thema bekäme \d+ von \d+", (await ask(taught, "/status full")).text, re.M)  # fmt: skip  # noqa: E501
         await ask(taught, "Regen in Rom?")
-        status = (await ask(taught, "/status")).text
+        status = (await ask(taught, "/status full")).text
     assert re.search(
         r"^Werkzeuge: \d+ von \d+ gezeigt \(Größe XL\); aktiviert: .*weather \(Wörter [01]\.\d\d\)", status, re.M
     )
@@ -327,7 +327,7 @@ async def test_a_status_with_many_toolkits_fits_one_message(taught: Stage) -> No
     async with running(taught):
         await indexed(taught)
         await ask(taught, RAIN)
-        short = await ask(taught, "/status")
+        short = await ask(taught, "/status full")
         full = taught.tg.say("/status full")
         await taught.tg.reply(after=full, matching="of memory")
     assert utf16_length(short.text) <= 4096

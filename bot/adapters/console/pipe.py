@@ -26,7 +26,7 @@ class Silent:
     def show(self, text: str) -> None:
         """Nothing to see."""
 
-    async def acknowledge(self, text: str = "") -> None:
+    async def acknowledge(self, text: str = "", spent: bool = False) -> None:
         """Nothing was pressed."""
 
     async def close(self) -> str:

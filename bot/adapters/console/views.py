@@ -36,7 +36,7 @@ class View:
         if self._streaming:
             self.text = text
 
-    async def acknowledge(self, text: str = "") -> None:
+    async def acknowledge(self, text: str = "", spent: bool = False) -> None:
         """There are no buttons to press in a terminal."""
 
     async def close(self) -> str:

@@ -40,10 +40,14 @@ class DiscordLive(PacedLive):
         if not self._draft.hidden:
             super().show(text)
 
-    async def acknowledge(self, text: str = "") -> None:
+    async def acknowledge(self, text: str = "", spent: bool = False) -> None:
         """The press itself was deferred on receipt; words are for who pressed."""
         origin = self._draft.origin
-        if self._acknowledged or origin is None or not self._stage.opens(origin):
+        if not self._draft.pressed or origin is None or not self._stage.opens(origin):
+            return
+        if spent:
+            self._spawn(self._stage.courtesy(self._stage.original(origin, {"components": []})))
+        if self._acknowledged:
             return
         self._acknowledged = True
         if text:

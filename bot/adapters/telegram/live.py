@@ -40,9 +40,14 @@ class TelegramLive(PacedLive):
         self._refresh_at = NEVER
         self._acknowledged = message.press is None
 
-    async def acknowledge(self, text: str = "") -> None:
+    async def acknowledge(self, text: str = "", spent: bool = False) -> None:
         press = self._message.press
-        if press is None or self._acknowledged:
+        if press is None:
+            return
+        if spent:
+            markup = {"chat_id": self._message.chat.chat_id, "message_id": press.message_id}
+            self._spawn(self._stage.courtesy(self._message.chat.chat_id, "editMessageReplyMarkup", markup))
+        if self._acknowledged:
             return
         self._acknowledged = True
         data: Json = {"callback_query_id": press.query}

@@ -14,6 +14,7 @@ from PIL import Image
 from handlers.asking import Ask
 from handlers.commands.usage import UsageCommand
 from handlers.costs import dollars
+from handlers.languages import Say
 from routing.errors import Refused
 from routing.money.books import Day, PersonSpending, Rating, TierSpending, Trouble, TurnReport
 from routing.money.budget import Budget
@@ -212,6 +213,8 @@ async def test_anything_else_is_refused_with_what_there_is(kept: Kept, words: st
 
 
 def test_dollars_are_as_exact_as_is_worth_knowing() -> None:
-    amounts = ("0", "0.1", "0.12", "0.0042", "0.99999", "1", "12.3456", "1000000")
-    shown = ["$0.00", "$0.10", "$0.12", "$0.0042", "$1.0000", "$1.00", "$12.35", "$1000000.00"]
-    assert [dollars(Decimal(each)) for each in amounts] == shown
+    amounts = ("0", "0.1", "0.1234", "0.0042", "0.05", "0.99999", "1", "12.3456", "1000000")
+    shown = ["$0.00", "$0.10", "$0.12", "$0.0042", "$0.05", "$1.00", "$1.00", "$12.35", "$1,000,000.00"]
+    assert [str(dollars(Decimal(each))) for each in amounts] == shown
+    german = [Say("de").number(dollars(Decimal(each))) for each in amounts]
+    assert german[2:4] + german[-2:] == ["0,12 $", "0,0042 $", "12,35 $", "1.000.000,00 $"]
