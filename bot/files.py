@@ -45,12 +45,12 @@ class Files:
                 return data.decode(encoding)
             except UnicodeDecodeError:
                 continue
-        raise Refused("{name} is not a text that I can read.", name=attachment.name)
+        raise Refused("I can't read {name} as text.", name=attachment.name)
 
     async def transcribe(self, attachment: Attachment, bill: Bill, turn_id: str, conversation_id: int) -> str:
         """The words of a voice message. Raises Refused when it can't be heard, and OverBudget."""
         if not self._transcriber.model:
-            words = "I can't hear voice messages yet: add TRANSCRIPTION_MODEL to workspace/.env. Please write it."
+            words = "I can't hear voice messages yet: add TRANSCRIPTION_MODEL to workspace/.env. Please type it."
             raise Refused(words)
         audio = await self._fetch(attachment)
         try:
@@ -58,7 +58,7 @@ class Files:
         except OverBudget:
             raise
         except ModelError as error:
-            words = "I could not hear your voice message: {model}, {reason}. Please write it."
+            words = "I couldn't transcribe your voice message ({model}: {reason}). Please type it."
             raise Refused(words, model=error.model, reason=error.reason) from None
 
     async def _fetch(self, attachment: Attachment) -> bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from routing.types import AttachmentKind
 
+FILES = "such files"
+_LONGEST_ENDING = 8
 _IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")  # what vision models take
 _TEXT_MIMES = frozenset(
     f"application/{name}"
@@ -33,3 +35,9 @@ def kind_of(name: str, mime: str) -> AttachmentKind | None:
     if mime.startswith("text/") or mime in _TEXT_MIMES or mime.endswith(("+json", "+xml")):
         return "text"
     return "text" if f".{name.lower()}".endswith(_TEXT_ENDINGS) else None
+
+
+def unreadable(name: str) -> str:
+    """What a file that no model is given is called: by its ending (`.zip`), without one `FILES`."""
+    _, dot, ending = name.rpartition(".")
+    return f".{ending.lower()}" if dot and ending.isalnum() and len(ending) <= _LONGEST_ENDING else FILES

@@ -35,23 +35,24 @@ ALARMS = (
         "escalations",
         30,
         lambda trouble: trouble.escalations,
-        "🔔 {share}% of the last {turns} turns went up a tier, by /tier auto or by the button (the limit is "
-        "{most}%). See /usage tiers. I changed nothing.",
+        "🔔 {share}% of the last {turns} answers moved up a tier, through /tier auto or the "
+        "button (your alarm is set to {most}%). See /usage tiers. Nothing was changed.",
     ),
     Alarm(
         "timeouts",
         15,
         lambda trouble: trouble.timeouts,
-        "🔔 {share}% of the last {turns} turns were not done in time (the limit is {most}%). Their models are slow, or "
-        "the tier's deadline is short. See /usage tiers. I changed nothing.",
+        "🔔 {share}% of the last {turns} answers missed their deadline (your alarm is set to "
+        "{most}%). The models are slow, or the deadline is too short. See /usage tiers. "
+        "Nothing was changed.",
     ),
     Alarm(
         "fallbacks",
         30,
         lambda trouble: trouble.fallbacks,
-        "🔔 {share}% of the last {turns} turns were answered by another model than the first of its tier (the limit is "
-        "{most}%). That one fails often, or its key or quota is at an end. See /usage tiers and /status. "
-        "I changed nothing.",
+        "🔔 {share}% of the last {turns} answers came from a fallback model (your alarm is "
+        "set to {most}%). The first model of the tier fails often, or its key or quota is "
+        "used up. See /usage tiers and /status full. Nothing was changed.",
     ),
 )
 

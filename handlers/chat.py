@@ -68,13 +68,13 @@ class Chat:
             ask = replace(ask, message=replace(ask.message, text=ask.button.command))
         prefix, written = typed_prefix(ask.message)
         if prefix is not None and not (written.strip() or ask.message.attachments or ask.message.quoted):
-            raise Refused("Write your question behind !{tier}, in the same message.", tier=prefix)
+            raise Refused("Write your question after !{tier}, in the same message.", tier=prefix)
         await ask.live.working()
         conversation_id = await ask.conversation_id(self._history)
         if ask.button is not None and ask.button.about:
             last = await self._history.last_question(conversation_id)
             if last is None or last.turn_id != ask.button.about:
-                words = "The answer of this button is no longer the last one here. Nothing was asked."
+                words = "This button is out of date: there is a newer answer here. Nothing was asked."
                 return Reply(ask.say(words), apart=True)
         text = await self.whole_text(ask, written)
         pictures = _pictures(ask.message)
@@ -124,12 +124,14 @@ class Chat:
         if outcome.completion is not None and await self._wants_footer(ask):
             notices.append(footer(ask, outcome))
         kept = question.kept if _stands(question, outcome) else ask.turn_id
+        deadline = models.config.contracts[outcome.decision.tier].deadline_seconds
+        seconds = min(deadline, models.config.turn.seconds)
         if isinstance(outcome.error, OverBudget):
             tier = await self._router.affordable(ask.person, outcome.decision.tier, outcome.fit.tokens, bill)
             again = cheaper(ask, tier, question.prefix, kept)
         else:
             again = buttons(ask, question, outcome, models.config.contracts, kept)
-        text, record = "\n\n".join((answer_text(ask, outcome), *notices)).strip(), _record(ask, question, outcome)
+        text, record = "\n\n".join((answer_text(ask, outcome, seconds), *notices)).strip(), _record(ask, question, outcome)
         if outcome.waiting is None:
             return Reply(text, again, record)
         zone = (await self._preferences.settings(ask.person.id)).time_zone

@@ -103,7 +103,7 @@ class Dispatcher:
             reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
         except Exception:  # the boundary of every error: whoever asked is answered, whatever it was
             log.exception("A message could not be handled")
-            words = "⚠️ Something went wrong on my side (turn {turn}). The log has the details; please send it again."
+            words = "⚠️ Something went wrong (turn {turn}). Please send it again; the log has the details."
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
         return await self._keep(entries, message, reply, await live.close())
 
@@ -117,7 +117,7 @@ class Dispatcher:
             kept = await patiently(self._ledger.finish, ids, replies, reply.record)
         except Exception:  # as above; what can never be kept would be tried again for ever
             log.exception("What came of a message could not be kept")
-            words = "⚠️ I could not keep my answer (turn {turn}). The log has the details; please ask differently."
+            words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
             sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
             return await patiently(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])
         self._after(message, reply)
@@ -160,10 +160,9 @@ class Dispatcher:
         if message.kind == "edited":
             return await self._edits.answer(ask)
         if message.kind == "unsupported":
-            words = "I can't read {thing}. I understand text, pictures, text documents and voice messages."
-            return Reply(ask.say(words, thing=ask.say(message.text)))
+            return Reply(_unreadable(ask.say, message.text))
         if attempts >= MOST_ATTEMPTS:
-            given_up = "⚠️ I was interrupted {times} times while answering this and give up on it. /retry asks again."
+            given_up = "⚠️ I was interrupted {times} times and stopped trying. Send it again, or use /retry."
             sorry = ask.say(given_up, times=attempts)
             return Reply(sorry, apart=True) if typed else await self._chat.unanswered(ask, sorry)
         if typed is None:
@@ -177,7 +176,7 @@ class Dispatcher:
             raise unknown_command(typed.name, known)
         spec, handler = found
         if not may(ask.person, spec.role):
-            words = "/{name} is for the role {role} and above; yours is {mine}."
+            words = "/{name} needs the role {role} or higher; yours is {mine}."
             raise Refused(words, name=spec.name, role=spec.role, mine=ask.person.role)
         if spec.most_words is not None and len(typed.arguments) > spec.most_words:
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(spec.usage))
@@ -219,6 +218,13 @@ def _weight(message: InboundMessage) -> int:
 
 def _speak(person: Person | None, message: InboundMessage) -> Say:
     return Say((person.language if person else "") or message.language)
+
+
+def _unreadable(say: Say, thing: str) -> str:
+    """`thing` is a noun in the plural, or the ending of a file's name such as `.zip`."""
+    if thing.startswith("."):
+        return say("I can't open {ending} files. Send text, pictures, text documents or voice messages.", ending=thing)
+    return say("I can't read {thing}. Send text, pictures, text documents or voice messages.", thing=say(thing))
 
 
 def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:

@@ -17,7 +17,7 @@ PASSED: dict[Obstacle, str] = {
     "key": "has no key ({variable})",
     "cooldown": "asked for a pause",
     "breaker": "is paused after repeated errors ({reason})",
-    "slow": "has become slow",
+    "slow": "is slow right now",
     "vision": "can't see pictures",
     "tools": "can't use tools",
     "window": "can't read that much at once",
@@ -38,7 +38,7 @@ def fallback_lines(ask: Ask, outcome: Outcome, models: Models) -> list[str]:
     told, model = "; ".join(reasons), f"`{outcome.choice.model}`"
     if outcome.completion is not None and outcome.completion.text.strip():
         return [*lines, ask.say("↪ {model} answered: {reasons}.", model=model, reasons=told)]
-    return [*lines, ask.say("↪ No answer before that: {reasons}.", reasons=told)]
+    return [*lines, ask.say("↪ Tried before: {reasons}.", reasons=told)]
 
 
 def footer(ask: Ask, outcome: Outcome) -> str:

@@ -32,9 +32,9 @@ class Presses:
         if found is None or entry is None or not _is_there(entry.message.chat, message):
             raise Refused("This button is no longer valid.")
         if self._clock() - entry.created_at > VALID_SECONDS:
-            raise Refused("This button has expired. Ask for the menu again.")
+            raise Refused("This button has expired. Send the command again.")
         if person_id is not None and entry.message.owner not in (0, person_id):
-            raise Refused("This button is for somebody else.")
+            raise Refused("This button is for someone else.")
         return _button(entry.message.buttons, int(found.group(2)), int(found.group(3)))
 
 

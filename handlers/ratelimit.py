@@ -86,5 +86,7 @@ def _wait(at: deque[float], window: Window, now: float, weight: int) -> float:
 
 def _too_many(wait: float) -> Refused:
     if wait < 120:
-        return Refused("That was a lot at once. I answer again in {seconds} seconds.", seconds=max(1, round(wait)))
-    return Refused("That was a lot at once. I answer again in {minutes} minutes.", minutes=round(wait / 60))
+        return Refused(
+            "Too many messages at once. I'll answer again in {seconds} seconds.", seconds=max(1, round(wait))
+        )
+    return Refused("Too many messages at once. I'll answer again in {minutes} minutes.", minutes=round(wait / 60))

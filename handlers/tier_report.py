@@ -28,7 +28,7 @@ def _row(say: Say, report: TurnReport) -> str:
         said.append(say("first token {seconds}", seconds=_seconds(say, report.first)))
     said.append(say("fallback {share}", share=_share(report.fallbacks, report)))
     said.append(say("timeout {share}", share=_share(report.timeouts, report)))
-    said.append(say("escalation {share}", share=_share(report.escalations, report)))
+    said.append(say("escalated {share}", share=_share(report.escalations, report)))
     said.append(cost(say, report.dollars, report.unknown, bool(report.unknown and not report.dollars)))
     said += [f"{sign} {n}" for sign, n in (("👍", report.liked), ("👎", report.disliked)) if n]
     return " · ".join(said)

@@ -18,7 +18,7 @@ from routing.types import Person
 SOURCES: Mapping[ToolkitSource, str] = {"ours": "ours", "workspace": "workspace", "mcp": "MCP server"}
 STANDING: Mapping[Status, str] = {
     "connected": "connected for {span}, {n} tools",
-    "connecting": "being connected for {span}",
+    "connecting": "connecting for {span}",
     "failed": "not connected for {span}",
     "disabled": "disabled in mcp.json",
 }
@@ -74,7 +74,7 @@ class ToolList:
             reasons.setdefault(reason, []).append(f"`{name}`")
         if reasons:
             lines = (f"- {listed(ask, names, MOST_NAMED)}: {plain(reason)}" for reason, names in reasons.items())
-            parts.append("\n".join([ask.say("These tools can't be used at the moment:"), "", *lines]))
+            parts.append("\n".join([ask.say("Tools that can't be used right now:"), "", *lines]))
         return "\n\n".join(parts)
 
     def faults(self, ask: Ask) -> str:
@@ -85,8 +85,8 @@ class ToolList:
         files = list(self._files(ask))
         servers = [line for state in self._mcp.states() for line in self._server(ask, state)]
         parts = (
-            (ask.say("Files with a fault:"), files),
-            (ask.say("Tools that are left out:"), list(self._left_out(ask))),
+            (ask.say("Files with errors:"), files),
+            (ask.say("Tools left out:"), list(self._left_out(ask))),
             (ask.say("MCP servers:"), servers),
         )
         return "\n\n".join("\n".join([head, "", *lines]) for head, lines in parts if lines)
@@ -102,16 +102,16 @@ class ToolList:
         if broken:
             lines.append(ask.say("⚠️ Broken toolkit files: {n}; /tools says why.", n=broken))
         if left_out:
-            lines.append(ask.say("⚠️ Tools that are left out: {n}; /tools says why.", n=left_out))
+            lines.append(ask.say("⚠️ Tools left out: {n}; /tools says why.", n=left_out))
         if missing or self._mcp.problems():
             names = ", ".join(missing[:MOST_WARNINGS]) or "mcp.json"
-            lines.append(ask.say("⚠️ MCP servers with a fault: {names}; /tools says why.", names=names))
+            lines.append(ask.say("⚠️ MCP servers with errors: {names}; /tools says why.", names=names))
         return lines
 
     def _files(self, ask: Ask) -> Iterator[str]:
         found = self._toolkits.found
         for file, reason in found.broken.items():
-            words = ask.say("Its last good version is in use.") if file in found.manifests else ""
+            words = ask.say("The last good version is in use.") if file in found.manifests else ""
             yield f"- ⚠️ {plain(reason)} {words}".rstrip()
         for manifest in found.manifests.values():
             yield from (f"- ⚠️ {plain(warning)}" for warning in manifest.warnings[:MOST_WARNINGS])
@@ -155,7 +155,7 @@ def _line(ask: Ask, held: Held, off: bool, room: int) -> str:
     if held.usable < n:
         count = ask.say("{n} of {all} tools", n=held.usable, all=n)
     facts = [ask.say(SOURCES[toolkit.source]), count]
-    facts += [ask.say("always at hand")] if toolkit.base and not off else []
+    facts += [ask.say("always included")] if toolkit.base and not off else []
     facts += [ask.say("switched off by you")] if off else []
     fewest, most = DESCRIBED
     about = f": {plain(toolkit.description, min(most, room))}" if room >= fewest else ""

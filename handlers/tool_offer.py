@@ -23,16 +23,16 @@ from routing.tools.toolkits import Toolkit
 
 STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-up": "follow-up", "used": "used"}
 """What found a toolkit."""
-UNAVAILABLE = "the encoder is not available at the moment"
+UNAVAILABLE = "embeddings are not available right now"
 """For everybody, in place of an error."""
 DOUBTS = (LOADING, EMBEDDING, SLOW, BUSY, OTHERS, UNAVAILABLE)
 """Why only words are compared, where that can be said in every language; the others are errors or settings."""
 ORDERS: Mapping[Strategy, str] = {
-    "top_k": "the most relevant ones in full, all others by name",
-    "hybrid": "the most relevant ones in full, all others as names without a description",
-    "reorder": "all of what the message is about, by relevance",
+    "top_k": "the most relevant in full, the others by name",
+    "hybrid": "the most relevant in full, the others by name without a description",
+    "reorder": "all matching tools, by relevance",
     "all": "every tool, whatever the message is about",
-    "full": "all of what the message is about, always in the same order",
+    "full": "all matching tools, always in the same order",
 }
 MOST_NAMED = 60
 MOST_ACTIVATED = 5
@@ -74,11 +74,11 @@ class ToolOffers:
             offer = tools.offer(plan.choice.model, self._window(plan))
             kept = tuple(each for each in offer.activated if each.why in ("follow-up", "used"))
             offer = replace(offer, activated=kept)  # a text of no words is about nothing by itself
-            words = "Tools: a message without a topic would be shown {n} of {all} (size {size})"
+            words = "Tools: {n} of {all} for a general message (size {size})"
         else:
-            words = "Tools: {n} of {all} shown (size {size})"
+            words = "Tools: {n} of {all} for the last message (size {size})"
         if not offer.takes_tools:
-            return ask.say("Tools: 0 of {all}, because this model takes no tools", all=offer.total)
+            return ask.say("Tools: 0 of {all}, because this model can't use tools", all=offer.total)
         line = ask.say(words, n=offer.shown, all=offer.total, size=offer.size)
         return line + await self._activated(ask, offer)
 
@@ -98,9 +98,10 @@ class ToolOffers:
         model = plan.choice.model
         offer, whole = tools.offer(model, self._window(plan)), tools.whole(model)
         if not offer.takes_tools:
-            return ask.say("Tools: 0 of {all}, because this model takes no tools", all=offer.total)
+            return ask.say("Tools: 0 of {all}, because this model can't use tools", all=offer.total)
         first = ask.say(
-            "{model} would be shown {n} of {all} tools: ≈ {tokens} tokens instead of {whole} ({share} %).",
+            "For this message: {n} of {all} tools, about {tokens} tokens instead of {whole} "
+            "({share} %). Model: {model}.",
             model=f"`{model}`",
             n=offer.shown,
             all=offer.total,
@@ -126,7 +127,7 @@ class ToolOffers:
         rest = [card.name for toolkit in toolkits for card in toolkit.tools if card.name not in told]
         lines = []
         if full:
-            lines.append(ask.say("In this order: {tools}", tools=_codes(ask, full)))
+            lines.append(ask.say("In full: {tools}", tools=_codes(ask, full)))
         if names:
             lines.append(ask.say("By name only: {tools}", tools=_codes(ask, names)))
         if rest:
@@ -139,13 +140,13 @@ def compared(ask: Ask, chooser: ToolChooser, embedder: Embedder | None) -> str:
     if chooser.doubt or embedder is None:
         return only_words(ask, chooser.doubt)
     name = embedder.name if may(ask.person, "admin") else embedder.name.partition(":")[0]
-    return ask.say("Messages are compared by their words and by embeddings ({name}).", name=f"`{name}`")
+    return ask.say("Tool matching: words and embeddings ({name})", name=f"`{name}`")
 
 
 def only_words(ask: Ask, doubt: str) -> str:
     """Why there are no embeddings. An error, which may say where a model lies, is for admins."""
     told = doubt if doubt in (*DOUBTS, OFF) or may(ask.person, "admin") else UNAVAILABLE
-    return ask.say("⚠️ Only words are compared: {reason}.", reason=ask.say(told).rstrip("."))
+    return ask.say("⚠️ Tool matching: words only ({reason})", reason=ask.say(told).rstrip("."))
 
 
 def _toolkits(ask: Ask, selection: ToolSelection, toolkits: Sequence[Toolkit], unwanted: Sequence[Activated]) -> str:
@@ -153,18 +154,18 @@ def _toolkits(ask: Ask, selection: ToolSelection, toolkits: Sequence[Toolkit], u
     active = {each.toolkit for each in selection.activated}
     lines = [f"- **{plain(each.toolkit)}**: {_stage(ask, each)}" for each in selection.activated]
     if not lines:
-        lines.append(ask.say("- No toolkit fits this text."))
+        lines.append(ask.say("- No toolkit matches this message."))
     if unwanted:
         told = [f"{plain(each.toolkit)} ({ask.say.number(each.score, '.2f')})" for each in unwanted]
         lines.append(ask.say("- Switched off by you: {toolkits}", toolkits=listed(ask, told, NEAREST)))
     base = [plain(toolkit.name) for toolkit in toolkits if toolkit.base and toolkit.name not in active]
     if base:
-        lines.append(ask.say("- Always candidates: {toolkits}", toolkits=", ".join(base)))
+        lines.append(ask.say("- Always included: {toolkits}", toolkits=", ".join(base)))
     others = [toolkit for toolkit in toolkits if not toolkit.base and toolkit.name not in active]
     near = sorted(((_likely(toolkit, selection), toolkit.name) for toolkit in others), key=lambda each: -each[0])
     if near and selection.relevance:
         told = [f"{plain(name)} ({ask.say.number(likely, '.2f')})" for likely, name in near]
-        lines.append(ask.say("- Not meant: {toolkits}", toolkits=listed(ask, told, NEAREST)))
+        lines.append(ask.say("- Not relevant: {toolkits}", toolkits=listed(ask, told, NEAREST)))
     return "\n".join(lines)
 
 

@@ -26,36 +26,36 @@ from routing.money.over import OverBudget
 from routing.outcome import Bound, Limit, Outcome
 
 ENDINGS: dict[Finish, str] = {
-    "cut": "✂️ The answer broke off here: the provider ended it early. /retry asks again.",
-    "late": "✂️ The answer broke off here: it was not done in time. /retry asks again.",
+    "cut": "✂️ The provider cut the answer off here. /retry asks again.",
+    "late": "✂️ Stopped at the {seconds:g} s limit. /retry asks again.",
     "length": "✂️ The answer stops here: it reached the model's length limit. Write “go on” for the rest.",
     "stopped": "⏹ Stopped.",
     "policy": "🛑 The provider ended the answer here because of its content rules.",
 }
 LIMITS: dict[Bound, str] = {
-    "calls": "⏱ I stop here: one turn may call a model {value:g} times at most. Write “go on” to continue.",
-    "tools": "⏱ I stop here: one turn may use tools {value:g} times at most. Write “go on” to continue.",
-    "seconds": "⏱ I stop here: one turn may take {value:g} seconds at most. Write “go on” to continue.",
-    "money": "💰 I stop here: one turn may cost {value} at most. Write “go on” to continue.",
-    "budget": "💰 I stop here: a limit of {value} has no room for more. /budget shows it.",
+    "calls": "⏱ Stopped: the limit is {value:g} model calls per answer. Write “go on” to continue.",
+    "tools": "⏱ Stopped: the limit is {value:g} tool calls per answer. Write “go on” to continue.",
+    "seconds": "⏱ Stopped at the {value:g} s limit. Write “go on” to continue.",
+    "money": "💰 Stopped: one answer may cost up to {value}. Write “go on” to continue.",
+    "budget": "💰 Stopped: the limit of {value} is used up. /budget shows it.",
 }
-NOTHING = "⚠️ {model} gave an empty answer, twice. /retry asks again; /tier changes the model."
+NOTHING = "⚠️ {model} gave an empty answer twice. /retry asks again; /tier changes the model."
 FAILURES: tuple[tuple[type[ModelError], str], ...] = (
-    (KeyRejected, "⚠️ {model} can't be used: {reason}. Your message is kept: /retry once the key is fixed."),
+    (KeyRejected, "⚠️ {model} can't be used: {reason}. Your message is saved; use /retry once the key is fixed."),
     (
         OutOfCredit,
-        "⚠️ The {vendor} account is out of credit. Your message is kept: /retry once the owner has added some.",
+        "⚠️ The {vendor} account is out of credit. Your message is saved; use /retry once the owner has added some.",
     ),
-    (ModelUnknown, "⚠️ {model} is not known to its provider ({reason}). Choose another with /model, then /retry."),
-    (RateLimited, "⏳ {model} is busy ({reason}). Your message is kept: /retry in a while."),
+    (ModelUnknown, "⚠️ The provider doesn't know {model} ({reason}). Choose another model with /model, then /retry."),
+    (RateLimited, "⏳ {model} is busy ({reason}). Your message is saved; try /retry in a while."),
     (EmptyAnswer, NOTHING),
     (
         PolicyRefused,
         "🛑 {model} declined this because of its content rules ({reason}). Rephrase it, or use another model.",
     ),
-    (ContextOverflow, "⚠️ This is longer than {model} can read. Shorten it, or begin anew with /new."),
-    (TooSlow, "⏳ {model} was too slow ({reason}). Your message is kept: /retry asks again."),
-    (Unreachable, "⚠️ {model} can't be reached ({reason}). Your message is kept: /retry asks again."),
+    (ContextOverflow, "⚠️ This is too long for {model}. Shorten it, or start over with /new."),
+    (TooSlow, "⏳ {model} was too slow ({reason}). Your message is saved; /retry asks again."),
+    (Unreachable, "⚠️ {model} can't be reached ({reason}). Your message is saved; /retry asks again."),
 )
 OTHER_FAILURE = "⚠️ {model} refused the request ({reason}). /retry asks again; /tier changes the model."
 
@@ -77,13 +77,13 @@ def shown(provider: str) -> str:
     return VENDORS.get(provider, provider)
 
 
-def answer_text(ask: Ask, outcome: Outcome) -> str:
-    """In the person's language."""
+def answer_text(ask: Ask, outcome: Outcome, seconds: float) -> str:
+    """In the person's language; `seconds` is how long the answer could take."""
     if outcome.completion is None:
         error = outcome.error
         assert error is not None
         if isinstance(error, OverBudget):
-            return f"{refused(ask, error.reached)} {ask.say('Your message is kept: /retry asks again.')}"
+            return f"{refused(ask, error.reached)} {ask.say('Your message is saved; /retry asks again.')}"
         template = next((words for kind, words in FAILURES if isinstance(error, kind)), OTHER_FAILURE)
         vendor = shown(provider_of(error.model))
         said = ask.say(template, model=f"`{error.model}`", reason=reason(ask, error.reason, error.raw), vendor=vendor)
@@ -97,7 +97,7 @@ def answer_text(ask: Ask, outcome: Outcome) -> str:
     if outcome.limit is not None:
         parts.append(_limit(ask, outcome.limit))
     elif ending is not None:
-        parts.append(ask.say(ending))
+        parts.append(ask.say(ending, seconds=seconds))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -117,13 +117,13 @@ def losses(ask: Ask, outcome: Outcome) -> list[str]:
     """What the model was not told, when that is new."""
     said = []
     if outcome.fit.cut_question:
-        words = "✂️ Your message is longer than {model} can read: a part of it was left out."
+        words = "✂️ Your message is too long for {model}, so part of it was left out."
         said.append(ask.say(words, model=f"`{outcome.choice.model}`"))
     if outcome.fit.pictures_left_out:
         words = "🖼 {n} of your pictures were left out: I look at {most} at a time, of {size} MB together."
         left_out = outcome.fit.pictures_left_out
         said.append(ask.say(words, n=left_out, most=PICTURES_SHOWN, size=PICTURE_BYTES // 1_000_000))
     if outcome.fit.lost:
-        words = "⚠️ The older messages could not be summed up ({reason}); {model} answered without them."
+        words = "⚠️ The older messages could not be summarised ({reason}), so {model} answered without them."
         said.append(ask.say(words, reason=outcome.fit.lost, model=f"`{outcome.choice.model}`"))
     return said

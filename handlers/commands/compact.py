@@ -14,7 +14,7 @@ from routing.types import Question
 USUAL, MOST = 10, 100
 SPEC = CommandSpec(
     "compact",
-    "Sum up the older messages of this conversation; the newest 10 stay",
+    "Summarise older messages; the newest 10 stay as they are",
     ("/compact", "/compact 20"),
     choices=(("10", "20", "50"),),
     queued=True,
@@ -46,9 +46,9 @@ class CompactCommand:
         if ask.stop.requested:
             return Reply(ask.say("⏹ Stopped."), record=record)
         if not done.messages:
-            return Reply(ask.say("There is nothing to sum up: the conversation has {n} messages or fewer.", n=keep))
+            return Reply(ask.say("There is nothing to summarise: the conversation has at most {n} messages.", n=keep))
         if done.trouble:
-            words = "⚠️ The summary could not be written ({reason}). The oldest {n} messages are left out until it can."
+            words = "⚠️ The summary could not be written ({reason}), so the oldest {n} messages are left out for now."
             return Reply(ask.say(words, reason=done.trouble, n=done.messages), record=record)
         words = "🗜 The oldest {n} messages became a summary; the newest {keep} stay. /history export has them all."
         return Reply(ask.say(words, n=done.messages, keep=keep), record=record)

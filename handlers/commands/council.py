@@ -33,7 +33,7 @@ NUMBERS = tuple(str(number) for number in range(LEAST_SEATS, MOST_SEATS + 1))
 
 SPEC = CommandSpec(
     "council",
-    "Let 2 to 7 models answer one question, rank each other and agree",
+    "Have 2 to 7 models answer a question, rank each other and agree",
     ("/council", "/council Is P equal to NP?", "/council smart 5 Is P equal to NP?", "/council yes", "/council votes"),
     choices=((*TIERS, *NUMBERS), NUMBERS),
     free_text=True,
@@ -88,7 +88,7 @@ class CouncilCommand:
         match ask.rest.lower():
             case "no":
                 left.question = ""
-                return Reply(ask.say("Nobody was asked."))
+                return Reply(ask.say("Cancelled. Nothing was asked."))
             case "votes":
                 return _votes(ask, brought or left.votes)
         wanted, written = read_wanted(ask.rest)
@@ -105,21 +105,23 @@ class CouncilCommand:
         """What was written, what it replies to, and the texts that came with it."""
         unreadable = [each.name for each in ask.message.attachments if each.kind not in READABLE]
         if unreadable:
-            words = "A council can't see pictures, and of files it reads texts only: {name}. Nobody was asked."
+            words = "A council can only read text, so it can't use {name}. Nothing was asked."
             raise Refused(words, name=unreadable[0])
         await ask.live.working()
         question = (await self._chat.whole_text(ask, written)).strip()
         if len(question) > MOST_QUESTION_CHARS:
-            words = "A council takes a question of {most} characters at most; this one has {n}. Nobody was asked."
+            words = (
+                "This question is too long for a council: {n} characters, and the limit is {most}. Nothing was asked."
+            )
             raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
         return question
 
     async def _confirmed(self, ask: Ask, question: str, wanted: Wanted) -> Reply:
         """What was interrupted is not begun again without another yes."""
         if self._sittings.used(ask):
-            raise Refused("This was asked already. To ask it again, write it once more behind /council.")
+            raise Refused("This was already asked. To ask it again, send it again with /council.")
         if not question:
-            raise Refused("No question waits for a yes here. Write it once more behind /council.")
+            raise Refused("There is nothing to confirm here. Send your question again with /council.")
         await ask.live.working()
         plan = await self._convening.plan(ask, question, wanted)
         return self._offer(ask, plan) if ask.attempts else await self._sit(ask, plan)
@@ -132,11 +134,11 @@ class CouncilCommand:
             reckoning(ask, plan.reckoned),
         ]
         if ask.attempts:
-            words = "⚠️ I was interrupted while I was at this. What a council had spent by then is not in the books."
+            words = "⚠️ I was interrupted. What the council had cost by then is not counted."
             lines.insert(0, ask.say(words))
         words = ask.say("🏛 Ask {n} models · {cost}", n=n, cost=about(ask, plan.reckoned))
         yes = Button(words, f"/council yes {plan.wanted}".rstrip(), plan.question)
-        no = Button(ask.say("Leave it"), "/council no")
+        no = Button(ask.say("Cancel"), "/council no")
         return Reply("  \n".join([*lines, *self._passed(ask, plan)]), ((yes, no),), apart=True)
 
     async def _sit(self, ask: Ask, plan: Plan) -> Reply:
@@ -185,14 +187,14 @@ class CouncilCommand:
 
     async def _help(self, ask: Ask, wanted: Wanted) -> Reply:
         words = (
-            "🏛 A council: several models of different vendors answer your question, each alone, and rank each other's "
-            "answers. Then one of the strongest writes the final answer. Write the question after /council, or reply "
+            "🏛 A council: several models from different providers answer your question on their own and rank each "
+            "other's answers; one of the strongest writes the final answer. Write the question after /council, or reply "
             "with /council to the message that asks it. A tier and a number from {least} to {most} before the question "
             "choose the models: /council smart 5 Is P equal to NP?"
         )
         plan = await self._convening.plan(ask, "", wanted)
         now = ask.say(
-            "Now I would ask {models}: {reckoning}.",
+            "Right now I would ask {models}: {reckoning}.",
             models=names(each.model for each in plan.seats),
             reckoning=reckoning(ask, plan.reckoned),
         )
@@ -223,5 +225,5 @@ def _facts(plan: Plan, verdict: Verdict) -> TurnFacts:
 
 def _votes(ask: Ask, text: str) -> Reply:
     if not text:
-        raise Refused("There are no votes at hand here. The button below a council's answer brings them for a week.")
+        raise Refused("There are no votes to show here. The button below a council's answer shows them for a week.")
     return Reply(ask.say("🗳 What each member said, and how it ranked the others."), document=Document(VOTES, text))

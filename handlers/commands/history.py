@@ -17,7 +17,7 @@ from routing.types import Button
 
 SPEC = CommandSpec(
     "history",
-    "List this chat's conversations, go on with an earlier one, or get one as a file",
+    "List this chat's conversations, resume an earlier one or export one",
     ("/history", "/history resume 2", "/history export", "/history export 2"),
     choices=(("resume", "export"),),
     changes=True,
@@ -73,12 +73,12 @@ class HistoryCommand:
     async def _resume(self, ask: Ask, number: int) -> Reply:
         check_shared(ask.person, ask.message)
         await self._history.resume(await self._chosen(ask, number))
-        return Reply(ask.say("↩ Going on with conversation {number}.", number=number))
+        return Reply(ask.say("↩ Back in conversation {number}.", number=number))
 
     async def _export(self, ask: Ask, conversation: Conversation) -> Reply:
         messages = [for_person(each, ask.person.id) for each in await self._all(conversation.id)]
         if not messages:
-            raise Refused("Nothing has been said in this conversation yet; /history lists the earlier ones.")
+            raise Refused("This conversation is still empty; /history lists the earlier ones.")
         made = await asyncio.to_thread(exported, conversation, messages, await self._zone(ask), ask.say)
         _fits(len(made.text.encode()))
         words = "📄 The conversation as a file, {n} messages."
@@ -109,4 +109,4 @@ class HistoryCommand:
 
 def _fits(size: int) -> None:
     if size > MOST_BYTES:
-        raise Refused("This conversation is too long for a file: it may hold {most} MB.", most=MOST_BYTES // 1_000_000)
+        raise Refused("This conversation is too long to export; the limit is {most} MB.", most=MOST_BYTES // 1_000_000)

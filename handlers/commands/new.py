@@ -7,7 +7,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from routing.records import HistoryStore
 
-SPEC = CommandSpec("new", "Begin a new conversation; the old one stays in /history", ("/new",), changes=True)
+SPEC = CommandSpec("new", "Start a new conversation; the old one stays in /history", ("/new",), changes=True)
 
 
 def build(needs: Needs) -> Handler:

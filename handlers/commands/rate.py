@@ -12,7 +12,7 @@ from routing.types import Button
 
 SPEC = CommandSpec(
     "rate",
-    "Say what you think of my last answer",
+    "Rate my last answer",
     ("/rate", "/rate up", "/rate down", "/rate none"),
     choices=(("up", "down", "none"),),
     personal=True,
@@ -36,7 +36,7 @@ class RateCommand:
         turn = ask.button.about if ask.button and ask.button.about else None
         turn = turn or await self._ratings.newest(ask.message.chat, ask.person.id)
         if turn is None:
-            raise Refused("You had no answer here in the last days that could be rated.")
+            raise Refused("There is no recent answer of mine to rate here.")
         if not ask.arguments:
             buttons = tuple(Button(each, f"/rate {each}", turn) for each in THUMBS)
             return Reply(ask.say("What do you think of my last answer?"), (buttons,))
@@ -45,5 +45,5 @@ class RateCommand:
         if not given and wanted != "none":
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
         if not await self._turns.rate(turn, ask.person.id, THUMBS.get(given)):
-            raise Refused("You had no answer here in the last days that could be rated.")
-        return Reply(ask.say("{thumb} Noted.", thumb=given) if given else ask.say("Your rating is taken back."))
+            raise Refused("There is no recent answer of mine to rate here.")
+        return Reply(ask.say("{thumb} Noted.", thumb=given) if given else ask.say("Your rating was removed."))

@@ -18,7 +18,7 @@ from routing.types import TIERS, Question, Tier
 
 SPEC = CommandSpec(
     "retry",
-    "Ask your last question again, perhaps of another tier or in other words",
+    "Ask your last question again, on another tier or in other words",
     ("/retry", "/retry smart", "/retry : the new wording"),
     (TIERS,),
     free_text=True,
@@ -53,7 +53,7 @@ class RetryCommand:
         if asked is None:
             raise Refused("There is no question to repeat in this conversation.")
         if asked.person_id not in (0, ask.person.id):
-            raise Refused("The last question here was somebody else's: only they can have it answered again.")
+            raise Refused("Someone else asked the last question here, and only they can repeat it.")
         await ask.live.working()
         written = found.group(2) or ""
         if not written:

@@ -70,7 +70,7 @@ class SettingsCommand:
             case _:
                 known = "language, streaming, footer, timezone, instructions"
                 raise Refused(
-                    "There is no setting {name}. There are: {known}. Nothing was changed.", name=name, known=known
+                    "There is no setting {name}. The settings are {known}. Nothing was changed.", name=name, known=known
                 )
         await self._preferences.set_settings(ask.person.id, settings)
         return settings
@@ -105,7 +105,7 @@ def _language(value: str) -> str:
     code = next((code for code, name in names.items() if value.lower() in (code, name.lower())), None)
     if code is None:
         known = ", ".join(f"{code} ({name})" for code, name in names.items())
-        raise Refused("I speak: {known}. Nothing was changed.", known=known)
+        raise Refused("I speak {known}. Nothing was changed.", known=known)
     return code
 
 
@@ -120,7 +120,7 @@ def _time_zone(value: str) -> str:
 
 def _instructions(value: str) -> str:
     if len(value) > MOST_INSTRUCTIONS:
-        raise Refused("Instructions may have {most} characters. Nothing was changed.", most=MOST_INSTRUCTIONS)
+        raise Refused("Instructions can have up to {most} characters. Nothing was changed.", most=MOST_INSTRUCTIONS)
     return "" if value.lower() in ("none", "off", "-") else value
 
 

@@ -16,7 +16,7 @@ from routing.skills import Skills
 OFF = "off"
 SPEC = CommandSpec(
     "skill",
-    "Use a skill in this conversation, or none",
+    "Use a skill in this conversation, or turn it off",
     ("/skill", "/skill code-review", "/skill off"),
     changes=True,
 )
@@ -46,7 +46,7 @@ class SkillCommand:
         if name not in self._skills().found:
             return Reply(ask.say("No skill is active. /skills lists them."))
         plan = await self._router.plan(ask.person, conversation.id)
-        head = ask.say("The skill {name} is active in this conversation; /skill off ends it.", name=f"**{name}**")
+        head = ask.say("The skill {name} is active in this conversation; /skill off turns it off.", name=f"**{name}**")
         return Reply("  \n".join([head, *describe(ask, plan)]))
 
     def _known(self, name: str) -> str:

@@ -33,7 +33,7 @@ class SkillsCommand:
         active = (await self._history.switches(conversation.id)).skill
         lines = [_line(ask, skill, skill.name == active) for skill in skills.found.values()]
         if not lines:
-            lines.append(ask.say("There are no skills yet: the owner puts them into skills/<name>/SKILL.md."))
+            lines.append(ask.say("No skills installed. The owner can add them as skills/<name>/SKILL.md."))
         if may(ask.person, "admin"):
             lines += [ask.say("⚠️ {name} is skipped: {reason}", name=n, reason=r) for n, r in skills.broken.items()]
         return Reply("\n".join(lines), _keyboard(ask, skills, active))

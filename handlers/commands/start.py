@@ -14,7 +14,7 @@ WORDS = (
     "👋 Write anything and a model answers. You choose which class of model:\n\n"
     "- **balanced** for most things\n- **smart** when it should think harder\n"
     "- **coding** for programs\n- **deep** for the hardest questions\n\n"
-    "/tier chooses, `!smart` before a message does it once, /status says what is going on, /help lists the rest."
+    "Choose with /tier, or put `!smart` before one message. /status shows what answers you, /help the commands."
 )
 OLLAMA = "Ollama is running with {model}. It answers in every tier, because no API key is set."
 

@@ -177,8 +177,8 @@ class StatusCommand:
         in_line = self._router.models.health.parallel.lines
         lines = [
             ask.say("Running turns: {running}, waiting: {queued}", running=facts.running, queued=facts.queued),
-            *(ask.say("In line at {provider}: {n}", provider=name, n=n) for name, n in sorted(in_line.items())),
-            ask.say("Replies on their way: {pending}, undeliverable: {dead}", pending=facts.pending, dead=facts.dead),
+            *(ask.say("Waiting for {provider}: {n}", provider=name, n=n) for name, n in sorted(in_line.items())),
+            ask.say("Replies being sent: {pending}, undeliverable: {dead}", pending=facts.pending, dead=facts.dead),
         ]
         lines += _links(ask, facts)
         lines += await self._models(ask, facts)

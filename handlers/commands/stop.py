@@ -8,7 +8,7 @@ from handlers.needs import Needs
 from handlers.running import RunningTurns
 from routing.errors import Refused
 
-SPEC = CommandSpec("stop", "Stop the answer that is being written", ("/stop",), personal=True)
+SPEC = CommandSpec("stop", "Stop the answer in progress", ("/stop",), personal=True)
 
 
 def build(needs: Needs) -> Handler:

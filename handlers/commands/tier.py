@@ -35,7 +35,7 @@ WHY: dict[TierSource, str] = {
     "auto": "/tier auto chose it",
     "owner": "it is the owner's default",
     "default": "nothing else was chosen",
-    "dynamic": "the turn turned to coding",
+    "dynamic": "the work turned to coding",
     "council": "it was a council",
 }
 
@@ -71,10 +71,12 @@ class TierCommand:
         tier = tiers.parse_preference(name)
         tiers.check_role(tier, ask.person.role)
         if more and tier == AUTO:
-            raise Refused("/tier auto can't be locked: it chooses for each message. Nothing was changed.")
+            raise Refused(
+                "/tier auto can't be locked, because it chooses a tier for each message. Nothing was changed."
+            )
         if more and [word.lower() for word in more] != ["force"]:
             raise Refused(
-                "After the tier only the word force may follow: /tier {tier} force. Nothing was changed.", tier=tier
+                "Only the word force can follow the tier: /tier {tier} force. Nothing was changed.", tier=tier
             )
         if more and not may(ask.person, "user"):
             words = "Only the role user and above can lock a tier; yours is {role}. /tier {tier} chooses it unlocked."
@@ -103,7 +105,7 @@ def describe(ask: Ask, plan: Plan) -> list[str]:
     """The tier in effect and why, the model and why, who was passed over."""
     choice, decision = plan.choice, plan.decision
     if decision.source == "auto" and not decision.signals:
-        words = "In effect: each message chooses its tier; {tier} is the everyday one."
+        words = "In effect: a tier is chosen for each message, usually {tier}."
         lines = [ask.say(words, tier=decision.tier), model_line(ask, plan)]
     else:
         words = "In effect: {tier}, because {reason}."
@@ -119,7 +121,7 @@ def describe(ask: Ask, plan: Plan) -> list[str]:
     elif choice.keyless:
         lines.append(ask.say("Skipped (no API key): {models}.", models=", ".join(choice.keyless)))
     if choice.fallbacks:
-        lines.append(ask.say("Next in the pool: {models}.", models=", ".join(choice.fallbacks)))
+        lines.append(ask.say("If it fails: {models}.", models=", ".join(choice.fallbacks)))
     return lines
 
 

@@ -22,7 +22,7 @@ from routing.types import Button
 
 SPEC = CommandSpec(
     "tools",
-    "Your toolkits, and which tools a message would bring",
+    "Your toolkits, and which tools a message would get",
     (
         "/tools",
         "/tools will it rain in Rome?",
@@ -91,7 +91,7 @@ class ToolsCommand:
 
     async def _show(self, ask: Ask, head: str = "") -> Reply:
         off = (await self._preferences.settings(ask.person.id)).off
-        hint = ask.say("/tools <text> shows which of them a message would bring, and why.")
+        hint = ask.say("/tools <message> shows which tools that message would get, and why.")
         parts = [
             head,
             await self._list.shown(ask, off),
@@ -107,18 +107,18 @@ class ToolsCommand:
         held = await self._list.held(ask.person)
         name = _named(ask, held, settings.off)
         if (name not in settings.off) == on:
-            as_it_is = "{name} is on already. Nothing was changed."
-            raise Refused(as_it_is if on else "{name} is off already. Nothing was changed.", name=name)
+            as_it_is = "{name} is already on. Nothing was changed."
+            raise Refused(as_it_is if on else "{name} is already off. Nothing was changed.", name=name)
         if any(each.toolkit.name == name and each.kept for each in held):
             raise Refused(
-                "{name} stays on: with it small models find all other tools. Nothing was changed.",
+                "{name} can't be turned off, because small models find the other tools with it. Nothing was changed.",
                 name=name,
             )
         off = settings.off - {name} if on else settings.off | {name}
         await self._preferences.set_settings(ask.person.id, replace(settings, off=off))
         if on:
             return ask.say("✅ {name} is on for you again.", name=f"**{plain(name)}**")
-        words = "⏹ {name} is off for you, in every chat. {command} brings it back."
+        words = "⏹ {name} is off for you in every chat. {command} turns it on again."
         return ask.say(words, name=f"**{plain(name)}**", command=f"`{_command('on', name)}`")
 
 
@@ -132,11 +132,11 @@ def _named(ask: Ask, held: Sequence[Held], off: Collection[str]) -> str:
     switch, *given = ask.arguments
     switch = switch.lower()
     if not given:
-        raise Refused("Write which: /tools {switch} <toolkit>. Nothing was changed.", switch=switch)
+        raise Refused("Name a toolkit: /tools {switch} <toolkit>. Nothing was changed.", switch=switch)
     if len(given) > 1:
         raise Refused(
-            "After {switch} only the name of a toolkit may follow. To ask about a text that begins with {switch}, put "
-            "it in quotation marks. Nothing was changed.",
+            "Write one toolkit after {switch}. To ask about a message that begins with {switch}, "
+            "put it in quotation marks. Nothing was changed.",
             switch=switch,
         )
     name = given[0]
@@ -146,7 +146,7 @@ def _named(ask: Ask, held: Sequence[Held], off: Collection[str]) -> str:
         return found
     owner = next((each.toolkit.name for each in held if name.lower() in map(str.lower, each.tools)), None)
     if owner is not None:
-        words = "{name} is a tool of {toolkit}, and only whole toolkits are switched. Nothing was changed."
+        words = "{name} belongs to {toolkit}; only whole toolkits can be switched. Nothing was changed."
         raise Refused(words, name=name, toolkit=owner)
     meant = nearest(name, names)
     if meant is None:

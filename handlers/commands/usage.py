@@ -25,7 +25,7 @@ from routing.types import Picture
 
 SPEC = CommandSpec(
     "usage",
-    "Tokens and cost of the last 24 hours, or of more days; how each tier did",
+    "Tokens and cost of the last 24 hours or more, and how each tier did",
     ("/usage", "/usage 7d", "/usage tiers", "/usage all 30d"),
     choices=(("7d", "30d", "tiers", "all"),),
     personal=True,
@@ -111,9 +111,9 @@ class UsageCommand:
     async def _all(self, ask: Ask, count: int) -> Reply:
         """A row a person, the dearest first, with the limits that they have reached."""
         if ask.person.role != "owner":
-            raise Refused("Only an owner sees what everyone used. /usage shows what you did.")
+            raise Refused("Only an owner sees everyone's usage. /usage shows yours.")
         if not ask.message.private:
-            raise Refused("What others used is not for a group. Write /usage all in a private chat with me.")
+            raise Refused("I don't show other people's usage in a group. Send me /usage all in private.")
         people = await self._spending.by_person(self._since(count))
         head = _head(ask, count)
         if not people:

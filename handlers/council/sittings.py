@@ -47,13 +47,10 @@ class Sittings:
         was sent while it did: that has waited in its chat for the end of it."""
         person = ask.person.id
         if person in self._sitting:
-            raise Refused(
-                "A council of yours is sitting already, and there is one at a time. /stop in its chat ends it."
-            )
+            raise Refused("You already have a council running. Wait for it, or end it with /stop in its chat.")
         if ask.message.sent_at < self._ended.get(person, 0.0) - WHOLE_SECONDS:
             raise Refused(
-                "A council of yours was still sitting when you sent this, and there is one at a time. "
-                "To ask another one, send it again."
+                "Your last council was still running when you sent this. To start another one, send it again."
             )
         self._sitting.add(person)
         try:

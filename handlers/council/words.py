@@ -104,13 +104,13 @@ def _came_about(ask: Ask, verdict: Verdict) -> str:
 def _writer(ask: Ask, verdict: Verdict) -> str:
     model = f"`{verdict.writer}`"
     if verdict.form == "synthesis":
-        return ask.say("{model} wrote what comes of it.", model=model)
+        return ask.say("{model} wrote the final answer.", model=model)
     if verdict.form == "single":
-        return ask.say("This is the answer of {model} alone: nobody checked it.", model=model)
+        return ask.say("This is the answer of {model} alone; no other model checked it.", model=model)
     if verdict.trouble is None or verdict.stopped:
-        return ask.say("There is no synthesis; this is the answer of {model}.", model=model)
+        return ask.say("No final answer was written; this is the answer of {model}.", model=model)
     why = verdict.trouble.reason or ask.say(FAILED[verdict.trouble.cause])
-    words = "There is no synthesis, for {chairman}: {why}; this is the answer of {model}."
+    words = "No final answer was written ({chairman}: {why}); this is the answer of {model}."
     return ask.say(words, chairman=f"`{verdict.chairman}`", why=why, model=model)
 
 
@@ -130,7 +130,7 @@ def _vote(ask: Ask, verdict: Verdict) -> str:
     by_label = {each.label: each.model for each in verdict.answered}
     first = names(by_label[label] for label in places[0])
     words = "🗳 Tied at the top: {models}." if len(places[0]) > 1 else "🗳 Ranked first by the others: {models}."
-    early = f" {ask.say('The vote ended early: the rest could change nothing.')}" if verdict.early else ""
+    early = f" {ask.say('Voting ended early because the result was certain.')}" if verdict.early else ""
     return ask.say(words, models=first) + early
 
 

@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from bot import outbox
+from bot import kinds, outbox
 from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
@@ -53,7 +53,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "role": ROLES,
     "LIMITS[limit.bound]": tuple(wording.LIMITS.values()),
     "ending": tuple(wording.ENDINGS.values()),
-    "message.text": (*content._NOUNS.values(), "a PDF file", UNREADABLE),
+    "thing": (*content._NOUNS.values(), kinds.FILES, UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),

@@ -109,10 +109,10 @@ async def test_each_toolkit_is_a_line_and_each_reason_one(folder: Path) -> None:
     text = await made(folder).shown(asked(role="user"), {"open"})
     assert text.splitlines() == [
         "- ⏹ **open** (ours, 2 of 3 tools, switched off by you): Does things.",
-        "- **lame** (ours, 0 of 1 tools, always at hand): Does things.",
+        "- **lame** (ours, 0 of 1 tools, always included): Does things.",
         "- **far away(http://x)** (MCP server, 1 tool): Does things.",
         "",
-        "These tools can't be used at the moment:",
+        "Tools that can't be used right now:",
         "",
         "- `c`, `d`: its program is missing",
     ]
@@ -139,13 +139,13 @@ async def test_how_each_server_stands(folder: Path) -> None:
     assert there.faults(asked(role="owner", private=False)) == "", "a group reads it"
     warnings = [f"- ⚠️ warning {n}" for n in range(MOST_WARNINGS)]
     assert there.faults(asked(role="admin")).splitlines() == [
-        "Files with a fault:", "", "- ⚠️ mcp.json line 1: x is not known", "", "MCP servers:", "",
+        "Files with errors:", "", "- ⚠️ mcp.json line 1: x is not known", "", "MCP servers:", "",
         "- **up**: connected for 1 min, 3 tools", *warnings, "- **slow**: being connected for 5 s: it hung up",
         "- ⚠️ **down**: not connected for 1 h 0 min: it can't be reached", "- **not**: disabled in mcp.json",
     ]  # fmt: skip
-    assert there.counted(asked(role="admin")) == ["⚠️ MCP servers with a fault: down; /tools says why."]
+    assert there.counted(asked(role="admin")) == ["⚠️ MCP servers with errors: down; /tools says why."]
     file = made(folder, problems=("mcp.json line 1 column 2: not valid JSON",))
-    assert file.counted(asked()) == ["⚠️ MCP servers with a fault: mcp.json; /tools says why."]
+    assert file.counted(asked()) == ["⚠️ MCP servers with errors: mcp.json; /tools says why."]
     assert made(folder, states[0], states[3]).counted(asked()) == []
 
 
@@ -162,7 +162,7 @@ def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None
     (folder / "b.json").write_text("[")
     toolkits.refresh()
     faults = there.faults(asked()).splitlines()
-    assert faults[2].startswith("- ⚠️ a.json line 1") and faults[2].endswith("Its last good version is in use.")
+    assert faults[2].startswith("- ⚠️ a.json line 1") and faults[2].endswith("The last good version is in use.")
     assert faults[3].startswith("- ⚠️ b.json line 1") and "last good" not in faults[3]
     assert there.counted(asked()) == ["⚠️ Broken toolkit files: 2; /tools says why."]
 
@@ -173,8 +173,8 @@ def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path
     there = ToolList(stock(twice, WorkspaceToolkits(folder), Servers()), lambda: NOW)
     named = [f"- ⚠️ The tool t{n} of mcp:vault is left out: vault has one of this name." for n in range(MOST_WARNINGS)]
     lines = there.faults(asked(role="admin")).splitlines()
-    assert lines == ["Tools that are left out:", "", *named, "- and 2 more"]
-    assert there.counted(asked(role="admin")) == ["⚠️ Tools that are left out: 7; /tools says why."]
+    assert lines == ["Tools left out:", "", *named, "- and 2 more"]
+    assert there.counted(asked(role="admin")) == ["⚠️ Tools left out: 7; /tools says why."]
     assert there.faults(asked(role="user")) == "" and there.counted(asked(role="user")) == []
 
 

@@ -118,8 +118,8 @@ async def test_the_last_call_in_a_line_that_stays_short() -> None:
     mine = offers(Decides(last=offer(*(f"kit{n}" for n in range(7)), "vault")))
     line = await mine.last(asked(role="user"), 1)
     told = ", ".join(f"`kit{n}` (words 0.50)" for n in range(MOST_ACTIVATED))
-    assert line == f"Tools: 3 of 30 shown (size XL); activated: {told}, and 2 more"
-    assert (await offers(Decides(last=offer())).last(asked(), 1)) == "Tools: 3 of 30 shown (size XL)"
+    assert line == f"Tools: 3 of 30 for the last message (size XL); activated: {told}, and 2 more"
+    assert (await offers(Decides(last=offer())).last(asked(), 1)) == "Tools: 3 of 30 for the last message (size XL)"
     assert "`vault`" in await offers(Decides(last=offer("vault"))).last(asked(), 1)
     assert "vault" not in await offers(Decides(last=offer("vault"))).last(asked(role="user"), 1)
 
@@ -152,7 +152,7 @@ async def test_what_fits_and_is_switched_off_is_named() -> None:
     CHOOSER.finds = (Activated("kit8", "embed", 0.97), Activated("kit7", "embed", 0.9))
     text = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
     CHOOSER.finds = ()
-    assert "- No toolkit fits this text.\n- Switched off by you: kit8 (0.97)\n" in text
+    assert "- No toolkit matches this message.\n- Switched off by you: kit8 (0.97)\n" in text
 
 
 async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
@@ -164,7 +164,7 @@ async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
     assert line == "- Not meant: kit6 (0.73), kit5 (0.62), kit4 (0.50), kit3 (0.38), kit2 (0.27), and 4 more"
     assert NEAREST == 5 and "kit8" not in line, "it is off"
     unknown = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
-    assert "Not meant" not in unknown and "- No toolkit fits this text." in unknown
+    assert "Not meant" not in unknown and "- No toolkit matches this message." in unknown
     assert "- Always candidates: base" in unknown
 
 
@@ -206,7 +206,7 @@ async def test_where_a_model_lies_is_for_admins() -> None:
     assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), CHOOSER, Named())  # type: ignore[arg-type]
     assert "embeddings (`sentence-transformers`)." in compared(asked(role="user"), CHOOSER, Named())  # type: ignore[arg-type]
     CHOOSER.said = "the model can't be loaded."
-    assert compared(asked(), CHOOSER, Named()) == "⚠️ Only words are compared: the model can't be loaded."  # type: ignore[arg-type]
+    assert compared(asked(), CHOOSER, Named()) == "⚠️ Tool matching: words only (the model can't be loaded)"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ async def test_where_a_model_lies_is_for_admins() -> None:
 )
 async def test_errors_of_an_encoder_are_for_admins(role: Role, doubt: str, told: str) -> None:
     CHOOSER.said = doubt
-    line = f"⚠️ Only words are compared: {told}."
+    line = f"⚠️ Tool matching: words only ({told})"
     assert compared(asked(role=role), CHOOSER, Named()) == line  # type: ignore[arg-type]
     text = await offers(Decides(ToolSelection(doubt=doubt))).explain(asked(role=role), 1, "x")
     assert text.endswith(f"\n\n{line}")

@@ -64,7 +64,7 @@ async def test_new_begins_afresh_and_history_goes_back(on: Stage) -> None:
         listed = (await ask(on, "/history")).text.splitlines()
         assert re.fullmatch(r"1\. \d{4}-\d\d-\d\d \d\d:\d\d, 2 messages: now bananas ← this one", listed[0])
         assert re.fullmatch(r"2\. \d{4}-\d\d-\d\d \d\d:\d\d, 2 messages: remember apples", listed[1])
-        assert (await ask(on, "/history RESUME 2")).text == "↩ Going on with conversation 2."
+        assert (await ask(on, "/history RESUME 2")).text == "↩ Back in conversation 2."
         await ask(on, "and now?")
         assert ("user", "remember apples") in on.ms.last.reading.turns
         assert "bananas" not in str(on.ms.last.body)

@@ -111,7 +111,7 @@ async def test_one_of_three_is_a_single_answer_and_said_to_be_one(on: Stage) -> 
         answer = await ask(on, ASKED)
     assert answer.text.startswith(
         f"anthropic says yes\n\n🏛 1 of 3 answered; {GPT} failed ({DOWN}); {GEMINI} failed ({DOWN}). "
-        f"This is the answer of {CLAUDE} alone: nobody checked it."
+        f"This is the answer of {CLAUDE} alone; no other model checked it."
     )
     assert made(on, "ranking") == made(on, "synthesis") == []
 
@@ -149,7 +149,7 @@ async def test_a_leader_that_nobody_can_overtake_ends_the_vote(on: Stage) -> Non
     on.ms.gate(when=at("openai", "ranking"))
     async with running(on):
         answer = await ask(on, ASKED)
-    assert f"🗳 Ranked first by the others: {GPT}. The vote ended early: the rest could change nothing." in answer.text
+    assert f"🗳 Ranked first by the others: {GPT}. Voting ended early because the result was certain." in answer.text
     assert " and 1× of unknown price · 7 calls" in answer.text, "what was ended was not counted"
 
 

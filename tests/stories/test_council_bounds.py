@@ -30,7 +30,7 @@ async def test_a_dear_one_asks_first_and_the_yes_holds_over_a_restart(on: Stage)
         assert offer.text.startswith(f"🏛 Shall I ask 3 models: {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
         assert offer.text.endswith(" · 7 calls · at most 180 s") and on.ms.calls == []
         yes, no = labels(offer)
-        assert YES.match(yes) and no == "Leave it"
+        assert YES.match(yes) and no == "Cancel"
     async with running(on):
         on.tg.press(yes, message=offer)
         answer = await on.tg.reply(after=offer)
@@ -49,7 +49,7 @@ async def test_a_second_yes_to_the_same_offer_asks_nobody(on: Stage) -> None:
         clock.ahead = 5.0
         on.tg.press(yes, message=offer)
         refused = await on.tg.reply(after=answer)
-        assert refused.text == "This was asked already. To ask it again, write it once more behind /council."
+        assert refused.text == "This was already asked. To ask it again, send it again with /council."
         assert len(on.ms.calls) == 7
         again = await ask(on, ASKED)
         on.tg.press(labels(again)[0], message=again)
@@ -73,8 +73,8 @@ async def test_where_nothing_is_shown_before_the_answer_it_asks_first(on: Stage)
 async def test_left_alone_it_costs_nothing_and_a_typed_yes_finds_nothing_more(on: Stage) -> None:
     seated(on, above=0.0)
     async with running(on):
-        offer = await press(on, "Leave it", await ask(on, ASKED))
-        assert offer.text == "Nobody was asked." and labels(offer) == []
+        offer = await press(on, "Cancel", await ask(on, ASKED))
+        assert offer.text == "Cancelled. Nothing was asked." and labels(offer) == []
         assert "No question waits for a yes here." in (await ask(on, "/council yes")).text
         await ask(on, ASKED)
         assert (await ask(on, "/council yes")).text.startswith("All agree."), "where there are no buttons"
@@ -126,7 +126,7 @@ async def test_guests_are_told_which_role_it_takes(on: Stage) -> None:
     async with running(on):
         await ask(on, "/access here on", group="Team")
         refused = await ask(on, ASKED, user="bob", group="Team")
-        assert refused.text == "/council is for the role user and above; yours is guest."
+        assert refused.text == "/council needs the role user or higher; yours is guest."
     assert on.ms.calls == []
 
 
@@ -160,7 +160,7 @@ async def test_a_limit_that_has_no_room_for_all_of_it_refuses_before_the_first_c
     on.config["budget"] = {"perUserDailyUsd": 0.02}
     async with running(on):
         refused = await ask(on, ASKED)
-        assert "more than your limit of $0.02 a day ever has room for. Nobody was asked." in refused.text
+        assert "more than your limit of $0.02 a day ever has room for. Cancelled. Nothing was asked." in refused.text
         assert on.ms.calls == []
     on.config["budget"] = {"perUserDailyUsd": 0.02, "atLimit": "warn"}
     async with running(on):
@@ -259,7 +259,7 @@ async def test_without_a_question_it_says_what_it_is_and_who_would_sit(on: Stage
     seated(on)
     async with running(on):
         told = (await ask(on, "/council")).text
-    assert told.startswith("🏛 A council:") and f"Now I would ask {GPT}, {CLAUDE}, {GEMINI}: about $0." in told
+    assert told.startswith("🏛 A council:") and f"Right now I would ask {GPT}, {CLAUDE}, {GEMINI}: about $0." in told
     assert on.ms.calls == []
 
 

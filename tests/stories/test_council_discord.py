@@ -24,7 +24,7 @@ async def test_a_council_by_its_slash_command(on: Stage, dc: DiscordServer) -> N
     async with running(on) as app:
         await up(dc, app)
         offer = await dc.reply(dc.slash("council", {"council": "Tabs or spaces?"}))
-        assert offer.text.startswith("🏛 Shall I ask ") and [each["label"] for each in offer.buttons][1] == "Leave it"
+        assert offer.text.startswith("🏛 Shall I ask ") and [each["label"] for each in offer.buttons][1] == "Cancel"
         yes = offer.buttons[0]["label"]
         assert yes.startswith("🏛 Ask 3 models · about $0.") and on.ms.calls == []
         dc.press(offer, yes)

@@ -9,8 +9,8 @@ from tests.servers.discord import DiscordServer, Interaction, Message
 from tests.stories.discording import mention, settled, shown, texts, up
 from tests.stories.harness import Stage, running
 
-FOREIGN = "This button is for somebody else."
-EXPIRED = "This button has expired. Ask for the menu again."
+FOREIGN = "This button is for someone else."
+EXPIRED = "This button has expired. Send the command again."
 
 
 @pytest.fixture(autouse=True)

@@ -88,7 +88,7 @@ async def test_one_that_is_too_long_is_refused_before_anything_is_queued(on: Sta
     remember(on, 2, "é" * 5_100_000)
     async with running(on):
         assert (await ask(on, "/history export")).text == (
-            "This conversation is too long for a file: it may hold 20 MB."
+            "This conversation is too long to export; the limit is 20 MB."
         )
         await ask(on, "/new")
         await ask(on, "hello again")

@@ -141,7 +141,7 @@ async def test_tier_and_status_while_a_model_is_left_alone(on: Stage) -> None:
         for command in ("/tier", "/status full"):
             shown = (await ask(on, command)).text
             assert re.search(rf"⚠️ Skipped for \d+ s: {FIRST} is paused after repeated errors", shown)
-            assert f"Model: {CLAUDE}, reasoning medium (fallback)." in shown and f"Next in the pool: {GEMINI}." in shown
+            assert f"Model: {CLAUDE}, reasoning medium (fallback)." in shown and f"If it fails: {GEMINI}." in shown
         assert f"⚠️ {FIRST} failed" in shown and "openai refused the key in OPENAI_API_KEY" in shown
         assert asked(on) == [FIRST, CLAUDE]
         on.env["OPENAI_API_KEY"] = "sk-test-openai-000000000001"

@@ -36,5 +36,5 @@ async def test_below_an_older_answer_it_asks_nobody(on: Stage) -> None:
         newer = await ask(on, "something else")
         on.tg.press("▶ Continue", message=cut)
         sorry = await on.tg.reply(after=newer)
-        assert sorry.text == "The answer of this button is no longer the last one here. Nothing was asked."
+        assert sorry.text == "This button is out of date: there is a newer answer here. Nothing was asked."
     assert len(asked(on)) == 2

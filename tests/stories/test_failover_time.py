@@ -54,7 +54,7 @@ async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage)
         later(20.0)
         late = await on.tg.reply(said, after=said)
     assert late.text.startswith("⏱ I stop here: one turn may take 20 seconds at most.")
-    assert late.text.endswith(f"↪ No answer before that: {FIRST}: {DOWN}.") and labels(late)[0] == "🔁 Retry"
+    assert late.text.endswith(f"↪ Tried before: {FIRST}: {DOWN}.") and labels(late)[0] == "🔁 Retry"
     assert asked(on) == [FIRST, CLAUDE] and await on.ms.last.finished() == "cut"
     assert facts(on)["timed_out"] == 1
 
@@ -70,8 +70,8 @@ async def test_no_time_for_the_next_model_is_said(on: Stage) -> None:
         gate.open()
         sorry = await on.tg.reply(said, after=said)
     assert sorry.text == (
-        f"⚠️ {FIRST} can't be reached ({DOWN}). Your message is kept: /retry asks again.\n\n"
-        "⏱ I stop here: one turn may take 20 seconds at most. Write “go on” to continue."
+        f"⚠️ {FIRST} can't be reached ({DOWN}). Your message is saved; /retry asks again.\n\n"
+        "⏱ Stopped at the 20 s limit. Write “go on” to continue."
     )
     assert asked(on) == [FIRST] and labels(sorry) == ["🔁 Retry", "🔁 Retry on smart"]
     assert (facts(on)["model"], facts(on)["timed_out"]) == ("", 1)

@@ -19,7 +19,7 @@ async def test_no_connection_to_the_model_keeps_the_question(on: Stage) -> None:
             sorry = await ask(on, "my question")
         assert "`" not in sorry.text
         assert sorry.text.startswith("⚠️ openai/gpt-5.1 can't be reached (")
-        assert sorry.text.endswith("Your message is kept: /retry asks again.")
+        assert sorry.text.endswith("Your message is saved; /retry asks again.")
         assert (await ask(on, "/retry")).text == "You said: my question"
         assert list(on.ms.last.reading.turns)[-1] == ("user", "my question")
         assert len([turn for turn in on.ms.last.reading.turns if turn[0] == "user"]) == 1
@@ -40,7 +40,7 @@ async def test_a_stream_that_breaks_off_keeps_its_text_and_says_so(on: Stage, ab
         cut = await ask(on, "count")
         text, mark = cut.text.split("\n\n")
         assert "one two three four".startswith(text) and text.startswith("one")
-        assert mark == "✂️ The answer broke off here: the provider ended it early. /retry asks again."
+        assert mark == "✂️ The provider cut the answer off here. /retry asks again."
         assert len(on.ms.calls) == 1
         on.ms.reply("one two three four")
         on.tg.press("🔁 Retry", message=cut)
@@ -80,7 +80,7 @@ async def test_trouble_at_the_provider_is_tried_once_more(on: Stage, status: int
         assert (await ask(on, "hm")).text == "You said: hm"
         assert len(on.ms.calls) == 2
         on.ms.fail(status, times=3)
-        assert "Your message is kept: /retry asks again." in (await ask(on, "more")).text
+        assert "Your message is saved; /retry asks again." in (await ask(on, "more")).text
         assert [call.model for call in on.ms.calls[2:]] == ["gpt-5.1", "gpt-5.1", "gpt-5.2"]
 
 

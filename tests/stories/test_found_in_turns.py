@@ -194,7 +194,7 @@ async def test_status_tells_which_rule_lifted_the_turn(on: Stage) -> None:
         question = on.tg.say("write it")
         await gate.reached()
         status = (await ask(on, "/status full")).text
-        assert "Last call: coding with openai/gpt-5.2, because the turn turned to coding." in status
+        assert "Last call: coding with openai/gpt-5.2, because the work turned to coding." in status
         gate.open()
         await on.tg.reply(question, after=question)
 

@@ -172,7 +172,7 @@ async def test_reactions_on_discord_in_private_and_in_a_channel(on: Stage, dc: D
 
 async def test_a_command_rates_where_no_reaction_can(on: Stage) -> None:
     async with running(on):
-        assert (await ask(on, "/rate 👍")).text == "You had no answer here in the last days that could be rated."
+        assert (await ask(on, "/rate 👍")).text == "There is no recent answer of mine to rate here."
         await ask(on, "one")
         await ask(on, "two")
         assert (await ask(on, "/rate down")).text == "👎 Noted."
@@ -181,5 +181,5 @@ async def test_a_command_rates_where_no_reaction_can(on: Stage) -> None:
         await ask(on, "three")
         on.tg.press("👍", message=asked)
         await rated(on, None, 1, None)
-        assert (await ask(on, "/rate none")).text == "Your rating is taken back."
+        assert (await ask(on, "/rate none")).text == "Your rating was removed."
         await rated(on, None, 1, None)

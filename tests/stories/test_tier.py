@@ -117,7 +117,7 @@ async def test_a_press_by_somebody_else_is_refused_to_them_and_changes_nothing(o
         await ask(on, "/access here on", group="Team")
         menu = await ask(on, "/tier", group="Team")
         answer = await on.tg.answered(on.tg.press("deep", message=menu, user=bob))
-        assert answer["text"] == "This button is for somebody else."
+        assert answer["text"] == "This button is for someone else."
         assert len(menu.versions) == 1
         assert first_line(await ask(on, "/tier", user=bob, group="Team")) == "Tier: balanced, Force: off"
         assert first_line(await ask(on, "/tier", group="Team")) == "Tier: balanced, Force: off"
@@ -129,7 +129,7 @@ async def test_a_button_of_last_week_is_refused_and_changes_nothing(on: Stage) -
         menu = await ask(on, "/tier")
         ahead = 8 * 24 * 3600.0
         answer = await on.tg.answered(on.tg.press("deep", message=menu))
-        assert answer["text"] == "This button has expired. Ask for the menu again."
+        assert answer["text"] == "This button has expired. Send the command again."
         assert first_line(await ask(on, "/tier")) == "Tier: balanced, Force: off"
 
 
@@ -218,5 +218,5 @@ async def test_a_pool_of_the_environment_names_fallbacks_and_who_was_passed_over
         await ask(on, "hi")
     assert "`" not in shown.text and "openai/gpt-4.1 (fallback)" in shown.text
     assert "Skipped (no API key): anthropic/claude-opus-4-5." in shown.text
-    assert "Next in the pool: openai/gpt-5." in shown.text
+    assert "If it fails: openai/gpt-5." in shown.text
     assert on.ms.last.model == "gpt-4.1"

@@ -278,7 +278,7 @@ async def test_the_first_message_after_a_start_does_not_wait_for_the_index(
             await ask(on, "What's the weather like in Paris?")
             assert shown(on) == {"get_forecast"}
             assert decided(caplog)[-1].endswith(
-                "activated: [weather(keyword:1.00)] | words only: the index of the tools is still being made"
+                "activated: [weather(keyword:1.00)] | words only: the tool index is still being built"
             )
             gate.set()
             await indexed(app)

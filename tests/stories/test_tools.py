@@ -204,7 +204,7 @@ async def test_a_model_without_tools_gets_none_and_nobody_is_told_otherwise(
         await ask(on, "hello")
         assert "tools" not in on.ms.last.body and not re.search("tools return", on.ms.last.reading.system_text)
         tools = [line for line in (await ask(on, "/status full")).text.splitlines() if line.startswith("Tools")]
-        assert len(tools) == 1 and re.fullmatch(r"Tools: 0 of [1-9]\d*, because this model takes no tools", tools[0])
+        assert len(tools) == 1 and re.fullmatch(r"Tools: 0 of [1-9]\d*, because this model can't use tools", tools[0])
     said = [record.getMessage() for record in caplog.records if "[ToolRouter]" in record.getMessage()]
     assert len(said) == 1 and re.fullmatch(r"\[ToolRouter\] 0/[1-9]\d* tools \| mine/plain takes no tools", said[0])
 

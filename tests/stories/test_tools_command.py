@@ -59,11 +59,11 @@ async def test_the_list_names_every_toolkit_with_its_source(taught: Stage) -> No
         there = {each.name for each in app.engine.tooling.toolbox.toolkits()}
     assert line(text, "• weather ") == "(workspace, 1 tool): The weather of any place."
     assert line(text, "• basics ") == (
-        "(ours, 2 tools, always at hand): The present date and time anywhere, and exact arithmetic with units."
+        "(ours, 2 tools, always included): The present date and time anywhere, and exact arithmetic with units."
     )
     assert {"weather", "basics", "conversation"} <= there
     assert {name for name in there if f"• {name} (" in text} == there
-    assert "(ours, 2 of 3 tools, always at hand)" in line(text, "• conversation ")
+    assert "(ours, 2 of 3 tools, always included)" in line(text, "• conversation ")
     assert line(text, "• use_skill: ") == "there are no skills"
 
 
@@ -86,7 +86,7 @@ async def test_faults_are_named_to_those_who_can_mend_them(taught: Stage) -> Non
     assert re.search(r"⚠️ notes: not connected for \d+ s: .*/nowhere/notes is not there", text)
     assert "• rest: disabled in mcp.json" in text and re.search(r"⚠️ mcp\.json.*mcp is not known", text)
     assert "⚠️ Broken toolkit files: 1; /tools says why." in status
-    assert "⚠️ MCP servers with a fault: notes; /tools says why." in status
+    assert "⚠️ MCP servers with errors: notes; /tools says why." in status
     for shown in (his, his_status):
         assert "broken" not in shown and "Broken" not in shown and "notes" not in shown and "MCP" not in shown
     assert "• weather " in his
@@ -124,7 +124,7 @@ async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage)
     assert line(text, "In this order: ").split(", ") == list(offered) and "forecast" in offered
     head = re.match(
         r"openai/gpt-5\.1 would be shown (\d+) of (\d+) tools: ≈ ([\d,]+) tokens instead of ([\d,]+) \((\d+) %\)\.\n"
-        r"Size class XL, strategy full: all of what the message is about, always in the same order\.\n",
+        r"Size class XL, strategy full: all matching tools, always in the same order\.\n",
         text,
     )
     assert head is not None, text
@@ -134,7 +134,7 @@ async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage)
     score = line(text, "• weather: ")
     assert re.fullmatch(r"words [01]\.\d\d", score)
     assert {"basics", "code"} & set(line(text, "• Always candidates: ").split(", "))
-    activated = line(status, f"Tools: {shown} of {total} shown (size XL); activated: ")
+    activated = line(status, f"Tools: {shown} of {total} for the last message (size XL); activated: ")
     assert f"weather ({score})" in activated.split(", ")
 
 
@@ -146,7 +146,7 @@ async def test_a_small_model_is_told_the_others_by_name(taught: Stage) -> None:
         deep = (await ask(taught, f"/tools !deep {RAIN}")).text
         await ask(taught, RAIN)
         offered, told = taught.ms.last.reading.tool_names, taught.ms.last.reading.system_text
-    assert "Size class S, strategy top_k: the most relevant ones in full, all others by name." in text
+    assert "Size class S, strategy top_k: the most relevant in full, the others by name." in text
     assert line(text, "In this order: ").split(", ") == list(offered) and offered[0] == "forecast"
     names = line(text, "By name only: ").split(", ")
     found = re.search(r"to be found with discover_tools: (.*?)\.", told)
@@ -167,7 +167,7 @@ async def test_what_is_off_stays_off_for_this_person_alone(taught: Stage) -> Non
     taught.env["BOT_ACCESS"] = "open"
     async with running(taught):
         text = (await ask(taught, "/tools off Weather")).text
-        assert text.startswith("⏹ weather is off for you, in every chat. /tools on weather brings it back.\n")
+        assert text.startswith("⏹ weather is off for you in every chat. /tools on weather turns it on again.\n")
         assert "• ⏹ weather (workspace, 1 tool, switched off by you)" in text
         await ask(taught, "/settings timezone Europe/Berlin")  # keeps what it does not set
         await ask(taught, "/tools off files")
@@ -209,7 +209,7 @@ async def test_buttons_switch_and_redraw(taught: Stage) -> None:
     [
         ("/tools off weathr", "There is no toolkit weathr; did you mean weather? Nothing was changed."),
         ("/tools OFF qqqqqq", "There is no toolkit qqqqqq; /tools lists them. Nothing was changed."),
-        ("/tools off", "Write which: /tools off <toolkit>. Nothing was changed."),
+        ("/tools off", "Name a toolkit: /tools off <toolkit>. Nothing was changed."),
         ("/tools on weather", "weather is on already. Nothing was changed."),
         (
             "/tools off forecast",
@@ -244,7 +244,7 @@ async def test_a_quoted_text_is_asked_about_whatever_it_says(taught: Stage, type
 
 async def test_what_compares_is_said_and_why_only_words(taught: Stage) -> None:
     taught.env["BOT_ACCESS"] = "open"
-    only = "⚠️ Only words are compared: EMBEDDINGS=off."
+    only = "⚠️ Tool matching: words only (EMBEDDINGS=off)"
     async with running(taught):
         await indexed(taught)
         for typed in ("/tools", f"/tools {RAIN}", "/status full"):
@@ -261,15 +261,15 @@ async def test_what_compares_is_said_and_why_only_words(taught: Stage) -> None:
 
 async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> None:
     taught.env["EMBEDDINGS"] = "litellm:openai/text-embedding-3-small"
-    late = "⚠️ Only words are compared: the embeddings took too long."
+    late = "⚠️ Tool matching: words only (the embeddings took too long)"
     async with running(taught) as app:
         await until(lambda: not app.engine.tooling.chooser.doubt)
-        assert "by embeddings" in (await ask(taught, "/status full")).text
+        assert "words and embeddings" in (await ask(taught, "/status full")).text
         taught.ms.gate(when=lambda request: request.embeds, times=None)
         await ask(taught, "Shall I take something against the wet?")
         for typed in ("/tools", "/status full"):
             text = (await ask(taught, typed)).text
-            assert late in text.splitlines() and "by embeddings" not in text
+            assert late in text.splitlines() and "words and embeddings" not in text
 
 
 async def test_why_an_encoder_fails_is_for_admins(taught: Stage) -> None:
@@ -277,9 +277,11 @@ async def test_why_an_encoder_fails_is_for_admins(taught: Stage) -> None:
     async with running(taught):
         await indexed(taught)
         for typed in ("/tools", f"/tools {RAIN}", "/status full"):
-            assert line((await ask(taught, typed)).text, "⚠️ Only words are compared: ").startswith("/srv/secret/model")
+            assert line((await ask(taught, typed)).text, "⚠️ Tool matching: words only (").startswith(
+                "/srv/secret/model"
+            )
             text = (await ask(taught, typed, user="bob")).text
-            assert "⚠️ Only words are compared: the encoder is not available at the moment." in text.splitlines()
+            assert "⚠️ Tool matching: words only (embeddings are not available right now)" in text.splitlines()
             assert "secret" not in text
 
 
@@ -290,7 +292,7 @@ async def test_a_model_without_tools_would_be_shown_none(taught: Stage) -> None:
     taught.config["tiers"] = {"balanced": {"pool": ["mine/plain"]}}
     async with running(taught):
         text = (await ask(taught, f"/tools {RAIN}")).text
-    assert re.match(r"Tools: 0 of [1-9]\d*, because this model takes no tools\n", text)
+    assert re.match(r"Tools: 0 of [1-9]\d*, because this model can't use tools\n", text)
     assert "In this order" not in text
 
 

@@ -115,7 +115,7 @@ class ConsolePlatform:
 
     async def fetch(self, attachment: Attachment) -> bytes:
         """Raises Refused: nothing can be attached here."""
-        raise Refused("There are no files in the terminal; “{name}” can't be opened.", name=attachment.name)
+        raise Refused("The terminal can't open files, so “{name}” was left out.", name=attachment.name)
 
     async def _take(self, message: InboundMessage) -> None:
         await self._keep([self._pressed(message)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bot.kinds import kind_of
+from bot.kinds import kind_of, unreadable
 from routing.types import Attachment
 
 Json = dict[str, Any]
@@ -19,14 +19,14 @@ def files(payload: Json) -> tuple[Attachment, ...]:
 
 
 def unsupported(payload: Json) -> str:
-    """A short English noun for what a person sent and the bot cannot read; empty when there is nothing."""
+    """A short English noun in the plural for what a person sent and the bot cannot read; empty when there is nothing."""
     for whole in wholes(payload):
         for one in whole.get("attachments") or ():
             if _read(whole, one) is None:
-                return _noun(_mime(one))
+                return "videos" if _mime(one).startswith("video/") else unreadable(str(one.get("filename") or ""))
     if any(whole.get("poll") for whole in wholes(payload)):
-        return "a poll"
-    return "a sticker" if any(whole.get("sticker_items") for whole in wholes(payload)) else ""
+        return "polls"
+    return "stickers" if any(whole.get("sticker_items") for whole in wholes(payload)) else ""
 
 
 def wholes(payload: Json) -> Iterable[Json]:
@@ -48,9 +48,3 @@ def _read(whole: Json, one: Json) -> Attachment | None:
 
 def _mime(one: Json) -> str:
     return str(one.get("content_type") or "").partition(";")[0].strip().lower()
-
-
-def _noun(mime: str) -> str:
-    if mime.startswith("video/"):
-        return "a video"
-    return "a PDF file" if mime == "application/pdf" else "a file"

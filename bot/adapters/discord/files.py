@@ -16,9 +16,9 @@ from routing.types import Attachment
 log = logging.getLogger(__name__)
 MAX_MEGABYTES = 20  # as much as other platforms hand out
 _SECONDS = 30.0
-_TOO_LARGE = "That file is larger than {limit} MB, the most that I take. Send a smaller one."
+_TOO_LARGE = "That file is too large; I accept up to {limit} MB. Send a smaller one."
 _GONE = "Discord no longer has that file. Send it again."
-_UNREACHABLE = "The file could not be fetched from Discord just now. Send it again in a minute."
+_UNREACHABLE = "I couldn't get the file from Discord. Send it again in a minute."
 
 
 async def fetch(client: Client, attachment: Attachment) -> bytes:

@@ -14,7 +14,7 @@ from bot.adapters.discord.places import PLATFORM, Place
 from routing.types import ChatKey, InboundMessage, UserKey
 
 MAX_QUOTE = 1000  # characters of the message replied to
-UNREADABLE = "a reply that does not mention me"
+UNREADABLE = "replies that don't mention me"
 """What a bot without the message-content intent is shown without its text."""
 _SAID, _REPLY = 0, 19  # types of messages that people write; the others tell of joins, pins and the like
 
@@ -58,7 +58,7 @@ def read(payload: Json, place: Place, me: Me) -> InboundMessage | None:
     attachments = files(payload)
     message = _message(payload, place, me)
     noun = "" if attachments else unsupported(payload)
-    if noun and not (text and noun in ("a sticker", "a poll")):
+    if noun and not (text and noun in ("stickers", "polls")):
         return replace(message, text=noun, kind="unsupported")
     if not (text or attachments or mentioned):
         hidden = not me.content and not place.private and _author_of_replied(payload) == me.id

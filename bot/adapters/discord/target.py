@@ -9,8 +9,8 @@ from handlers.languages import Say
 from routing.types import OutboundMessage
 
 TOO_LATE_FOR_ONE = (
-    "📭 Your answer is for you alone. It came too late to be shown here, and you take no direct messages from me. "
-    "Please ask again."
+    "📭 Your answer is for you alone, but it came too late to be shown here and I can't "
+    "send you direct messages. Please ask again."
 )
 
 

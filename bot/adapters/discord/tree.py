@@ -79,15 +79,15 @@ def takes_argument(spec: CommandSpec) -> bool:
 
 
 def _tier(spec: CommandSpec, words: _Described) -> list[Json]:
-    tier = {"type": STRING, "name": "tier", **words.say("The class of model that answers"), **_choices(spec.choices[0])}
-    force = {"type": BOOLEAN, "name": "force", **words.say("Lock it: neither a skill nor the model changes it then")}
+    tier = {"type": STRING, "name": "tier", **words.say("Which class of model answers"), **_choices(spec.choices[0])}
+    force = {"type": BOOLEAN, "name": "force", **words.say("Lock it, so that no skill and no model changes it")}
     return [tier, force]
 
 
 def _model(words: _Described) -> list[Json]:
     chosen = {"type": STRING, "name": "tier", **words.say("The tier"), **_choices(TIERS), "required": True}
     provider = {"type": STRING, "name": "provider", **words.say("Only the models of this provider")}
-    model = {"type": STRING, "name": "model", **words.say("The model, written provider/model"), "required": True}
+    model = {"type": STRING, "name": "model", **words.say("The model as provider/model"), "required": True}
     level = {"type": STRING, "name": "level", **words.say("The reasoning level"), "required": True}
     completed = {"autocomplete": True}
     return [
@@ -95,7 +95,7 @@ def _model(words: _Described) -> list[Json]:
         _subcommand("list", words.say("List the models you can choose"), provider | completed),
         _subcommand("set", words.say("Choose your own model for a tier"), chosen, model | completed),
         _subcommand("reasoning", words.say("Choose how much a tier reasons"), chosen, level | completed),
-        _subcommand("reset", words.say("Use the configured model for a tier again"), chosen),
+        _subcommand("reset", words.say("Go back to the configured model of a tier"), chosen),
     ]
 
 

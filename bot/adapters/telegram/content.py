@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from telegram import Audio, Document, Message, PhotoSize, Voice
 
-from bot.kinds import kind_of
+from bot.kinds import FILES, kind_of, unreadable
 from routing.types import Attachment, AttachmentKind
 
 REF = "telegram:"
 _LARGEST_SIDE = 2560  # pixels; the largest photo size that Telegram makes, models scale down further
 _NOUNS = {
-    "sticker": "a sticker",
-    "animation": "an animation",
-    "video": "a video",
-    "video_note": "a video message",
-    "poll": "a poll",
-    "venue": "a place",
-    "location": "a location",
-    "contact": "a contact",
-    "dice": "a dice",
-    "game": "a game",
-    "story": "a story",
+    "sticker": "stickers",
+    "animation": "animations",
+    "video": "videos",
+    "video_note": "video messages",
+    "poll": "polls",
+    "venue": "places",
+    "location": "locations",
+    "contact": "contacts",
+    "dice": "dice",
+    "game": "games",
+    "story": "stories",
     "paid_media": "paid media",
-    "invoice": "an invoice",
-    "checklist": "a checklist",
-    "giveaway": "a giveaway",
+    "invoice": "invoices",
+    "checklist": "checklists",
+    "giveaway": "giveaways",
     "passport_data": "passport data",
-    "document": "a file",
+    "document": FILES,
 }
 
 
@@ -44,10 +44,10 @@ def attachment(message: Message) -> Attachment | None:
 
 
 def unsupported(message: Message) -> str:
-    """A short English noun for what a person sent and the bot cannot read; empty for service messages."""
+    """A short English noun in the plural for what a person sent and the bot cannot read; empty for service messages."""
     for name, noun in _NOUNS.items():
         if getattr(message, name, None):
-            return "a PDF file" if name == "document" and _is_pdf(message.document) else noun
+            return unreadable(message.document.file_name or "") if name == "document" and message.document else noun
     return ""
 
 
@@ -70,7 +70,3 @@ def _document(document: Document) -> Attachment | None:
 
 def _made(kind: AttachmentKind, name: str, mime: str, file: Document | Voice | Audio) -> Attachment:
     return Attachment(kind, name, file.mime_type or mime, file.file_size or 0, REF + file.file_id)
-
-
-def _is_pdf(document: Document | None) -> bool:
-    return document is not None and document.mime_type == "application/pdf"

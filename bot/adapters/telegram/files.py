@@ -13,9 +13,9 @@ from routing.types import Attachment
 
 log = logging.getLogger(__name__)
 MAX_MEGABYTES = 20  # what the Bot API hands out
-_TOO_LARGE = "That file is larger than {limit} MB, the most that Telegram hands to a bot. Send a smaller one."
+_TOO_LARGE = "That file is too large; Telegram gives bots up to {limit} MB. Send a smaller one."
 _GONE = "Telegram no longer has that file. Send it again."
-_UNREACHABLE = "The file could not be fetched from Telegram just now. Send it again in a minute."
+_UNREACHABLE = "I couldn't get the file from Telegram. Send it again in a minute."
 
 
 async def fetch(api: Api, attachment: Attachment) -> bytes:

@@ -50,7 +50,7 @@ def test_a_whole_verdict() -> None:
     assert verdict_text(ASK, WHOLE) == (
         "All agree.\n\n"
         "🏛 3 of 3 answered. `openai/sun` wrote what comes of it.  \n"
-        "🗳 Ranked first by the others: `anthropic/moon`. The vote ended early: the rest could change nothing.  \n"
+        "🗳 Ranked first by the others: `anthropic/moon`. Voting ended early because the result was certain.  \n"
         "`$0.0312 and 1× of unknown price · 2 calls · 42 s`"
     )
 
@@ -81,7 +81,7 @@ BROKEN = Member(MOON, failure=Failure("failed", "it is down"))
         (
             replace(WHOLE, form="single", tally=Tally(), members=(A, BROKEN, LATE)),
             "🏛 1 of 3 answered; `anthropic/moon` failed (it is down); `gemini/star` timed out. "
-            "This is the answer of `openai/sun` alone: nobody checked it.",
+            "This is the answer of `openai/sun` alone; no other model checked it.",
         ),
         (
             replace(WHOLE, form="none", answer="", tally=Tally(), members=(BROKEN, LATE)),
@@ -94,7 +94,7 @@ BROKEN = Member(MOON, failure=Failure("failed", "it is down"))
         ),
         (
             replace(WHOLE, form="member", stopped=True, trouble=Failure("stopped")),
-            "⏹ Stopped. 🏛 3 of 3 answered. There is no synthesis; this is the answer of `openai/sun`.",
+            "⏹ Stopped. 🏛 3 of 3 answered. No final answer was written; this is the answer of `openai/sun`.",
         ),
     ],
 )

@@ -43,7 +43,7 @@ class Kept:
         ("up", 1, "👍 Noted."),
         ("👎", -1, "👎 Noted."),
         ("Down", -1, "👎 Noted."),
-        ("none", None, "Your rating is taken back."),
+        ("none", None, "Your rating was removed."),
     ],
 )
 async def test_the_newest_answer_is_rated(word: str, rating: Rating | None, reply: str) -> None:
