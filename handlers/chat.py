@@ -131,7 +131,10 @@ class Chat:
             again = cheaper(ask, tier, question.prefix, kept)
         else:
             again = buttons(ask, question, outcome, models.config.contracts, kept)
-        text, record = "\n\n".join((answer_text(ask, outcome, seconds), *notices)).strip(), _record(ask, question, outcome)
+        text, record = (
+            "\n\n".join((answer_text(ask, outcome, seconds), *notices)).strip(),
+            _record(ask, question, outcome),
+        )
         if outcome.waiting is None:
             return Reply(text, again, record)
         zone = (await self._preferences.settings(ask.person.id)).time_zone

@@ -63,9 +63,9 @@ class House:
 @pytest.mark.parametrize(
     ("quiet", "loud", "words"),
     [
-        (Trouble(50, 15, 0, 0), Trouble(50, 16, 0, 0), "🔔 32% of the last 50 turns were answered by another model"),
-        (Trouble(50, 0, 7, 0), Trouble(50, 0, 8, 0), "🔔 16% of the last 50 turns were not done in time"),
-        (Trouble(50, 0, 0, 15), Trouble(50, 0, 0, 16), "🔔 32% of the last 50 turns went up a tier"),
+        (Trouble(50, 15, 0, 0), Trouble(50, 16, 0, 0), "🔔 32% of the last 50 answers came from a fallback model"),
+        (Trouble(50, 0, 7, 0), Trouble(50, 0, 8, 0), "🔔 16% of the last 50 answers missed their deadline"),
+        (Trouble(50, 0, 0, 15), Trouble(50, 0, 0, 16), "🔔 32% of the last 50 answers moved up a tier"),
     ],
     ids=["fallbacks", "timeouts", "escalations"],
 )
@@ -120,7 +120,7 @@ async def test_what_has_rung_is_known_after_a_restart() -> None:
     house.trouble = Trouble(50, 30, 10, 0)
     await house.alarms().look(AMISS)
     first, second = house.rung()
-    assert "another model" in first and "not done in time" in second
+    assert "fallback model" in first and "missed their deadline" in second
     house.trouble = Trouble(50, 0, 10, 0)
     await house.alarms().look(AMISS)
     house.trouble = Trouble(50, 30, 10, 0)

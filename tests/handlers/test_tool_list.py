@@ -140,7 +140,7 @@ async def test_how_each_server_stands(folder: Path) -> None:
     warnings = [f"- ⚠️ warning {n}" for n in range(MOST_WARNINGS)]
     assert there.faults(asked(role="admin")).splitlines() == [
         "Files with errors:", "", "- ⚠️ mcp.json line 1: x is not known", "", "MCP servers:", "",
-        "- **up**: connected for 1 min, 3 tools", *warnings, "- **slow**: being connected for 5 s: it hung up",
+        "- **up**: connected for 1 min, 3 tools", *warnings, "- **slow**: connecting for 5 s: it hung up",
         "- ⚠️ **down**: not connected for 1 h 0 min: it can't be reached", "- **not**: disabled in mcp.json",
     ]  # fmt: skip
     assert there.counted(asked(role="admin")) == ["⚠️ MCP servers with errors: down; /tools says why."]

@@ -129,7 +129,7 @@ async def test_before_the_first_call_only_what_a_conversation_brings_is_named() 
         (Activated("kit1", "embed", 0.3), Activated("kit2", "used", 1), Activated("kit3", "follow-up", 0.8))
     )
     line = await offers(Decides(found)).last(asked(), 1)
-    assert line.startswith("Tools: a message without a topic would be shown 7 of ")
+    assert line.startswith("Tools: 7 of ")
     assert line.endswith("(size XL); activated: `kit2` (used 1.00), `kit3` (follow-up 0.80)")
 
 
@@ -144,7 +144,7 @@ async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
         "kit3**: benutzt 0.38",
     ):
         assert each in text
-    assert text.endswith("⚠️ Verglichen werden nur Wörter: die Embeddings haben zu lange gebraucht.")
+    assert text.endswith("⚠️ Werkzeugauswahl: nur Wörter (die Embeddings haben zu lange gebraucht)")
     assert STAGES.keys() == set(whys) and ORDERS.keys() == set(get_args(Strategy)) and SLOW in DOUBTS
 
 
@@ -159,13 +159,13 @@ async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
     odds = {f"b{n}": n / 2 - 2 for n in range(9)} | {f"c{n}": -9.0 for n in range(9)} | {"a": 9.0, "v": -1000.0}
     found = ToolSelection((Activated("kit7", "embed", 0.9),), odds)
     line = next(
-        each for each in (await offers(Decides(found)).explain(asked(), 1, "x")).splitlines() if "Not meant" in each
+        each for each in (await offers(Decides(found)).explain(asked(), 1, "x")).splitlines() if "Not relevant" in each
     )
-    assert line == "- Not meant: kit6 (0.73), kit5 (0.62), kit4 (0.50), kit3 (0.38), kit2 (0.27), and 4 more"
+    assert line == "- Not relevant: kit6 (0.73), kit5 (0.62), kit4 (0.50), kit3 (0.38), kit2 (0.27), and 4 more"
     assert NEAREST == 5 and "kit8" not in line, "it is off"
     unknown = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
-    assert "Not meant" not in unknown and "- No toolkit matches this message." in unknown
-    assert "- Always candidates: base" in unknown
+    assert "Not relevant" not in unknown and "- No toolkit matches this message." in unknown
+    assert "- Always included: base" in unknown
 
 
 @pytest.mark.parametrize(

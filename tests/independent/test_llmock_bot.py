@@ -27,7 +27,7 @@ async def test_a_bad_day_at_the_provider(on: Stage, judge: Llmock, station: Stat
         assert (await ask(on, "second")).text == "Two."
         await judge.will(cut("truncate", SILENT[station.kind] + 2), {"type": "reply", "text": "a b c d", "times": 2})
         broken = await ask(on, "third")
-        assert broken.text.startswith("a b") and "The answer broke off here" in broken.text
+        assert broken.text.startswith("a b") and "cut the answer off here" in broken.text
         on.tg.press("🔁 Retry", message=broken)
         assert (await on.tg.reply(after=broken)).text == "a b c d"
         await judge.will(DOWN | {"times": 2}, {"type": "reply", "text": "Four."})

@@ -170,7 +170,7 @@ async def test_the_rate_limit_is_told_once_with_when_to_come_back(on: Stage) -> 
         for text in ("one", "two"):
             await ask(on, text, user="bob")
         told = await ask(on, "three", user="bob")
-        seconds = re.fullmatch(r"That was a lot at once\. I answer again in (\d+) seconds\.", told.text)
+        seconds = re.fullmatch(r"Too many messages at once\. I'll answer again in (\d+) seconds\.", told.text)
         assert seconds is not None and 50 <= int(seconds.group(1)) <= 60
         for text in ("four", "five"):
             on.tg.say(text, user="bob")
@@ -186,7 +186,7 @@ async def test_strangers_do_not_make_the_bot_talk_without_end(on: Stage) -> None
     async with running(on):
         for _ in range(3):
             code_in(await ask(on, "let me in", user="mallory"))
-        assert "a lot at once" in (await ask(on, "let me in", user="mallory")).text
+        assert "Too many messages at once" in (await ask(on, "let me in", user="mallory")).text
         for _ in range(5):
             on.tg.say("let me in", user="mallory")
         await quiet(on)

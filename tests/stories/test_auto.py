@@ -1,4 +1,4 @@
-"""/tier auto: each message chooses its tier, says why, and never leaves what the person may have."""
+"""/tier auto: a tier is chosen for each message, says why, and never leaves what the person may have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIERS = {"balanced": "gpt-5.1", "coding": "gpt-5.2", "deep": "gpt-5.2"}
 async def test_each_message_has_its_own_tier_and_the_reason_is_said(on: Stage) -> None:
     async with running(on):
         shown = (await ask(on, "/tier auto")).text
-        assert shown.startswith("Tier: auto, Force: off") and "each message chooses its tier" in shown
+        assert shown.startswith("Tier: auto, Force: off") and "a tier is chosen for each message" in shown
         await ask(on, "/settings footer on")
         for said, tier, why in ((PROOF, "deep", "a proof"), ("hi", "balanced", ""), (CODE, "coding", "code")):
             answer = (await ask(on, said)).text
@@ -107,7 +107,7 @@ async def test_in_german(on: Stage) -> None:
         await ask(on, "/tier auto")
         await ask(on, "/settings footer on")
         assert "deep (ein Beweis)" in (await ask(on, "Beweise, dass es unendlich viele Primzahlen gibt.")).text
-        assert ", weil /tier auto sie gewählt hat (ein Beweis" in (await ask(on, "/status full")).text
+        assert " (/tier auto hat sie gewählt (ein Beweis" in (await ask(on, "/status full")).text
 
 
 async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: Stage) -> None:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from handlers.commands import COMMANDS
+from handlers.commands.help import TOPICS
 from tests.stories.harness import OWNER, Stage, ask, press, running
 
 
@@ -32,8 +33,11 @@ async def test_a_path_is_no_command(on: Stage, typed: str) -> None:
 
 async def test_help_lists_every_command_and_shows_one_in_full(on: Stage) -> None:
     async with running(on):
-        text = (await ask(on, "/help")).text
+        text = (await ask(on, "/help all")).text
         assert re.findall(r"^/(\w+):", text, re.MULTILINE) == [spec.name for spec in COMMANDS]
+        topics = (await ask(on, "/help")).text
+        assert sorted(re.findall(r"[ (]/(\w+)(?=,|$)", topics, re.MULTILINE)) == sorted(spec.name for spec in COMMANDS)
+        assert topics.startswith("Who answers: /tier, /model") and len(topics.splitlines()) == len(TOPICS) + 2
         one = (await ask(on, "/help /Tier")).text
         assert one.startswith("/tier: ") and "/tier smart force" in one
         assert "Did you mean /tier?" in (await ask(on, "/help teir")).text
@@ -105,7 +109,7 @@ async def test_new_and_resume_do_not_wait_for_the_running_answer(on: Stage) -> N
         gate.open()
         await on.tg.reply(matching="done")
         await ask(on, "another")
-        assert "Going on with conversation 2" in (await ask(on, "/history resume 2")).text
+        assert "Back in conversation 2" in (await ask(on, "/history resume 2")).text
         await ask(on, "and?")
     assert [text for role, text in on.ms.last.reading.turns if role == "user"] == ["first", "a long one", "and?"]
 
@@ -162,9 +166,9 @@ async def test_usage_adds_up_a_persons_own_days_by_model(on: Stage) -> None:
         await ask(on, "hi", user="bob")
         lines = (await ask(on, "/usage 7d")).text.splitlines()
         assert lines[0] == "Last 7 days"
-        assert "• openai/gpt-5.1: 1×, 8000 + 1000 tokens, $0.0200" in lines
-        assert "• openai/gpt-5.2: 1×, 8000 + 1000 tokens, $0.0280" in lines
-        assert lines[-1] == "In all: 2×, 16000 + 2000 tokens, $0.0480"
+        assert "• openai/gpt-5.1: 1 call · 8,000 in / 1,000 out · $0.02" in lines
+        assert "• openai/gpt-5.2: 1 call · 8,000 in / 1,000 out · $0.0280" in lines
+        assert lines[-1] == "Total: 2 calls · 16,000 in / 2,000 out · $0.0480"
         for typed in ("/usage week", "/usage 0d", "/usage 9999"):
             assert (await ask(on, typed)).text.startswith("Write /usage, /usage 7d for seven days,")
 
@@ -232,8 +236,8 @@ async def test_an_edit_and_unreadable_things_get_a_clear_answer(on: Stage) -> No
         said = on.tg.say("helo")
         await on.tg.reply()
         on.tg.edit(said, "hello")
-        assert (await on.tg.reply()).text.startswith("I saw your edit")
-        for kind, words in [("sticker", "a sticker"), ("poll", "a poll"), ("location", "a location")]:
+        assert (await on.tg.reply()).text.startswith("You edited your message.")
+        for kind, words in [("sticker", "stickers"), ("poll", "polls"), ("location", "locations")]:
             on.tg.unsupported(kind)
             assert (await on.tg.reply()).text.startswith(f"I can't read {words}.")
     assert len(on.ms.calls) == 1

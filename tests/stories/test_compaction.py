@@ -61,7 +61,7 @@ async def test_the_older_part_becomes_a_summary_and_the_last_twenty_stay(on: Sta
         await ask(on, "and what else?")
         assert len(on.ms.calls) == made + 1, "the summary serves until it is too much again"
         status = await ask(on, "/status full")
-        assert "Older messages became a summary 1×." in status.text
+        assert "Older messages were summarised 1×." in status.text
     assert on.rows("select count(*) from messages") == [(66,)], "what was said is kept"
 
 
@@ -80,7 +80,7 @@ async def test_without_a_summary_the_oldest_are_left_out_and_the_next_one_covers
         on.ms.clear()
         on.ms.reply(SUMMARY, when=is_summary, times=None)
         done = await ask(on, "/compact 1")
-        assert "became a summary" in done.text
+        assert "were summarised" in done.text
         summaries = [call.reading.last_user_text for call in on.ms.calls if is_summary(call)]
         assert "user 0 x" in "".join(summaries), "also what had been left out"
         assert "could not be written" not in (await ask(on, "/status full")).text
@@ -94,7 +94,7 @@ async def test_compact_keeps_as_many_as_asked_and_is_billed(on: Stage) -> None:
     async with running(on):
         for wrong in ("/compact 0", "/compact 101", "/compact many"):
             assert "from 1 to 100" in (await ask(on, wrong)).text
-        assert "The oldest 18 messages became a summary; the newest 4 stay" in (await ask(on, "/compact 4")).text
+        assert "The oldest 18 messages were summarised; the newest 4 stay" in (await ask(on, "/compact 4")).text
         assert "There is nothing to sum up" in (await ask(on, "/compact 50")).text
         await ask(on, "go on")
         assert len(spoken(on)) == 5
@@ -193,7 +193,7 @@ async def test_no_summary_hands_what_tools_gave_to_another_person(on: Stage, sum
             await ask(on, "@tierbot go on", group="Team")
         else:
             user = bob if sums_up == "bob" else None
-            assert "became a summary" in (await ask(on, "/compact 1", user=user, group="Team")).text
+            assert "were summarised" in (await ask(on, "/compact 1", user=user, group="Team")).text
         await ask(on, "@tierbot what did alice do?", user=bob, group="Team")
         assert "SUMMARY" in on.ms.last.reading.system_text and "swordfish" not in json.dumps(on.ms.last.body)
         await ask(on, "/compact 1", group="Team")
@@ -213,6 +213,6 @@ async def test_a_summary_of_many_parts_ends_with_the_turns_money(on: Stage) -> N
         answer = await ask(on, "still there?")
         assert [is_summary(call) for call in on.ms.calls[1:]] == [True, False]
         assert answer.text.startswith("You said: still there?")
-        assert "could not be summed up" in answer.text and "$0.01" in answer.text
+        assert "could not be summarised" in answer.text and "$0.01" in answer.text
         status = await ask(on, "/status full")
         assert "The newest summary could not be written" in status.text

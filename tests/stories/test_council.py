@@ -61,7 +61,7 @@ async def test_three_of_three_and_only_the_answer_is_remembered(on: Stage) -> No
         )
         gate.open()
         answer = await on.tg.reply(said, after=said)
-        assert answer.text.startswith(f"Spaces.\n\n🏛 3 of 3 answered. {WRITER} wrote what comes of it.\n")
+        assert answer.text.startswith(f"Spaces.\n\n🏛 3 of 3 answered. {WRITER} wrote the final answer.\n")
         assert f"\n🗳 Ranked first by the others: {GEMINI}.\n" in answer.text and KNOWN.search(answer.text)
         assert [part_of(call) for call in on.ms.calls] == ["answers"] * 3 + ["ranking"] * 3 + ["synthesis"]
         await ask(on, "and now?")
@@ -83,7 +83,7 @@ async def test_the_votes_are_a_file_for_whoever_asked_also_after_a_restart(on: S
         on.tg.press("🗳 Votes", message=answer)
         votes = await on.tg.reply(after=answer, matching=lambda message: "document" in message.content)
         typed = await ask(on, "/council votes")
-        assert typed.text.startswith("There are no votes at hand here."), "a start forgets what was not pressed"
+        assert typed.text.startswith("There are no votes to show here."), "a start forgets what was not pressed"
     text = on.tg.document(votes).data.decode()
     assert on.tg.document(votes).name == "council.md" and text.startswith("# Council\n\n```\nTabs or spaces?\n```\n")
     for model, vendor in ((GPT, "openai"), (CLAUDE, "anthropic")):
@@ -97,7 +97,7 @@ async def test_two_of_three_are_enough_and_hold_no_vote(on: Stage) -> None:
     on.ms.fail(500, when=at("anthropic", "answers"))
     async with running(on):
         answer = await ask(on, ASKED)
-    assert answer.text.startswith(f"All agree.\n\n🏛 2 of 3 answered; {CLAUDE} failed ({DOWN}). {GPT} wrote what")
+    assert answer.text.startswith(f"All agree.\n\n🏛 2 of 3 answered; {CLAUDE} failed ({DOWN}). {GPT} wrote the")
     assert "🗳" not in answer.text and made(on, "ranking") == []
     [chair] = made(on, "synthesis")
     assert sorted(blocks(chair).values()) == ["gemini says yes", "openai says yes"]
@@ -150,7 +150,7 @@ async def test_a_leader_that_nobody_can_overtake_ends_the_vote(on: Stage) -> Non
     async with running(on):
         answer = await ask(on, ASKED)
     assert f"🗳 Ranked first by the others: {GPT}. Voting ended early because the result was certain." in answer.text
-    assert " and 1× of unknown price · 7 calls" in answer.text, "what was ended was not counted"
+    assert " (one unpriced) · 7 calls" in answer.text, "what was ended was not counted"
 
 
 async def test_stop_in_the_middle_gives_what_there_is(on: Stage) -> None:
@@ -159,7 +159,9 @@ async def test_stop_in_the_middle_gives_what_there_is(on: Stage) -> None:
         said, _ = await held(on, "openai", "answers")
         on.tg.say("/stop")
         answer = await on.tg.reply(said, after=said, matching="⏹ Stopped.")
-        assert f"⏹ Stopped. 🏛 2 of 3 answered; {GPT} was stopped. There is no synthesis; this is the" in answer.text
+        assert (
+            f"⏹ Stopped. 🏛 2 of 3 answered; {GPT} was stopped. No final answer was written; this is the" in answer.text
+        )
         assert answer.text.startswith(("anthropic says yes", "gemini says yes"))
     assert len(on.ms.calls) == 3 and [call.outcome for call in made(on, "answers")].count("cut") == 1
 
@@ -172,7 +174,7 @@ async def test_a_member_has_sixty_seconds(on: Stage) -> None:
         clock.ahead = 61.0
         later(61.0)
         answer = await on.tg.reply(said, after=said, matching="🏛 2 of 3")
-    assert f"🏛 2 of 3 answered; {GEMINI} timed out. {GPT} wrote what comes of it." in answer.text
+    assert f"🏛 2 of 3 answered; {GEMINI} timed out. {GPT} wrote the final answer." in answer.text
 
 
 async def test_a_seat_of_the_everyday_tier_has_them_too(on: Stage) -> None:
@@ -225,4 +227,4 @@ async def test_at_150_seconds_the_chair_writes_without_the_ballots_that_are_out(
         later(151.0)
         answer = await on.tg.reply(said, after=said, matching="All agree.")
     assert f"🗳 Ranked first by the others: {GEMINI}.\n" in answer.text
-    assert re.search(r"and 1× of unknown price · 7 calls · 15\d s$", answer.text)
+    assert re.search(r"\(one unpriced\) · 7 calls · 15\d s$", answer.text)

@@ -75,10 +75,10 @@ async def test_left_alone_it_costs_nothing_and_a_typed_yes_finds_nothing_more(on
     async with running(on):
         offer = await press(on, "Cancel", await ask(on, ASKED))
         assert offer.text == "Cancelled. Nothing was asked." and labels(offer) == []
-        assert "No question waits for a yes here." in (await ask(on, "/council yes")).text
+        assert "There is nothing to confirm here." in (await ask(on, "/council yes")).text
         await ask(on, ASKED)
         assert (await ask(on, "/council yes")).text.startswith("All agree."), "where there are no buttons"
-        assert "No question waits for a yes here." in (await ask(on, "/council yes")).text
+        assert "There is nothing to confirm here." in (await ask(on, "/council yes")).text
     assert len(on.ms.calls) == 7
 
 
@@ -87,7 +87,7 @@ async def test_what_nobody_knows_the_price_of_asks_first(on: Stage) -> None:
     on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
     async with running(on):
         offer = await ask(on, ASKED)
-    assert " and 3× of unknown price · 7 calls" in offer.text and on.ms.calls == []
+    assert " (3 unpriced) · 7 calls" in offer.text and on.ms.calls == []
 
 
 async def test_one_at_a_time_in_whichever_chat_and_none_in_line(on: Stage) -> None:
@@ -98,13 +98,13 @@ async def test_one_at_a_time_in_whichever_chat_and_none_in_line(on: Stage) -> No
         first = on.tg.say(ASKED)
         await gate.reached(60.0)
         elsewhere = await ask(on, ASKED, group="Team")
-        assert elsewhere.text.startswith("A council of yours is sitting already")
+        assert elsewhere.text.startswith("You already have a council running")
         in_line = on.tg.say("/council And tea or coffee?")
         await on.tg.wait_for(lambda _: on.rows("select count(*) from inbox") == [(4,)])
         clock.ahead = 5.0
         gate.open()
         assert (await on.tg.reply(first, after=first)).text.startswith("All agree.")
-        refused = await on.tg.reply(in_line, after=in_line, matching="still sitting when you sent this")
+        refused = await on.tg.reply(in_line, after=in_line, matching="still running when you sent this")
         assert refused.text.endswith("send it again.")
     assert len(on.ms.calls) == 7
 
@@ -160,7 +160,7 @@ async def test_a_limit_that_has_no_room_for_all_of_it_refuses_before_the_first_c
     on.config["budget"] = {"perUserDailyUsd": 0.02}
     async with running(on):
         refused = await ask(on, ASKED)
-        assert "more than your limit of $0.02 a day ever has room for. Cancelled. Nothing was asked." in refused.text
+        assert "more than your limit of $0.02 a day ever has room for. Nobody was asked." in refused.text
         assert on.ms.calls == []
     on.config["budget"] = {"perUserDailyUsd": 0.02, "atLimit": "warn"}
     async with running(on):
@@ -218,7 +218,7 @@ async def test_what_was_interrupted_spends_nothing_more_without_a_yes(
     asked = len(on.ms.calls)
     async with running(on):
         offer = await on.tg.reply(said, after=said, matching="I was interrupted")
-        assert "What a council had spent by then is not in the books." in offer.text
+        assert "What the council had cost by then is not counted." in offer.text
         assert YES.match(labels(offer)[0]) and len(on.ms.calls) == asked
         gate = on.ms.gate(when=at("openai", "answers"))
         on.tg.press(labels(offer)[0], message=offer)
@@ -235,7 +235,7 @@ async def test_pictures_are_refused_and_long_questions(on: Stage) -> None:
     seated(on)
     async with running(on):
         said = on.tg.say_photo(RED, caption=ASKED)
-        assert "A council can't see pictures" in (await on.tg.reply(said, after=said)).text
+        assert "A council can only read text" in (await on.tg.reply(said, after=said)).text
         long = on.tg.say_document("long.txt", b"x" * 24_001, caption=ASKED)
         assert "24000 characters at most" in (await on.tg.reply(long, after=long)).text
     assert on.ms.calls == []

@@ -37,7 +37,7 @@ async def test_a_council_by_its_slash_command(on: Stage, dc: DiscordServer) -> N
         await dc.wait_for(lambda _: any(each.text.startswith("Spaces.") for each in channel.from_bot()))
         await settled(on)
         answer = next(each for each in channel.from_bot() if each.text.startswith("Spaces."))
-        assert f"🏛 3 of 3 answered. `{GPT}` wrote what comes of it." in answer.text
+        assert f"🏛 3 of 3 answered. `{GPT}` wrote the final answer." in answer.text
         dc.press(answer, "🗳 Votes")
         await dc.wait_for(lambda _: any(each.attachments for each in channel.from_bot()))
     [file] = [file for each in channel.from_bot() for file in each.attachments]
@@ -55,7 +55,7 @@ async def test_there_is_one_at_a_time_on_all_platforms_of_a_person(on: Stage, dc
         await dc.wait_for(lambda _: any(each.text == "You said: hello" for each in linked.channel.from_bot()))
         said = on.tg.say(ASKED)
         await gate.reached(60.0)
-        assert (await written(dc, ASKED, "ali")).text.startswith("A council of yours is sitting already")
+        assert (await written(dc, ASKED, "ali")).text.startswith("You already have a council running")
         gate.open()
         assert (await on.tg.reply(said, after=said)).text.startswith("All agree.")
     assert len(on.ms.calls) == 8, "seven of the council, and one for the message that waited for the link"

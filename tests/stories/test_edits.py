@@ -180,7 +180,7 @@ async def test_a_retry_that_broke_off_has_a_button_of_its_own(on: Stage) -> None
     async with running(on):
         failed = await ask(on, "count")
         on.tg.press("🔁 Retry", message=failed)
-        cut = await on.tg.reply(failed, after=failed, matching="broke off")
+        cut = await on.tg.reply(failed, after=failed, matching="cut the answer off")
         assert failed.buttons == []
         on.tg.press("🔁 Retry", message=cut)
         await on.tg.reply(failed, after=cut, matching="You said: count")

@@ -60,7 +60,7 @@ async def test_an_earlier_one_by_its_number_in_the_persons_language(on: Stage) -
 
 async def test_what_cannot_be_exported_is_said(on: Stage) -> None:
     async with running(on):
-        assert "Nothing has been said" in (await ask(on, "/history export")).text
+        assert "This conversation is still empty" in (await ask(on, "/history export")).text
         assert "There is no conversation 1" in (await ask(on, "/history export 1")).text
         await ask(on, "hello")
         for number in (0, 2):
@@ -103,7 +103,7 @@ async def test_in_a_group_whoever_may_talk_there_gets_it_and_nobody_elsewhere(on
         given = await ask(on, "/history@tierbot export", user="bob", group="Team")
         assert given.reply_to is not None and given.reply_to.sender.first_name == "Bob"
         assert "what is the plan" in exported(on, given) and "secret" not in exported(on, given)
-        assert "Nothing has been said" in (await ask(on, "/history export", user="bob")).text
+        assert "This conversation is still empty" in (await ask(on, "/history export", user="bob")).text
         assert "There is no conversation 1" in (await ask(on, "/history export 1", user="bob")).text
 
 

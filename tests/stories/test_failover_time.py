@@ -53,7 +53,7 @@ async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage)
         clock.ahead = 20.0
         later(20.0)
         late = await on.tg.reply(said, after=said)
-    assert late.text.startswith("⏱ I stop here: one turn may take 20 seconds at most.")
+    assert late.text.startswith("⏱ Stopped at the 20 s limit.")
     assert late.text.endswith(f"↪ Tried before: {FIRST}: {DOWN}.") and labels(late)[0] == "🔁 Retry"
     assert asked(on) == [FIRST, CLAUDE] and await on.ms.last.finished() == "cut"
     assert facts(on)["timed_out"] == 1

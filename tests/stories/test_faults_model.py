@@ -53,7 +53,7 @@ async def test_a_stream_that_turns_bad_keeps_its_text(on: Stage, fault: str) -> 
     getattr(on.ms, fault)(after_chunks=4, text="one two three four")
     async with running(on):
         cut = await ask(on, "count")
-        assert cut.text.startswith("one") and "broke off here" in cut.text
+        assert cut.text.startswith("one") and "cut the answer off here" in cut.text
 
 
 async def test_an_answer_that_reached_its_length_says_so(on: Stage) -> None:
@@ -69,7 +69,7 @@ async def test_an_empty_answer_is_asked_for_once_more(on: Stage) -> None:
         assert len(on.ms.calls) == 2
         on.ms.empty(times=2)
         said = await ask(on, "again")
-        assert said.text.startswith("⚠️ openai/gpt-5.1 gave an empty answer, twice.")
+        assert said.text.startswith("⚠️ openai/gpt-5.1 gave an empty answer twice.")
         assert len(on.ms.calls) == 4
 
 
@@ -108,7 +108,7 @@ async def test_an_unknown_model_is_named(on: Stage) -> None:
     async with running(on):
         on.tg.say("hm")
         said = (await on.tg.reply(matching="⚠️")).text
-        assert said.startswith("⚠️ openai/gpt-5.2 is not known to its provider")
+        assert said.startswith("⚠️ The provider doesn't know openai/gpt-5.2")
         assert "/model" in said and [call.model for call in on.ms.calls] == ["gpt-5.1", "gpt-5.2"]
         assert (await on.tg.reply(matching="❓")).text.startswith("❓ openai has no model openai/gpt-5.1 (")
 
@@ -148,7 +148,7 @@ async def test_a_model_that_stops_in_the_middle_is_left_in_time(on: Stage) -> No
     on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
         said = await ask(on, "count")
-        assert said.text.startswith("one two t\n\n✂️ The answer broke off here")
+        assert said.text.startswith("one two t\n\n✂️ The provider cut the answer off here")
 
 
 async def test_content_that_a_provider_declines(on: Stage) -> None:
@@ -162,7 +162,7 @@ async def test_a_conversation_longer_than_the_model_reads(on: Stage) -> None:
     on.ms.fail(400, code="context_length_exceeded", times=None)
     async with running(on):
         said = (await ask(on, "hm")).text
-        assert said.startswith("⚠️ This is longer than openai/gpt-5.1 can read.") and "/new" in said
+        assert said.startswith("⚠️ This is too long for openai/gpt-5.1.") and "/new" in said
 
 
 async def test_a_failure_is_in_status(on: Stage) -> None:

@@ -69,10 +69,10 @@ async def test_an_edit_keeps_what_came_with_the_question(on: Stage) -> None:
         said = on.tg.say("explain this", reply_to=first)
         await on.tg.reply(said, after=said)
         on.tg.edit(said, "explain this briefly")
-        await on.tg.wait_for(lambda _: any("Shall I answer" in each.text for each in said.chat.from_bot()))
-        offer = next(each for each in said.chat.from_bot() if "Shall I answer" in each.text)
+        await on.tg.wait_for(lambda _: any("Answer the new" in each.text for each in said.chat.from_bot()))
+        offer = next(each for each in said.chat.from_bot() if "Answer the new" in each.text)
         made = len(on.ms.calls)
-        on.tg.press("🔁 Answer them", message=offer)
+        on.tg.press("🔁 Answer again", message=offer)
         await on.ms.journal.wait(lambda: len(on.ms.calls) > made, 30)
     assert (
         on.ms.last.reading.last_user_text
@@ -127,7 +127,7 @@ async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
     async with running(on):
         await ask(on, "what is a fjord?")
         assert on.ms.last.reading.last_user_text == "what is a fjord?"
-        found = re.search(r"Context: (\d+) of 2000 tokens", (await ask(on, "/status full")).text)
+        found = re.search(r"Context: ([\d,]+) of 2,000 tokens", (await ask(on, "/status full")).text)
         assert found is not None and int(found[1]) < 200
 
 
@@ -171,7 +171,7 @@ async def test_the_turns_own_time_is_its_own_limit(on: Stage) -> None:
     on.ms.hang(60)
     async with running(on):
         answer = await ask(on, "what time is it?")
-        assert "Let me look." in answer.text and "one turn may take 1 seconds at most" in answer.text
+        assert "Let me look." in answer.text and "Stopped at the 1 s limit" in answer.text
         assert "failed" not in (await ask(on, "/status full")).text
 
 
@@ -253,5 +253,5 @@ async def test_a_failed_summary_is_told_with_the_answer_and_not_counted(on: Stag
     on.ms.fail(500, times=2, when=is_summary)
     async with running(on):
         answer = await ask(on, "still there?")
-        assert "could not be summed up" in answer.text and answer.text.startswith("You said: still there?")
-        assert "became a summary" not in (await ask(on, "/status full")).text
+        assert "could not be summarised" in answer.text and answer.text.startswith("You said: still there?")
+        assert "were summarised" not in (await ask(on, "/status full")).text

@@ -173,7 +173,7 @@ async def test_two_accounts_have_one_rate_limit(on: Stage, dc: DiscordServer) ->
         await linked(dc, await code(on, "bob"))
         await ask(on, "one", user="bob")
         assert (await written(dc, "two", "bobby")).text == "You said: two"
-        assert "a lot at once" in (await ask(on, "three", user="bob")).text
+        assert "Too many messages at once" in (await ask(on, "three", user="bob")).text
 
 
 async def test_who_was_parted_cannot_come_back_by_a_code_they_had_made(on: Stage, dc: DiscordServer) -> None:

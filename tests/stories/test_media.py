@@ -130,9 +130,9 @@ async def test_a_document_too_large_is_refused_with_both_sizes(on: Stage) -> Non
         on.tg.say_document("big.log", b"x" * 250_000)
         assert (await on.tg.reply()).text == "big.log is too large to read: 250 kB, at most 200 kB."
         on.tg.say_document("music.bin", b"\x00\x01", "application/octet-stream")
-        assert (await on.tg.reply()).text.startswith("I can't read a file.")
+        assert (await on.tg.reply()).text.startswith("I can't open")
         on.tg.say_document("paper.pdf", b"%PDF", "application/pdf")
-        assert (await on.tg.reply()).text.startswith("I can't read a PDF file.")
+        assert (await on.tg.reply()).text.startswith("I can't open .pdf files.")
     assert on.ms.calls == []
 
 
@@ -197,8 +197,8 @@ async def test_a_voice_nobody_could_hear_is_said_and_reaches_no_model(on: Stage)
     async with running(on):
         on.tg.say_voice()
         answer = await on.tg.reply()
-    assert answer.text.startswith("I could not hear your voice message: ears/whisper-1")
-    assert "Please write it." in answer.text and on.ms.calls == []
+    assert answer.text.startswith("I couldn't transcribe your voice message (ears/whisper-1")
+    assert "Please type it." in answer.text and on.ms.calls == []
 
 
 async def test_without_a_transcription_model_a_voice_is_refused_with_the_variable(on: Stage) -> None:
@@ -212,7 +212,7 @@ async def test_without_a_transcription_model_a_voice_is_refused_with_the_variabl
 async def test_what_cannot_be_read_is_named(on: Stage, kind: str) -> None:
     async with running(on):
         on.tg.unsupported(kind)
-        assert "I can't read a" in (await on.tg.reply()).text
+        assert (await on.tg.reply()).text.startswith("I can't read ")
 
 
 async def test_a_reply_carries_what_it_replies_to(on: Stage) -> None:

@@ -136,7 +136,7 @@ async def test_an_unknown_price_is_counted_apart_and_never_as_nothing(on: Stage)
         assert (await ask(on, "hm")).text == "You said: hm"
         assert "price unknown" in (await ask(on, "/usage")).text
         shown = (await ask(on, "/budget")).text
-        assert "Today: $0.22 of $0.30 and 1× of unknown price" in shown, "22,000 tokens at $10 a million"
+        assert "Today: $0.22 of $0.30 (one unpriced)" in shown, "22,000 tokens at $10 a million"
         assert "Calls of unknown price are reckoned at $10.00 a million tokens." in shown
     async with running(on):
         assert "Today: $0.22 of $0.30 and 1×" in (await ask(on, "/budget")).text
@@ -150,7 +150,7 @@ async def test_in_the_middle_of_a_turn_what_was_said_is_kept(on: Stage) -> None:
     on.ms.call_tools([("get_datetime", {})], text="Let me look.", usage=DEAR)
     async with running(on):
         said = (await ask(on, "what time is it?")).text
-        assert said.startswith("Let me look.\n\n💰 I stop here: a limit of $0.06 has no room for more.")
+        assert said.startswith("Let me look.\n\n💰 Stopped: the limit of $0.06 is used up.")
     assert len(asked(on)) == 1
 
 
@@ -185,7 +185,7 @@ async def test_what_nobody_counted_is_charged_also_after_a_restart(on: Stage) ->
         await gate.reached()
         assert "⏹ Stopped." in (await ask(on, "/stop")).text
         gate.open()
-        assert re.search(r"Today: \$0\.04\d+ of \$0\.06 and 1× of unknown price", (await ask(on, "/budget")).text)
+        assert re.search(r"Today: \$0\.04\d+ of \$0\.06 (one unpriced)", (await ask(on, "/budget")).text)
     async with running(on):
         assert "There is no room for this" in (await ask(on, "hm")).text
     assert len(asked(on)) == 1

@@ -53,11 +53,11 @@ async def test_who_waits_for_a_place_is_in_status_and_the_limits_are_those_of_no
         second = on.tg.say("two", user=BOB)
         lines = app.engine.models.health.parallel
         await on.tg.wait_for(lambda _: lines.waiting("openai") == 1)
-        assert "In line at openai: 1" in (await ask(on, "/status full")).text
+        assert "Waiting for openai: 1" in (await ask(on, "/status full")).text
         gate.open()
         for each in (first, second):
             await on.tg.reply(each, after=each)
-        assert "In line" not in (await ask(on, "/status full")).text and len(asked(on)) == 2
+        assert "Waiting for" not in (await ask(on, "/status full")).text and len(asked(on)) == 2
 
 
 async def test_until_when_a_model_is_passed_over(on: Stage) -> None:

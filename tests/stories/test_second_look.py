@@ -189,7 +189,7 @@ async def test_the_owner_hears_once_that_many_turns_fall_back(on: Stage) -> None
         on.ms.fail(500, when=at("openai"))
         answer = await ask(on, "two")
         notice = await on.tg.reply(after=answer)
-        assert notice.text.startswith("🔔 42% of the last 50 turns were answered by another model than the first")
+        assert notice.text.startswith("🔔 42% of the last 50 answers came from a fallback model")
         await ask(on, "three")
         await settled(on)
     assert sum("🔔" in text for text in told(on)) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from tests.stories.harness import Stage, ask, running
 
-LEARNED = "Size class: S (1.2B, says the provider)."
+LEARNED = "Size class: S (1.2B, according to the provider)."
 
 
 @pytest.fixture

@@ -18,7 +18,25 @@ from tests.servers.telegram import Message
 from tests.servers.telegram.entities import utf16_length
 from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
 
-OWNERS_ONLY = ("Running turns", "Replies on their way", "telegram: up", "Database", "tierbot ", "p50", "failed")
+OWNERS_ONLY = ("Running turns", "Replies being sent", "telegram: up", "Database", "tierbot ", "p50", "failed")
+
+
+async def test_status_is_six_plain_lines_with_the_budget_left(on: Stage) -> None:
+    on.config["budget"] = {"perUserDailyUsd": 2}
+    async with running(on):
+        on.ms.reply("one " * 875, usage=(100_000, 1000))
+        await ask(on, "first")
+        lines = (await ask(on, "/status")).text.splitlines()
+        await ask(on, "/settings language de")
+        german = (await ask(on, "/status")).text.splitlines()
+    assert lines[0] == "Tier: balanced (nothing else was chosen)"
+    assert lines[1] == "Model: openai/gpt-5.1, reasoning medium (configured)."
+    assert re.match(r"Tools: \d+ of \d+ for the last message", lines[2])
+    assert re.match(r"Context: [\d,]+ of 42,000 tokens", lines[3])
+    assert lines[4] == "Cost today: $0.14 · budget left: $1.86 of $2.00"
+    assert len(lines) == len(german) == 6
+    assert german[0] == "Stufe: balanced (nichts anderes wurde gewählt)" and "von 42.000 Token" in german[3]
+    assert german[4] == "Kosten heute: 0,14 $ · übrig: 1,86 $ von 2,00 $"
 
 
 async def test_status_says_what_was_decided_and_by_which_rule(on: Stage) -> None:
@@ -55,8 +73,8 @@ async def test_status_says_where_the_model_comes_from(on: Stage, pool: str, line
         ("openai/mine", "Size class: S (sizeClass in models.json).", "Größenklasse: S (sizeClass in models.json)."),
         (
             "openai/odd",
-            "Size class: M (nothing tells it; sizeClass in models.json sets it).",
-            "Größenklasse: M (nichts verrät sie; sizeClass in models.json legt sie fest).",
+            "Size class: M (unknown; set sizeClass in models.json).",
+            "Größenklasse: M (unbekannt; sizeClass in models.json legt sie fest).",
         ),
     ],
 )
@@ -85,19 +103,19 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         on.ms.reply("two", usage=(4000, 500, 1000))
         await ask(on, "!coding second")
         text = (await ask(on, "/status full")).text
-        used = re.search(r"Context: (\d+) of 42000 tokens \((\d+) %\)", text)
-        assert used is not None and 1000 < int(used[1]) < 1100 and int(used[2]) == 3
+        used = re.search(r"Context: ([\d,]+) of 42,000 tokens \((\d+) %\)", text)
+        assert used is not None and 1000 < int(used[1].replace(",", "")) < 1100 and int(used[2]) == 3
         # gpt-5.1: 8000 × $1.25/M + 1000 × $10/M; gpt-5.2: 3000 × $1.75/M + 1000 × $0.175/M + 500 × $14/M
-        assert "This conversation: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
-        assert "Last 24 hours: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
-        assert "Today: 2×, 12000 + 1500 tokens (1000 cached), $0.0324" in text
-        assert "• openai/gpt-5.1: 1×, 8000 + 1000 tokens, $0.0200" in text
-        assert "• openai/gpt-5.2: 1×, 4000 + 500 tokens (1000 cached), $0.0124" in text
+        assert "This conversation: 2 calls · 12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
+        assert "Last 24 hours: 2 calls · 12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
+        assert "Cost today: $0.0324 · no budget limit" in text
+        assert "• openai/gpt-5.1: 1 call · 8,000 in / 1,000 out · $0.02" in text
+        assert "• openai/gpt-5.2: 1 call · 4,000 in (1,000 cached) / 500 out · $0.0124" in text
         usage = (await ask(on, "/usage")).text
-        assert "openai/gpt-5.2: 1×, 4000 + 500 tokens (1000 cached), $0.0124" in usage
+        assert "openai/gpt-5.2: 1 call · 4,000 in (1,000 cached) / 500 out · $0.0124" in usage
         await ask(on, "/new")
         text = (await ask(on, "/status full")).text
-        assert "This conversation: nothing yet" in text and "tokens (1000 cached), $0.0324" in text
+        assert "This conversation: nothing yet" in text and "12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
 
 
 async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
@@ -109,8 +127,8 @@ async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
         on.ms.reply("one", usage=(10, 20))
         await ask(on, "hi")
         text = (await ask(on, "/status full")).text
-        assert "This conversation: 1×, 10 + 20 tokens, price unknown" in text
-        assert "Last 24 hours: 1×, 10 + 20 tokens, price unknown" in text and "$" not in text
+        assert "This conversation: 1 call · 10 in / 20 out · price unknown" in text
+        assert "Last 24 hours: 1 call · 10 in / 20 out · price unknown" in text and "$" not in text
         assert "price unknown" in (await ask(on, "/usage")).text
 
 
@@ -121,7 +139,7 @@ async def test_a_provider_that_counts_nothing_leaves_the_price_unknown(on: Stage
         on.ms.reply("two", usage=(8000, 1000))
         await ask(on, "hi")
         text = (await ask(on, "/status full")).text
-    assert "2×, 8000 + 1000 tokens, $0.0200 and 1× of unknown price" in text
+    assert "2 calls · 8,000 in / 1,000 out · $0.02 (one unpriced)" in text
 
 
 async def test_the_owner_sees_the_process_and_others_do_not(on: Stage) -> None:
@@ -166,9 +184,8 @@ async def test_status_fits_one_message_and_full_tells_the_rest(on: Stage) -> Non
             await ask(on, f"/model balanced {name}")
             on.ms.reply("yes", usage=(123456, 1000, 1000)) if int(name[-2:]) % 2 else on.ms.fail(400, None, "no " * 200)
             await ask(on, "hi")
-        short = await ask(on, "/status full")
-        assert utf16_length(short.text) <= 4096
-        assert short.text.splitlines()[-1].startswith("tierbot ")
+        short = await ask(on, "/status")
+        assert utf16_length(short.text) <= 4096 and len(short.text.splitlines()) == 6
         said = on.tg.say("/status full")
         await on.tg.reply(after=said, matching="of memory")
     everything = "\n".join(part.text for part in short.chat.messages if part.id > said.id)

@@ -53,7 +53,7 @@ async def test_a_tier_without_the_word_force_clears_the_lock(on: Stage) -> None:
     [
         ("/tier turbo", ["turbo", "balanced, smart, coding, deep", "Nothing was changed"]),
         ("/tier smrt", ["did you mean smart?", "balanced, smart, coding, deep", "Nothing was changed"]),
-        ("/tier deep please", ["only the word force", "Nothing was changed"]),
+        ("/tier deep please", ["Only the word force", "Nothing was changed"]),
         ("/tier deep force now", ["/tier smart force", "Nothing was changed"]),
     ],
 )

@@ -127,7 +127,7 @@ async def test_an_endless_loop_ends_with_a_sentence(on: Stage) -> None:
     async with running(on):
         answer = await ask(on, "what time is it?")
     assert len(on.ms.calls) == 4
-    assert "Once more." in answer.text and "one turn may call a model 4 times at most" in answer.text
+    assert "Once more." in answer.text and "the limit is 4 model calls per answer" in answer.text
     assert on.ms.last.body["tool_choice"] == "none"
 
 

@@ -35,11 +35,11 @@ async def test_on_telegram_the_picture_has_the_text_as_its_caption(on: Stage) ->
         reply = await ask(on, "/usage 7d")
         assert drawn(on.tg.picture(reply).data) and on.tg.picture(reply).name == "usage-7d.png"
         lines = reply.text.splitlines()
-        assert lines[0] == "Last 7 days" and "• openai/gpt-5.1: 1×, 8000 + 1000 tokens, $0.0200" in lines
-        assert "balanced: 1×, $0.0200" in lines and "deep: 1×, $0.0280" in lines
-        assert lines[-3:] == ["In all: 2×, 16000 + 2000 tokens, $0.0480", "", "Today: $0.0480 of $2.00"]
+        assert lines[0] == "Last 7 days" and "• openai/gpt-5.1: 1 call · 8,000 in / 1,000 out · $0.02" in lines
+        assert "balanced: 1 call · $0.02" in lines and "deep: 1 call · $0.0280" in lines
+        assert lines[-3:] == ["Total: 2 calls · 16,000 in / 2,000 out · $0.0480", "", "Today: $0.0480 of $2.00"]
         everyone = await ask(on, "/usage all")
-        assert "• telegram:1001: 2×, 16000 + 2000 tokens, $0.0480" in everyone.text and drawn(
+        assert "• telegram:1001: 2 calls · 16,000 in / 2,000 out · $0.0480" in everyone.text and drawn(
             on.tg.picture(everyone).data
         )
         tiers = await ask(on, "/usage tiers")
@@ -57,7 +57,7 @@ async def test_on_discord_it_comes_with_the_answer_to_the_command(on: Stage, dc:
         await dc.wait_for(lambda _: shown(asked))
         (answer,) = asked.answers
         (file,) = answer.attachments
-    assert "openai/gpt-5.1`: 1×, 8000 + 1000 tokens, $0.0200" in answer.text
+    assert "openai/gpt-5.1`: 1 call · 8,000 in / 1,000 out · $0.02" in answer.text
     assert (file.name, file.mime) == ("usage-7d.png", "image/png") and drawn(file.data)
 
 

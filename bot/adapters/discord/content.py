@@ -19,7 +19,7 @@ def files(payload: Json) -> tuple[Attachment, ...]:
 
 
 def unsupported(payload: Json) -> str:
-    """A short English noun in the plural for what a person sent and the bot cannot read; empty when there is nothing."""
+    """A short English noun in the plural for what the bot cannot read; empty when there is nothing."""
     for whole in wholes(payload):
         for one in whole.get("attachments") or ():
             if _read(whole, one) is None:

@@ -49,9 +49,9 @@ WHOLE = Verdict(
 def test_a_whole_verdict() -> None:
     assert verdict_text(ASK, WHOLE) == (
         "All agree.\n\n"
-        "🏛 3 of 3 answered. `openai/sun` wrote what comes of it.  \n"
+        "🏛 3 of 3 answered. `openai/sun` wrote the final answer.  \n"
         "🗳 Ranked first by the others: `anthropic/moon`. Voting ended early because the result was certain.  \n"
-        "`$0.0312 and 1× of unknown price · 2 calls · 42 s`"
+        "`$0.0312 (one unpriced) · 2 calls · 42 s`"
     )
 
 
@@ -76,7 +76,7 @@ BROKEN = Member(MOON, failure=Failure("failed", "it is down"))
     [
         (
             replace(WHOLE, members=(A, B, LATE)),
-            "🏛 2 of 3 answered; `gemini/star` timed out. `openai/sun` wrote what comes of it.",
+            "🏛 2 of 3 answered; `gemini/star` timed out. `openai/sun` wrote the final answer.",
         ),
         (
             replace(WHOLE, form="single", tally=Tally(), members=(A, BROKEN, LATE)),
@@ -89,7 +89,7 @@ BROKEN = Member(MOON, failure=Failure("failed", "it is down"))
         ),
         (
             replace(WHOLE, form="member", writer=MOON.model, trouble=Failure("failed", "it is down")),
-            "🏛 3 of 3 answered. There is no synthesis, for `openai/sun`: it is down; "
+            "🏛 3 of 3 answered. No final answer was written (`openai/sun`: it is down); "
             "this is the answer of `anthropic/moon`.",
         ),
         (
@@ -105,7 +105,7 @@ def test_how_it_came_about(verdict: Verdict, line: str) -> None:
 def test_what_has_no_known_price_is_never_free() -> None:
     assert verdict_text(ASK, replace(WHOLE, calls=(ENDED, ENDED))).endswith("`price unknown · 2 calls · 42 s`")
     assert about(ASK, replace(RECKONED, unknown=7, cost=Decimal(0))) == "price unknown"
-    assert about(ASK, replace(RECKONED, unknown=2)) == "about $0.40 and 2× of unknown price"
+    assert about(ASK, replace(RECKONED, unknown=2)) == "about $0.40 (2 unpriced)"
 
 
 def test_what_it_will_take() -> None:
@@ -134,7 +134,7 @@ def test_one_at_a_time_and_what_waited_for_its_end_is_refused() -> None:
     with sittings.enter(ask), pytest.raises(Refused, match="is sitting already"), sittings.enter(ask):
         raise AssertionError
     waited = replace(ask, message=replace(ask.message, sent_at=98.5))
-    with pytest.raises(Refused, match="still sitting when you sent this"), sittings.enter(waited):
+    with pytest.raises(Refused, match="still running when you sent this"), sittings.enter(waited):
         raise AssertionError
     later = replace(ask, message=replace(ask.message, sent_at=99.0))
     with sittings.enter(later), sittings.enter(replace(waited, person=replace(ask.person, id=2))):

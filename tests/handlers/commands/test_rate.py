@@ -71,9 +71,9 @@ async def test_any_other_word_changes_nothing(word: str) -> None:
 
 
 async def test_where_there_is_nothing_to_rate_it_says_so() -> None:
-    with pytest.raises(Refused, match="no answer here"):
+    with pytest.raises(Refused, match="no recent answer"):
         await Kept(last=None).say("/rate up")
-    with pytest.raises(Refused, match="no answer here"):
+    with pytest.raises(Refused, match="no recent answer"):
         await Kept(known=False).say("/rate up")
 
 

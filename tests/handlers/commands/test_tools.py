@@ -68,7 +68,7 @@ async def test_any_name_of_a_server_can_be_switched_by_its_button() -> None:
     typed = parse_command(button.command, "tierbot")
     assert button.label == f"⏹ {ODD}" and typed is not None and typed.arguments == ("off", ODD)
     shown = await tools(asked(button.command))
-    assert kept.now.off == {ODD} and shown.text.startswith("⏹ **my 'odd' server** is off for you, in every chat.")
+    assert kept.now.off == {ODD} and shown.text.startswith("⏹ **my 'odd' server** is off for you in every chat.")
     await tools(asked(shown.buttons[0][0].command))
     assert kept.now.off == frozenset()
 

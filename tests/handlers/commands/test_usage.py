@@ -114,11 +114,11 @@ async def test_ones_own_by_model_and_by_tier(kept: Kept) -> None:
     reply = await command(kept)(usage("7D", role="user"))
     assert reply.text == (
         "**Last 7 days**\n\n"
-        "- `a/x`: 3×, 300 + 60 tokens (30 cached), $0.0123 and 1× of unknown price\n"
-        "- `b/y`: 2×, 200 + 40 tokens, $1.5000\n\n"
-        "balanced: 3×, $0.0123 and 1× of unknown price  \n"
-        "deep: 1×, price unknown\n\n"
-        "In all: 5×, 500 + 100 tokens (30 cached), $1.5123 and 1× of unknown price"
+        "- `a/x`: 3 calls · 300 in (30 cached) / 60 out · $0.0123 (one unpriced)\n"
+        "- `b/y`: 2 calls · 200 in / 40 out · $1.50\n\n"
+        "balanced: 3 calls · $0.0123 (one unpriced)  \n"
+        "deep: 1 call · price unknown\n\n"
+        "Total: 5 calls · 500 in (30 cached) / 100 out · $1.51 (one unpriced)"
     )
     assert kept.questions == [("models", 7 * DAY, 1), ("days", 7, 1)]
 
@@ -146,12 +146,12 @@ async def test_what_is_left_of_every_limit_that_holds(kept: Kept) -> None:
     kept.rows += [(NOON, BEN, OTHER, Decimal(70), 0)]
     several = command(kept, person_day=2, person_month="0.1", chat_day=50, chat_month=60, all_day=80, all_month=70)
     assert (await several(usage())).text.splitlines()[-1] == (
-        "Today: $0.1234 of $2.00 and 1× of unknown price"
-        " · ⚠️ This month: $0.1234 of $0.10 and 1× of unknown price"
-        " · This chat today: $7.12 of $50.00 and 1× of unknown price"
-        " · This chat this month: $7.12 of $60.00 and 1× of unknown price"
-        " · Everyone today: $77.12 of $80.00 and 1× of unknown price"
-        " · ⚠️ Everyone this month: $77.12 of $70.00 and 1× of unknown price"
+        "Today: $0.12 of $2.00 (one unpriced)"
+        " · ⚠️ This month: $0.12 of $0.10 (one unpriced)"
+        " · This chat today: $7.12 of $50.00 (one unpriced)"
+        " · This chat this month: $7.12 of $60.00 (one unpriced)"
+        " · Everyone today: $77.12 of $80.00 (one unpriced)"
+        " · ⚠️ Everyone this month: $77.12 of $70.00 (one unpriced)"
     )
 
 
@@ -160,15 +160,15 @@ async def test_an_owner_sees_everyone_with_the_limits_they_reached(kept: Kept) -
     reply = await command(kept, person_day="1.5", chat_day=9, all_month=40)(usage("all 30d"))
     assert reply.text == (
         "**Last 30 days**\n\n"
-        "- `Ben's hat`: 2×, 200 + 40 tokens, $1.5000 · ⚠️ Today: $1.50 of $1.50\n"
-        "- `Ann`: 3×, 300 + 60 tokens (30 cached), $0.0123 and 1× of unknown price\n\n"
-        "In all: 5×, 500 + 100 tokens (30 cached), $1.5123 and 1× of unknown price\n\n"
+        "- `Ben's hat`: 2 calls · 200 in / 40 out · $1.50 · ⚠️ Today: $1.50 of $1.50\n"
+        "- `Ann`: 3 calls · 300 in (30 cached) / 60 out · $0.0123 (one unpriced)\n\n"
+        "Total: 5 calls · 500 in (30 cached) / 100 out · $1.51 (one unpriced)\n\n"
         "Everyone this month: $1.60 of $40.00"
     )
     assert kept.questions == [("people", 30 * DAY, None), ("days", 30, None)] and reply.picture is not None
     kept.people = (PersonSpending(ANN, "", SPENT), PersonSpending(BEN, "", SPENT))
     rows = (await command(kept)(usage("all"))).text.splitlines()
-    assert rows[2].startswith("- `telegram:1001`: 3×") and rows[3].startswith("- `?`: 3×")
+    assert rows[2].startswith("- `telegram:1001`: 3 calls") and rows[3].startswith("- `?`: 3 calls")
     kept.people = ()
     assert (await command(kept)(usage("all"))).text == "Last 24 hours: nothing yet."
 
@@ -177,20 +177,20 @@ async def test_names_and_money_of_others_are_for_owners_in_private(kept: Kept) -
     for role in ("admin", "user", "guest"):
         with pytest.raises(Refused, match="Only an owner"):
             await command(kept)(usage("all", role=role))
-    with pytest.raises(Refused, match="not for a group"):
+    with pytest.raises(Refused, match="in a group"):
         await command(kept)(usage("ALL 7d", private=False))
     assert kept.questions == []
 
 
 async def test_each_tier_with_its_models(kept: Kept) -> None:
     reply = await command(kept)(usage("tiers"))
-    shares = "fallback 25 % · timeout 5 % · escalation 10 %"
+    shares = "fallback 25 % · timeout 5 % · escalated 10 %"
     assert reply.text == (
         "**Last 7 days, everyone's turns**\n\n"
         f"**smart**: 20× · p50 9.0 s · p95 18 s · first token 1.1 s · {shares}"
-        " · $0.3900 and 1× of unknown price · 👍 3 · 👎 2\n\n"
+        " · $0.39 (one unpriced) · 👍 3 · 👎 2\n\n"
         f"- `a/x`: 20× · p50 9.0 s · p95 18 s · first token 1.1 s · {shares}"
-        " · $0.3900 and 1× of unknown price · 👎 2\n"
+        " · $0.39 (one unpriced) · 👎 2\n"
         f"- no answer: 20× · p50 9.0 s · p95 18 s · {shares} · price unknown · 👍 3 · 👎 2"
     )
     assert kept.questions == [("turns", 7 * DAY, None)] * 2 and reply.picture is None

@@ -48,5 +48,5 @@ async def test_a_file_may_be_too_large_or_out_of_reach() -> None:
         with pytest.raises(Refused, match=r"larger than 20 MB"):
             await home.platform.fetch(replace(picture, size=20 * 2**20 + 1))
         async with dc.outage():
-            with pytest.raises(Refused, match=r"could not be fetched from Discord just now"):
+            with pytest.raises(Refused, match=r"couldn't get the file from Discord"):
                 await home.platform.fetch(picture)

@@ -131,7 +131,7 @@ async def test_files_that_are_read(tg: TelegramServer) -> None:
         ("location", "a location"),
         ("contact", "a contact"),
         ("dice", "a dice"),
-        ("video_note", "a video message"),
+        ("video_note", "video messages"),
     ],
 )
 async def test_content_that_is_not_read_is_named(tg: TelegramServer, kind: str, noun: str) -> None:
@@ -142,7 +142,7 @@ async def test_content_that_is_not_read_is_named(tg: TelegramServer, kind: str, 
 
 async def test_documents_that_are_not_read_are_named(tg: TelegramServer) -> None:
     pdf = heard(tg, tg.say_document("a.pdf", b"%PDF", "application/pdf", caption="read this"))
-    assert (pdf.kind, pdf.text, pdf.attachments) == ("unsupported", "a PDF file", ())
+    assert (pdf.kind, pdf.text, pdf.attachments) == ("unsupported", ".pdf", ())
     assert heard(tg, tg.say_document("a.zip", b"PK", "application/zip")).text == "a file"
 
 
