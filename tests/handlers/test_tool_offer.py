@@ -138,10 +138,10 @@ async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
     found = ToolSelection(tuple(Activated(f"kit{n}", why, n / 8) for n, why in enumerate(whys)), doubt=SLOW)
     text = await offers(Decides(found)).explain(asked(language="de"), 1, "x")
     for each in (
-        "kit0**: Wörter 0.00",
-        "kit1**: Embeddings 0.12",
-        "kit2**: Anschlussfrage 0.25",
-        "kit3**: benutzt 0.38",
+        "kit0**: Wörter 0,00",
+        "kit1**: Embeddings 0,12",
+        "kit2**: Anschlussfrage 0,25",
+        "kit3**: benutzt 0,38",
     ):
         assert each in text
     assert text.endswith("⚠️ Werkzeugauswahl: nur Wörter (die Embeddings haben zu lange gebraucht)")
@@ -171,9 +171,9 @@ async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
 @pytest.mark.parametrize(
     ("strategy", "lines"),
     [
-        ("full", {"In this order": "`a`, `b1`, `c1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
-        ("reorder", {"In this order": "`c1`, `a`, `b1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
-        ("top_k", {"In this order": "`c1`, `b1`, `a`, `b0`", "By name only": "`c0`, `b2`", "Not shown": ""}),
+        ("full", {"In full": "`a`, `b1`, `c1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
+        ("reorder", {"In full": "`c1`, `a`, `b1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
+        ("top_k", {"In full": "`c1`, `b1`, `a`, `b0`", "By name only": "`c0`, `b2`", "Not shown": ""}),
     ],
 )
 async def test_the_tools_in_the_order_of_the_model(strategy: Strategy, lines: Mapping[str, str]) -> None:
@@ -190,7 +190,7 @@ async def test_stubs_are_names() -> None:
     found = ToolSelection((Activated("kit1", "embed", 0.9),), {"c1": 2.0})
     text = await offers(Decides(found, XL="hybrid")).explain(asked(), 1, "x")
     said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
-    assert said["In this order"] == "`c1`, `b1`, `a`, `b0`" and said["By name only"].startswith("`c0`, `b2`, ")
+    assert said["In full"] == "`c1`, `b1`, `a`, `b0`" and said["By name only"].startswith("`c0`, `b2`, ")
     assert "Not shown" not in text
 
 
@@ -204,7 +204,7 @@ async def test_a_prefix_asks_for_the_tier_and_is_no_part_of_the_text() -> None:
 async def test_where_a_model_lies_is_for_admins() -> None:
     CHOOSER.said = ""  # as when all is embedded
     assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), CHOOSER, Named())  # type: ignore[arg-type]
-    assert "embeddings (`sentence-transformers`)." in compared(asked(role="user"), CHOOSER, Named())  # type: ignore[arg-type]
+    assert "embeddings (`sentence-transformers`)" in compared(asked(role="user"), CHOOSER, Named())  # type: ignore[arg-type]
     CHOOSER.said = "the model can't be loaded."
     assert compared(asked(), CHOOSER, Named()) == "⚠️ Tool matching: words only (the model can't be loaded)"  # type: ignore[arg-type]
 

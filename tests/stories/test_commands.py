@@ -190,7 +190,7 @@ async def test_settings_change_one_thing_and_refuse_what_is_not_there(on: Stage)
         assert 'Call me "the boss", please.' in on.ms.last.reading.system_text
         for typed, words in [
             ("/settings timezone Mars/Base", "Mars/Base is not a time zone"),
-            ("/settings language xx", "I speak: "),
+            ("/settings language xx", "I speak "),
             ("/settings streaming maybe", "Write on or off"),
             ("/settings colour red", "There is no setting colour"),
             ("/settings instructions " + "x" * 2001, "2000 characters"),
@@ -206,7 +206,7 @@ async def test_german_answers_and_menus_by_setting_and_back(on: Stage) -> None:
         shown = await ask(on, "/settings language de")
         assert shown.text.splitlines()[0] == "Sprache: Deutsch"
         assert (await ask(on, "/tier")).text.splitlines()[0] == "Tier: balanced, Force: off"
-        assert "weil" in (await ask(on, "/tier")).text.splitlines()[1]
+        assert "Es gilt: balanced" in (await ask(on, "/tier")).text.splitlines()[1]
         assert "Befehl" in (await ask(on, "/qqqqqqq")).text
         assert "Nichts wurde geändert" in (await ask(on, "/tier turbo")).text
         help_text = (await ask(on, "/help")).text

@@ -131,7 +131,7 @@ def test_the_votes_as_a_file() -> None:
 
 def test_one_at_a_time_and_what_waited_for_its_end_is_refused() -> None:
     sittings, ask = Sittings(lambda: 100.0), asked("/council x")
-    with sittings.enter(ask), pytest.raises(Refused, match="is sitting already"), sittings.enter(ask):
+    with sittings.enter(ask), pytest.raises(Refused, match="already have a council"), sittings.enter(ask):
         raise AssertionError
     waited = replace(ask, message=replace(ask.message, sent_at=98.5))
     with pytest.raises(Refused, match="still running when you sent this"), sittings.enter(waited):

@@ -75,7 +75,7 @@ async def test_any_name_of_a_server_can_be_switched_by_its_button() -> None:
 
 async def test_a_toolkit_that_is_gone_can_be_switched_on() -> None:
     kept = Kept("Gone")
-    with pytest.raises(Refused, match="off already"):
+    with pytest.raises(Refused, match="already off"):
         await command(kept, "a")(asked("/tools off gone"))
     assert (await command(kept, "a")(asked("/tools on gone"))).text.startswith("✅ **Gone** is on")
     assert kept.now.off == frozenset()

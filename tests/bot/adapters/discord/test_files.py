@@ -45,7 +45,7 @@ async def test_a_file_that_its_message_lost_is_gone() -> None:
 async def test_a_file_may_be_too_large_or_out_of_reach() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         [picture] = (await home.heard(dc.say("see", attachments=[("a.png", b"x", "image/png")]))).attachments
-        with pytest.raises(Refused, match=r"larger than 20 MB"):
+        with pytest.raises(Refused, match=r"up to 20 MB"):
             await home.platform.fetch(replace(picture, size=20 * 2**20 + 1))
         async with dc.outage():
             with pytest.raises(Refused, match=r"couldn't get the file from Discord"):

@@ -150,11 +150,11 @@ FILE = {"id": "1", "filename": "x", "url": "u"}
 @pytest.mark.parametrize(
     ("changes", "read"),
     [
-        ({"attachments": [FILE | {"content_type": "video/mp4"}]}, "a video"),
-        ({"attachments": [FILE | {"content_type": "application/pdf"}]}, "a PDF file"),
-        ({"attachments": [FILE]}, "a file"),
-        ({"content": "", "sticker_items": [{"id": "1", "name": "s", "format_type": 1}]}, "a sticker"),
-        ({"content": "", "poll": {"question": {"text": "?"}}}, "a poll"),
+        ({"attachments": [FILE | {"content_type": "video/mp4"}]}, "videos"),
+        ({"attachments": [FILE | {"content_type": "application/pdf"}]}, "such files"),
+        ({"attachments": [FILE]}, "such files"),
+        ({"content": "", "sticker_items": [{"id": "1", "name": "s", "format_type": 1}]}, "stickers"),
+        ({"content": "", "poll": {"question": {"text": "?"}}}, "polls"),
     ],
 )  # fmt: skip
 async def test_what_the_bot_cannot_read_has_a_name(changes: dict[str, Any], read: str) -> None:

@@ -126,11 +126,11 @@ async def test_files_that_are_read(tg: TelegramServer) -> None:
 @pytest.mark.parametrize(
     ("kind", "noun"),
     [
-        ("sticker", "a sticker"),
-        ("poll", "a poll"),
-        ("location", "a location"),
-        ("contact", "a contact"),
-        ("dice", "a dice"),
+        ("sticker", "stickers"),
+        ("poll", "polls"),
+        ("location", "locations"),
+        ("contact", "contacts"),
+        ("dice", "dice"),
         ("video_note", "video messages"),
     ],
 )
@@ -143,7 +143,7 @@ async def test_content_that_is_not_read_is_named(tg: TelegramServer, kind: str, 
 async def test_documents_that_are_not_read_are_named(tg: TelegramServer) -> None:
     pdf = heard(tg, tg.say_document("a.pdf", b"%PDF", "application/pdf", caption="read this"))
     assert (pdf.kind, pdf.text, pdf.attachments) == ("unsupported", ".pdf", ())
-    assert heard(tg, tg.say_document("a.zip", b"PK", "application/zip")).text == "a file"
+    assert heard(tg, tg.say_document("a.zip", b"PK", "application/zip")).text == ".zip"
 
 
 async def test_service_messages_are_silent(tg: TelegramServer) -> None:
