@@ -64,7 +64,7 @@ class Chat:
     async def answer(self, ask: Ask) -> Reply:
         """Answer a message with all that came with it; a button without a command speaks in the person's place."""
         if ask.button is not None:
-            await ask.live.acknowledge(spent=True)
+            await ask.live.acknowledge(spent=not ask.attempts)
             ask = replace(ask, message=replace(ask.message, text=ask.button.command))
         prefix, written = typed_prefix(ask.message)
         if prefix is not None and not (written.strip() or ask.message.attachments or ask.message.quoted):

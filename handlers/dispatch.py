@@ -185,7 +185,7 @@ class Dispatcher:
         if not spec.queued:
             return await handler(ask)
         repeatable = ask.rest.lower() in spec.repeatable
-        await ask.live.acknowledge(spent=ask.button is not None and not repeatable)
+        await ask.live.acknowledge(spent=ask.button is not None and not ask.attempts and not repeatable)
         try:
             return await handler(ask)
         except Refused as refusal:  # it has waited for its turn: too late for a notice at the button

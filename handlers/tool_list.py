@@ -73,7 +73,9 @@ class ToolList:
         for name, reason in (await self._toolbox.off(ask.person)).items():
             reasons.setdefault(reason, []).append(f"`{name}`")
         if reasons:
-            lines = (f"- {listed(ask, names, MOST_NAMED)}: {plain(reason)}" for reason, names in reasons.items())
+            lines = (
+                f"- {listed(ask, names, MOST_NAMED)}: {plain(ask.say(reason))}" for reason, names in reasons.items()
+            )
             parts.append("\n".join([ask.say("Tools that can't be used right now:"), "", *lines]))
         return "\n\n".join(parts)
 
@@ -158,5 +160,6 @@ def _line(ask: Ask, held: Held, off: bool, room: int) -> str:
     facts += [ask.say("always included")] if toolkit.base and not off else []
     facts += [ask.say("switched off by you")] if off else []
     fewest, most = DESCRIBED
-    about = f": {plain(toolkit.description, min(most, room))}" if room >= fewest else ""
+    described = ask.say(toolkit.description) if toolkit.source == "ours" else toolkit.description
+    about = f": {plain(described, min(most, room))}" if room >= fewest else ""
     return f"- {'⏹ ' if off else ''}**{plain(toolkit.name)}** ({', '.join(facts)}){about}"

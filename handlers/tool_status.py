@@ -44,6 +44,7 @@ class ToolStatus:
         off = await self._stock.toolbox.off(ask.person)
         lines = [await self.shown(ask, conversation_id), compared(ask, self._stock.chooser, self._embedder)]
         lines += [
-            ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=plain(why)) for name, why in off.items()
+            ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=plain(ask.say(why)))
+            for name, why in off.items()
         ]
         return [*lines, *await self._policy.lines(ask), *self.faults(ask)]

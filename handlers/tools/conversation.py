@@ -20,6 +20,7 @@ NAME = "conversation"
 ONE_BY_ONE = Traits(parallel=False, changes=True, seconds=10.0)
 LOCKED: tuple[TierSource, ...] = ("forced", "prefix")
 OFF = "off"
+NO_SKILLS = "no skills installed"
 
 log = logging.getLogger("handlers.tools")
 
@@ -99,4 +100,4 @@ class ConversationTools:
 
     async def without_skills(self) -> str | None:
         """Why there is nothing to use."""
-        return None if self._skills().found else "there are no skills"
+        return None if self._skills().found else NO_SKILLS

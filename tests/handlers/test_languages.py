@@ -21,6 +21,8 @@ from handlers.commands import COMMANDS, access, budget, help, status, tier
 from handlers.council import words as council
 from handlers.languages import Say
 from handlers.linking import LINKED, MERGES
+from handlers.tools.conversation import NO_SKILLS
+from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
 from routing.auto.decision import EVIDENCE
 from routing.decisions import ModelSource
 from routing.door import failures
@@ -30,8 +32,18 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
 SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners"}
 
+DESCRIPTIONS = tuple(
+    json.loads(file.read_text(encoding="utf-8"))["description"]
+    for file in sorted((ROOT / "handlers" / "tools" / "toolkits").glob("*.json"))
+)
+REASONS = (NO_SKILLS, NOT_INSTALLED, NO_PROCESSES)
+"""Why a tool can't be used, where that is the same everywhere."""
+
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
+    "reason": REASONS,
+    "why": (),
+    "toolkit.description": DESCRIPTIONS,
     "of numbers": (",", ".", "${amount}"),  # said by Say itself
     "topic": tuple(help.TOPICS),
     "spec.summary": tuple(spec.summary for spec in COMMANDS),

@@ -193,7 +193,7 @@ async def test_settings_change_one_thing_and_refuse_what_is_not_there(on: Stage)
             ("/settings language xx", "I speak "),
             ("/settings streaming maybe", "Write on or off"),
             ("/settings colour red", "There is no setting colour"),
-            ("/settings instructions " + "x" * 2001, "2000 characters"),
+            ("/settings instructions " + "x" * 2001, "2,000 characters"),
         ]:
             refusal = (await ask(on, typed)).text
             assert words in refusal and "Nothing was changed." in refusal
@@ -208,7 +208,7 @@ async def test_german_answers_and_menus_by_setting_and_back(on: Stage) -> None:
         assert (await ask(on, "/tier")).text.splitlines()[0] == "Tier: balanced, Force: off"
         assert "Es gilt: balanced" in (await ask(on, "/tier")).text.splitlines()[1]
         assert "Befehl" in (await ask(on, "/qqqqqqq")).text
-        assert "Nichts wurde geändert" in (await ask(on, "/tier turbo")).text
+        assert "Es wurde nichts geändert" in (await ask(on, "/tier turbo")).text
         help_text = (await ask(on, "/help")).text
         assert "Show or choose" not in help_text and "Zeigt" in help_text
         settings = await ask(on, "/settings")

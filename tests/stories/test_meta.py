@@ -99,7 +99,7 @@ async def test_health_tells_owners_what_is_out_of_order(on: Stage, role: str) ->
         await ask(on, "hello", user=user)
         health = await told(on, "health", user)
     assert health.startswith("The database answers.\nFailed in the last hour: openai/gpt-5.1;")
-    assert "\nuse_skill is off: there are no skills." in health
+    assert "\nuse_skill is off: no skills installed." in health
     for line in (
         "\nTools are found by their words alone: EMBEDDINGS=off.",
         "\nToolkit: broken.json line 2 column 10: not valid JSON",

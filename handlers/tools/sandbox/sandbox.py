@@ -62,6 +62,10 @@ class _Order:
     bubblewrap: Bubblewrap
 
 
+NOT_INSTALLED = "bubblewrap is not installed (sudo apt install bubblewrap, then restart the bot)"
+NO_PROCESSES = "the bot does not see its own processes in /proc, so no limit on them would hold"
+
+
 class Sandbox:
     """`files` holds a folder for each person, `files/<person id>/`, made when it is needed. `program` is bubblewrap's
     name or path, `families` are the ways to find its processes, of which the first that works is taken."""
@@ -169,7 +173,7 @@ class Sandbox:
     def _lasting(self) -> str | None:
         """Why no command can ever be run here before something is installed."""
         if shutil.which(self._program) is None:
-            return "bubblewrap is not installed (sudo apt install bubblewrap, then restart the bot)"
+            return NOT_INSTALLED
         return None if seccomp.known() else f"the sandbox knows x86-64 and 64-bit ARM only, not {platform.machine()}"
 
     async def _probe(self) -> str | None:
@@ -177,7 +181,7 @@ class Sandbox:
         try:
             seeing = await self._in_thread(lambda: next(filter(sees, self._families), None))
             if seeing is None:
-                return "the bot does not see its own processes in /proc, so no limit on them would hold"
+                return NO_PROCESSES
             self._family = seeing
             for form in FORMS:
                 complaint = await self._complaint(form)
