@@ -209,7 +209,7 @@ async def test_german_answers_and_menus_by_setting_and_back(on: Stage) -> None:
         assert "Es gilt: balanced" in (await ask(on, "/tier")).text.splitlines()[1]
         assert "Befehl" in (await ask(on, "/qqqqqqq")).text
         assert "Es wurde nichts geändert" in (await ask(on, "/tier turbo")).text
-        help_text = (await ask(on, "/help")).text
+        help_text = (await ask(on, "/help all")).text
         assert "Show or choose" not in help_text and "Zeigt" in help_text
         settings = await ask(on, "/settings")
         await press(on, "English", settings)

@@ -80,7 +80,7 @@ async def test_without_a_summary_the_oldest_are_left_out_and_the_next_one_covers
         on.ms.clear()
         on.ms.reply(SUMMARY, when=is_summary, times=None)
         done = await ask(on, "/compact 1")
-        assert "were summarised" in done.text
+        assert "became a summary" in done.text
         summaries = [call.reading.last_user_text for call in on.ms.calls if is_summary(call)]
         assert "user 0 x" in "".join(summaries), "also what had been left out"
         assert "could not be written" not in (await ask(on, "/status full")).text
@@ -94,7 +94,7 @@ async def test_compact_keeps_as_many_as_asked_and_is_billed(on: Stage) -> None:
     async with running(on):
         for wrong in ("/compact 0", "/compact 101", "/compact many"):
             assert "from 1 to 100" in (await ask(on, wrong)).text
-        assert "The oldest 18 messages were summarised; the newest 4 stay" in (await ask(on, "/compact 4")).text
+        assert "The oldest 18 messages became a summary; the newest 4 stay" in (await ask(on, "/compact 4")).text
         assert "There is nothing to sum up" in (await ask(on, "/compact 50")).text
         await ask(on, "go on")
         assert len(spoken(on)) == 5
@@ -142,7 +142,7 @@ async def test_an_overflow_that_stays_is_said_and_no_request_is_sent_twice(on: S
     on.ms.fail(400, message="context_length_exceeded", times=None)
     async with running(on):
         answer = await ask(on, "hello")
-    assert "longer than `openai/gpt-5.1` can read" in answer.text.replace("openai/gpt-5.1", "`openai/gpt-5.1`")
+    assert "too long for `openai/gpt-5.1`" in answer.text.replace("openai/gpt-5.1", "`openai/gpt-5.1`")
     assert len({call.raw for call in on.ms.calls}) == len(on.ms.calls) <= 3
 
 
@@ -193,7 +193,7 @@ async def test_no_summary_hands_what_tools_gave_to_another_person(on: Stage, sum
             await ask(on, "@tierbot go on", group="Team")
         else:
             user = bob if sums_up == "bob" else None
-            assert "were summarised" in (await ask(on, "/compact 1", user=user, group="Team")).text
+            assert "became a summary" in (await ask(on, "/compact 1", user=user, group="Team")).text
         await ask(on, "@tierbot what did alice do?", user=bob, group="Team")
         assert "SUMMARY" in on.ms.last.reading.system_text and "swordfish" not in json.dumps(on.ms.last.body)
         await ask(on, "/compact 1", group="Team")

@@ -59,7 +59,7 @@ async def test_nothing_but_the_button_of_the_one_who_asked_confirms(on: Stage) -
         await ask(on, "/access here on", group="Team")
         asked = await card(on, "@tierbot mail Bob", group="Team")
         refused = await on.tg.answered(on.tg.press(ONCE, message=asked, user=bob))
-        assert refused["text"] == "This button is for somebody else."
+        assert refused["text"] == "This button is for someone else."
         for typed in ("/confirm once", "/confirm", "/confirm@tierbot once"):
             assert (await ask(on, typed)).text.startswith("There is no command /confirm.")
         assert "There is no command /cofirm. /help" in (await ask(on, "/cofirm")).text

@@ -78,7 +78,7 @@ async def test_every_message_is_in_it(on: Stage) -> None:
     remember(on, 998)
     async with running(on):
         message = await ask(on, "/history export")
-    assert "1000 messages" in message.text
+    assert "1,000 messages" in message.text
     assert re.findall(r"^message (\d+)$", exported(on, message), re.MULTILINE) == [str(n) for n in range(998)]
 
 

@@ -224,7 +224,7 @@ async def test_in_a_group_what_tools_gave_stays_with_whom_they_worked_for(on: St
         export = await ask(on, "/history export", user=bob, group="Team")
         assert "swordfish" not in _file(on.tg, export)
         refused = await ask(on, "/retry", group="Team")
-        assert "somebody else" in refused.text
+        assert "Someone else" in refused.text
 
 
 def _file(tg: TelegramServer, message: object) -> str:

@@ -139,7 +139,7 @@ async def test_an_unknown_price_is_counted_apart_and_never_as_nothing(on: Stage)
         assert "Today: $0.22 of $0.30 (one unpriced)" in shown, "22,000 tokens at $10 a million"
         assert "Calls of unknown price are reckoned at $10.00 a million tokens." in shown
     async with running(on):
-        assert "Today: $0.22 of $0.30 and 1×" in (await ask(on, "/budget")).text
+        assert "Today: $0.22 of $0.30 (one unpriced)" in (await ask(on, "/budget")).text
     on.config["budget"] = {"perUserDailyUsd": 0.3, "assumeUnknownUsdPerMillion": 1000}
     async with running(on):
         assert "Nobody was asked" in (await ask(on, "hm")).text, "at the rate that the owner says"
@@ -185,7 +185,7 @@ async def test_what_nobody_counted_is_charged_also_after_a_restart(on: Stage) ->
         await gate.reached()
         assert "⏹ Stopped." in (await ask(on, "/stop")).text
         gate.open()
-        assert re.search(r"Today: \$0\.04\d+ of \$0\.06 (one unpriced)", (await ask(on, "/budget")).text)
+        assert re.search(r"Today: \$0\.04\d+ of \$0\.06 \(one unpriced\)", (await ask(on, "/budget")).text)
     async with running(on):
         assert "There is no room for this" in (await ask(on, "hm")).text
     assert len(asked(on)) == 1
