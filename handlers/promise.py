@@ -65,7 +65,7 @@ class Promise:
 
 
 def _vendor(ask: Ask, contract: TierContract) -> list[str]:
-    words = "⚠️ Only one provider here ({vendor}): if it fails, nothing can step in."
+    words = "Only one provider here ({vendor}): if it fails, nothing can step in."
     return [ask.say(words, vendor=each.vendor) for each in warnings([contract])]
 
 

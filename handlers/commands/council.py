@@ -188,8 +188,8 @@ class CouncilCommand:
     async def _help(self, ask: Ask, wanted: Wanted) -> Reply:
         words = (
             "🏛 A council: several models from different providers answer your question on their own and rank each "
-            "other's answers; one of the strongest writes the final answer. Write the question after /council, or reply "
-            "with /council to the message that asks it. A tier and a number from {least} to {most} before the question "
+            "other's answers; one of the strongest writes the final answer. Write the question after /council, or "
+            "reply with /council to the message that asks it. A tier and a number from {least} to {most} before the question "
             "choose the models: /council smart 5 Is P equal to NP?"
         )
         plan = await self._convening.plan(ask, "", wanted)

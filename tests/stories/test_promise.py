@@ -37,7 +37,7 @@ async def test_a_price_that_nobody_knows(on: Stage) -> None:
 async def test_a_pool_of_one_vendor_is_warned_of(on: Stage) -> None:
     vendors(on, balanced={"pool": ["openai/gpt-5.1", "openai/gpt-5.2"]})
     async with running(on):
-        words = "⚠️ Only one provider here (openai): if it fails, nothing can step in."
+        words = "Only one provider here (openai): if it fails, nothing can step in."
         assert words in (await ask(on, "/tier")).text and words in (await ask(on, "/status full")).text
         assert words not in (await ask(on, "/tier smart")).text
 
