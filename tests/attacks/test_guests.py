@@ -85,5 +85,5 @@ async def test_a_guests_press_does_nothing_to_others(on: Stage) -> None:
         await opened(on)
         menu = await ask(on, "/tier", group="Team")
         refused = await on.tg.answered(on.tg.press("deep", message=menu, user="bob"))
-        assert refused["text"] == "This button is for somebody else."
+        assert refused["text"] == "This button is for someone else."
         await press(on, "deep", menu)
