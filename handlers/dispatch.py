@@ -184,8 +184,8 @@ class Dispatcher:
         ask = replace(ask, arguments=typed.arguments, rest=typed.rest)
         if not spec.queued:
             return await handler(ask)
-        repeatable = ask.rest.lower() in spec.repeatable
-        await ask.live.acknowledge(spent=ask.button is not None and not ask.attempts and not repeatable)
+        about = ask.button.about if ask.button is not None and ask.rest.lower() not in spec.repeatable else ""
+        await ask.live.acknowledge(spent=bool(about) and not ask.attempts)
         try:
             return await handler(ask)
         except Refused as refusal:  # it has waited for its turn: too late for a notice at the button

@@ -39,7 +39,7 @@ SPEC = CommandSpec(
     free_text=True,
     role="user",
     queued=True,
-    repeatable=("votes", "no"),
+    repeatable=("votes",),
 )
 READABLE = ("text", "voice")
 """Attachments that become words."""
@@ -189,8 +189,8 @@ class CouncilCommand:
         words = (
             "🏛 A council: several models from different providers answer your question on their own and rank each "
             "other's answers; one of the strongest writes the final answer. Write the question after /council, or "
-            "reply with /council to the message that asks it. A tier and a number from {least} to {most} before the question "
-            "choose the models: /council smart 5 Is P equal to NP?"
+            "reply with /council to the message that asks it. A tier and a number from {least} to {most} before the "
+            "question choose the models: /council smart 5 Is P equal to NP?"
         )
         plan = await self._convening.plan(ask, "", wanted)
         now = ask.say(

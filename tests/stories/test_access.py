@@ -178,7 +178,7 @@ async def test_the_rate_limit_is_told_once_with_when_to_come_back(on: Stage) -> 
         for text in ("1", "2", "3", "4"):
             assert (await ask(on, text)).text == f"You said: {text}"  # the owner is exempt
         assert (await ask(on, "hi", user="carol")).text == "You said: hi"
-        assert [message.text[:8] for message in told.chat.from_bot()] == ["You said", "You said", "That was"]
+        assert [message.text[:8] for message in told.chat.from_bot()] == ["You said", "You said", "Too many"]
 
 
 async def test_strangers_do_not_make_the_bot_talk_without_end(on: Stage) -> None:
