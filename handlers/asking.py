@@ -72,8 +72,8 @@ class CommandSpec:
     the one that runs; those that are not, and that `changes` something for later questions, change nothing for earlier
     ones. Everybody from `role` up may use it. The answer of a `personal` command is for whoever asked,
     and nobody else in a group need read it, unless its first word is among `shared`. A `press_only` command works from
-    its button alone: typed, there is no such command. A pressed button of a `queued` command that is about
-    one turn disappears, unless its words are among `repeatable`.
+    its button alone: typed, there is no such command. A pressed button of another `queued` command
+    disappears, unless its words are among `repeatable`.
     """
 
     name: str

@@ -184,8 +184,8 @@ class Dispatcher:
         ask = replace(ask, arguments=typed.arguments, rest=typed.rest)
         if not spec.queued:
             return await handler(ask)
-        about = ask.button.about if ask.button is not None and ask.rest.lower() not in spec.repeatable else ""
-        await ask.live.acknowledge(spent=bool(about) and not ask.attempts)
+        stays = ask.button is None or spec.press_only or ask.rest.lower() in spec.repeatable  # or it is redrawn
+        await ask.live.acknowledge(spent=not stays and not ask.attempts)
         try:
             return await handler(ask)
         except Refused as refusal:  # it has waited for its turn: too late for a notice at the button

@@ -39,7 +39,7 @@ SPEC = CommandSpec(
     free_text=True,
     role="user",
     queued=True,
-    repeatable=("votes",),
+    repeatable=("votes", "no"),
 )
 READABLE = ("text", "voice")
 """Attachments that become words."""
