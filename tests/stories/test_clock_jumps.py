@@ -6,12 +6,18 @@ import time
 
 import pytest
 
+from tests.library import litellm_without_clients
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.stories.failing import POOLS, Clock, asked, at, vendors
 from tests.stories.harness import Stage, ask, running
 from tests.stories.killing import until
 
 TWO_HOURS = 7200.0
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    litellm_without_clients()
 
 
 @pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])

@@ -82,7 +82,7 @@ async def test_what_ends_before_its_first_word_is_asked_for_once_more(
     async with running(on):
         assert (await ask(on, "hm")).text == "You said: hm", "nobody else answered, so there is no line"
         usage = (await ask(on, "/usage")).text
-    assert f"{first}: 2×, " in usage
+    assert f"{first}: 2 calls" in usage
     assert (" (one unpriced)" in usage) == (first == FIRST), "OpenAI counts at the end of a stream only"
     assert asked(on) == [first, first]
     assert (facts(on)["model"], facts(on)["failed"], facts(on)["fallback"]) == (first, "[]", 0)

@@ -133,7 +133,7 @@ async def test_what_may_pass_is_tried_once_more(errors: list[ModelError], reques
     [
         ([KeyRejected(MODEL, "house refused the key")], 1),
         ([RateLimited(MODEL, "too many requests")], 1),
-        ([RateLimited(MODEL, "try again in 4 s", 4.0)], 1),
+        ([RateLimited(MODEL, "try again in 40 s", 40.0)], 1),
         ([Unreachable(MODEL, "no connection"), Unreachable(MODEL, "still none")], 2),
     ],
 )

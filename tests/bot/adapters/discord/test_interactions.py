@@ -50,6 +50,7 @@ async def test_a_command_is_a_message_and_deferred_at_once() -> None:
             private=False,
             language="en",
             message_id=packed,
+            username="alice",
         )
 
 
