@@ -80,7 +80,7 @@ class Settings(BaseModel):
         description="How long a message waits for vectors; empty: 0.05 static, 0.5 sentence-transformers, 1 litellm.",
     )
     tierbot_mcp_token: SecretStr | None = Field(
-        None, description="What clients of tierbot mcp --http must give, 16 signs or more."
+        None, description="What clients of tierbot mcp --http must give, at least 16 characters."
     )
     heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the log tells.")

@@ -21,10 +21,10 @@ SPEC = CommandSpec(
         "/model list",
         "/model list openai",
         "/model coding",
+        "/model coding openai",
         "/model coding openai/gpt-5.2",
         "/model coding reasoning high",
         "/model coding reset",
-        "/model coding list openai 2",
     ),
     choices=(("list", *TIERS), ("reasoning", "reset")),
     role="user",
@@ -68,11 +68,9 @@ class ModelCommand:
         match [word.lower() for word in words[1:]]:
             case []:
                 return await self._picker(ask, tier)
-            case ["list"]:
-                return await self._picker(ask, tier)
-            case ["list", provider]:
+            case [provider] if provider in self._models.config.allowed:
                 return await self._picker(ask, tier, provider)
-            case ["list", provider, page] if page.isdecimal():
+            case [provider, page] if page.isdecimal():
                 return await self._picker(ask, tier, provider, int(page[:4]))
             case ["reset"]:
                 said = await self._reset(ask, tier)
@@ -120,8 +118,8 @@ class ModelCommand:
             (Button(_ticked(name, current.model), f"/model {tier} {name}"),) for name in shown
         ]
         turning = [(n, label) for n, label in ((page - 1, "‹"), (page + 1, ask.say("More ›"))) if 1 <= n <= pages]
-        rows.append(tuple(Button(label, f"/model {tier} list {provider} {n}") for n, label in turning))
-        rows.append(tuple(Button(each, f"/model {tier} list {each}") for each in able if each != provider))
+        rows.append(tuple(Button(label, f"/model {tier} {provider} {n}") for n, label in turning))
+        rows.append(tuple(Button(each, f"/model {tier} {each}") for each in able if each != provider))
         levels = self._models.levels(current.model)
         rows.append(
             tuple(

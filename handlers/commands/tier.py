@@ -149,7 +149,7 @@ def _keyboard(stored: Preferences, role: Role, default: TierChoice | None) -> tu
     buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in usable]
     if current == AUTO or role == "guest":
         return tuple(tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2))
-    lock = Button("🔓 Force: off" if stored.force else "🔒 Force", f"/tier {current}{'' if stored.force else ' force'}")
+    lock = Button("🔓 Unlock" if stored.force else "🔒 Force", f"/tier {current}{'' if stored.force else ' force'}")
     return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4], lock))
 
 

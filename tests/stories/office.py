@@ -48,7 +48,7 @@ class Office:
 
 @asynccontextmanager
 async def at_work(on: Stage, clock: Clock | None = None) -> AsyncIterator[App]:
-    """The bot once it is connected with the server."""
+    """The bot once it is connected with the server and its tools can be found."""
     async with running(on, clock) if clock else running(on) as app:
         await connected(app)
         yield app
@@ -56,6 +56,9 @@ async def at_work(on: Stage, clock: Clock | None = None) -> AsyncIterator[App]:
 
 async def connected(app: App) -> None:
     await until(lambda: any(kit.source == "mcp" for kit in app.engine.tooling.toolbox.toolkits()))
+    chooser = app.engine.tooling.chooser
+    chooser.start()
+    await chooser._index.ready.wait()
 
 
 def calls(on: Stage, tool: str, arguments: Mapping[str, Any], server: str = "office_") -> None:

@@ -184,8 +184,8 @@ def filled_in(line: str, registered: Sequence[Json]) -> tuple[str, Json] | None:
             path, values = "model reset", {"tier": tier}
         case "model", [tier, "reasoning", level]:
             path, values = "model reasoning", {"tier": tier, "level": level}
-        case "model", [tier, model]:
-            path, values = "model set", {"tier": tier, "model": model}
+        case "model", [tier, *model] if len(model) <= 1:
+            path, values = "model set", {"tier": tier} | ({"model": model[0]} if model else {})
         case _:
             path, values = name, {name: rest} if rest else {}
     command = next((each for each in registered if line.startswith("/") and each["name"] == name), None)

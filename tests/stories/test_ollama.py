@@ -61,7 +61,7 @@ async def test_a_model_that_was_not_pulled_is_named(house: Stage) -> None:
     house.env["TIER_BALANCED_POOL"] = "ollama/llama3.2:3b"
     async with running(house):
         said = (await ask(house, "hello")).text
-    assert "is not known to its provider (run: ollama pull llama3.2:3b)" in said
+    assert "The provider doesn't know ollama/llama3.2:3b (run: ollama pull llama3.2:3b)" in said
 
 
 async def test_an_ollama_that_stopped_is_named(house: Stage) -> None:

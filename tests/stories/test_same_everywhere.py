@@ -39,7 +39,13 @@ BEFORE = {
 """What is said before a command is tried, so that it has something to tell of."""
 AFTER = {
     "tier": ("/tier turbo", "/tier smart forse", " /TIER  Coding Force ", "hello"),
-    "model": ("/model coding openai/gpt-5.22", "/model deep reasoning silly", "/model list nobody", "/model list"),
+    "model": (
+        "/model coding openai/gpt-5.22",
+        "/model deep reasoning silly",
+        "/model list nobody",
+        "/model list",
+        "/model coding openai 2",
+    ),
     "skill": ("/skill code-revue", "/skill CODE-REVIEW", "/skills"),
     "tools": ("/tools off wether", "/tools off", "/tools off web", "/tools"),
     "settings": ("/settings language xx", "/settings streaming maybe", "/settings timezone Mars/Base", "hello"),
@@ -74,9 +80,9 @@ OTHERS = {
 BUTTONS = ("telegram", "discord")
 """Platforms that have some, and groups."""
 _PRESSED = (
-    *("/tier", Press("deep"), Press("🔒 Force"), Press("🔓 Force: off")),
+    *("/tier", Press("deep"), Press("🔒 Force"), Press("🔓 Unlock")),
     *("/model", Press("coding"), Press("« Back"), Press("coding"), Press("high")),
-    *("/model", Press("coding"), Press("openai/gpt-4.1")),
+    *("/model", Press("coding"), Press("More ›"), Press("openai/gpt-5.5")),
     *("/settings", Press("Deutsch"), Press("English")),
 )
 _BY_OTHER = Press("deep", by_other=True)
@@ -134,7 +140,7 @@ async def test_the_terminal_completes_every_command(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("role", ["owner", "guest"])
 async def test_help_names_what_a_person_may_use(tmp_path: Path, role: Role) -> None:
     """On one platform: that it says the same on the others is one of the cases below."""
-    talk = await held("telegram", tmp_path, ["/help"], role, "", time.time())
+    talk = await held("telegram", tmp_path, ["/help all"], role, "", time.time())
     (reply,) = talk.answers[0].replies
     mine = [spec.name for spec in COMMANDS if may(Person(1, role, NAME), spec.role)]
     assert re.findall(r"(?m)^/(\w+):", reply.text) == mine
@@ -158,7 +164,8 @@ async def test_a_press_does_the_same_wherever_there_are_buttons(
     talks = await asyncio.gather(*(held(name, tmp_path, lines, role, "", now, room) for name in BUTTONS))
     for first, second in compared(dict(zip(BUTTONS, talks, strict=True))):
         by_other = isinstance(first.line, Press) and first.line.by_other
-        assert (first.shown.notice, first.shown.redrawn) == (second.shown.notice, second.shown.redrawn)
+        notices = [shown.notice.replace("server", "group") for shown in (first.shown, second.shown)]
+        assert (notices[0], first.shown.redrawn) == (notices[1], second.shown.redrawn)
         assert first.shown.redrawn == (isinstance(first.line, Press) and not by_other), f"{first.line}"
         assert bool(first.shown.notice) == by_other != bool(first.replies), f"{first.line}"
 
@@ -181,9 +188,10 @@ async def test_a_client_that_speaks_german_is_answered_so(tmp_path: Path, platfo
 
 
 def common(reply: OutboundMessage, talk: Talk) -> tuple[object, ...]:
-    """A reply without what must differ: the person's account, the platform's name before its own line in /status, how
+    """A reply without what must differ: the person's account and handle, the word for a group, the platform's name before its own line in /status, how
     many megabytes a process and its file weigh, how many seconds a model took, codes drawn by lot."""
-    text = reply.text.replace(str(talk.user), "this account")
+    text = reply.text.replace(str(talk.user), "this account").replace("This server isn't", "This group isn't")
+    text = re.sub(r" \(`@\w+`\)", "", text)
     text = re.sub(rf"(?m)^{talk.user.platform}: ", "this platform: ", text)
     text = re.sub(r"\d+(\.\d+)? MB\b", "so many MB", text)
     text = re.sub(r"\d+\.\d s\b", "so many s", text)

@@ -30,5 +30,5 @@ async def test_a_turn_does_not_wait_for_an_ollama_that_is_silent(house: Stage) -
     house.ms.tells_sizes.clear()
     async with running(house):
         assert (await ask(house, "hello")).text == "You said: hello"
-        assert "Size class: M (nothing tells it" in (await ask(house, "/status full")).text
+        assert "Size class: M (unknown; set sizeClass in models.json)" in (await ask(house, "/status full")).text
         assert [each.outcome for each in house.ms.journal if each.endpoint == "show"] == ["pending"]

@@ -93,8 +93,8 @@ async def test_the_keyboard_ticks_the_current_tier_and_is_redrawn_in_place(on: S
         assert labels(menu) == [["balanced", "smart"], ["coding", "✅ deep"], ["auto", "🔒 Force"]]
         await press(on, "🔒 Force", menu)
         assert first_line(menu) == "Tier: deep, Force: on"
-        assert labels(menu)[2] == ["auto", "🔓 Force: off"]
-        await press(on, "🔓 Force: off", menu)
+        assert labels(menu)[2] == ["auto", "🔓 Unlock"]
+        await press(on, "🔓 Unlock", menu)
         assert first_line(menu) == "Tier: deep, Force: off"
         assert menu.chat.from_bot() == [menu]
         again = on.tg.press("deep", message=menu)

@@ -51,7 +51,7 @@ async def test_a_turn_with_tools_from_question_to_memory(on: Stage) -> None:
         roles = [role for role, _ in on.ms.last.reading.turns]
         assert roles == ["system", "user", "assistant", "tool", "tool", "assistant", "tool", "assistant", "user"]
         usage = await ask(on, "/usage")
-        assert "4×" in usage.text
+        assert "4 calls" in usage.text
     shown = [message.text for message in answer.chat.from_bot()]
     assert not any("milk" in text and text != "Your list says milk." for text in shown)
 

@@ -39,7 +39,7 @@ async def test_on_telegram_the_picture_has_the_text_as_its_caption(on: Stage) ->
         assert "balanced: 1 call · $0.02" in lines and "deep: 1 call · $0.0280" in lines
         assert lines[-3:] == ["Total: 2 calls · 16,000 in / 2,000 out · $0.0480", "", "Today: $0.0480 of $2.00"]
         everyone = await ask(on, "/usage all")
-        assert "• telegram:1001: 2 calls · 16,000 in / 2,000 out · $0.0480" in everyone.text and drawn(
+        assert "• Alice: 2 calls · 16,000 in / 2,000 out · $0.0480" in everyone.text and drawn(
             on.tg.picture(everyone).data
         )
         tiers = await ask(on, "/usage tiers")
@@ -98,8 +98,9 @@ async def test_a_kill_behind_the_picture_sends_only_the_text(on: Stage) -> None:
         await ask(on, "hello")
     for number in range(40):  # too much for a caption
         on.change(
-            "insert into usage (turn_id, person_id, conversation_id, tier, model, seconds, at)"
-            " select 't', person_id, conversation_id, tier, ?, 1.0, at from usage limit 1",
+            "insert into usage_hours (hour, person_id, conversation_id, tier, model, calls, input_tokens, output_tokens,"
+            " cached_tokens, cost_nano, unknown, charged_nano, uncharged_tokens)"
+            " select hour, person_id, conversation_id, tier, ?, 1, 1, 1, 0, 0, 0, 0, 0 from usage_hours limit 1",
             f"a/model-{number}",
         )
     async with BotProcess(on) as bot:

@@ -87,7 +87,7 @@ def _tier(spec: CommandSpec, words: _Described) -> list[Json]:
 def _model(words: _Described) -> list[Json]:
     chosen = {"type": STRING, "name": "tier", **words.say("The tier"), **_choices(TIERS), "required": True}
     provider = {"type": STRING, "name": "provider", **words.say("Only the models of this provider")}
-    model = {"type": STRING, "name": "model", **words.say("The model as provider/model"), "required": True}
+    model = {"type": STRING, "name": "model", **words.say("The model as provider/model")}
     level = {"type": STRING, "name": "level", **words.say("The reasoning level"), "required": True}
     completed = {"autocomplete": True}
     return [

@@ -60,7 +60,9 @@ async def serve(
         return
     host, port = _address(http)
     if len(token) < SHORTEST_TOKEN:
-        raise ConfigError(f"Over HTTP everybody could call the tools: set {TOKEN} to {SHORTEST_TOKEN} signs or more.")
+        raise ConfigError(
+            f"Over HTTP everybody could call the tools: set {TOKEN} to at least {SHORTEST_TOKEN} characters."
+        )
     app = _Gate(server.streamable_http_app(streamable_http_path=PATH, host=host), token)
     try:
         bound = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)

@@ -95,7 +95,7 @@ def test_tier_and_model() -> None:
     }
     for each in TREE["model"]["options"]:
         for inner in each["options"]:
-            assert bool(inner.get("required")) == (inner["name"] != "provider")
+            assert bool(inner.get("required")) == (inner["name"] not in ("provider", "model"))
             assert words(inner) == (list(TIERS) if inner["name"] == "tier" else [])
             assert inner.get("autocomplete", False) == (inner["name"] != "tier")
 
@@ -123,6 +123,7 @@ def given(command: str, subcommand: str = "", **values: Any) -> dict[str, Any]:
         (given("model", "list", provider="openai"), "/model list openai"),
         (given("model", "set", model="openai/gpt-5.2", tier="coding"), "/model coding openai/gpt-5.2"),
         (given("model", "set", tier="coding", model="ollama/qwen3:32b"), "/model coding ollama/qwen3:32b"),
+        (given("model", "set", tier="coding"), "/model coding"),
         (given("model", "reasoning", tier="deep", level="high"), "/model deep reasoning high"),
         (given("model", "reset", tier="deep"), "/model deep reset"),
         (given("settings", settings="instructions Answer  'briefly'."), "/settings instructions Answer  'briefly'."),

@@ -178,8 +178,8 @@ def test_who_is_let_in(host: str, headers: dict[str, str], status: int) -> None:
 @pytest.mark.parametrize(
     ("where", "token", "reason"),
     [
-        ("127.0.0.1:8765", "", "set TIERBOT_MCP_TOKEN to 16 signs or more"),
-        ("127.0.0.1:8765", "too-short", "set TIERBOT_MCP_TOKEN to 16 signs or more"),
+        ("127.0.0.1:8765", "", "set TIERBOT_MCP_TOKEN to at least 16 characters"),
+        ("127.0.0.1:8765", "too-short", "set TIERBOT_MCP_TOKEN to at least 16 characters"),
         ("localhost", TOKEN, "localhost is no address: give HOST:PORT"),
         ("127.0.0.1:99999", TOKEN, "127.0.0.1:99999 is no address"),
         ("192.0.2.1:8765", TOKEN, "192.0.2.1:8765 can't be served at"),
