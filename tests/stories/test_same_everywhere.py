@@ -188,8 +188,8 @@ async def test_a_client_that_speaks_german_is_answered_so(tmp_path: Path, platfo
 
 
 def common(reply: OutboundMessage, talk: Talk) -> tuple[object, ...]:
-    """A reply without what must differ: the person's account and handle, the word for a group, the platform's name before its own line in /status, how
-    many megabytes a process and its file weigh, how many seconds a model took, codes drawn by lot."""
+    """A reply without what must differ: the person's account and handle, the word for a group, the platform's name
+    before its own line in /status, megabytes, seconds, codes drawn by lot."""
     text = reply.text.replace(str(talk.user), "this account").replace("This server isn't", "This group isn't")
     text = re.sub(r" \(`@\w+`\)", "", text)
     text = re.sub(rf"(?m)^{talk.user.platform}: ", "this platform: ", text)

@@ -98,8 +98,8 @@ async def test_a_kill_behind_the_picture_sends_only_the_text(on: Stage) -> None:
         await ask(on, "hello")
     for number in range(40):  # too much for a caption
         on.change(
-            "insert into usage_hours (hour, person_id, conversation_id, tier, model, calls, input_tokens, output_tokens,"
-            " cached_tokens, cost_nano, unknown, charged_nano, uncharged_tokens)"
+            "insert into usage_hours (hour, person_id, conversation_id, tier, model, calls, input_tokens,"
+            " output_tokens, cached_tokens, cost_nano, unknown, charged_nano, uncharged_tokens)"
             " select hour, person_id, conversation_id, tier, ?, 1, 1, 1, 0, 0, 0, 0, 0 from usage_hours limit 1",
             f"a/model-{number}",
         )
