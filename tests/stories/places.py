@@ -185,7 +185,7 @@ def filled_in(line: str, registered: Sequence[Json]) -> tuple[str, Json] | None:
         case "model", [tier, "reasoning", level]:
             path, values = "model reasoning", {"tier": tier, "level": level}
         case "model", [tier, *model] if len(model) <= 1:
-            path, values = "model set", {"tier": tier} | ({"model": model[0]} if model else {})
+            path, values = "model set", dict(zip(("tier", "model"), (tier, *model), strict=False))
         case _:
             path, values = name, {name: rest} if rest else {}
     command = next((each for each in registered if line.startswith("/") and each["name"] == name), None)
