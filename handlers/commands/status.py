@@ -19,6 +19,7 @@ from routing import tiers
 from routing.conversation.window import PromptFit
 from routing.diagnostics import Facts, percentile
 from routing.errors import Refused
+from routing.models.ollama import WindowSource
 from routing.models.sizes import SizeSource
 from routing.planning import Plan
 
@@ -39,6 +40,15 @@ WHY_SIZE: Mapping[SizeSource, str] = {
     "default": "unknown; set sizeClass in models.json",
 }
 """What tells the size class; the evidence begins with the figure where there is one."""
+WHY_WINDOW: Mapping[WindowSource, str] = {
+    "catalogue": "from models.json",
+    "assumed": "assumed; set maxInputTokens in models.json",
+    "refusal": "the provider refused more",
+    "loaded": "Ollama loaded the model with it",
+    "num_ctx": "num_ctx in the model's Modelfile",
+    "made for": "the model's own limit, according to Ollama",
+    "default": "Ollama's default; OLLAMA_CONTEXT_LENGTH changes it",
+}
 
 
 def build(needs: Needs) -> Handler:
@@ -117,10 +127,11 @@ class StatusCommand:
         plan = await self._router.plan(ask.person, conversation.id)
         tier, model, *others = describe(ask, plan)
         size = self._size(ask, plan.choice.model)
+        window = self._window(ask, plan)
         promised = await self._promise.lines(ask, plan)
         default = tiers.default_for(ask.person.role, self._router.models.config.default_tier)
         first = [first_line(stored, default), tier, *owner_default(ask, stored, default)]
-        return [*first, model, size, *others, *promised, *self._last(ask, conversation.id, plan)]
+        return [*first, model, size, window, *others, *promised, *self._last(ask, conversation.id, plan)]
 
     def _size(self, ask: Ask, model: str) -> str:
         """The size class of a model, by which the tools are shown to it, and what tells it."""
@@ -128,6 +139,12 @@ class StatusCommand:
         figure = decision.evidence.split()[0].rstrip(",").upper().replace("X", "x")
         reason = ask.say(WHY_SIZE[decision.source], figure=figure)
         return ask.say("Size class: {size} ({reason}).", size=decision.size, reason=reason)
+
+    def _window(self, ask: Ask, plan: Plan) -> str:
+        """The context window of the model, and what tells it."""
+        told = self._router.models.told_window(plan.choice.model, plan.choice.reasoning)
+        words = "Context window: {tokens} tokens ({reason})."
+        return ask.say(words, tokens=told.tokens, reason=ask.say(WHY_WINDOW[told.source]))
 
     def _last(self, ask: Ask, conversation_id: int, now: Plan) -> list[str]:
         """What answers right now, or answered last, where that is something else."""

@@ -15,7 +15,8 @@ from routing.failover.candidates import Member, Needs, candidates, pool_of
 from routing.failover.health import ModelHealth
 from routing.models.catalog import Catalog, ModelCard
 from routing.models.names import is_model_name
-from routing.models.served import StatedSizes
+from routing.models.ollama import UNTOLD, ToldWindow
+from routing.models.served import ASKED, StatedSizes
 from routing.models.sizes import SizeDecision, size_of
 from routing.ports import Clock
 from routing.types import TIERS, Override, Preferences, Tier
@@ -183,9 +184,22 @@ class Models:
         return IgnoredLevel(model, level, levels)
 
     def window(self, model: str, level: str | None) -> int:
-        """The context window in tokens at a level: the catalogue's, or less if the provider refused that much."""
-        limit, learned = self.catalog.lookup(model).limit(level), self.health.windows.of(model)
-        return limit if learned is None else min(limit, learned)
+        """The context window in tokens at a level."""
+        return self.told_window(model, level).tokens
+
+    def told_window(self, model: str, level: str | None) -> ToldWindow:
+        """The smallest context window that the catalogue, a refusal or Ollama tells. An Ollama model that none of them
+        knows has Ollama's default: what is too much, it drops without an error."""
+        card, learned = self.catalog.lookup(model), self.health.windows.of(model)
+        ollama = self.stated.window(model, self.config.profile(provider_of(model)))
+        if ollama is None and not card.known and provider_of(model) in ASKED:
+            ollama = UNTOLD
+        told = [ToldWindow(card.limit(level), "catalogue" if card.known else "assumed")]
+        if learned is not None:
+            told.append(ToldWindow(learned, "refusal"))
+        if ollama is not None:
+            told.append(ollama)
+        return min(told, key=lambda each: each.tokens)
 
     def only_local(self, tier: Tier, preferences: Preferences) -> bool:
         """Whether only the demo model can serve a tier."""

@@ -6,7 +6,8 @@ import asyncio
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import httpx
 
@@ -23,6 +24,22 @@ MOST_MODELS = 50
 MAX_BYTES = 8 * 1024 * 1024
 """Of one answer."""
 _EMBEDDING_FAMILIES = frozenset({"bert", "nomic-bert", "nomic-bert-moe"})
+
+
+WindowSource = Literal["catalogue", "assumed", "refusal", "loaded", "num_ctx", "made for", "default"]
+"""The last four come from Ollama: the loaded model, `num_ctx` in its file, the model's own limit, Ollama's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldWindow:
+    """A context window in tokens, and who says so."""
+
+    tokens: int
+    source: WindowSource
+
+
+UNTOLD = ToldWindow(4096, "default")
+"""What Ollama reads unless told otherwise (its documentation, "Context length"); it drops the rest without an error."""
 
 
 def address(host: str) -> str:
@@ -70,6 +87,39 @@ def capabilities(document: Any) -> frozenset[str]:
     """What /api/show says a model can do; empty where it does not say."""
     said = document.get("capabilities") if isinstance(document, dict) else None
     return frozenset(each for each in said if isinstance(each, str)) if isinstance(said, list) else frozenset()
+
+
+def loaded_window(running: Any, model: str) -> ToldWindow | None:
+    """The context window of a loaded model, from /api/ps; None while it is not loaded, and from an old Ollama."""
+    rows = running.get("models") if isinstance(running, dict) else None
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and row.get("name") in (model, f"{model}:latest"):
+            tokens = _tokens(row.get("context_length"))
+            return None if tokens is None else ToldWindow(tokens, "loaded")
+    return None
+
+
+def shown_window(shown: Any) -> ToldWindow | None:
+    """The context window by /api/show: `num_ctx` of the model's own file, else Ollama's default, and no more than the
+    model was made for. None for a model of Ollama's cloud that does not tell."""
+    if not isinstance(shown, dict):
+        return None
+    info = shown.get("model_info")
+    rows = info.items() if isinstance(info, dict) else ()
+    made_for = next((_tokens(value) for key, value in rows if str(key).endswith(".context_length")), None)
+    told = [] if made_for is None else [ToldWindow(made_for, "made for")]
+    if not shown.get("remote_host"):
+        parameters = shown.get("parameters")
+        lines = (line.split() for line in parameters.splitlines()) if isinstance(parameters, str) else ()
+        own = next((_tokens(line[1]) for line in lines if line[:1] == ["num_ctx"] and len(line) > 1), None)
+        told.append(UNTOLD if own is None else ToldWindow(own, "num_ctx"))
+    return min(told, key=lambda each: each.tokens, default=None)
+
+
+def _tokens(value: object) -> int | None:
+    """A number of tokens, 1 to 999,999,999; None for anything else."""
+    text = str(value) if isinstance(value, int | str) else ""
+    return (int(text) or None) if len(text) <= 9 and text.isascii() and text.isdigit() else None
 
 
 async def _capabilities(web: httpx.AsyncClient, base: str, row: Mapping[str, Any]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What a provider itself says of its models: size and abilities. Asked in the background, kept in memory."""
+"""What Ollama says of its models: size, abilities, context window. Asked in the background, kept in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import httpx
 
 from routing.calls import ProviderProfile
 from routing.models.discovery import DiscoveryError, address_of
-from routing.models.ollama import HOME, capabilities
+from routing.models.ollama import HOME, ToldWindow, capabilities, loaded_window, shown_window
 from routing.ports import Clock
 
 ASKED = frozenset({"ollama", "ollama_chat"})
@@ -23,6 +23,8 @@ SECONDS = 5.0
 KEPT_SECONDS = 3600.0
 """A model can be made anew under its old name; the old answer holds until the new one is there."""
 FAILED_SECONDS = 300.0
+UNLOADED_SECONDS = 30.0
+"""When to ask again about a model that was not loaded: only a loaded one tells what the server was set to."""
 MAX_BYTES = 8 * 1024 * 1024
 """Of one answer; the licence, the template and a row for each tensor of a large model are under 1 MB."""
 LONGEST = 20
@@ -35,7 +37,8 @@ log = logging.getLogger("routing")
 
 
 class StatedSizes:
-    """Numbers of parameters and abilities as Ollama states them. Failures are remembered, and in the debug log only."""
+    """Numbers of parameters, abilities and windows as Ollama states them. Failures are remembered, and in the debug log
+    only."""
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class StatedSizes:
         self._seconds = seconds
         self._stated: dict[Where, str] = {}
         self._able: dict[Where, frozenset[str]] = {}
+        self._windows: dict[Where, ToldWindow] = {}
         self._again: dict[Where, float] = {}
         self._wanted: dict[Where, ProviderProfile] = {}
         self._news = asyncio.Event()
@@ -62,6 +66,10 @@ class StatedSizes:
         """What Ollama says a model can do ("completion", "tools", "vision", "thinking"); empty while that is not
         known."""
         return self._able.get(self._want(model, profile), frozenset())
+
+    def window(self, model: str, profile: ProviderProfile) -> ToldWindow | None:
+        """How much of a prompt Ollama reads for this model; None while that is not known."""
+        return self._windows.get(self._want(model, profile))
 
     def _want(self, model: str, profile: ProviderProfile) -> Where:
         where = (profile.base_url or "", model)
@@ -93,38 +101,57 @@ class StatedSizes:
             del self._wanted[where]
 
     async def _ask(self, web: httpx.AsyncClient, where: Where, profile: ProviderProfile) -> None:
+        name = where[1].partition("/")[2]
         try:
             async with asyncio.timeout(self._seconds):
-                document = await _told(web, where[1], profile)
-            self._able[where] = capabilities(document)
+                document = await _told(web, profile, "POST", "show", {"model": name})
+                self._able[where] = capabilities(document)
+                loaded = await _loaded(web, profile, name)
+            self._keep_window(where, loaded, shown_window(document))
             self._stated[where] = _parameters(document)
+            self._again[where] = self._clock() + (UNLOADED_SECONDS if loaded is None else KEPT_SECONDS)
         except (DiscoveryError, httpx.HTTPError, OSError, ValueError, RecursionError) as error:
             log.debug("[Sizes] %s does not tell (%s: %s)", where[1], type(error).__name__, error)
-        else:
-            self._again[where] = self._clock() + KEPT_SECONDS
+
+    def _keep_window(self, where: Where, loaded: ToldWindow | None, shown: ToldWindow | None) -> None:
+        """Ollama unloads a model after minutes; what it was loaded with holds until it is loaded again."""
+        before = self._windows.get(where)
+        told = loaded or (before if before is not None and before.source == "loaded" else shown)
+        if told is not None:
+            self._windows[where] = told
 
 
-async def _told(web: httpx.AsyncClient, model: str, profile: ProviderProfile) -> Any:
+async def _loaded(web: httpx.AsyncClient, profile: ProviderProfile, model: str) -> ToldWindow | None:
+    """The context window of a loaded model. An old Ollama does not say."""
+    try:
+        return loaded_window(await _told(web, profile, "GET", "ps"), model)
+    except (httpx.HTTPError, ValueError, RecursionError):
+        return None
+
+
+async def _told(
+    web: httpx.AsyncClient, profile: ProviderProfile, method: str, call: str, body: dict[str, str] | None = None
+) -> Any:
     """Raises DiscoveryError, ValueError, RecursionError and what httpx raises."""
     base = address_of(profile, HOME)
     path = base.path.rstrip("/").removesuffix("/v1")
     key = profile.api_key if profile.base_url else None  # a key goes to its own provider or nowhere
     async with web.stream(
-        "POST",
-        base.copy_with(path=f"{path}/api/show", fragment=None),
-        json={"model": model.partition("/")[2]},
+        method,
+        base.copy_with(path=f"{path}/api/{call}", fragment=None),
+        json=body,
         headers={"authorization": f"Bearer {key}"} if key else {},
         follow_redirects=False,
         timeout=None,
     ) as response:
         if response.status_code != 200:
             raise ValueError(f"HTTP {response.status_code}")
-        body = bytearray()
+        data = bytearray()
         async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > MAX_BYTES:
+            data += chunk
+            if len(data) > MAX_BYTES:
                 raise ValueError(f"more than {MAX_BYTES // 2**20} MB")
-    return await asyncio.to_thread(json.loads, body)
+    return await asyncio.to_thread(json.loads, data)
 
 
 def _parameters(document: Any) -> str:

@@ -53,6 +53,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "each": tuple(EVIDENCE.values()),  # what /tier auto saw
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),
+    "WHY_WINDOW[told.source]": tuple(status.WHY_WINDOW.values()),
     "STAGES[each.why]": tuple(tool_offer.STAGES.values()),
     "ORDERS[strategy]": tuple(tool_offer.ORDERS.values()),
     "doubt": tool_offer.DOUBTS,

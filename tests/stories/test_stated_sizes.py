@@ -20,8 +20,8 @@ def house(on: Stage) -> Stage:
 
 async def test_status_knows_what_ollama_said(house: Stage) -> None:
     async with running(house):
-        await house.ms.journal.wait(lambda: [each.endpoint for each in house.ms.journal] == ["show"], 30)
-        await house.ms.journal[0].finished()
+        await house.ms.journal.wait(lambda: [each.endpoint for each in house.ms.journal] == ["show", "ps"], 30)
+        await house.ms.journal[1].finished()
         assert (await ask(house, "hello")).text == "You said: hello"
         assert LEARNED in (await ask(house, "/status full")).text
 
@@ -30,5 +30,6 @@ async def test_a_turn_does_not_wait_for_an_ollama_that_is_silent(house: Stage) -
     house.ms.tells_sizes.clear()
     async with running(house):
         assert (await ask(house, "hello")).text == "You said: hello"
-        assert "Size class: M (unknown; set sizeClass in models.json)" in (await ask(house, "/status full")).text
+        told = (await ask(house, "/status full")).text
+        assert "Size class: M (unknown" in told and "Context window: 4,096 tokens (Ollama's default" in told
         assert [each.outcome for each in house.ms.journal if each.endpoint == "show"] == ["pending"]

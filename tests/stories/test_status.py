@@ -11,7 +11,8 @@ import pytest
 
 from bot.logs import Redactor
 from bot.version import VERSION
-from handlers.commands.status import WHY_SIZE
+from handlers.commands.status import WHY_SIZE, WHY_WINDOW
+from routing.models.ollama import WindowSource
 from routing.models.sizes import SizeSource, size_of
 from routing.tracing import turn_id
 from tests.servers.telegram import Message
@@ -91,8 +92,8 @@ async def test_status_says_the_size_class_below_the_model(on: Stage, model: str,
     assert translated[2].startswith(f"Modell: {model}") and translated[3] == german
 
 
-def test_every_source_of_a_size_has_its_words() -> None:
-    assert WHY_SIZE.keys() == set(get_args(SizeSource))
+def test_every_source_of_a_size_or_a_window_has_its_words() -> None:
+    assert WHY_SIZE.keys() == set(get_args(SizeSource)) and WHY_WINDOW.keys() == set(get_args(WindowSource))
     assert size_of("x", metadata="8.03B").evidence.startswith("8.03B, ")  # the figure that its words begin with
 
 

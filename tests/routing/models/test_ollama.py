@@ -9,7 +9,7 @@ from routing.config import read_config
 from routing.jsonfile import parse
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models
-from routing.models.ollama import HOME, address, best_chat_model
+from routing.models.ollama import HOME, ToldWindow, address, best_chat_model, loaded_window, shown_window
 from tests.servers.model import ModelServer, OllamaModel
 
 
@@ -76,3 +76,38 @@ async def test_what_ollama_says_of_tools_stands_above_the_catalogue() -> None:
         assert models.takes_tools("ollama/gemma3:4b") and models.takes_tools("ollama/odd:3b")
         await models.stated.ask()
         assert not models.takes_tools("ollama/gemma3:4b") and models.takes_tools("ollama/odd:3b")
+
+
+@pytest.mark.parametrize(
+    ("shown", "window"),
+    [
+        ({}, (4096, "default")),
+        ({"model_info": {"llama.context_length": 131_072}}, (4096, "default")),
+        ({"model_info": {"llama.context_length": 2048}}, (2048, "made for")),
+        (
+            {"parameters": "stop x\nnum_ctx   16384", "model_info": {"qwen2.context_length": 32_768}},
+            (16_384, "num_ctx"),
+        ),
+        ({"parameters": "num_ctx 65536", "model_info": {"qwen2.context_length": 32_768}}, (32_768, "made for")),
+        ({"parameters": "num_ctx -1\nnum_ctx", "model_info": []}, (4096, "default")),
+        ({"parameters": 7, "model_info": {"x.context_length": "²"}}, (4096, "default")),
+        (
+            {"remote_host": "https://ollama.com", "model_info": {"gptoss.context_length": 131_072}},
+            (131_072, "made for"),
+        ),
+        ({"remote_host": "https://ollama.com"}, None),
+        ([], None),
+    ],
+)
+def test_the_window_that_a_model_would_be_loaded_with(shown: object, window: tuple[int, str] | None) -> None:
+    found = shown_window(shown)
+    assert (None if found is None else (found.tokens, found.source)) == window
+
+
+def test_a_loaded_model_tells_the_window_that_its_server_gave_it() -> None:
+    running = {
+        "models": [None, {"name": "a:latest", "context_length": 32_768}, {"name": "b:1b", "context_length": "x"}]
+    }
+    loaded = ToldWindow(32_768, "loaded")
+    assert [loaded_window(running, name) for name in ("a", "a:latest", "b:1b", "c")] == [loaded, loaded, None, None]
+    assert loaded_window([], "a") is None

@@ -14,7 +14,15 @@ from routing.calls import ProviderProfile
 from routing.config import read_config, variable
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models
-from routing.models.served import FAILED_SECONDS, KEPT_SECONDS, LONGEST, MAX_BYTES, StatedSizes
+from routing.models.ollama import UNTOLD, ToldWindow
+from routing.models.served import (
+    FAILED_SECONDS,
+    KEPT_SECONDS,
+    LONGEST,
+    MAX_BYTES,
+    UNLOADED_SECONDS,
+    StatedSizes,
+)
 from routing.types import Tier
 from tests.servers.model import ModelServer
 
@@ -36,12 +44,15 @@ class Ollama:
     def __init__(self, document: object = None, status: int = 200) -> None:
         self.document = {"details": {"parameter_size": "7.6B"}} if document is None else document
         self.status = status
+        self.loaded = [{"name": "odd:latest", "context_length": 8192}]
         self.asked: list[httpx.Request] = []
 
     def client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
 
     def answer(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/api/ps"):
+            return httpx.Response(200, json={"models": self.loaded})
         self.asked.append(request)
         content = self.document if isinstance(self.document, bytes) else json.dumps(self.document).encode()
         return httpx.Response(self.status, content=content, headers={"location": "http://elsewhere.test/"})
@@ -225,8 +236,35 @@ async def test_the_models_of_the_tiers_are_learned_at_once_and_others_when_they_
             assert models.size("ollama/strange").size == "L"
         finally:
             task.cancel()
-        assert sorted(request.model for request in ms.journal) == ["odd", "qwen3:32b", "strange"]
-        assert [request.violations for request in ms.journal] == [(), (), ()] and ms.calls == []
+        assert sorted(request.model for request in ms.journal if request.model) == ["odd", "qwen3:32b", "strange"]
+        assert not any(request.violations for request in ms.journal) and ms.calls == []
+
+
+async def test_the_window_is_the_smallest_that_anything_tells() -> None:
+    clock, ollama = Clock(), Ollama()
+    models = models_at("http://ollama.test", StatedSizes(clock, ollama.client))
+
+    async def told(model: str = "ollama/odd") -> tuple[int, str]:
+        models.window(model, None)
+        await models.stated.ask()
+        window = models.told_window(model, None)
+        return window.tokens, window.source
+
+    assert models.told_window("ollama/odd", None) == UNTOLD  # nothing is known yet
+    assert models.told_window("ollama/qwen3:4b", None).source == "catalogue"
+    assert models.told_window("openai/odd", None) == ToldWindow(128_000, "assumed")
+    ollama.loaded.clear()
+    assert await told() == (4096, "default")
+    ollama.loaded.append({"name": "odd:latest", "context_length": 16_384})
+    assert await told() == (4096, "default")
+    clock.now += UNLOADED_SECONDS
+    assert await told() == (16_384, "loaded")
+    ollama.loaded.clear()
+    clock.now += KEPT_SECONDS
+    assert await told() == (16_384, "loaded")  # it was unloaded, and will be loaded with as much
+    assert await told("ollama/qwen3:4b") == (4096, "default")
+    models.health.windows.refused("ollama/odd", 16_384, 12_000)
+    assert await told() == (12_000, "refusal")
 
 
 async def test_the_owners_word_is_not_asked_about() -> None:

@@ -21,6 +21,12 @@ class OllamaModel:
     size: int = 1
     parameters: str = "1.5B"
     remote: bool = False
+    made_for: int = 32_768
+    """Tokens of the longest prompt that it was trained for."""
+    num_ctx: int = 0
+    """Tokens that its own file asks for; 0: none."""
+    context: int = 0
+    """Tokens that it is loaded with; 0: it is not loaded."""
 
 
 def tags(models: Mapping[str, OllamaModel]) -> dict[str, Any]:
@@ -28,15 +34,24 @@ def tags(models: Mapping[str, OllamaModel]) -> dict[str, Any]:
     return {"models": [_row(name, model) for name, model in models.items()]}
 
 
+def running(models: Mapping[str, OllamaModel]) -> dict[str, Any]:
+    """/api/ps."""
+    return {"models": [_loaded(name, model) for name, model in models.items() if model.context]}
+
+
 def shown(model: OllamaModel) -> dict[str, Any]:
     """/api/show, without its longer texts."""
+    parameters = 'stop                           "<|im_end|>"'
+    if model.num_ctx:
+        parameters = f"num_ctx                        {model.num_ctx}\n{parameters}"
+    info = {"general.architecture": "qwen2", "qwen2.block_count": 36, "qwen2.context_length": model.made_for}
     told = {"capabilities": list(model.capabilities)} if model.capabilities else {}
-    return {"license": "MIT", "details": _details(model), "model_info": {}, **told}
+    return {"license": "MIT", "parameters": parameters, "details": _details(model), "model_info": info, **told}
 
 
 def refusal(request: ModelRequest, models: Mapping[str, OllamaModel]) -> Failure | None:
     """What Ollama refuses, in its own words."""
-    if request.endpoint in ("tags", "models"):
+    if request.endpoint in ("tags", "ps", "models"):
         return None
     model = models.get(request.model) or models.get(f"{request.model}:latest")
     if model is None:
@@ -59,6 +74,15 @@ def _row(name: str, model: OllamaModel) -> dict[str, Any]:
         "digest": "0" * 64,
         "details": _details(model),
         **remote,
+    }
+
+
+def _loaded(name: str, model: OllamaModel) -> dict[str, Any]:
+    row = {key: value for key, value in _row(name, model).items() if key != "modified_at"}
+    return row | {
+        "expires_at": "2025-11-01T00:05:00Z",
+        "size_vram": model.size,
+        "context_length": model.context,
     }
 
 

@@ -12,7 +12,7 @@ from tests.servers.model.reading import Reading, read
 
 Provider = Literal["openai", "anthropic", "gemini", "ollama", "unknown"]
 Endpoint = Literal[
-    "chat", "responses", "messages", "generate", "embeddings", "embed", "models", "show", "tags", "unknown"
+    "chat", "responses", "messages", "generate", "embeddings", "embed", "models", "show", "tags", "ps", "unknown"
 ]
 Outcome = Literal["pending", "completed", "cut", "faulted", "refused", "stopped"]
 
@@ -24,6 +24,7 @@ _FIXED: Final[dict[tuple[str, str], tuple[Provider, Endpoint]]] = {
     ("POST", "/api/embed"): ("ollama", "embed"),
     ("POST", "/api/show"): ("ollama", "show"),
     ("GET", "/api/tags"): ("ollama", "tags"),
+    ("GET", "/api/ps"): ("ollama", "ps"),
     ("GET", "/v1/models"): ("openai", "models"),
     ("GET", "/v1beta/models"): ("gemini", "models"),
 }

@@ -161,6 +161,8 @@ class ModelServer(Scripting):
             return await send(dump(listing(request.provider, names)), request, http)
         if request.endpoint == "tags":
             return await send(dump(ollama.tags(self.ollama or {})), request, http)
+        if request.endpoint == "ps":
+            return await send(dump(ollama.running(self.ollama or {})), request, http)
         if request.endpoint == "show":
             await self.tells_sizes.wait()
             if self.ollama is not None:
@@ -178,7 +180,7 @@ class ModelServer(Scripting):
             return failure(404, "not_found", f"Unknown request URL: {request.method} {request.path}")
         if (not request.key and request.provider != "ollama") or request.key in self.bad_keys:
             return failure(401)
-        if request.endpoint not in ("models", "tags") and (found := violations(request)):
+        if request.endpoint not in ("models", "tags", "ps") and (found := violations(request)):
             return refusal(found)
         if self.ollama is not None and request.vendor == ollama.VENDOR:
             return ollama.refusal(request, self.ollama)
