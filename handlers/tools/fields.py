@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from rapidfuzz import process
-
 from routing.errors import ConfigError
 from routing.jsonfile import JsonFile, JsonObject, Keys
-
-_NEAR_ENOUGH = 60
+from routing.text import nearest
 
 
 def only(section: JsonObject, known: Iterable[str]) -> None:
@@ -21,9 +18,9 @@ def only(section: JsonObject, known: Iterable[str]) -> None:
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """`; did you mean …?`, or nothing when none is like it."""
-    found = process.extractOne(word, list(known), score_cutoff=_NEAR_ENOUGH)
-    return f"; did you mean {found[0]}?" if found else ""
+    """`; did you mean …?`, or nothing when none is near."""
+    near = nearest(word, known)
+    return f"; did you mean {near}?" if near else ""
 
 
 def needed(section: JsonObject, key: str) -> str:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rapidfuzz import process
-
 from handlers.asking import CommandSpec
 from handlers.tools.mcp.naming import NAMESPACE
+from routing.text import nearest
 from routing.tools.chooser import by_keyword
 from routing.tools.toolkits import Toolkit
 
 _WORDS = re.compile(rf"(?:\b{NAMESPACE})?[\w-]+")
 _TELLING = 4
 """Letters of a word by which a command's summary is found; shorter ones are in all of them."""
-_ALIKE = 70.0
-"""Likeness 0-100 from which a word is taken for a mistyped command."""
 
 
 def meant(specs: Sequence[CommandSpec], topic: str) -> list[CommandSpec]:
@@ -29,8 +26,8 @@ def meant(specs: Sequence[CommandSpec], topic: str) -> list[CommandSpec]:
         return found
     if len(words) != 1:
         return []
-    nearest = process.extractOne(words[0], [spec.name for spec in specs], score_cutoff=_ALIKE)
-    return [spec for spec in specs if nearest and spec.name == nearest[0]]
+    near = nearest(words[0], [spec.name for spec in specs])
+    return [spec for spec in specs if spec.name == near]
 
 
 def named(toolkits: Sequence[Toolkit], topic: str) -> list[Toolkit]:

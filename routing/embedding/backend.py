@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from rapidfuzz import process
-
 from routing.calls import ProviderProfile
 from routing.embedding.child import Launch
 from routing.embedding.embedder import Embedder
@@ -19,12 +17,11 @@ from routing.embedding.worker import WorkerEmbedder
 from routing.errors import ConfigError
 from routing.models.choice import LOCAL_PROVIDER
 from routing.ports import Clock
+from routing.text import nearest
 
 Kind = Literal["static", "off", "sentence-transformers", "litellm"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _TAKES = "static, off, sentence-transformers:<model or folder> or litellm:<provider>/<model>"
-_ALIKE = 60.0
-"""Likeness 0-100 from which a word is taken for a mistyped one."""
 _SHOWN_CHARS = 80
 """Of a name that is too long for the system, in a complaint."""
 
@@ -50,9 +47,9 @@ def read_backend(text: str) -> Backend:
     word, colon, model = (part.strip() for part in text.partition(":"))
     kind = next((known for known in KINDS if known == (word.lower() if text.strip() else "static")), None)
     if kind is None:
-        nearest = process.extractOne(word.lower(), KINDS, score_cutoff=_ALIKE)
-        meant = f"; did you mean {nearest[0]}?" if nearest else "."
-        raise ConfigError(f"EMBEDDINGS={text.strip()} means nothing{meant} It takes {_TAKES}.")
+        near = nearest(word, KINDS)
+        meant = f" Did you mean {near}?" if near else ""
+        raise ConfigError(f"EMBEDDINGS={text.strip()} is not a known encoder.{meant} Use {_TAKES}.")
     if kind in ("static", "off"):
         if colon:
             raise ConfigError(f"EMBEDDINGS={text.strip()}: {kind} takes no model. EMBEDDINGS takes {_TAKES}.")

@@ -39,11 +39,12 @@ def test_what_it_takes(text: str, backend: Backend) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("sttic", f"EMBEDDINGS=sttic means nothing; did you mean static? It takes {TAKES}."),
-        ("sentence_transformer:x", "did you mean sentence-transformers?"),
-        ("lite-llm:openai/x", "did you mean litellm?"),
-        ("all-MiniLM-L6-v2", f"EMBEDDINGS=all-MiniLM-L6-v2 means nothing. It takes {TAKES}."),
-        (":x", "means nothing"),
+        ("sttic", f"EMBEDDINGS=sttic is not a known encoder. Did you mean static? Use {TAKES}."),
+        ("sentence_transformer:x", "Did you mean sentence-transformers?"),
+        ("lite-llm:openai/x", "Did you mean litellm?"),
+        ("all-MiniLM-L6-v2", f"EMBEDDINGS=all-MiniLM-L6-v2 is not a known encoder. Use {TAKES}."),
+        ("foo", f"EMBEDDINGS=foo is not a known encoder. Use {TAKES}."),
+        (":x", "is not a known encoder"),
         ("static:x", "static takes no model"),
         ("off:", "off takes no model"),
         ("sentence-transformers", "lacks a model"),
