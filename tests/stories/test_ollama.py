@@ -75,8 +75,10 @@ async def test_an_ollama_that_stopped_is_named(house: Stage) -> None:
 async def test_the_window_is_what_ollama_reads_and_status_says_why(house: Stage) -> None:
     house.env["TIER_BALANCED_POOL"] = "ollama/qwen2.5:3b"
     house.env["TIER_SMART_POOL"] = "ollama/qwen2.5:1.5b"
-    house.ms.ollama["qwen2.5:3b"] = OllamaModel(size=300, context=8192)
-    house.ms.ollama["qwen2.5:1.5b"] = OllamaModel(size=150, num_ctx=2048)
+    house.ms.ollama = {
+        "qwen2.5:3b": OllamaModel(size=300, context=8192),
+        "qwen2.5:1.5b": OllamaModel(size=150, num_ctx=2048),
+    }
     async with running(house):
         await house.ms.journal.wait(lambda: sum(each.endpoint == "ps" for each in house.ms.journal) == 2, 30)
         for each in house.ms.journal:
