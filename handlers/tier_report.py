@@ -9,11 +9,11 @@ from handlers.languages import Say
 from routing.money.books import TurnReport
 
 
-def tier_report(say: Say, tiers: Sequence[TurnReport], models: Sequence[TurnReport]) -> str:
+def tier_report(say: Say, tiers: Sequence[TurnReport]) -> str:
     """A block a tier, with a row for each model that answered there."""
     blocks = []
     for tier in tiers:
-        rows = [f"- {_name(say, each.model)}: {_row(say, each)}" for each in models if each.tier == tier.tier]
+        rows = [f"- {_name(say, each.model)}: {_row(say, each)}" for each in tier.models]
         blocks.append("\n".join([f"**{tier.tier}**: {_row(say, tier)}", "", *rows]))
     return "\n\n".join(blocks)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, literal, select
+from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
 from routing.money.books import Day, Payer, PersonSpending, Spent, TierSpending
 from routing.money.periods import Stretch
@@ -13,7 +14,7 @@ from routing.outcome import VOICE
 from routing.types import TIERS
 from storage.codec import dollars
 from storage.database import Database
-from storage.hours import spending, totals, used
+from storage.hours import between, by_model, spending, totals, used
 from storage.schema import conversations, identities, people
 
 
@@ -25,37 +26,29 @@ class SqlSpending:
 
     async def sums(self, payers: Sequence[Payer]) -> tuple[Spent, ...]:
         def step(connection: Connection) -> tuple[Spent, ...]:
-            rows = [connection.execute(_of(payer)).one() for payer in payers]
+            rows = [connection.execute(*_of(payer)).one() for payer in payers]
             return tuple(Spent(dollars(cost), int(unknown or 0), int(tokens or 0)) for cost, unknown, tokens in rows)
 
         return await self._database.read(step)
 
     async def by_person(self, since: float = 0.0) -> tuple[PersonSpending, ...]:
-        sums = used(since)
-        question = (
-            select(people.c.id, people.c.name, literal("").label("model"), *totals(sums))
-            .join(sums, sums.c.person_id == people.c.id)
-            .group_by(people.c.id, people.c.name)
-        )
-        rows = await self._database.read(lambda c: c.execute(question).all())
+        rows = await self._database.read(lambda c: c.execute(_by_person(), between(since)).all())
         found = [PersonSpending(row.id, row.name, spending(row)) for row in rows]
         return tuple(sorted(found, key=lambda each: (-each.spent.cost, -each.spent.calls, each.person_id)))
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
-        sums = used(since, **_whose(person_id))
-        question = select(sums.c.tier, literal("").label("model"), *totals(sums)).group_by(sums.c.tier)
-        rows = await self._database.read(lambda c: c.execute(question).all())
+        whose = _whose(person_id)
+        rows = await self._database.read(lambda c: c.execute(_by_tier(*whose), between(since) | whose).all())
         found = [TierSpending(row.tier, spending(row)) for row in rows]
         return tuple(sorted(found, key=lambda each: (*TIERS, VOICE).index(each.tier)))
 
     async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
+        whose = _whose(person_id)
+        question = by_model(*whose)
+
         def step(connection: Connection) -> tuple[Day, ...]:
-            found = []
-            for each in days:
-                sums = used(each.start, each.end, **_whose(person_id))
-                question = select(sums.c.model, *totals(sums)).group_by(sums.c.model).order_by(sums.c.model)
-                found.append(Day(each.date, tuple(map(spending, connection.execute(question).all()))))
-            return tuple(found)
+            found = [(each.date, connection.execute(question, between(each.start, each.end) | whose)) for each in days]
+            return tuple(Day(date, tuple(map(spending, rows.all()))) for date, rows in found)
 
         return await self._database.read(step)
 
@@ -64,15 +57,36 @@ def _whose(person_id: int | None) -> dict[str, int]:
     return {} if person_id is None else {"person_id": person_id}
 
 
-def _of(payer: Payer) -> Select[Any]:
-    """The sums of one payer."""
-    which: dict[str, object] = dict(_whose(payer.person_id))
+@cache
+def _by_person() -> Select[Any]:
+    sums = used()
+    columns = (people.c.id, people.c.name, literal("").label("model"), *totals(sums))
+    return select(*columns).join(sums, sums.c.person_id == people.c.id).group_by(people.c.id, people.c.name)
+
+
+@cache
+def _by_tier(*columns: str) -> Select[Any]:
+    sums = used(*columns)
+    return select(sums.c.tier, literal("").label("model"), *totals(sums)).group_by(sums.c.tier)
+
+
+def _of(payer: Payer) -> tuple[Select[Any], dict[str, Any]]:
+    """The sums of one payer, and their parameters."""
+    chosen: dict[str, Any] = dict(_whose(payer.person_id))
     if payer.chat is not None:
-        platform, chat_id = payer.chat
-        there = (conversations.c.platform == platform) & (conversations.c.chat_id == chat_id)
-        which["conversation_id"] = select(conversations.c.id).where(there)
-        if payer.channels:
-            channel = (identities.c.platform == platform) & identities.c.user_id.startswith("-")
-            which["person_id"] = select(identities.c.person_id).where(channel)
-    sums = used(payer.stretch.start, payer.stretch.end, **which)
+        chosen |= dict(zip(("platform", "chat_id"), payer.chat, strict=True))
+    question = _charged(payer.person_id is not None, payer.chat is not None, payer.channels)
+    return question, between(payer.stretch.start, payer.stretch.end) | chosen
+
+
+@cache
+def _charged(personal: bool, in_chat: bool, channels: bool) -> Select[Any]:
+    within: dict[str, Select[Any]] = {}
+    if in_chat:
+        there = (conversations.c.platform == bindparam("platform")) & (conversations.c.chat_id == bindparam("chat_id"))
+        within["conversation_id"] = select(conversations.c.id).where(there)
+        if channels:
+            channel = (identities.c.platform == bindparam("platform")) & identities.c.user_id.startswith("-")
+            within["person_id"] = select(identities.c.person_id).where(channel)
+    sums = used(*(["person_id"] if personal else []), **within)
     return select(func.sum(sums.c.charged_nano), func.sum(sums.c.unknown), func.sum(sums.c.uncharged_tokens))

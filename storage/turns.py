@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, insert, select
@@ -12,7 +14,7 @@ from routing.records import TurnFacts, TurnRecord
 from routing.types import TIERS
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
-from storage.hours import add_turn, rate, went
+from storage.hours import add_turn, between, rate, went
 from storage.schema import turns
 
 _KEEP = insert(turns)
@@ -59,25 +61,19 @@ class SqlTurns:
         mine = (turns.c.turn_id == turn_id, turns.c.person_id == person_id)
         return await self._database.write(lambda c: rate(c, mine, rating))
 
-    async def by_tier(
-        self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
-    ) -> tuple[TurnReport, ...]:
+    async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TurnReport, ...]:
         whose = {} if person_id is None else {"person_id": person_id}
-        sums = went(since, **whose)
-        kinds = (sums.c.council, sums.c.tier, sums.c.model)
-        question = select(
-            *kinds, *(func.sum(sums.c[name]).label(name) for name in (*_COUNTS, "first_token_seconds"))
-        ).group_by(*kinds)
+        question = _by_kind(*whose)
 
         def step(connection: Connection) -> list[TurnReport]:
-            groups: dict[tuple[str, str], list[_Part]] = {}
-            for row in connection.execute(question).all():
-                group = ("council" if row.council else row.tier, row.model if by_model else "")
-                groups.setdefault(group, []).append((row, connection.execute(_newest(row, since, whose)).all()))
-            return [_report(tier, model, parts) for (tier, model), parts in groups.items()]
+            groups: dict[str, dict[str, list[_Part]]] = {}
+            for row in connection.execute(question, between(since) | whose).all():
+                models = groups.setdefault("council" if row.council else row.tier, {})
+                models.setdefault(row.model, []).append((row, connection.execute(_newest(row, since, whose)).all()))
+            return [_of_tier(tier, models) for tier, models in groups.items()]
 
         reports = await self._database.read(step)
-        return tuple(sorted(reports, key=lambda each: (_GROUPS.index(each.tier), -each.turns, each.model)))
+        return tuple(sorted(reports, key=lambda each: _GROUPS.index(each.tier)))
 
     async def newest(self, limit: int) -> Trouble:
         last = select(turns).where(turns.c.source != "council").order_by(turns.c.id.desc()).limit(limit).subquery()
@@ -90,6 +86,14 @@ def _count(mark: ColumnElement[bool]) -> ColumnElement[int]:
     return func.count(case((mark, 1)))
 
 
+@cache
+def _by_kind(*columns: str) -> Select[Any]:
+    sums = went(*columns)
+    kinds = (sums.c.council, sums.c.tier, sums.c.model)
+    counts = (func.sum(sums.c[name]).label(name) for name in (*_COUNTS, "first_token_seconds"))
+    return select(*kinds, *counts).group_by(*kinds)
+
+
 def _newest(kind: Row[Any], since: float, whose: Mapping[str, int]) -> Select[Any]:
     """When the newest turns of a tier, model and kind ended, and how long they took."""
     same = [turns.c[name] == value for name, value in whose.items()]
@@ -97,6 +101,13 @@ def _newest(kind: Row[Any], since: float, whose: Mapping[str, int]) -> Select[An
     council = turns.c.source == "council"
     newest = select(turns.c.at, turns.c.seconds).where(*same, council if kind.council else ~council)
     return newest.order_by(turns.c.at.desc()).limit(TIMED)
+
+
+def _of_tier(tier: str, models: Mapping[str, Sequence[_Part]]) -> TurnReport:
+    reports = [_report(tier, model, parts) for model, parts in models.items()]
+    reports.sort(key=lambda each: (-each.turns, each.model))
+    whole = _report(tier, "", [part for parts in models.values() for part in parts])
+    return replace(whole, models=tuple(reports))
 
 
 def _report(tier: str, model: str, parts: Sequence[_Part]) -> TurnReport:

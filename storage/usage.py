@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from routing.records import Spending
 from storage.database import Database
-from storage.hours import spending, totals, used
+from storage.hours import between, by_model, spending
 from storage.schema import usage
 
 
@@ -20,9 +20,8 @@ class SqlUsage:
         self, *, person_id: int | None = None, conversation_id: int | None = None, since: float = 0.0
     ) -> tuple[Spending, ...]:
         whose = {"person_id": person_id, "conversation_id": conversation_id}
-        sums = used(since, **{name: value for name, value in whose.items() if value is not None})
-        question = select(sums.c.model, *totals(sums)).group_by(sums.c.model)
-        rows = await self._database.read(lambda c: c.execute(question).all())
+        chosen = {name: value for name, value in whose.items() if value is not None}
+        rows = await self._database.read(lambda c: c.execute(by_model(*chosen), between(since) | chosen).all())
         return tuple(sorted(map(spending, rows), key=lambda each: (-each.calls, each.model)))
 
     async def seconds(self, model: str, limit: int) -> tuple[float, ...]:

@@ -103,10 +103,9 @@ class UsageCommand:
         head = ask.say("{when}, everyone's turns" if everyone else "{when}, your own turns", when=when)
         if not tiers:
             return Reply(ask.say("{when}: nothing yet.", when=head))
-        models = await self._turns.by_tier(since, by_model=True, person_id=whose)
         voices = [each.spent for each in await self._spending.by_tier(since, whose) if each.tier == VOICE]
         heard = f"\n\n**{ask.say('Voice messages')}**: {spending(ask, voices)}" if voices else ""
-        return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers, models)}{heard}")
+        return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers)}{heard}")
 
     async def _all(self, ask: Ask, count: int) -> Reply:
         """A row a person, the dearest first, with the limits that they have reached."""

@@ -69,9 +69,9 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """How the turns of a tier, or the councils (with `model`: those that it answered), went; seconds are of whole
-    turns (p50 and p95 of the newest 1,000), `first` of the first token (None: never measured). Dollars are of the
-    calls whose price is known, `unknown` counts the others."""
+    """How the turns of a tier, or the councils, went, and in `models` those that each model answered. Seconds are of
+    whole turns (p50 and p95 of the newest 1,000), `first` of the first token (None: never measured). Dollars are of
+    the calls whose price is known, `unknown` counts the others."""
 
     tier: Tier | Literal["council"]
     model: str
@@ -87,6 +87,7 @@ class TurnReport:
     unknown: int
     liked: int
     disliked: int
+    models: tuple[TurnReport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +132,8 @@ class TurnStore(Protocol):
     async def rate(self, turn_id: str, person_id: int, rating: Rating | None) -> bool:
         """What the person whose turn it was thinks of the answer; None takes it back. False: there is no such turn."""
 
-    async def by_tier(
-        self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
-    ) -> tuple[TurnReport, ...]:
-        """In the order of the tiers, councils last; then most turns first. Of one person, or of everyone."""
+    async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TurnReport, ...]:
+        """In the order of the tiers, councils last; models by their turns. Of one person, or of everyone."""
 
     async def newest(self, limit: int) -> Trouble:
         """Of the newest turns, whosever; councils are none."""

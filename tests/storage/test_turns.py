@@ -42,8 +42,8 @@ async def test_councils_are_a_group_of_their_own_behind_the_tiers(stores: Stores
         ("balanced", 1, 1.0, 1.0, 0), ("deep", 1, 9.0, 9.0, 0), ("council", 2, 60.0, 120.0, 1),
     ]  # fmt: skip
     await turn(stores, ann, "c3", "deep", "council", 90.0, "b/y")
-    models = await stores.turns.by_tier(by_model=True, person_id=ann)
-    assert [(each.tier, each.model, each.turns, each.p50) for each in models[2:]] == [
+    councils = (await stores.turns.by_tier(person_id=ann))[2]
+    assert [(each.tier, each.model, each.turns, each.p50) for each in councils.models] == [
         ("council", "a/x", 2, 60.0), ("council", "b/y", 1, 90.0),
     ]  # fmt: skip
 

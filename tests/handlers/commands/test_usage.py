@@ -42,8 +42,8 @@ class Kept(Books):
             PersonSpending(ANN, "Ann", SPENT),
         )
         self.tiers = (TierSpending("balanced", SPENT), TierSpending("deep", FREE))
-        self.reports: tuple[TurnReport, ...] = (SMART,)
-        self.models = (replace(SMART, model="a/x", liked=0), replace(SMART, model="", first=None, dollars=Decimal(0)))
+        models = (replace(SMART, model="a/x", liked=0), replace(SMART, model="", first=None, dollars=Decimal(0)))
+        self.reports: tuple[TurnReport, ...] = (replace(SMART, models=models),)
         self.questions: list[tuple[str, float, int | None]] = []
         self.drawn: list[Stretch] = []
 
@@ -78,11 +78,9 @@ class Turns:
     async def rate(self, turn_id: str, person_id: int, rating: Rating | None) -> bool:
         return False
 
-    async def by_tier(
-        self, since: float = 0.0, by_model: bool = False, person_id: int | None = None
-    ) -> tuple[TurnReport, ...]:
+    async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TurnReport, ...]:
         self._kept.questions.append(("turns", NOON - since, person_id))
-        return self._kept.models if by_model else self._kept.reports
+        return self._kept.reports
 
     async def newest(self, limit: int) -> Trouble:
         return Trouble(0, 0, 0, 0)
@@ -193,14 +191,14 @@ async def test_each_tier_with_its_models(kept: Kept) -> None:
         " · $0.39 (one unpriced) · 👎 2\n"
         f"- no answer: 20× · p50 9.0 s · p95 18 s · {shares} · price unknown · 👍 3 · 👎 2"
     )
-    assert kept.questions == [("turns", 7 * DAY, None)] * 2 and reply.picture is None
+    assert kept.questions == [("turns", 7 * DAY, None)] and reply.picture is None
 
 
 @pytest.mark.parametrize(("role", "private"), [("user", True), ("admin", True), ("owner", False)])
 async def test_whoever_may_not_see_all_turns_sees_their_own(kept: Kept, role: str, private: bool) -> None:
     reply = await command(kept)(usage("tiers 30d", role=role, private=private))
     assert reply.text.startswith("**Last 30 days, your own turns**")
-    assert kept.questions == [("turns", 30 * DAY, 1)] * 2
+    assert kept.questions == [("turns", 30 * DAY, 1)]
     kept.reports = ()
     reply = await command(kept)(usage("tiers", role=role, private=private))
     assert reply.text == "Last 7 days, your own turns: nothing yet."
