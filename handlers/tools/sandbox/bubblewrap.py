@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from handlers.tools.folder import MOUNT
-from handlers.tools.sandbox import seccomp
+from handlers.tools.sandbox import entry, seccomp
 from handlers.tools.sandbox.limits import MIB, SandboxLimits
 
 OPEN_FILES = 128
@@ -47,14 +47,23 @@ bubblewrap's own `--remount-ro` makes devices unusable."""
 @dataclass(frozen=True, slots=True)
 class Form:
     """What this machine lets bubblewrap do. Without `proc` commands see no /proc at all, never the machine's. `locked`
-    is a second lock on user namespaces; the filter of system calls is the first."""
+    is a second lock on user namespaces; the filter of system calls is the first. With `hidden` commands can't read
+    where on the machine their mounts come from; without /proc they can't either."""
 
     proc: bool
     locked: bool
+    hidden: bool
 
 
-FORMS = (Form(proc=True, locked=True), Form(proc=True, locked=False), Form(proc=False, locked=False))
-"""Best first. The last is what a hardened service or container allows."""
+FORMS = (
+    Form(proc=True, locked=True, hidden=True),
+    Form(proc=True, locked=False, hidden=True),
+    Form(proc=True, locked=True, hidden=False),
+    Form(proc=True, locked=False, hidden=False),
+    Form(proc=False, locked=False, hidden=False),
+)
+"""Best first. The last is what a hardened service or container allows. `hidden` takes rights that Ubuntu's AppArmor
+profile for bubblewrap withholds."""
 
 
 def interpreter() -> Path:
@@ -92,10 +101,15 @@ class Bubblewrap:
         if self.limits.network:
             options += ["--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"]
         options += ["--bind-fd", str(folder), MOUNT, "--chdir", MOUNT, "--remount-ro", "/"]
-        options += ["--seccomp", data(seccomp.program()), "--json-status-fd", str(status)]
-        options += ["--unsetenv", self.mark, "--"]
+        filter_fd = data(seccomp.program())
+        entering: list[str] = []
+        if self.form.hidden:
+            entering = [str(interpreter()), "-ISc", Path(entry.__file__).read_text("utf-8"), filter_fd]
+        else:
+            options += ["--seccomp", filter_fd]
+        options += ["--json-status-fd", str(status), "--unsetenv", self.mark, "--"]
         before = ["/bin/sh", "-c", _BEFORE] if os.geteuid() else ["unshare", "-m", "/bin/sh", "-ec", _ROOT_BEFORE]
-        return [*before, "sh", self.program, *options, *_rlimits(self.limits, free_bytes)], [*passed, status]
+        return [*before, "sh", self.program, *options, *entering, *_rlimits(self.limits, free_bytes)], [*passed, status]
 
 
 def sealed(content: bytes) -> int:
@@ -115,6 +129,8 @@ def _namespaces(form: Form, limits: SandboxLimits) -> Iterator[str]:
         yield from ("--setenv", name, value)
     if form.locked:
         yield "--disable-userns"
+    for capability in entry.CAPABILITIES if form.hidden else ():
+        yield from ("--cap-add", capability)
     if limits.network:
         yield "--share-net"
 
@@ -161,6 +177,8 @@ def _scratch(form: Form) -> Iterator[str]:
     """What is made anew for each command."""
     if form.proc:
         yield from ("--proc", "/proc", "--remount-ro", "/proc")
+    if form.hidden:  # bubblewrap's own process, which keeps the mounts
+        yield from ("--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
     yield from ("--dev", "/dev")
     yield from ("--perms", "1777", "--size", str(SHARED_BYTES), "--tmpfs", "/dev/shm")
     yield from ("--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", "/tmp")

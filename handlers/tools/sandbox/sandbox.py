@@ -187,6 +187,8 @@ class Sandbox:
                 complaint = await self._complaint(form)
                 if complaint is None:
                     self.form = form
+                    if form.proc and not form.hidden:
+                        log.warning("[Sandbox] Commands can read the path of the workspace here: %s", complaints[0])
                     return None
                 complaints.append(complaint)
         except OSError as error:

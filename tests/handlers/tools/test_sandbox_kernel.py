@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,14 @@ async def test_there_is_no_way_to_more_rights(tmp_path: Path) -> None:
     assert (told["NoNewPrivs"].strip(), told["Seccomp"].strip()) == ("1", "2")
     assert "\n1000\n" in ran.output and "uid=0" not in ran.output
     assert list(home(tmp_path).iterdir()) == []
+
+
+async def test_no_mount_tells_where_the_bot_lies_on_the_machine(tmp_path: Path) -> None:
+    sandbox = await made(tmp_path)
+    look = "for p in self thread-self 1 2 $$; do cat /proc/$p/mountinfo /proc/$p/mounts /proc/$p/mountstats; done; "
+    look += "cat /proc/*/task/*/mountinfo /proc/mounts; ls /proc/1; df; pwd"
+    ran = await shell(sandbox, f"({look}) 2>/dev/null")
+    assert ran.output == "/files\n"
+    assert sandbox.form is not None
+    sandbox.form = replace(sandbox.form, hidden=False)  # as under a profile of AppArmor's: the look finds what is there
+    assert str(home(tmp_path)) in (await shell(sandbox, f"({look}) 2>/dev/null")).output.replace("//deleted", "")

@@ -1,0 +1,58 @@
+"""The first program inside: it hides the mounts, gives up its rights, and becomes the command.
+
+`/proc/<pid>/mountinfo` lists the mounts of a process' namespace that its root directory leads to, and names what each
+was bound from, the path of the workspace with it. A process in a copy of the namespace whose root directory lies in the
+original has none to list, and everything it sees stays where it was. The standard library is all there is inside.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+import sys
+from collections.abc import Sequence
+
+CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SYS_CHROOT", "CAP_SETPCAP")
+"""What this program needs of bubblewrap, and gives up."""
+_CLONE_NEWNS = 0x00020000
+_PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT = 22, 24, 47
+_SECCOMP_MODE_FILTER, _PR_CAP_AMBIENT_CLEAR_ALL = 2, 4
+_CAPABILITY_VERSION = 0x20080522
+
+
+def enter(seccomp: int, command: Sequence[str]) -> None:
+    """`seccomp` is a descriptor of the filter. Raises OSError; does not return otherwise."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(function: str, *arguments: object) -> None:
+        if getattr(libc, function)(*arguments) < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, f"{function}: {os.strerror(code)}")
+
+    root, folder = (os.open(path, os.O_PATH | os.O_DIRECTORY) for path in ("/", "."))
+    call("unshare", _CLONE_NEWNS)
+    os.fchdir(root)
+    os.chroot(".")
+    os.fchdir(folder)
+    with open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:
+        last = int(file.read())
+    for capability in range(last + 1):
+        call("prctl", _PR_CAPBSET_DROP, capability, 0, 0, 0)
+    call("prctl", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    call("capset", struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24))
+    with os.fdopen(seccomp, "rb") as filter_file:
+        steps = filter_file.read()
+    address = ctypes.cast(ctypes.c_char_p(steps), ctypes.c_void_p).value
+    call("prctl", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, struct.pack("@HP", len(steps) // 8, address), 0, 0)
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python
+        signal.signal(ignored, signal.SIG_DFL)
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    try:
+        enter(int(sys.argv[1]), sys.argv[2:])
+    except OSError as error:
+        sys.exit(f"the sandbox can't be entered: {error}")
