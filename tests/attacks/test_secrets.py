@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -13,7 +18,11 @@ from bot.logs import Redactor
 from handlers.tools.mcp.servers import read_servers
 from routing.calls import ProviderProfile
 from routing.door.failures import explain
-from tests.stories.harness import Stage, ask, running
+from tests.handlers.tools.mcp.test_http import UNRULY
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import Script, ToolCall
+from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.killing import until
 
 _TAIL = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PREFIXED = (
@@ -95,6 +104,62 @@ def test_everything_that_mcp_json_expands_is_a_secret(tmp_path: Path) -> None:
     )
     assert not [value for value in ("value-of", "written-there", "password-1", "of%20query") if value in shown]
     assert "-y" in shown
+
+
+SPILT = {
+    "SPILT_ARGUMENT": "argument-of-the-server" * 20,
+    "SPILT_VARIABLE": "variable of the server",
+    "SPILT_HEADER": "header-x1",
+}
+
+
+@contextmanager
+def listening() -> Iterator[str]:
+    """The address of an MCP server that tells what headers it gets."""
+    with subprocess.Popen([sys.executable, str(UNRULY), "0"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+        process.kill()
+
+
+async def test_an_mcp_server_that_gives_its_secrets_away_gives_them_to_nobody(on: Stage) -> None:
+    on.env |= SPILT
+
+    def answer(request: ModelRequest) -> Script | str:
+        role, text = request.reading.turns[-1]
+        if role == "tool" and "was not run yet" not in text:
+            return f"Done: {text}"
+        return Script(calls=(ToolCall(request.reading.last_user_text, "{}"),))
+
+    on.ms.default = answer
+    with listening() as address:
+        child: dict[str, Any] = {
+            "command": sys.executable,
+            "args": [str(Path(__file__).with_name("spilling.py")), "--with=${SPILT_ARGUMENT}"],
+            "env": {"SPILT_KEY": "${SPILT_VARIABLE}"},
+            "allow": True,
+        }
+        dead = {**child, "args": [*child["args"], "--die"]}
+        remote = {
+            "url": address,
+            "headers": {"X-Key": "Bearer ${SPILT_HEADER}"},
+            "allow": True,
+        }
+        on.workspace.mkdir(parents=True, exist_ok=True)
+        (on.workspace / "mcp.json").write_text(
+            json.dumps({"mcpServers": {"child": child, "dead": dead, "remote": remote}})
+        )
+        async with BotProcess(on, env={"LOG_LEVEL": "DEBUG"}) as bot:
+            await until(lambda: bot.log.count(": connected") == 2 and "last words" in bot.log)
+            told = [(await ask(on, tool)).text for tool in ("child_echo", "child_refuse", "remote_headers")]
+            told += [(await ask(on, "child_crash")).text]
+            told += [(await ask(on, "/tools")).text, (await ask(on, "/status full")).text]
+            kept = b"".join(path.read_bytes() for path in on.workspace.glob("tierbot.db*"))
+    assert all("•••" in text for text in told[:3]) and "Done: " in told[3], told
+    for secret in SPILT.values():
+        assert secret[-40:] not in "\n".join(told) and secret[-40:] not in bot.log, secret
+        assert secret[-40:].encode() not in kept, secret
+        assert not any(secret[-40:] in json.dumps(call.body) for call in on.ms.calls), "nor to the model"
 
 
 async def test_what_the_provider_says_is_for_owners(on: Stage) -> None:

@@ -71,6 +71,21 @@ async def test_an_album_is_one_turn(on: Stage) -> None:
     assert len(on.ms.calls) == 2
 
 
+async def test_what_is_beyond_four_pictures_or_20_mb_is_named(on: Stage) -> None:
+    async with running(on):
+        for number in range(6):
+            on.tg.say_photo(RED + bytes([number]), caption="Compare" if not number else "", media_group="a1")
+        answer = await on.tg.reply()
+        assert pictures(on.ms.last) == [RED + bytes([number]) for number in range(4)]
+        left_out = "🖼 I left out {} of your pictures: I look at 4 at a time, up to 20 MB together."
+        assert answer.text.endswith(left_out.format(2))
+        for number in range(3):
+            large = RED + bytes([number]) * 9_000_000
+            on.tg.say_document(f"{number}.jpg", large, "image/jpeg", media_group="a2")
+        answer = await on.tg.reply()
+        assert len(pictures(on.ms.last)) == 2 and answer.text.endswith(left_out.format(1))
+
+
 async def test_two_albums_are_two_turns(on: Stage) -> None:
     async with running(on):
         for album in ("a1", "a2"):

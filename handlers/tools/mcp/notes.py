@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 _KEPT_CHARS = 2_000
 _SHOWN_CHARS = 300
 
@@ -19,7 +21,7 @@ class Notes:
     def add(self, data: bytes) -> None:
         self._said = (self._said + data[-_KEPT_CHARS:].decode("utf-8", "replace"))[-_KEPT_CHARS:]
 
-    def last(self) -> str:
-        """The last lines, on one."""
-        lines = [line.strip() for line in self._said.splitlines() if line.strip()]
+    def last(self, hidden: Callable[[str], str]) -> str:
+        """The last lines, on one, without secrets: half of a secret would not be found."""
+        lines = [line.strip() for line in hidden(self._said).splitlines() if line.strip()]
         return " · ".join(lines[-3:])[-_SHOWN_CHARS:]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from mcp import types
 
 from routing.text import storable
 
 
-def told(result: types.CallToolResult, most_chars: int) -> str:
-    """All that can be said in words. Pictures, sounds and files are named; what is too long is cut, and says so."""
+def told(result: types.CallToolResult, most_chars: int, hidden: Callable[[str], str] = str) -> str:
+    """All that can be said in words. Pictures, sounds and files are named; what is too long is cut, and says so.
+    `hidden` takes the secrets out before the cut: half of a secret would not be found."""
     texts = [text for block in result.content if (text := _block(block))]
     if result.structured_content is not None and not _says(texts, result.structured_content):
         texts.append(json.dumps(result.structured_content, ensure_ascii=False))
-    text = storable("\n\n".join(texts))
+    text = hidden(storable("\n\n".join(texts)))
     if len(text) <= most_chars:
         return text
     return f"{text[:most_chars]}\n[cut: the result has {len(text):,} characters; ask for less]"

@@ -103,7 +103,7 @@ class Session:
             raise self._failed(tool, error) from None
         except (ValidationError, RuntimeError, ValueError) as error:  # what the SDK makes of a wrong answer
             raise ToolFailed(f"{server} answered {tool} with what is no result ({type(error).__name__}).") from None
-        text = self._server.hidden(told(result, self._limits.result_chars))
+        text = told(result, self._limits.result_chars, self._server.hidden)
         if result.is_error:
             self._suspect()
             raise ToolFailed(f"{tool} of {server} failed: {readable(text, _LONGEST_ERROR) or 'it does not say why'}")
@@ -113,7 +113,7 @@ class Session:
         """Why the connection ended, for the owner, without secrets."""
         notes = self._notes
         words = notes.reason or notes.refused or reason_of(error)
-        said = notes.last()
+        said = notes.last(self._server.hidden)
         return readable(self._server.hidden(f"{words}; its last words: {said}" if said else words), 600)
 
     def _door(self) -> AbstractAsyncContextManager[Any]:

@@ -48,7 +48,7 @@ def enter(seccomp: int, command: Sequence[str]) -> None:
     call("prctl", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, struct.pack("@HP", len(steps) // 8, address), 0, 0)
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python
         signal.signal(ignored, signal.SIG_DFL)
-    os.execvp(command[0], command)
+    os.execvp(command[0], list(command))
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ class Sandbox:
         return None if seccomp.known() else f"the sandbox knows x86-64 and 64-bit ARM only, not {platform.machine()}"
 
     async def _probe(self) -> str | None:
-        complaints = []
+        complaints: list[str] = []
         try:
             seeing = await self._in_thread(lambda: next(filter(sees, self._families), None))
             if seeing is None:

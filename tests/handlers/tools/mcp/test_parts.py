@@ -81,7 +81,7 @@ def test_notes_are_bounded_and_on_one_line() -> None:
     for _ in range(100):
         notes.add(b"x" * 10_000)
     notes.add(b"\n\nTraceback:\n  at \xff\n fatal\n\n")
-    assert notes.last().endswith("Traceback: · at \ufffd · fatal") and len(notes.last()) <= 300
+    assert notes.last(str).endswith("Traceback: · at \ufffd · fatal") and len(notes.last(str)) <= 300
 
 
 def test_a_pace_slows_only_what_is_too_much() -> None:

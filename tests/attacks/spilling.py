@@ -1,0 +1,40 @@
+"""An MCP server that gives away its arguments and its environment: as a result, as an error, and on its stderr.
+
+python spilling.py ARGUMENT...      (with --die it ends at once)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+SPILT = f"{sys.argv[1:]} {sys.argv[-1]} and {os.environ.get('SPILT_KEY')}"
+TOOLS = [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in ("echo", "refuse", "crash")]
+
+if "--die" in sys.argv:
+    sys.exit(SPILT)
+for line in sys.stdin:
+    request = json.loads(line)
+    method, answer = request.get("method"), {}
+    print(SPILT, file=sys.stderr, flush=True)
+    if method == "initialize":
+        version = request["params"]["protocolVersion"]
+        capabilities = {"tools": {}}
+        answer["result"] = {
+            "protocolVersion": version,
+            "capabilities": capabilities,
+            "serverInfo": {"name": "s", "version": "1"},
+        }
+    elif method == "tools/list":
+        answer["result"] = {"tools": TOOLS}
+    elif method == "tools/call" and request["params"]["name"] == "echo":
+        answer["result"] = {"content": [{"type": "text", "text": SPILT}]}
+    elif method == "tools/call" and request["params"]["name"] == "crash":
+        sys.exit(1)
+    elif method == "tools/call":
+        answer["error"] = {"code": -32603, "message": SPILT}
+    else:
+        answer["error"] = {"code": -32601, "message": "unknown method"}
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
