@@ -16,6 +16,7 @@ from bot.ops.systemd import pulse
 from bot.platform import Platform
 from bot.settings import Environment, Settings
 from bot.workspace import Workspace
+from handlers.access import print_owner_code
 from handlers.commands import COMMANDS
 from handlers.notices import Notices
 from routing.errors import ConfigError
@@ -135,7 +136,6 @@ def _discord(token: str, settings: Settings, app: App) -> Platform:
 
 
 async def _print_owner_code(app: App) -> None:
-    """On the terminal or in the journal, where only the owner of the machine reads it."""
     code = await app.access.owner_code(app.platforms)
     if code is not None:
-        print(f"Owner code: {code}  (send it to the bot in a private chat to become its owner)", flush=True)
+        print_owner_code(code)

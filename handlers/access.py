@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from handlers.codes import CODE_SECONDS, WrongCodes, new_code, read_code, shown
+from handlers.codes import CODE_SECONDS, WrongCodes, new_code, posted_codes, read_code, shown
 from handlers.linking import LINKED, Linking
 from handlers.parsing import typed_command
 from handlers.recent import Recent
@@ -27,6 +27,15 @@ NO_OWNER = (
 )
 CLOSED_GROUP = "This group isn't enabled yet. The owner can run /access here on."
 CLOSED_SERVER = "This server isn't enabled yet. The owner can run /access here on."
+OWNER_CODE_BURNED = (
+    "⚠️ Others could read that owner code, so it no longer works. I have printed a new one in my start log; send it to "
+    "me in private."
+)
+LINK_CODE_BURNED = (
+    "⚠️ Others could read that code, so it no longer works. Make a new one with /access link and send it to me in "
+    "private."
+)
+PAIRING_CODE_BURNED = "⚠️ Others could read that code, so it no longer works. Write to me in private to get a new one."
 OWNER_CODE = "owner_code"
 NOBODY = 0
 """No person's id."""
@@ -55,6 +64,11 @@ class Turned:
 
     refusal: Refused | None
     stranger: Pairing | None = None
+
+
+def print_owner_code(code: str) -> None:
+    """On the terminal or in the journal, where only the owner of the machine reads it."""
+    print(f"Owner code: {code}  (send it to the bot in a private chat to become its owner)", flush=True)
 
 
 def is_chat(user: UserKey) -> bool:
@@ -97,6 +111,7 @@ class Access:
         self._issued: Recent[UserKey, Pairing] = Recent(WAITING_LIMIT)
         self._linking = linking
         self.wrong = wrong
+        self._posted = WrongCodes(clock)
 
     async def appoint(self) -> None:
         """Make the configured owners known, so that they hear of strangers before they have ever written; and clamp
@@ -113,6 +128,9 @@ class Access:
         if self.mode != "pairing" or self._owners or met:
             await self._state.put(OWNER_CODE, None)
             return None
+        return await self._new_owner_code()
+
+    async def _new_owner_code(self) -> str:
         code = new_code()
         await self._state.put(OWNER_CODE, hashed(code))
         return shown(code)
@@ -136,7 +154,7 @@ class Access:
         if person is not None and not message.by_chat:
             await self._people.seen(message.user, message.user_name, message.username)
         if not message.private:
-            return await self._burned(message) or await self._in_group(message, person)
+            return await self._burned(message, person) or await self._in_group(message, person)
         typed = read_code(message.own_text)
         owner_code = await self._state.get(OWNER_CODE) if typed is not None else None
         if typed is not None and owner_code is not None:
@@ -150,16 +168,35 @@ class Access:
             return self._once(f"blocked {person.id}", Refused("You may not use this bot."))
         return Admitted(person)
 
-    async def _burned(self, message: InboundMessage) -> Turned | None:
-        """A code of /access link that others could read must not let any of them in."""
-        typed = _link_code(message)
-        if typed is None or not await self._linking.burn(typed):
+    async def _burned(self, message: InboundMessage, person: Person | None) -> Turned | None:
+        """A code that others could read must not let any of them in. An admin may pair somebody in a group: that uses
+        the code up. Comparing takes time, so an account that posts many wrong ones is not listened to."""
+        codes = posted_codes(message.text)
+        if not codes or (person is not None and may(person, "admin") and _is_pairing(message)):
             return None
-        words = (
-            "Others could read that code: it is worthless now. Make a new one with /access link, and write it to me in "
-            "private."
-        )
-        return Turned(Refused(words))
+        try:
+            self._posted.check(message.user)
+        except Refused:
+            return None
+        for code in codes:
+            if burned := await self._burn(code):
+                return Turned(Refused(burned))
+        self._posted.count(message.user)
+        return None
+
+    async def _burn(self, code: str) -> str:
+        """What to say of a code that is worthless from now on; empty when it was before."""
+        stored = await self._state.get(OWNER_CODE)
+        if stored is not None and matches(code, stored):
+            print_owner_code(await self._new_owner_code())
+            return OWNER_CODE_BURNED
+        if await self._linking.burn(code):
+            return LINK_CODE_BURNED
+        stranger = await self._people.burn(code)
+        if stranger is None:
+            return ""
+        self._issued.put(stranger, Pairing(stranger, "", "", expires_at=0.0))
+        return PAIRING_CODE_BURNED
 
     async def _in_group(self, message: InboundMessage, person: Person | None) -> Admitted | Turned:
         command = message.kind == "press" or message.own_text.lstrip().startswith("/")
@@ -247,6 +284,11 @@ def _is_question(message: InboundMessage) -> bool:
 def _as_guest(person: Person | None) -> Person | None:
     """A group or channel has no role above guest: nobody can tell who writes in its name."""
     return replace(person, role="guest") if person is not None and may(person, "guest") else person
+
+
+def _is_pairing(message: InboundMessage) -> bool:
+    typed = typed_command(message)
+    return typed is not None and typed.name == "access" and [word.lower() for word in typed.arguments[:1]] == ["pair"]
 
 
 def _link_code(message: InboundMessage) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from itertools import islice
 
 from handlers.recent import Recent
 from routing.errors import Refused
@@ -15,7 +16,10 @@ CODE_LENGTH = 8
 CODE_SECONDS = 600.0
 WRONG_LIMIT = 5
 LOCKOUT_SECONDS = 3600.0
+MOST_POSTED = 3
+"""Codes that are looked for in one message."""
 _CODE = re.compile(rf"[{CODE_SIGNS}]{{4}}-?[{CODE_SIGNS}]{{4}}", re.IGNORECASE)
+_SHOWN = re.compile(rf"(?<![\w-])[{CODE_SIGNS}]{{4}}-[{CODE_SIGNS}]{{4}}(?![\w-])", re.IGNORECASE)
 
 
 def new_code() -> str:
@@ -32,6 +36,15 @@ def read_code(text: str) -> str | None:
     """A code as a person types it; None when the text is something else."""
     found = _CODE.fullmatch(text.strip())
     return found.group().replace("-", "").upper() if found else None
+
+
+def posted_codes(text: str) -> tuple[str, ...]:
+    """What may be codes in a text: written as they are shown, or alone, or as the last word of a command."""
+    found = [match.group() for match in islice(_SHOWN.finditer(text), MOST_POSTED)]
+    words = text.split()
+    if words and (len(words) == 1 or words[0].startswith("/")):
+        found.append(words[-1])
+    return tuple(dict.fromkeys(code for each in found if (code := read_code(each))))
 
 
 class WrongCodes:

@@ -207,8 +207,10 @@ class Dispatcher:
 
 
 def _speaker(person: Person, message: InboundMessage) -> Hashable:
-    """Who shares a rate limit: the channels that post in one chat do."""
-    return message.chat if payer_kind(person.role, message.user) == "channel" else person.id
+    """Who shares a rate limit: the channels that post in one chat do, in all its topics together."""
+    if payer_kind(person.role, message.user) != "channel":
+        return person.id
+    return message.chat.platform, message.chat.chat_id
 
 
 def _weight(message: InboundMessage) -> int:

@@ -88,10 +88,9 @@ class Linking:
             await asyncio.to_thread(self._adopt_files, each.was, each.person_id)
             await self._links.adopted(Adoption(each.was, each.person_id))
 
-    async def burn(self, typed: str) -> bool:
+    async def burn(self, code: str) -> bool:
         """A code that others have seen is worthless; False when it was so before."""
-        code = read_code(typed)
-        return code is not None and await self._links.burn(code)
+        return await self._links.burn(code)
 
     async def unlink(self, person: Person, user: UserKey, by: UserKey) -> None:
         """Make one of a person's accounts a stranger's again, and tell all of them. Raises Refused."""

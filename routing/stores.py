@@ -78,6 +78,9 @@ class PeopleStore(Protocol):
     async def approve(self, asked: str | UserKey, actor: str) -> Pairing | None:
         """Admit the stranger with this code or this account; None for a wrong or expired code, or without a request."""
 
+    async def burn(self, code: str) -> UserKey | None:
+        """Let a code expire, and keep the request; whose it was, None for one that was not valid."""
+
     async def let_in(self) -> tuple[Pairing, ...]:
         """The requests of people who have been let in, and whose messages wait for an answer."""
 

@@ -187,6 +187,18 @@ class SqlPeople:
 
         return await self._change(step)
 
+    async def burn(self, code: str) -> UserKey | None:
+        steady = self._steady()
+
+        def step(connection: Connection) -> UserKey | None:
+            valid = connection.execute(select(pairings).where(pairings.c.expires_at > steady))
+            found = next((_pairing(row).user for row in valid if matches(code, row.code_hash)), None)
+            if found is not None:
+                connection.execute(update(pairings).where(_of(found)).values(expires_at=steady))
+            return found
+
+        return await self._database.write(step)
+
     async def audit(self, actor: str, action: str, detail: str) -> None:
         now = self._clock()
         await self._database.write(lambda c: _audit(c, now, actor, action, detail))

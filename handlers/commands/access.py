@@ -154,7 +154,8 @@ class AccessCommand:
         raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage[1:]))
 
     async def _named(self, ask: Ask, words: list[str], command: str, act: Callable[[Known], Awaitable[Reply]]) -> Reply:
-        """Act on the account that was written or that the name means; which one is asked where it isn't certain."""
+        """Act on the account that was written or that the name means. Where that isn't certain, or a wrong one would
+        get power or be deleted, buttons ask which account is meant."""
         typed = " ".join(words)
         everyone = await self._known()
         if _ACCOUNT.fullmatch(typed.lower()):
@@ -165,9 +166,9 @@ class AccessCommand:
         if not typed.startswith("@"):
             found += [each for each in everyone if plain_name(each.name).casefold() == plain_name(typed).casefold()]
         found = list(dict.fromkeys(found))
-        if len(found) == 1 and (found[0].username.casefold() == meant or not command.startswith("role")):
+        if len(found) == 1 and command.startswith(("allow", "block")):
             return await act(found[0])
-        if found and not ask.message.private:
+        if len(found) > 1 and not ask.message.private:
             raise Refused("Several people may be meant. Write this to me in private. Nothing was changed.")
         if not found:
             near = nearest(typed, [each.name for each in everyone] + [f"@{each.username}" for each in everyone])
@@ -181,7 +182,8 @@ class AccessCommand:
             (Button(f"{plain_name(each.name) or each.user} {each.user}", f"/access {command.format(each.user)}"),)
             for each in found[:MAX_LISTED]
         )
-        return Reply(ask.say("Whom do you mean?") + "\n\n" + "\n".join(lines[:MAX_LISTED]), buttons)
+        meaning = "Whom do you mean?" if len(found) > 1 else "Do you mean this account? Names can change hands."
+        return Reply(ask.say(meaning) + "\n\n" + "\n".join(lines[:MAX_LISTED]), buttons)
 
     async def _known(self) -> list[Known]:
         """Everyone, once for each person, and who waits."""
@@ -264,7 +266,8 @@ class AccessCommand:
 
     async def _told(self, ask: Ask, one: Known, role: Role) -> Reply:
         """What an admin did is told to the owners, too."""
-        name = plain_name(one.name) or f"`{one.user}`"
+        name = plain_name(one.name)
+        name = f"{name} (`{one.user}`)" if name and role in ("owner", "admin") else name or f"`{one.user}`"
         if not may(ask.person, "owner"):
             by = plain_name(ask.person.name or ask.message.user_name) or f"`{ask.message.user}`"
             await self._notices.tell_owners(DID[role], (), by=by, name=name)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import pytest
 from alembic import command
 
+from handlers.codes import WRONG_LIMIT
 from routing.codes import hashed, matches
 from tests.migrations.test_migrations import config, connected
 from tests.servers.discord import DiscordServer
 from tests.stories.discording import settled, up
-from tests.stories.doors import code_in, owner_code
+from tests.stories.doors import CODE, code_in, owner_code, quiet
 from tests.stories.harness import Stage, ask, running
 
 
@@ -52,6 +54,34 @@ async def test_a_restart_gives_a_stranger_who_waits_a_new_code(on: Stage) -> Non
         assert new != old
         assert "Nobody waits" in (await ask(on, f"/access pair {old}")).text
         assert (await ask(on, f"/access pair {new}")).text.startswith("✅")
+
+
+async def test_a_code_that_is_posted_in_a_group_no_longer_works(on: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    on.env["BOT_OWNERS"] = ""
+    async with running(on) as app:
+        old = await owner_code(app)
+        told = await ask(on, f"@tierbot {old}", user="bob", group="Team")
+        assert "no longer works. I have printed a new one" in told.text
+        printed = CODE.findall(capsys.readouterr().out)
+        assert printed[-1] != old
+        assert "This is not the owner code" in (await ask(on, old, user="mallory")).text
+        assert (await ask(on, printed[-1])).text.startswith("👑")
+        pairing = code_in(await ask(on, "hello", user="mallory"))
+        told = await ask(on, f"@tierbot let me in: {pairing}", user="mallory", group="Team")
+        assert "no longer works. Write to me in private" in told.text
+        assert "Nobody waits" in (await ask(on, f"/access pair {pairing}")).text
+        renewed = code_in(await ask(on, "hello?", user="mallory"))
+        assert renewed != pairing
+        assert (await ask(on, f"/access pair {renewed}", group="Team")).text.startswith("✅")
+        link = code_in(await ask(on, "/access link"))
+        told = await ask(on, f"@tierbot {link}", group="Team")
+        assert "no longer works. Make a new one with /access link" in told.text
+        for _ in range(WRONG_LIMIT):
+            on.tg.say("@tierbot AAAA-AAAA", user="eve", group="Team")
+        last = code_in(await ask(on, "/access link"))
+        on.tg.say(f"@tierbot {last}", user="eve", group="Team")
+        await quiet(on)
+        assert on.rows("select count(*) from links") == [(1,)], "who guesses in a group is not listened to"
 
 
 async def test_the_token_of_an_interaction_is_gone_once_it_is_answered(on: Stage, dc: DiscordServer) -> None:

@@ -54,3 +54,19 @@ async def test_who_writes_in_the_name_of_a_chat_is_a_guest_at_most(on: Stage) ->
         refused = await ask(on, "/access role telegram:-100888 user")
         assert "guest at most" in refused.text
     assert "666" not in str(on.rows("select user_id from identities"))
+
+
+async def test_channels_that_post_in_a_forum_share_one_limit_in_all_its_topics(on: Stage) -> None:
+    forum = on.tg.group("Forum", forum=True)
+    topics = [on.tg.topic("Forum", name) for name in ("News", "Talk")]
+    robot = User(1087968824, "Group", "GroupAnonymousBot", None, is_bot=True)
+    on.env["USER_RATE_LIMIT"] = "2/hour"
+    async with running(on):
+        await ask(on, "/access here on", group="Forum")
+        for number in range(6):
+            channel = {"id": -100800 - number, "type": "channel", "title": "News"}
+            on.tg.say(
+                f"@tierbot {number}", user=robot, chat=forum, topic=topics[number % 2], content={"sender_chat": channel}
+            )
+        await quiet(on)
+    assert len(on.ms.calls) == 2

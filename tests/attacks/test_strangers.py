@@ -139,7 +139,7 @@ async def test_the_log_names_people(on: Stage) -> None:
         await ask(on, f"/budget {account(bob)} 1")
         logged = (await ask(on, "/access log")).text
         assert "Alice set a budget: Bob:" in logged and "person " not in logged
-        await ask(on, "/access forget Bob")
+        await press(on, str(bob.id), await ask(on, "/access forget Bob"))
         assert f"Alice deleted {account(bob)}" in (await ask(on, "/access log")).text
 
 
@@ -171,7 +171,12 @@ async def test_a_name_that_means_several_is_asked_back(on: Stage) -> None:
         assert asked.text == "✅ Bob is blocked."
         asked = await ask(on, "/access role bob smith admin")
         assert "I don't know bob smith" in asked.text
-        assert (await ask(on, "/access role @bob admin")).text == "✅ Bob is an admin now."
+        asked = await ask(on, "/access role @bob admin")
+        assert asked.text.startswith("Do you mean this account? Names can change hands.")
+        assert f"Bob (@bob) telegram:{first.id}" in asked.text
+        assert on.rows("select count(*) from people where role = 'admin'") == [(0,)]
+        await press(on, str(first.id), asked)
+        assert asked.text == f"✅ Bob (telegram:{first.id}) is an admin now."
         assert "Did you mean" in (await ask(on, "/access block @bobb")).text
     roles = "select user_id, role from people join identities on people.id = person_id where role <> 'owner' order by 1"
     assert on.rows(roles) == [(str(first.id), "admin"), (str(second.id), "blocked")]
@@ -182,7 +187,9 @@ async def test_a_display_name_alone_gives_no_power(on: Stage) -> None:
     async with running(on):
         await ask(on, "hello", user=eve)
         asked = await ask(on, "/access role Carol admin")
-        assert asked.text.startswith("Whom do you mean?") and f"telegram:{eve.id}" in asked.text
+        assert asked.text.startswith("Do you mean this account?") and f"telegram:{eve.id}" in asked.text
+        asked = await ask(on, "/access forget @eve")
+        assert asked.text.startswith("Do you mean this account?") and f"telegram:{eve.id}" in asked.text
     assert on.rows("select count(*) from people where role = 'admin'") == [(0,)]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from handlers.access import may
-from handlers.codes import CODE_SIGNS, WRONG_LIMIT, WrongCodes, new_code, read_code, shown
+from handlers.codes import CODE_SIGNS, WRONG_LIMIT, WrongCodes, new_code, posted_codes, read_code, shown
 from routing.errors import Refused
 from routing.types import ROLES, Person, Role, UserKey
 
@@ -26,6 +26,22 @@ def test_a_code_as_people_type_it(typed: str) -> None:
 @pytest.mark.parametrize("typed", ["", "ABCD EFGH", "ABCDEFG", "ABCD-EFGHJ", "my ABCD-EFGH", "ABCD-EFG0", "AB-CDEFGH"])
 def test_what_is_no_code(typed: str) -> None:
     assert read_code(typed) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ABCD-EFGH", ("ABCDEFGH",)),
+        ("abcdefgh", ("ABCDEFGH",)),
+        ("/access link abcdefgh", ("ABCDEFGH",)),
+        ("the code is abcd-efgh, isn't it?", ("ABCDEFGH",)),
+        ("my password is abcdefgh", ()),
+        ("part number XABCD-EFGH or ABCD-EFGH-2", ()),
+        ("AAAA-AAAA BBBB-BBBB CCCC-CCCC DDDD-DDDD", ("AAAAAAAA", "BBBBBBBB", "CCCCCCCC")),
+    ],
+)
+def test_codes_that_somebody_posted(text: str, found: tuple[str, ...]) -> None:
+    assert posted_codes(text) == found
 
 
 def test_roles_have_ranks() -> None:

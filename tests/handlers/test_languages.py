@@ -17,6 +17,7 @@ from bot.adapters.discord import failure, guilds, trouble
 from bot.adapters.discord.inbound import UNREADABLE
 from bot.adapters.telegram import content
 from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, tool_policy, wording
+from handlers.access import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED
 from handlers.commands import COMMANDS, access, budget, help, status, tier
 from handlers.council import words as council
 from handlers.languages import Say
@@ -80,6 +81,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "alarm.words": tuple(each.words for each in alarms.ALARMS),
     "NOTHING_SAID": (footer.NOTHING_SAID,),
     "MERGES": (MERGES,),
+    "burned": (LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED),
     "NOTE": (demo.NOTE,),
     "DECLINED": (demo.DECLINED,),
     "found": demo.TOPICS,

@@ -199,7 +199,7 @@ async def test_a_code_that_others_have_read_is_worthless(on: Stage, dc: DiscordS
         await up(dc, app)
         given = await code(on)
         said = dc.say(f"/access link {given}", channel="general", user="ali", mention=True)
-        assert "it is worthless now" in (await dc.reply(said, after=said)).text
+        assert "it no longer works. Make a new one with /access link" in (await dc.reply(said, after=said)).text
         assert "is not valid" in (await written(dc, f"/access link {given}", "eve")).text
     assert len(on.rows(PEOPLE)) == 1
 
