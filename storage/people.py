@@ -15,7 +15,7 @@ from routing.types import Person, Role, UserKey
 from storage.codec import INBOUNDS, OUTBOUND
 from storage.database import Database
 from storage.preferences import SqlPreferences
-from storage.schema import audit, identities, links, messages, outbox, pairings, people, state, summaries
+from storage.schema import allowances, audit, identities, links, messages, outbox, pairings, people, state, summaries
 
 _FIND = (
     select(people)
@@ -247,6 +247,9 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         connection.execute(insert(identities), account)
     else:
         connection.execute(update(people).where(people.c.id == known.id).values(role=role))
+        if role != "owner":  # only owners allow a tool for good, or for everyone
+            for_good = allowances.c.conversation_id.is_(None)
+            connection.execute(delete(allowances).where(allowances.c.person_id == known.id, for_good))
     if role == "blocked":
         connection.execute(delete(pairings).where(_of(user)))
     _audit(connection, now, actor, "admit", f"{user} as {role}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import Any
 
 SPILT = f"{sys.argv[1:]} {sys.argv[-1]} and {os.environ.get('SPILT_KEY')}"
 TOOLS = [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in ("echo", "refuse", "crash")]
@@ -16,7 +17,8 @@ if "--die" in sys.argv:
     sys.exit(SPILT)
 for line in sys.stdin:
     request = json.loads(line)
-    method, answer = request.get("method"), {}
+    method = request.get("method")
+    answer: dict[str, Any] = {}
     print(SPILT, file=sys.stderr, flush=True)
     if method == "initialize":
         version = request["params"]["protocolVersion"]

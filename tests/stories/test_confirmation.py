@@ -100,6 +100,24 @@ async def test_allowed_for_a_conversation_for_good_and_for_everyone(on: Stage) -
     assert office.done == SENT * 5
 
 
+async def test_what_an_owner_allowed_for_good_ends_with_the_role(on: Stage) -> None:
+    office = Office(on)
+    carol, bob = on.tg.user("carol"), on.tg.user("bob")
+    calls(on, "send_mail", MAIL)
+    async with at_work(on):
+        await ask(on, f"/access role telegram:{carol.id} owner")
+        await ask(on, f"/access allow telegram:{bob.id}")
+        await pressed(on, ALWAYS, await card(on, user=carol))
+        await press(on, "✅ Allow for everyone", await ask(on, "/tools allow office_send_mail", user=carol))
+        await ask(on, "mail Ann", user=bob)
+        assert office.done == SENT * 2
+        await ask(on, f"/access role telegram:{carol.id} user")
+        await card(on, user=bob)
+        await card(on, user=carol)
+        assert "Ask before each run: office_send_mail" in (await ask(on, "/tools", user=bob)).text
+    assert office.done == SENT * 2
+
+
 @pytest.mark.parametrize("where", ["mcp.json", "runtime-config.json"])
 async def test_what_the_owners_files_allow_asks_nobody(on: Stage, where: str) -> None:
     office = Office(on, **({"allow": ["send_mail"]} if where == "mcp.json" else {}))
