@@ -22,7 +22,7 @@ for line in sys.stdin:
     print(SPILT, file=sys.stderr, flush=True)
     if method == "initialize":
         version = request["params"]["protocolVersion"]
-        capabilities = {"tools": {}}
+        capabilities: dict[str, Any] = {"tools": {}}
         answer["result"] = {
             "protocolVersion": version,
             "capabilities": capabilities,
