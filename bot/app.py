@@ -167,6 +167,7 @@ async def assembled(
         router=router,
         llm=engine.llm,
         chat=chat,
+        council=engine.council,
         running=running,
         health=engine.health,
         stock=engine.tooling,

@@ -15,6 +15,7 @@ from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.commands import COMMANDS
 from handlers.commands.tier import WHY
+from handlers.council.convening import Convening
 from handlers.running import RunningTurns
 from handlers.tools.approval import Approval
 from handlers.tools.needs import About, ToolNeeds
@@ -46,6 +47,7 @@ class Engine:
     purse: Purse
     caller: Caller
     router: Router
+    council: Convening
     local: LocalRuntime
     remembered: HealthMemory
 
@@ -92,7 +94,10 @@ async def build_engine(
     health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
-    needed = ToolNeeds(workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about)
+    council = Convening(models, Caller(llm, models.health, steady), purse, steady)
+    needed = ToolNeeds(
+        workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about, council=council
+    )
     embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(kept.actions, kept.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors, approval)
@@ -110,7 +115,7 @@ async def build_engine(
         clock=clock,
         steady=steady,
     )
-    return Engine(models, llm, files, owned, health, tooling, purse, caller, router, local, remembered)
+    return Engine(models, llm, files, owned, health, tooling, purse, caller, router, council, local, remembered)
 
 
 def _shown(settings: Settings) -> Mapping[str, str]:

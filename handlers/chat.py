@@ -94,25 +94,27 @@ class Chat:
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
 
-    async def follow_up(self, ask: Ask, action: PendingAction, result: str) -> Reply:
+    async def follow_up(self, ask: Ask, action: PendingAction, result: str, bill: Bill) -> Reply:
         """`handlers.confirmations.FollowUp`: the model answers with what a confirmed tool returned; without a model the
         person gets that itself."""
         text = pressed(ask, action)
         question = Question(ask.person, action.conversation_id, text, prefix=action.tier)
-        reply = await self.turn(ask, question, conversation(action, result))
+        reply = await self.turn(ask, question, conversation(action, result), bill)
         facts = reply.record.facts if reply.record is not None else None
         if facts is not None and facts.model:
             return reply
         words = ask.say("{tool} returned:", tool=f"`{action.tool}`")
         return replace(reply, text=f"{words}\n\n{unanswered(result)}\n\n{reply.text}")
 
-    async def turn(self, ask: Ask, question: Question, begun: Sequence[ChatMessage] = ()) -> Reply:
-        """One turn of the router as a reply; `begun` was said in it already."""
+    async def turn(
+        self, ask: Ask, question: Question, begun: Sequence[ChatMessage] = (), bill: Bill | None = None
+    ) -> Reply:
+        """One turn of the router as a reply; `begun` was said in it already, and is on the `bill`."""
         if question.prefix is not None:
             check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
             return said
-        bill = bill_of(ask)
+        question, bill = replace(question, language=ask.say.language), bill or bill_of(ask)
         outcome = await self._router.answer(question, bill, ask.live, ask.stop, begun)
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, bill)
@@ -220,7 +222,7 @@ class Chat:
         try:
             return await self._transcribe(attachment, bill_of(ask), ask.turn_id, conversation.id)
         except OverBudget as over:
-            raise refusal(ask, over.reached) from None
+            raise refusal(ask.say, over.reached, ask.message.sent_at) from None
 
     def _blind_notice(self, ask: Ask, question: Question, outcome: Outcome) -> list[str]:
         model = outcome.choice.model

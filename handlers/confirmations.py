@@ -13,12 +13,14 @@ from zoneinfo import ZoneInfo
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Reply
 from handlers.fences import fenced
+from handlers.limits import bill_of
 from handlers.patience import patiently
 from handlers.tools.toolbox import Toolbox
 from routing.calls import ChatMessage, ToolCall
 from routing.confirmation import Allowance, PendingAction
 from routing.conversation.truncation import limit_result
 from routing.errors import Refused
+from routing.money.bill import Bill
 from routing.outcome import ToolScope, Traits
 from routing.records import TurnRecord
 from routing.rounds import ToolRounds, messages
@@ -37,8 +39,8 @@ INTERRUPTED = (
     "Do not call it again unless they ask for it."
 )
 
-FollowUp = Callable[[Ask, PendingAction, str], Awaitable[Reply]]
-"""Lets the model go on with the result of a confirmed action."""
+FollowUp = Callable[[Ask, PendingAction, str, Bill], Awaitable[Reply]]
+"""Lets the model go on with the result of a confirmed action; the bill has what that took."""
 
 log = logging.getLogger("handlers")
 
@@ -140,7 +142,7 @@ class Confirmations:
         if action.state == "running" or (action.state == "unknown" and action.press == press):
             return await self._interrupted(ask, action)
         if action.press == press and action.state == "done":
-            return await self._follow_up(ask, action, action.result)
+            return await self._follow_up(ask, action, action.result, bill_of(ask))
         if action.press == press and action.state == "cancelled":
             return _cancelled(ask, action)
         if action.state == "waiting":
@@ -160,7 +162,16 @@ class Confirmations:
         await ask.live.working()
         settings = await self._preferences.settings(ask.person.id)
         plan = await self._router.plan(ask.person, action.conversation_id)
-        scope = ToolScope(ask.person, action.conversation_id, plan.decision, settings.time_zone)
+        bill = bill_of(ask)
+        scope = ToolScope(
+            ask.person,
+            action.conversation_id,
+            plan.decision,
+            settings.time_zone,
+            language=ask.say.language,
+            bill=bill,
+            show=ask.live.show,
+        )
         config = self._router.models.config
         rounds = ToolRounds(_Confirmed(self._toolbox, action), 1, config.most_result_chars)
         results: dict[int, str] = {}
@@ -169,7 +180,7 @@ class Confirmations:
         result = messages([call], results)[0].text
         await patiently(self._actions.end, action.id, "done", result)
         log.info("[Confirm] %s ran for person %d", action.tool, ask.person.id)
-        return await self._follow_up(ask, action, result)
+        return await self._follow_up(ask, action, result, bill)
 
     async def _interrupted(self, ask: Ask, action: PendingAction) -> Reply:
         """The person is told, and so is the model in its next turn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handlers.asking import Ask
 from handlers.costs import dollars
+from handlers.languages import Say
 from handlers.span import span
 from routing.errors import Refused
 from routing.money.bill import Bill
@@ -39,31 +40,31 @@ FULL = (
 )
 
 
-def refusal(ask: Ask, reached: Reached) -> Refused:
-    """Why nothing was asked, and when it can be."""
-    template, values = _why(ask, reached)
+def refusal(say: Say, reached: Reached, now: float) -> Refused:
+    """Why nothing was asked, and when it can be; `now` is in Unix seconds."""
+    template, values = _why(say, reached, now)
     return Refused(template, **values)
 
 
 def refused(ask: Ask, reached: Reached) -> str:
     """The same in the person's language."""
-    template, values = _why(ask, reached)
+    template, values = _why(ask.say, reached, ask.message.sent_at)
     return ask.say(template, **values)
 
 
 def gone_beyond(ask: Ask, reached: Reached, cheapest: bool) -> str:
     """A limit is reached, and there was an answer all the same. Never hidden."""
-    limit = _name(ask, reached.standing.ceiling)
+    limit = _name(ask.say, reached.standing.ceiling)
     if cheapest:
         return ask.say("💰 This goes beyond {limit}, so the cheapest model answered.", limit=limit)
     return ask.say("💰 This goes beyond {limit}. /budget shows where you are.", limit=limit)
 
 
-def _why(ask: Ask, reached: Reached) -> tuple[str, dict[str, object]]:
+def _why(say: Say, reached: Reached, now: float) -> tuple[str, dict[str, object]]:
     standing = reached.standing
-    needs = ask.say("price unknown") if reached.needs is None else dollars(reached.needs)
+    needs = say("price unknown") if reached.needs is None else dollars(reached.needs)
     values: dict[str, object] = {
-        "limit": _name(ask, standing.ceiling),
+        "limit": _name(say, standing.ceiling),
         "needs": needs,
         "spent": dollars(standing.spent),
     }
@@ -71,8 +72,8 @@ def _why(ask: Ask, reached: Reached) -> tuple[str, dict[str, object]]:
         return NEVER, values
     if reached.busy:
         return BUSY, values
-    return FULL, values | {"span": span(standing.opens_at - ask.message.sent_at)}
+    return FULL, values | {"span": span(standing.opens_at - now)}
 
 
-def _name(ask: Ask, ceiling: Ceiling) -> str:
-    return ask.say(NAMES[ceiling.scope, ceiling.period], limit=dollars(ceiling.dollars))
+def _name(say: Say, ceiling: Ceiling) -> str:
+    return say(NAMES[ceiling.scope, ceiling.period], limit=dollars(ceiling.dollars))

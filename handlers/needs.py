@@ -9,6 +9,7 @@ from handlers.access import Access
 from handlers.approvals import Approvals
 from handlers.asking import CommandSpec
 from handlers.chat import Chat
+from handlers.council.convening import Convening
 from handlers.linking import Linking
 from handlers.notices import Notices
 from handlers.running import RunningTurns
@@ -48,6 +49,7 @@ class Needs:
     router: Router
     llm: Llm
     chat: Chat
+    council: Convening
     running: RunningTurns
     health: Health
     stock: Stock

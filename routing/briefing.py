@@ -158,7 +158,16 @@ class TurnBriefing:
         able = tuple(tier for tier in usable if serves(self._models, self._asked.preferences, tier, now))
         question, zone = self._asked.question, self._asked.settings.time_zone
         size = self._models.size(decided.choice.model).size
-        return ToolScope(question.person, question.conversation_id, decided.decision, zone, able, size)
+        return ToolScope(
+            question.person,
+            question.conversation_id,
+            decided.decision,
+            zone,
+            able,
+            size,
+            language=question.language,
+            bill=self.bill,
+        )
 
     def _instructions(self, decided: Plan, shown: Shown, window: int) -> ChatMessage:
         """What the model of the next call is told, which is another than that of the last one."""

@@ -26,7 +26,8 @@ log = logging.getLogger("routing")
 
 class ToolRounds:
     """`left` counts the calls that may still be made, `refused` says that there were more; results above `most_chars`
-    characters are cut. `waiting` is the call that its person has to confirm."""
+    characters are cut. `waiting` is the call that its person has to confirm. `own_seconds` is how long the tools of the
+    last run took that have time of their own."""
 
     def __init__(self, tools: Tools, most_calls: int, most_chars: int) -> None:
         self._tools = tools
@@ -37,6 +38,7 @@ class ToolRounds:
         self.left = most_calls
         self.refused = False
         self.waiting: PendingAction | None = None
+        self.own_seconds = 0.0
 
     async def run(self, calls: Sequence[ToolCall], scope: ToolScope, seconds: float, results: dict[int, str]) -> None:
         """Fill `results` by the position of the call; a cancelled run leaves those that are there."""
@@ -45,10 +47,14 @@ class ToolRounds:
         self.refused = len(calls) > len(allowed)
         for index in range(len(allowed), len(calls)):
             results[index] = f"Error: not run, a turn may call {self._most_calls} tools at most."
-        ends = asyncio.get_running_loop().time() + seconds
+        self.own_seconds, loop = 0.0, asyncio.get_running_loop()
+        ends = loop.time() + seconds
         for group in self._groups(allowed):
-            left = ends - asyncio.get_running_loop().time()
+            began = loop.time()
+            left = ends + self.own_seconds - began
             await asyncio.gather(*(self._note(index, allowed[index], scope, left, results) for index in group))
+            if self._tools.traits(allowed[group[0]].name).own_time:
+                self.own_seconds += loop.time() - began
 
     def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[int]]:
         """Neighbours that may run at the same time; the second of two equal calls waits for the first."""
@@ -56,7 +62,7 @@ class ToolRounds:
         keys: set[str] = set()
         for index, call in enumerate(calls):
             traits = self._tools.traits(call.name)
-            beside = traits.parallel and not traits.changes
+            beside = traits.parallel and not traits.changes and not traits.own_time
             if group and (not beside or _key(call) in keys):
                 yield group
                 group, keys = [], set()
@@ -84,7 +90,8 @@ class ToolRounds:
             self._known[key] = answer
 
     async def _answer(self, call: ToolCall, scope: ToolScope, seconds: float) -> str:
-        longest = max(0.0, min(self._tools.traits(call.name).seconds, seconds))
+        traits = self._tools.traits(call.name)
+        longest = traits.seconds if traits.own_time else max(0.0, min(traits.seconds, seconds))
         try:
             async with asyncio.timeout(longest):
                 return await self._tools.run(call, scope)

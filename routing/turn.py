@@ -157,7 +157,9 @@ class Turn:
             live.show(_activity(completion.text, calls))
             await live.working()
             seconds = max(0.1, state.deadline.left)
-            await stop.guard(state.rounds.run(calls, brief.scope, seconds, results))
+            scope = replace(brief.scope, show=lambda line: live.show(_below(completion.text, line)))
+            await stop.guard(state.rounds.run(calls, scope, seconds, results))
+            state.deadline.wait(state.rounds.own_seconds)
         state.said += messages(calls, results)
 
     def _goes_on(self, state: _State, briefing: Briefing, stop: Stop, brief: Brief) -> bool:
@@ -185,7 +187,7 @@ class Turn:
         if state.limit is not None:
             return True
         bounds = briefing.bounds
-        no_more = len(briefing.bill.calls) + 1 >= bounds.model_calls
+        no_more = briefing.bill.counted + 1 >= bounds.model_calls
         if not state.said:
             return no_more
         if state.rounds.refused:
@@ -214,4 +216,8 @@ def _activity(text: str, calls: Sequence[ToolCall]) -> str:
     names = list(dict.fromkeys(_NAME.sub("", call.name)[:40] for call in calls))
     more = f" +{len(names) - TOOLS_NAMED}" if len(names) > TOOLS_NAMED else ""
     line = f"⚙️ {', '.join(f'`{name}`' for name in names[:TOOLS_NAMED])}{more} …"
+    return _below(text, line)
+
+
+def _below(text: str, line: str) -> str:
     return f"{text.strip()}\n\n{line}" if text.strip() else line

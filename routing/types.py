@@ -227,7 +227,8 @@ class Question:
     """What a person asks in a conversation; with `replaces` the history from that message id on is not shown.
     `prefix` is the tier that `!tier` before the message asked for, `source` the platform's id of the message, `kept`
     the turn that keeps what is asked again; `escalates`: it is asked again of a higher tier.
-    `fixed` is what the turn is answered with; None: what holds now."""
+    `fixed` is what the turn is answered with; None: what holds now. `language` is the code of the one in which its
+    person reads the bot's own sentences."""
 
     person: Person
     conversation_id: int
@@ -239,3 +240,4 @@ class Question:
     kept: str = ""
     escalates: bool = False
     fixed: TurnSettings | None = None
+    language: str = ""

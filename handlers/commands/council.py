@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from random import SystemRandom
-
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
-from handlers.council.convening import ANYBODY, Convening, Plan, Wanted, read_wanted
-from handlers.council.sittings import Sittings
+from handlers.council.convening import ANYBODY, ROLE, Convening, Plan, Wanted, read_wanted
+from handlers.council.offers import Offers
 from handlers.council.votes import document_text
 from handlers.council.words import about, names, passed_over, progress, reckoning, verdict_text
-from handlers.limits import bill_of, gone_beyond, refusal
+from handlers.limits import bill_of, gone_beyond
 from handlers.needs import Needs
-from routing.caller import Caller
 from routing.calls import ChatMessage
-from routing.council.calling import ModelCalls
-from routing.council.council import Council
-from routing.council.paying import charged, for_books
-from routing.council.prompts import MOST_QUESTION_CHARS
 from routing.council.seats import LEAST_SEATS, MOST_SEATS
 from routing.council.verdict import Verdict
 from routing.errors import Refused
-from routing.models.choice import Models
-from routing.money.budget import Budget
-from routing.money.standing import Reached
-from routing.ports import Clock
+from routing.money.bill import Bill
 from routing.records import HistoryStore, TurnFacts, TurnRecord
 from routing.stores import ChatStore
 from routing.types import TIERS, Button, Document
@@ -37,7 +27,7 @@ SPEC = CommandSpec(
     ("/council", "/council Is P equal to NP?", "/council smart 5 Is P equal to NP?", "/council yes", "/council votes"),
     choices=((*TIERS, *NUMBERS), NUMBERS),
     free_text=True,
-    role="user",
+    role=ROLE,
     queued=True,
     repeatable=("votes", "no"),
 )
@@ -47,41 +37,24 @@ VOTES = "council.md"
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports. What a council may cost is held as a whole, so its calls have no purse."""
-    models = needs.router.models
-    caller = Caller(needs.llm, models.health, needs.steady)
-    convening = Convening(models, needs.purse, needs.steady)
-    budget, chats = needs.purse.budget, needs.chats
-    return CouncilCommand(models, caller, convening, budget, needs.chat, chats, needs.history, needs.steady)
+    """The command with its ports."""
+    return CouncilCommand(needs.council, needs.chat, needs.chats, needs.history)
 
 
 class CouncilCommand:
-    """Says what it will take, asks first where that is much or nothing would be seen of it for minutes, and holds one
-    council a person at a time."""
+    """Says what the council will take, and asks first where that is expensive or where the person would see nothing of
+    it for minutes."""
 
-    def __init__(
-        self,
-        models: Models,
-        caller: Caller,
-        convening: Convening,
-        budget: Budget,
-        chat: Chat,
-        chats: ChatStore,
-        history: HistoryStore,
-        clock: Clock,
-    ) -> None:
-        self._models = models
-        self._caller = caller
+    def __init__(self, convening: Convening, chat: Chat, chats: ChatStore, history: HistoryStore) -> None:
         self._convening = convening
-        self._budget = budget
+        self._models = convening.models
         self._chat = chat
         self._chats = chats
         self._history = history
-        self._clock = clock
-        self._sittings = Sittings(clock)
+        self._offers = Offers()
 
     async def __call__(self, ask: Ask) -> Reply:
-        left, brought = self._sittings.left(ask), ask.button.about if ask.button is not None else ""
+        left, brought = self._offers.left(ask), ask.button.about if ask.button is not None else ""
         if (confirmed := _confirmed(ask.rest)) is not None:
             question, wanted = (brought, confirmed) if brought else (left.question, left.wanted)
             return await self._confirmed(ask, question, wanted)
@@ -95,7 +68,7 @@ class CouncilCommand:
         question = await self._question(ask, written)
         if not question:
             return await self._help(ask, wanted)
-        plan = await self._convening.plan(ask, question, wanted)
+        plan = await self._convening.plan(ask.say, question, wanted)
         streams = await self._chats.streaming(ask.message.chat)
         if ask.attempts or not streams or plan.needs_a_yes(self._models.config.council.confirm_above):
             return self._offer(ask, plan)
@@ -108,61 +81,46 @@ class CouncilCommand:
             words = "A council can only read text, so it can't use {name}. Nothing was asked."
             raise Refused(words, name=unreadable[0])
         await ask.live.working()
-        question = (await self._chat.whole_text(ask, written)).strip()
-        if len(question) > MOST_QUESTION_CHARS:
-            words = (
-                "This question is too long for a council: {n} characters, and the limit is {most}. Nothing was asked."
-            )
-            raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
-        return question
+        return (await self._chat.whole_text(ask, written)).strip()
 
     async def _confirmed(self, ask: Ask, question: str, wanted: Wanted) -> Reply:
         """What was interrupted is not begun again without another yes."""
-        if self._sittings.used(ask):
+        if self._offers.used(ask):
             raise Refused("This was already asked. To ask it again, send it again with /council.")
         if not question:
             raise Refused("There is nothing to confirm here. Send your question again with /council.")
         await ask.live.working()
-        plan = await self._convening.plan(ask, question, wanted)
+        plan = await self._convening.plan(ask.say, question, wanted)
         return self._offer(ask, plan) if ask.attempts else await self._sit(ask, plan)
 
     def _offer(self, ask: Ask, plan: Plan) -> Reply:
-        left, n = self._sittings.left(ask), len(plan.seats)
+        left, n = self._offers.left(ask), len(plan.seats)
         left.question, left.wanted = plan.question, plan.wanted
         lines = [
             ask.say("🏛 Shall I ask {n} models: {models}?", n=n, models=names(seat.model for seat in plan.seats)),
-            reckoning(ask, plan.reckoned),
+            reckoning(ask.say, plan.reckoned),
         ]
         if ask.attempts:
             words = "⚠️ I was interrupted. What the council had cost by then is not counted."
             lines.insert(0, ask.say(words))
-        words = ask.say("🏛 Ask {n} models · {cost}", n=n, cost=about(ask, plan.reckoned))
+        words = ask.say("🏛 Ask {n} models · {cost}", n=n, cost=about(ask.say, plan.reckoned))
         yes = Button(words, f"/council yes {plan.wanted}".rstrip(), plan.question)
         no = Button(ask.say("Cancel"), "/council no")
         return Reply("  \n".join([*lines, *self._passed(ask, plan)]), ((yes, no),), apart=True)
 
     async def _sit(self, ask: Ask, plan: Plan) -> Reply:
-        """The council itself, within the limits of whoever pays."""
-        with self._sittings.enter(ask):
-            held = await self._budget.reserve(ask.person.id, ask.message.chat, plan.dollars)
-            if isinstance(held, Reached):
-                raise refusal(ask, held)
-            self._sittings.use(ask)
-            self._sittings.left(ask).question = ""
-            bill = bill_of(ask)
-            council = Council(ModelCalls(self._models, self._caller, self._clock, bill), self._clock, SystemRandom())
-            with held:
-                verdict = await council.run(
-                    plan.question,
-                    plan.seats,
-                    ask.stop,
-                    lambda now: ask.live.show(progress(ask, now, plan.reckoned)),
-                )
-                if verdict.calls:
-                    held.settle(charged(verdict.calls, plan.assumed, plan.each))
-        return await self._reply(ask, plan, verdict, held.reached)
+        """The council itself, within the limits of the person who pays."""
+        bill = bill_of(ask)
+        with self._convening.sessions.enter(ask.person.id, ask.message.sent_at):
+            held = await self._convening.hold(ask.say, plan, bill, ask.message.sent_at)
+            self._offers.use(ask)
+            self._offers.left(ask).question = ""
+            verdict = await self._convening.run(
+                plan, held, bill, ask.stop, lambda now: ask.live.show(progress(ask.say, now, plan.reckoned))
+            )
+        return await self._reply(ask, plan, verdict, bill)
 
-    async def _reply(self, ask: Ask, plan: Plan, verdict: Verdict, over: Reached | None) -> Reply:
+    async def _reply(self, ask: Ask, plan: Plan, verdict: Verdict, bill: Bill) -> Reply:
         said = (ChatMessage("assistant", verdict.answer, made_by=verdict.writer),) if verdict.answer else ()
         record = TurnRecord(
             ask.turn_id,
@@ -170,19 +128,19 @@ class CouncilCommand:
             ask.person.id,
             plan.question,
             said=said,
-            calls=for_books(verdict.calls, plan.each),
+            calls=tuple(bill.calls),
             facts=_facts(plan, verdict),
         )
-        beyond = [gone_beyond(ask, over, cheapest=False)] if over is not None else []
-        text = "  \n".join([verdict_text(ask, verdict), *beyond, *self._passed(ask, plan)])
+        beyond = [gone_beyond(ask, bill.over, cheapest=False)] if bill.over is not None else []
+        text = "  \n".join([verdict_text(ask.say, verdict), *beyond, *self._passed(ask, plan)])
         if not verdict.answered:
             return Reply(text, record=record)
-        left = self._sittings.left(ask)
-        left.votes = document_text(ask, plan.question, verdict)
+        left = self._offers.left(ask)
+        left.votes = document_text(ask.say, plan.question, verdict)
         return Reply(text, ((Button(ask.say("🗳 Votes"), "/council votes", left.votes),),), record)
 
     def _passed(self, ask: Ask, plan: Plan) -> list[str]:
-        told = passed_over(ask, self._models, plan.passed)
+        told = passed_over(ask.say, self._models, plan.passed)
         return [ask.say("Skipped: {models}.", models=told)] if told else []
 
     async def _help(self, ask: Ask, wanted: Wanted) -> Reply:
@@ -192,11 +150,11 @@ class CouncilCommand:
             "reply with /council to the message that asks it. A tier and a number from {least} to {most} before the "
             "question choose the models: /council smart 5 Is P equal to NP?"
         )
-        plan = await self._convening.plan(ask, "", wanted)
+        plan = await self._convening.plan(ask.say, "", wanted)
         now = ask.say(
             "Right now I would ask {models}: {reckoning}.",
             models=names(each.model for each in plan.seats),
-            reckoning=reckoning(ask, plan.reckoned),
+            reckoning=reckoning(ask.say, plan.reckoned),
         )
         return Reply("\n\n".join([ask.say(words, least=LEAST_SEATS, most=MOST_SEATS), now, *self._passed(ask, plan)]))
 

@@ -1,26 +1,41 @@
-"""Who would sit in a council, who can't, and what it would take."""
+"""Councils, for the command and for the tool: who sits, what it costs, the run, the bill."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from random import SystemRandom
 
-from handlers.asking import Ask
+from handlers.council.sessions import Sessions
 from handlers.council.words import names, passed_over
-from routing.council.calling import obstacle
+from handlers.languages import Say
+from handlers.limits import refusal
+from routing.caller import Caller
+from routing.config import RouterConfig
+from routing.council.calling import ModelCalls, obstacle
+from routing.council.council import Council
 from routing.council.estimates import Estimate
-from routing.council.paying import expected, to_hold
+from routing.council.paying import charged, expected, for_books, to_hold
+from routing.council.prompts import MOST_QUESTION_CHARS
 from routing.council.seats import LEAST_SEATS, MOST_SEATS, USUAL_SEATS, Missing, Seat, members
+from routing.council.verdict import Progress, Verdict
 from routing.decisions import Passed
 from routing.errors import Refused
-from routing.models.choice import Models
+from routing.models.catalog import Catalog
+from routing.models.choice import Models, provider_of
+from routing.money.bill import Bill
 from routing.money.prices import Price
 from routing.money.purse import Purse
+from routing.money.reservation import Reservation
+from routing.money.standing import Reached
 from routing.ports import Clock
-from routing.types import TIERS, Tier
+from routing.stop import Stop
+from routing.types import TIERS, Role, Tier
 
+ROLE: Role = "user"
+"""Everybody from this role up may have a council."""
 NUMBER = re.compile(r"\d{1,2}")
 """A longer number, such as a year, belongs to the question."""
 
@@ -87,50 +102,91 @@ class Plan:
 
 
 class Convening:
-    """Decides with the health that the models have now."""
+    """`caller` has no purse, because the cost of a whole council is held at once."""
 
-    def __init__(self, models: Models, purse: Purse, clock: Clock) -> None:
-        self._models = models
+    def __init__(self, models: Models, caller: Caller, purse: Purse, clock: Clock) -> None:
+        self.models = models
+        self.sessions = Sessions(clock)
+        self._caller = caller
         self._purse = purse
         self._clock = clock
+        self._counted: tuple[RouterConfig, Catalog, bool] | None = None
 
-    async def plan(self, ask: Ask, question: str, wanted: Wanted = ANYBODY) -> Plan:
-        """Raises Refused when there are too few models or vendors, or fewer models than were asked for."""
-        seats, passed = self._seats(ask, wanted)
+    def has_members(self) -> bool:
+        """Whether enough models have a key, however they are doing at the moment. Every turn asks this, so it is worked
+        out once for a configuration."""
+        config, catalog, has_key = self.models.config, self.models.catalog, self.models.has_key
+        if self._counted is None or self._counted[0] is not config or self._counted[1] is not catalog:
+            found = members(config.pools, catalog, lambda model: has_key(provider_of(model)))
+            self._counted = config, catalog, not isinstance(found, Missing)
+        return self._counted[2]
+
+    async def plan(self, say: Say, question: str, wanted: Wanted = ANYBODY) -> Plan:
+        """Who would sit now, and what it would cost. Raises Refused for a question that is too long, and when there are
+        too few models or vendors, or fewer models than were asked for."""
+        if len(question) > MOST_QUESTION_CHARS:
+            words = (
+                "This question is too long for a council: {n} characters, and the limit is {most}. Nothing was asked."
+            )
+            raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
+        seats, passed = self._seats(say, wanted)
         prices, assumed = await self._purse.prices(), self._purse.budget.limits.assumed
         reckoned = expected(question, seats, prices)
         dollars = to_hold(expected(question, seats, prices, assumed))
         return Plan(question, wanted, seats, passed, reckoned, assumed, dollars)
 
-    def _seats(self, ask: Ask, wanted: Wanted) -> tuple[tuple[Seat, ...], tuple[Passed, ...]]:
-        pools, catalog, now = self._models.config.pools, self._models.catalog, self._clock()
+    async def hold(self, say: Say, plan: Plan, bill: Bill, now: float) -> Reservation:
+        """Room for the whole council in every limit of its payer; `now` is in Unix seconds. Raises Refused."""
+        held = await self._purse.budget.reserve(bill.person_id, bill.chat, plan.dollars, payer=bill.payer)
+        if isinstance(held, Reached):
+            raise refusal(say, held, now)
+        return held
+
+    async def run(
+        self, plan: Plan, held: Reservation, bill: Bill, stop: Stop, show: Callable[[Progress], None]
+    ) -> Verdict:
+        """The council. Its calls are charged and go on the `bill`, also when it is cancelled."""
+        own = Bill(bill.person_id, bill.chat, bill.payer)
+        council = Council(ModelCalls(self.models, self._caller, self._clock, own), self._clock, SystemRandom())
+        with held:
+            try:
+                return await council.run(plan.question, plan.seats, stop, show)
+            finally:
+                if own.calls:
+                    held.settle(charged(own.calls, plan.assumed, plan.each))
+                bill.calls += for_books(own.calls, plan.each)
+                bill.consulted += len(own.calls)
+                bill.over = held.reached or bill.over
+
+    def _seats(self, say: Say, wanted: Wanted) -> tuple[tuple[Seat, ...], tuple[Passed, ...]]:
+        pools, catalog, now = self.models.config.pools, self.models.catalog, self._clock()
         asked, tier = wanted.members or USUAL_SEATS, wanted.tier
-        found = members(pools, catalog, lambda model: obstacle(self._models, model, now) is None, tier, asked)
+        found = members(pools, catalog, lambda model: obstacle(self.models, model, now) is None, tier, asked)
         if isinstance(found, Missing):
-            raise self._refusal(ask, found, now)
+            raise self._refusal(say, found, now)
         everybody = members(pools, catalog, lambda model: True, tier, asked)
         absent = [seat.model for seat in everybody if seat not in found] if not isinstance(everybody, Missing) else []
-        reasons = [each for model in absent if (each := obstacle(self._models, model, now)) is not None]
+        reasons = [each for model in absent if (each := obstacle(self.models, model, now)) is not None]
         if wanted.members is not None and len(found) < wanted.members:
-            raise self._too_few(ask, wanted.members, found, reasons)
+            raise self._too_few(say, wanted.members, found, reasons)
         return found, tuple(reasons)
 
-    def _too_few(self, ask: Ask, asked: int, found: Sequence[Seat], passed: Iterable[Passed]) -> Refused:
-        told = passed_over(ask, self._models, passed)
+    def _too_few(self, say: Say, asked: int, found: Sequence[Seat], passed: Iterable[Passed]) -> Refused:
+        told = passed_over(say, self.models, passed)
         return Refused(
             "You asked for {asked} members, but only {n} models can sit: {models}. {passed} Nobody was asked.",
             asked=asked,
             n=len(found),
             models=names(seat.model for seat in found),
-            passed=ask.say("Skipped: {models}.", models=told)
+            passed=say("Skipped: {models}.", models=told)
             if told
-            else ask.say("The tiers have no more models; the owner can add some to their pools."),
+            else say("The tiers have no more models; the owner can add some to their pools."),
         )
 
-    def _refusal(self, ask: Ask, missing: Missing, now: float) -> Refused:
-        reasons = (obstacle(self._models, model, now) for model in missing.passed)
-        passed = passed_over(ask, self._models, (each for each in reasons if each is not None))
-        found = names(seat.model for seat in missing.found) or ask.say("none")
+    def _refusal(self, say: Say, missing: Missing, now: float) -> Refused:
+        reasons = (obstacle(self.models, model, now) for model in missing.passed)
+        passed = passed_over(say, self.models, (each for each in reasons if each is not None))
+        found = names(seat.model for seat in missing.found) or say("none")
         words = "A council needs {least} models of {least} vendors at least; I can ask {found}. {passed}"
-        rest = ask.say("Skipped: {models}.", models=passed) if passed else ""
+        rest = say("Skipped: {models}.", models=passed) if passed else ""
         return Refused(words, least=LEAST_SEATS, found=found, passed=rest)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask
 from handlers.council.words import failure, voting
 from handlers.fences import fenced
+from handlers.languages import Say
 from routing.council.verdict import Member, Verdict
 
 
-def document_text(ask: Ask, question: str, verdict: Verdict) -> str:
+def document_text(say: Say, question: str, verdict: Verdict) -> str:
     """The ballots by label, then each member's answer; whatever stands in an answer ends with it."""
-    parts = [f"# {ask.say('Council')}", fenced(question), f"## {ask.say('Votes')}", _ballots(ask, verdict)]
+    parts = [f"# {say('Council')}", fenced(question), f"## {say('Votes')}", _ballots(say, verdict)]
     for member in verdict.answered:
         parts += [f"## {_title(member)}", fenced(member.answer)]
     return "\n\n".join(parts) + "\n"
 
 
-def _ballots(ask: Ask, verdict: Verdict) -> str:
+def _ballots(say: Say, verdict: Verdict) -> str:
     lines = []
     for member in verdict.members:
         if member.failure is not None:
-            lines.append(f"- {_title(member)}: {failure(ask, member)}")
+            lines.append(f"- {_title(member)}: {failure(say, member)}")
             continue
         score = verdict.tally.scores.get(member.label)
-        points = f" · {ask.say('{score:.2f} points', score=float(score))}" if score is not None else ""
-        lines.append(f"- {_title(member)}: {voting(ask, member)}{points}")
+        points = f" · {say('{score:.2f} points', score=float(score))}" if score is not None else ""
+        lines.append(f"- {_title(member)}: {voting(say, member)}{points}")
     return "\n".join(lines)
 
 

@@ -1,12 +1,12 @@
-"""A council in words: what it will take, how far it is, what came of it."""
+"""A council in words: its estimate, its progress, its result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from handlers.asking import Ask
 from handlers.costs import cost, dollars, unpriced
 from handlers.footer import PASSED
+from handlers.languages import Say
 from routing.council.estimates import Estimate
 from routing.council.verdict import Cause, Member, Progress, Verdict, Voting
 from routing.decisions import Passed
@@ -36,93 +36,93 @@ def names(models: Iterable[str]) -> str:
     return ", ".join(f"`{model}`" for model in models)
 
 
-def passed_over(ask: Ask, models: Models, passed: Iterable[Passed]) -> str:
+def passed_over(say: Say, models: Models, passed: Iterable[Passed]) -> str:
     """Who can't be asked, each with the reason."""
     told = []
     for each in passed:
         variable = models.config.profile(provider_of(each.model)).variable
-        told.append(f"`{each.model}` {ask.say(PASSED[each.why], variable=variable, reason=each.reason)}")
+        told.append(f"`{each.model}` {say(PASSED[each.why], variable=variable, reason=each.reason)}")
     return "; ".join(told)
 
 
-def about(ask: Ask, reckoned: Estimate) -> str:
+def about(say: Say, reckoned: Estimate) -> str:
     """What it is expected to cost; what nobody knows the price of is said to be unknown."""
     if reckoned.unknown == reckoned.calls:
-        return ask.say("price unknown")
-    known = ask.say("about {dollars}", dollars=dollars(reckoned.cost))
-    return known + unpriced(ask.say, reckoned.unknown)
+        return say("price unknown")
+    known = say("about {dollars}", dollars=dollars(reckoned.cost))
+    return known + unpriced(say, reckoned.unknown)
 
 
-def reckoning(ask: Ask, reckoned: Estimate) -> str:
+def reckoning(say: Say, reckoned: Estimate) -> str:
     """What it will take, in one line."""
     words = "{cost} · {calls} calls · at most {seconds:.0f} s"
-    return ask.say(words, cost=about(ask, reckoned), calls=reckoned.calls, seconds=reckoned.seconds)
+    return say(words, cost=about(say, reckoned), calls=reckoned.calls, seconds=reckoned.seconds)
 
 
-def progress(ask: Ask, now: Progress, reckoned: Estimate) -> str:
+def progress(say: Say, now: Progress, reckoned: Estimate) -> str:
     """How far it is, what it will take, and who is waited for."""
-    parts = [ask.say("answers {answered}/{asked}", answered=len(now.answered), asked=now.asked)]
+    parts = [say("answers {answered}/{asked}", answered=len(now.answered), asked=now.asked)]
     if now.voters:
-        parts.append(ask.say("ranking {voted}/{voters}", voted=len(now.voted), voters=now.voters))
+        parts.append(say("ranking {voted}/{voters}", voted=len(now.voted), voters=now.voters))
     if now.stage == "synthesis":
-        parts.append(ask.say("synthesis"))
-    lines = [ask.say("🏛 Council: {parts} …", parts=" · ".join(parts)), reckoning(ask, reckoned)]
+        parts.append(say("synthesis"))
+    lines = [say("🏛 Council: {parts} …", parts=" · ".join(parts)), reckoning(say, reckoned)]
     if now.waiting:
         lines.append(f"⏳ {names(now.waiting)}")
     return "  \n".join(lines)
 
 
-def verdict_text(ask: Ask, verdict: Verdict) -> str:
+def verdict_text(say: Say, verdict: Verdict) -> str:
     """The answer, how it came about, what is disputed, the vote, the cost."""
-    lines = [_came_about(ask, verdict), _vote(ask, verdict), _cost(ask, verdict)]
-    parts = [verdict.answer, _dissent(ask, verdict), "  \n".join(line for line in lines if line)]
+    lines = [_came_about(say, verdict), _vote(say, verdict), _cost(say, verdict)]
+    parts = [verdict.answer, _dissent(say, verdict), "  \n".join(line for line in lines if line)]
     return "\n\n".join(part for part in parts if part)
 
 
-def failure(ask: Ask, member: Member) -> str:
+def failure(say: Say, member: Member) -> str:
     """Why a member gave no answer."""
     assert member.failure is not None
-    words = ask.say(FAILED[member.failure.cause])
+    words = say(FAILED[member.failure.cause])
     return f"{words} ({member.failure.reason})" if member.failure.reason else words
 
 
-def voting(ask: Ask, member: Member) -> str:
+def voting(say: Say, member: Member) -> str:
     """What a member did when it was asked to rank the others."""
-    return ask.say(VOTED[member.voting], ranking=" > ".join(member.ranking))
+    return say(VOTED[member.voting], ranking=" > ".join(member.ranking))
 
 
-def _came_about(ask: Ask, verdict: Verdict) -> str:
-    missing = "; ".join(f"`{each.model}` {failure(ask, each)}" for each in verdict.members if each.failure)
-    stopped = [ask.say("⏹ Stopped.")] if verdict.stopped else []
+def _came_about(say: Say, verdict: Verdict) -> str:
+    missing = "; ".join(f"`{each.model}` {failure(say, each)}" for each in verdict.members if each.failure)
+    stopped = [say("⏹ Stopped.")] if verdict.stopped else []
     if verdict.form == "none":
-        return " ".join([*stopped, ask.say("⚠️ No member of the council answered: {missing}.", missing=missing)])
+        return " ".join([*stopped, say("⚠️ No member of the council answered: {missing}.", missing=missing)])
     words = "🏛 {answered} of {asked} answered; {missing}." if missing else "🏛 {answered} of {asked} answered."
-    count = ask.say(words, answered=len(verdict.answered), asked=len(verdict.members), missing=missing)
-    return " ".join([*stopped, count, _writer(ask, verdict)])
+    count = say(words, answered=len(verdict.answered), asked=len(verdict.members), missing=missing)
+    return " ".join([*stopped, count, _writer(say, verdict)])
 
 
-def _writer(ask: Ask, verdict: Verdict) -> str:
+def _writer(say: Say, verdict: Verdict) -> str:
     model = f"`{verdict.writer}`"
     if verdict.form == "synthesis":
-        return ask.say("{model} wrote the final answer.", model=model)
+        return say("{model} wrote the final answer.", model=model)
     if verdict.form == "single":
-        return ask.say("This is the answer of {model} alone; no other model checked it.", model=model)
+        return say("This is the answer of {model} alone; no other model checked it.", model=model)
     if verdict.trouble is None or verdict.stopped:
-        return ask.say("No final answer was written; this is the answer of {model}.", model=model)
-    why = verdict.trouble.reason or ask.say(FAILED[verdict.trouble.cause])
+        return say("No final answer was written; this is the answer of {model}.", model=model)
+    why = verdict.trouble.reason or say(FAILED[verdict.trouble.cause])
     words = "No final answer was written ({chairman}: {why}); this is the answer of {model}."
-    return ask.say(words, chairman=f"`{verdict.chairman}`", why=why, model=model)
+    return say(words, chairman=f"`{verdict.chairman}`", why=why, model=model)
 
 
-def _dissent(ask: Ask, verdict: Verdict) -> str:
+def _dissent(say: Say, verdict: Verdict) -> str:
     """By the labels that it speaks of."""
     if not verdict.dissent:
         return ""
     key = ", ".join(f"{each.label} `{each.model}`" for each in verdict.answered)
-    return f"**{ask.say('Dissent')}** ({key}): {verdict.dissent}"
+    return f"**{say('Dissent')}** ({key}): {verdict.dissent}"
 
 
-def _vote(ask: Ask, verdict: Verdict) -> str:
+def _vote(say: Say, verdict: Verdict) -> str:
     """Who leads, and whether that was certain early."""
     places = verdict.tally.places
     if not places:
@@ -130,11 +130,11 @@ def _vote(ask: Ask, verdict: Verdict) -> str:
     by_label = {each.label: each.model for each in verdict.answered}
     first = names(by_label[label] for label in places[0])
     words = "🗳 Tied at the top: {models}." if len(places[0]) > 1 else "🗳 Ranked first by the others: {models}."
-    early = f" {ask.say('Voting ended early because the result was certain.')}" if verdict.early else ""
-    return ask.say(words, models=first) + early
+    early = f" {say('Voting ended early because the result was certain.')}" if verdict.early else ""
+    return say(words, models=first) + early
 
 
-def _cost(ask: Ask, verdict: Verdict) -> str:
+def _cost(say: Say, verdict: Verdict) -> str:
     calls = len(verdict.calls)
-    paid = cost(ask.say, verdict.cost, verdict.unknown, nothing_known=0 < verdict.unknown == calls)
-    return f"`{ask.say('{cost} · {calls} calls · {seconds:.0f} s', cost=paid, calls=calls, seconds=verdict.seconds)}`"
+    paid = cost(say, verdict.cost, verdict.unknown, nothing_known=0 < verdict.unknown == calls)
+    return f"`{say('{cost} · {calls} calls · {seconds:.0f} s', cost=paid, calls=calls, seconds=verdict.seconds)}`"

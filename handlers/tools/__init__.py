@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from handlers.tools import basics, code, conversation, files, meta
+from handlers.tools import basics, code, conversation, council, files, meta
 from handlers.tools.manifests import our_toolkit
 from handlers.tools.needs import ToolNeeds
 from handlers.tools.shelf import OurShelves, Shelf
@@ -19,7 +19,7 @@ class ToolkitModule(Protocol):
     def build(self, needs: ToolNeeds, /) -> tuple[Tool, ...]: ...
 
 
-TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, meta)
+TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, council, meta)
 
 
 def our_shelves(needs: ToolNeeds) -> OurShelves:

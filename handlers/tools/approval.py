@@ -16,8 +16,8 @@ from routing.tools.toolkits import ToolCard, Toolkit
 
 VALID_SECONDS = 24 * 3600.0
 """How long a confirmation can be given."""
-Rule = Literal["asks", "conversation", "always", "everyone", "runtime-config.json", "mcp.json"]
-"""Why a tool runs without a confirmation, or that it asks."""
+Rule = Literal["asks", "sometimes", "conversation", "always", "everyone", "runtime-config.json", "mcp.json"]
+"""Why a tool runs without a confirmation, or that it asks; `sometimes` it asks for some calls only."""
 
 
 class Approval:
@@ -67,10 +67,11 @@ class Approval:
         """By name, of those that may need a confirmation."""
         asking = [each for each in tools if each[0].traits.confirm or each[0].asks is not None]
         stored = await self.allowances.of(person_id) if asking else ()
-        return {
-            card.name: self._rule(tool, toolkit, version(card, toolkit), conversation_id, stored)
-            for tool, card, toolkit in asking
-        }
+        found: dict[str, Rule] = {}
+        for tool, card, toolkit in asking:
+            rule = self._rule(tool, toolkit, version(card, toolkit), conversation_id, stored)
+            found[card.name] = "sometimes" if rule == "asks" and not tool.traits.confirm else rule
+        return found
 
     def _rule(self, tool: Tool, toolkit: Toolkit, made: str, conversation_id: int, stored: Iterable[Allowance]) -> Rule:
         if tool.traits.allowed_in == "mcp.json":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from handlers.asking import CommandSpec
+from handlers.council.convening import Convening
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.toolbox import Toolbox
@@ -53,8 +54,8 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class ToolNeeds:
-    """The bot's parts, by name; `files` holds a folder for each person. Without `about` nobody asks for the bot
-    itself."""
+    """The bot's parts, by name; `files` holds a folder for each person. Without `about` no tool tells of the bot
+    itself, without `council` none asks several models."""
 
     files: Path
     sandbox: Sandbox
@@ -63,3 +64,4 @@ class ToolNeeds:
     skills: Callable[[], Skills]
     clock: Clock
     about: About | None = None
+    council: Convening | None = None

@@ -83,7 +83,7 @@ class Summariser:
         bounds = self._models.config.turn
         if bounds.dollars is not None and spent(self._bill.calls) >= bounds.dollars:
             raise ModelError(model, f"it would cost more than the ${bounds.dollars} of one turn")
-        if len(self._bill.calls) + self.spare >= bounds.model_calls:
+        if self._bill.counted + self.spare >= bounds.model_calls:
             raise ModelError(model, f"it would take more than the {bounds.model_calls} calls to models of one turn")
 
     def _effort(self) -> str | None:

@@ -7,24 +7,35 @@ from decimal import Decimal
 
 from routing.jsonfile import JsonObject
 
-KEYS = frozenset({"confirmAboveUsd"})
-"""What the section may hold."""
+KEYS = frozenset({"confirmAboveUsd", "toolConfirmAboveUsd"})
+"""Keys of the section."""
 MOST_DOLLARS = 1_000_000
-"""More is a slip of the pen."""
+"""A larger number is a typing error."""
 
 
 @dataclass(frozen=True, slots=True)
 class CouncilConfig:
-    """A council that is expected to cost more than `confirm_above` US dollars asks before it begins."""
+    """The expected costs, in US dollars, above which a person has to confirm a council: one that they asked for, and
+    one that a model wants to consult."""
 
     confirm_above: Decimal = Decimal("0.25")
+    tool_confirm_above: Decimal = Decimal("0.10")
 
 
 def read_council(section: JsonObject) -> CouncilConfig:
-    """`council`: confirmAboveUsd; 0 asks before each that is not free. Raises ConfigError."""
-    value = section.values.get("confirmAboveUsd")
+    """`council`: confirmAboveUsd, toolConfirmAboveUsd; with 0 every council that is not free is confirmed. Raises
+    ConfigError."""
+    usual = CouncilConfig()
+    return CouncilConfig(
+        confirm_above=_dollars(section, "confirmAboveUsd", usual.confirm_above),
+        tool_confirm_above=_dollars(section, "toolConfirmAboveUsd", usual.tool_confirm_above),
+    )
+
+
+def _dollars(section: JsonObject, key: str, usual: Decimal) -> Decimal:
+    value = section.values.get(key)
     if value is None:
-        return CouncilConfig()
+        return usual
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_DOLLARS:
-        return CouncilConfig(Decimal(str(value)))
-    raise section.file.fault((*section.path, "confirmAboveUsd"), f"must be a number from 0 to {MOST_DOLLARS:,}")
+        return Decimal(str(value))
+    raise section.file.fault((*section.path, key), f"must be a number from 0 to {MOST_DOLLARS:,}")

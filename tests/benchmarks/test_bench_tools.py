@@ -122,7 +122,7 @@ def test_what_the_bot_does_has_its_own_tools_among_the_others(study: Study) -> N
     ours = our_toolkits(frozenset({"help", "web_3"}))
     base = {card.name for kit in ours if kit.base for card in kit.tools}
     assert {"calculate", DISCOVERY} < base and "help" not in {card.name for kit in ours for card in kit.tools}
-    order = [*(card.name for card in study.cards[:4]), *sorted(base), "show_config", "health"]
+    order = [*(card.name for card in study.cards[:4]), *sorted(base), "show_config", "health", "consult_council"]
     for size in SIZES:
         found = told(default(size), ranking(study, "web_3", [*order, "help"], ["web"]), study.cards, size, discovery())
         shown = {spec.name for spec in found.shown.specs}

@@ -23,6 +23,7 @@ from handlers.council import words as council
 from handlers.languages import Say
 from handlers.linking import LINKED, MERGES
 from handlers.tools.conversation import NO_SKILLS
+from handlers.tools.council import UNAVAILABLE
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
 from routing.auto.decision import EVIDENCE
 from routing.decisions import ModelSource
@@ -37,7 +38,7 @@ DESCRIPTIONS = tuple(
     json.loads(file.read_text(encoding="utf-8"))["description"]
     for file in sorted((ROOT / "handlers" / "tools" / "toolkits").glob("*.json"))
 )
-REASONS = (NO_SKILLS, NOT_INSTALLED, NO_PROCESSES)
+REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
 """Why a tool can't be used, where that is the same everywhere."""
 
 # Sentences that are not written where they are said: the expression that says them, and where they come from.

@@ -63,3 +63,28 @@ async def test_no_tool_outlives_its_turn() -> None:
     toolbox = FakeToolbox({"hangs": hangs}, hangs=Traits(seconds=3600.0))
     assert "hangs was ended after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}"), seconds=0.01))[0]
     assert toolbox.ended == []
+
+
+async def test_a_tool_with_time_of_its_own_takes_none_of_the_turns() -> None:
+    async def long(given: Mapping[str, Any]) -> str:
+        loop = asyncio.get_running_loop()
+        usual = loop.time
+        loop.time = lambda: usual() + 100.0  # type: ignore[method-assign]
+        return "long"
+
+    async def short(given: Mapping[str, Any]) -> str:
+        return "short"
+
+    made = rounds(FakeToolbox({"long": long, "short": short}, long=Traits(seconds=200.0, own_time=True)))
+    results: dict[int, str] = {}
+    await made.run([ToolCall("1", "long", "{}"), ToolCall("2", "short", "{}")], SCOPE, 30.0, results)
+    assert results == {0: "long", 1: "short"} and made.own_seconds >= 100.0
+
+
+async def test_a_tool_with_time_of_its_own_has_its_own_limit() -> None:
+    async def hangs(given: Mapping[str, Any]) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    toolbox = FakeToolbox({"hangs": hangs}, hangs=Traits(seconds=0.01, own_time=True))
+    assert "hangs was ended after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}")))[0]

@@ -100,6 +100,27 @@ async def test_the_model_gets_what_its_tools_gave_and_answers() -> None:
     assert toolbox.scopes == [ToolScope(PERSON, 7, DECISION)]
 
 
+async def test_a_council_takes_no_time_and_no_calls_of_the_turn() -> None:
+    now, briefing = [0.0], FakeBriefing(TurnBounds(model_calls=3, seconds=60.0))
+
+    async def council(given: Mapping[str, Any]) -> str:
+        loop = asyncio.get_running_loop()
+        usual = loop.time
+        loop.time = lambda: usual() + 500.0  # type: ignore[method-assign]
+        now[0] += 500.0
+        briefing.bill.calls += [CallRecord("deep", "openai/m", None, 1.0)] * 7
+        briefing.bill.consulted += 7
+        return "All agree."
+
+    llm = FakeLlm(calls(call("council")), says("All agree."))
+    briefing.deadline = Deadline(lambda: now[0], 60.0)
+    briefing.tools = FakeToolbox({"council": council}, council=Traits(own_time=True))
+    turn = Turn(Pursuit(Caller(llm, ModelHealth(lambda: now[0]), lambda: now[0])))
+    outcome = await turn.run(briefing, Seen(), Stop())
+    assert outcome.completion is not None and outcome.completion.text == "All agree." and outcome.limit is None
+    assert len(outcome.calls) == 9 and outcome.seconds < 60.0
+
+
 async def test_tools_run_side_by_side_where_they_allow_it_and_answer_in_order() -> None:
     gate = asyncio.Event()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from routing.council.prompts import ANSWERING, CHAIRING, RANKING
@@ -49,11 +49,12 @@ def blocks(request: ModelRequest) -> dict[str, str]:
 @dataclass(slots=True)
 class Members:
     """What is not told is: answers "<vendor> says yes", ballots in a circle, and "All agree." from the chair. A ballot
-    is told as vendors in order, or as the text of the reply."""
+    is told as vendors in order, or as the text of the reply. `otherwise` answers what is no part of a council."""
 
     answers: Mapping[str, str] = field(default_factory=dict)
     ballots: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
     synthesis: str = "All agree."
+    otherwise: Callable[[ModelRequest], str | Script] = lambda request: f"You said: {request.last_user_text}"
 
     def __call__(self, request: ModelRequest) -> str | Script:
         match part_of(request):
@@ -63,7 +64,7 @@ class Members:
                 return self._ballot(request)
             case "synthesis":
                 return self.synthesis
-        return f"You said: {request.last_user_text}"
+        return self.otherwise(request)
 
     def answer(self, vendor: str) -> str:
         return self.answers.get(vendor, f"{vendor} says yes")
@@ -76,14 +77,16 @@ class Members:
         return json.dumps({"ranking": [shown[self.answer(vendor)] for vendor in told if self.answer(vendor) in shown]})
 
 
-def seated(on: Stage, *names: str, members: Members | None = None, above: float = 100.0) -> Members:
+def seated(
+    on: Stage, *names: str, members: Members | None = None, above: float = 100.0, tool_above: float = 100.0
+) -> Members:
     """Those vendors that have a key (all, if none is named), answering as told; a council asks for a yes `above` so
-    many US dollars."""
+    many US dollars, and for a confirmation `tool_above` so many where a model wants it."""
     vendors(on, *names, **{"deep": {"trySeconds": 100.0, "firstTokenSeconds": 100.0, "deadlineSeconds": 300.0}})
     tiers = on.config["tiers"]
     assert isinstance(tiers, dict)
     tiers["coding"] |= {"trySeconds": 100.0, "firstTokenSeconds": 100.0, "deadlineSeconds": 299.0}
-    on.config["council"] = {"confirmAboveUsd": above}
+    on.config["council"] = {"confirmAboveUsd": above, "toolConfirmAboveUsd": tool_above}
     on.ms.default = members or Members()
     return on.ms.default
 

@@ -8,9 +8,11 @@ from fractions import Fraction
 
 import pytest
 
-from handlers.council.sittings import MOST_LEFT, Sittings
+from handlers.council.offers import MOST_LEFT, Offers
+from handlers.council.sessions import Sessions
 from handlers.council.votes import document_text
 from handlers.council.words import about, progress, reckoning, verdict_text
+from handlers.languages import Say
 from routing.calls import Usage
 from routing.council.ballots import Tally
 from routing.council.estimates import Estimate
@@ -21,7 +23,7 @@ from routing.outcome import CallRecord
 from routing.types import ChatKey
 from tests.handlers.asked import asked
 
-ASK = asked("/council Tabs?")
+SAY = Say("en")
 RECKONED = Estimate(7, 180.0, Decimal("0.3987"), 0)
 SUN, MOON, STAR = (
     Seat("openai/sun", "openai", "deep"),
@@ -47,7 +49,7 @@ WHOLE = Verdict(
 
 
 def test_a_whole_verdict() -> None:
-    assert verdict_text(ASK, WHOLE) == (
+    assert verdict_text(SAY, WHOLE) == (
         "All agree.\n\n"
         "🏛 3 of 3 answered. `openai/sun` wrote the final answer.  \n"
         "🗳 Ranked first by the others: `anthropic/moon`. Voting ended early because the result was certain.  \n"
@@ -56,14 +58,14 @@ def test_a_whole_verdict() -> None:
 
 
 def test_dissent_stands_between_with_whose_the_labels_are() -> None:
-    parts = verdict_text(ASK, replace(WHOLE, dissent="B doubts it.")).split("\n\n")
+    parts = verdict_text(SAY, replace(WHOLE, dissent="B doubts it.")).split("\n\n")
     assert parts[1] == "**Dissent** (A `openai/sun`, B `anthropic/moon`, C `gemini/star`): B doubts it."
 
 
 def test_a_tie_names_all_who_share_it() -> None:
     tied = Tally({"A": Fraction(1, 2), "B": Fraction(1, 2)}, (("A", "B"),))
     assert "🗳 Tied at the top: `openai/sun`, `anthropic/moon`.  \n" in verdict_text(
-        ASK, replace(WHOLE, tally=tied, early=False)
+        SAY, replace(WHOLE, tally=tied, early=False)
     )
 
 
@@ -99,63 +101,63 @@ BROKEN = Member(MOON, failure=Failure("failed", "it is down"))
     ],
 )
 def test_how_it_came_about(verdict: Verdict, line: str) -> None:
-    assert line in [each.strip() for each in verdict_text(ASK, verdict).splitlines()]
+    assert line in [each.strip() for each in verdict_text(SAY, verdict).splitlines()]
 
 
 def test_what_has_no_known_price_is_never_free() -> None:
-    assert verdict_text(ASK, replace(WHOLE, calls=(ENDED, ENDED))).endswith("`price unknown · 2 calls · 42 s`")
-    assert about(ASK, replace(RECKONED, unknown=7, cost=Decimal(0))) == "price unknown"
-    assert about(ASK, replace(RECKONED, unknown=2)) == "about $0.40 (2 unpriced)"
+    assert verdict_text(SAY, replace(WHOLE, calls=(ENDED, ENDED))).endswith("`price unknown · 2 calls · 42 s`")
+    assert about(SAY, replace(RECKONED, unknown=7, cost=Decimal(0))) == "price unknown"
+    assert about(SAY, replace(RECKONED, unknown=2)) == "about $0.40 (2 unpriced)"
 
 
 def test_what_it_will_take() -> None:
-    assert reckoning(ASK, RECKONED) == "about $0.40 · 7 calls · at most 180 s"
-    assert about(ASK, replace(RECKONED, cost=Decimal("0.012345"))) == "about $0.0123"
+    assert reckoning(SAY, RECKONED) == "about $0.40 · 7 calls · at most 180 s"
+    assert about(SAY, replace(RECKONED, cost=Decimal("0.012345"))) == "about $0.0123"
 
 
 def test_how_far_it_is() -> None:
     two = ("openai/sun", "anthropic/moon")
-    begun = progress(ASK, Progress("answers", 3, two, 3, (), ("gemini/star",)), RECKONED)
+    begun = progress(SAY, Progress("answers", 3, two, 3, (), ("gemini/star",)), RECKONED)
     assert begun.startswith("🏛 Council: answers 2/3 · ranking 0/3 …  \nabout $0.40")
     assert begun.endswith("⏳ `gemini/star`")
-    ending = progress(ASK, Progress("synthesis", 2, two, 0, (), two[:1]), RECKONED)
+    ending = progress(SAY, Progress("synthesis", 2, two, 0, (), two[:1]), RECKONED)
     assert ending.startswith("🏛 Council: answers 2/2 · synthesis …")
 
 
 def test_the_votes_as_a_file() -> None:
-    text = document_text(ASK, "Tabs?", replace(WHOLE, members=(A, B, LATE)))
+    text = document_text(SAY, "Tabs?", replace(WHOLE, members=(A, B, LATE)))
     assert text.startswith("# Council\n\n```\nTabs?\n```\n\n## Votes\n\n- A · `openai/sun`: ranks B > C\n")
     assert "\n- B · `anthropic/moon`: abstains · 1.00 points\n- `gemini/star`: timed out\n\n" in text
     assert text.endswith("## B · `anthropic/moon`\n\n```\nmoon says\n```\n")
 
 
 def test_one_at_a_time_and_what_waited_for_its_end_is_refused() -> None:
-    sittings, ask = Sittings(lambda: 100.0), asked("/council x")
-    with sittings.enter(ask), pytest.raises(Refused, match="already have a council"), sittings.enter(ask):
+    sessions = Sessions(lambda: 100.0)
+    with sessions.enter(1, 90.0), pytest.raises(Refused, match="already have a council"), sessions.enter(1):
         raise AssertionError
-    waited = replace(ask, message=replace(ask.message, sent_at=98.5))
-    with pytest.raises(Refused, match="still running when you sent this"), sittings.enter(waited):
+    with pytest.raises(Refused, match="still running when you sent this"), sessions.enter(1, 98.5):
         raise AssertionError
-    later = replace(ask, message=replace(ask.message, sent_at=99.0))
-    with sittings.enter(later), sittings.enter(replace(waited, person=replace(ask.person, id=2))):
+    with sessions.enter(1, 99.0), sessions.enter(2, 98.5):
+        pass
+    with sessions.enter(1):
         pass
 
 
 def test_a_council_that_breaks_leaves_its_place() -> None:
-    sittings, ask = Sittings(lambda: 0.0), asked("/council x")
-    with pytest.raises(ZeroDivisionError), sittings.enter(ask):
+    sessions = Sessions(lambda: 0.0)
+    with pytest.raises(ZeroDivisionError), sessions.enter(1):
         raise ZeroDivisionError
-    with sittings.enter(ask):
+    with sessions.enter(1):
         pass
 
 
 def test_what_is_left_is_a_persons_in_a_chat_and_has_an_end() -> None:
-    sittings, ask = Sittings(lambda: 0.0), asked("/council x")
-    sittings.left(ask).question = "mine"
+    offers, ask = Offers(), asked("/council x")
+    offers.left(ask).question = "mine"
     elsewhere = [
         replace(ask, message=replace(ask.message, chat=ChatKey("console", str(number)))) for number in range(2, 400)
     ]
-    assert sittings.left(elsewhere[0]).question == "" and sittings.left(ask).question == "mine"
+    assert offers.left(elsewhere[0]).question == "" and offers.left(ask).question == "mine"
     for each in elsewhere[:MOST_LEFT]:
-        sittings.left(each)
-    assert sittings.left(ask).question == ""
+        offers.left(each)
+    assert offers.left(ask).question == ""

@@ -71,10 +71,16 @@ def read(section: object) -> CouncilConfig:
     ("given", "above"), [({}, "0.25"), ({"confirmAboveUsd": 0}, "0"), ({"confirmAboveUsd": 1.5}, "1.5")]
 )
 def test_the_cost_above_which_a_council_asks(given: object, above: str) -> None:
-    assert read(given).confirm_above == Decimal(above) and {"confirmAboveUsd"} == KEYS
+    assert read(given).confirm_above == Decimal(above)
 
 
+@pytest.mark.parametrize(("given", "above"), [({}, "0.10"), ({"confirmAboveUsd": 9, "toolConfirmAboveUsd": 0}, "0")])
+def test_the_cost_above_which_a_models_council_asks(given: object, above: str) -> None:
+    assert read(given).tool_confirm_above == Decimal(above)
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
 @pytest.mark.parametrize("value", [-1, True, "1", [1], 1e9])
-def test_anything_else_is_refused_with_its_place(value: object) -> None:
-    with pytest.raises(ConfigError, match=r"runtime-config\.json line 1: council\.confirmAboveUsd must be a number"):
-        read({"confirmAboveUsd": value})
+def test_anything_else_is_refused_with_its_place(key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=rf"runtime-config\.json line 1: council\.{key} must be a number"):
+        read({key: value})

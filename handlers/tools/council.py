@@ -1,0 +1,100 @@
+"""The toolkit with which a model asks several other models."""
+
+from __future__ import annotations
+
+from handlers.council.convening import ANYBODY, ROLE, Convening, Plan, Wanted
+from handlers.council.words import names, progress, reckoning, verdict_text
+from handlers.languages import Say
+from handlers.tools.needs import ToolNeeds
+from handlers.tools.tool import Tool
+from routing.council.council import ALL_SECONDS
+from routing.errors import Refused, ToolFailed
+from routing.money.bill import Bill
+from routing.outcome import ToolScope, Traits
+from routing.ports import Clock
+from routing.stop import Stop
+from routing.turn import spent
+from routing.types import Tier
+
+NAME = "council"
+CONSULT = "consult_council"
+TRAITS = Traits(parallel=False, seconds=ALL_SECONDS + 20.0, own_time=True)
+"""The seconds on top are for the prices, which may have to be loaded first."""
+ENGLISH = Say("en")
+"""What the model is told."""
+UNAVAILABLE = "fewer than two providers have a key"
+
+
+def build(needs: ToolNeeds) -> tuple[Tool, ...]:
+    """The functions behind the manifest; none where no council can be held."""
+    if needs.council is None:
+        return ()
+    tools = CouncilTools(needs.council, needs.clock)
+    return (Tool(CONSULT, tools.consult, role=ROLE, traits=TRAITS, off=tools.unavailable, asks=tools.price),)
+
+
+class CouncilTools:
+    """A council for the turn in which the model asks for it: on the turn's bill, and one in each turn."""
+
+    def __init__(self, convening: Convening, clock: Clock) -> None:
+        self._convening = convening
+        self._clock = clock
+
+    async def consult(
+        self, scope: ToolScope, question: str, members: int | None = None, tier: Tier | None = None
+    ) -> str:
+        """The answer that the council agreed on, and how it came about."""
+        plan, bill = await self._plan(scope, question, members, tier)
+        say, show = Say(scope.language), scope.show
+        try:
+            with self._convening.sessions.enter(scope.person.id):
+                held = await self._convening.hold(ENGLISH, plan, bill, self._clock())
+                verdict = await self._convening.run(
+                    plan, held, bill, Stop(), lambda now: show(progress(say, now, plan.reckoned)) if show else None
+                )
+        except Refused as refused:
+            raise ToolFailed(str(refused)) from None
+        if not verdict.answered:
+            raise ToolFailed(verdict_text(ENGLISH, verdict))
+        return verdict_text(ENGLISH, verdict)
+
+    async def price(
+        self, scope: ToolScope, question: str, members: int | None = None, tier: Tier | None = None
+    ) -> str | None:
+        """Who would be asked and what that would cost, where it may cost more than the owner lets a model spend without
+        asking."""
+        plan, bill = await self._plan(scope, question, members, tier)
+        if not plan.needs_a_yes(self._convening.models.config.council.tool_confirm_above):
+            return None
+        try:
+            (await self._convening.hold(ENGLISH, plan, bill, self._clock())).release()
+        except Refused as refused:
+            raise ToolFailed(str(refused)) from None
+        say = Say(scope.language)
+        asked = say(
+            "🏛 It asks {n} models: {models}.", n=len(plan.seats), models=names(seat.model for seat in plan.seats)
+        )
+        return f"{asked}  \n{reckoning(say, plan.reckoned)}"
+
+    async def unavailable(self) -> str | None:
+        """Why no council can be held, whatever the question."""
+        return None if self._convening.has_members() else UNAVAILABLE
+
+    async def _plan(self, scope: ToolScope, question: str, members: int | None, tier: Tier | None) -> tuple[Plan, Bill]:
+        """Raises ToolFailed, also for a second council in one turn and for one that costs more than a turn may."""
+        bill, most = scope.bill, self._convening.models.config.turn.dollars
+        if bill is None:
+            raise ToolFailed("No council can be held here. Answer without it.")
+        if bill.consulted:
+            raise ToolFailed("You have consulted a council in this turn already. Answer with what it said.")
+        wanted = Wanted(tier, members) if tier or members else ANYBODY
+        try:
+            plan = await self._convening.plan(ENGLISH, question.strip(), wanted)
+        except Refused as refused:
+            raise ToolFailed(str(refused)) from None
+        if most is not None and plan.dollars is not None and spent(bill.calls) + plan.dollars > most:
+            raise ToolFailed(
+                f"This council would cost about ${plan.dollars:.2f}, and a turn may cost ${most:.2f}. Nobody was "
+                "asked. Ask fewer members or a cheaper tier, or answer without it."
+            )
+        return plan, bill

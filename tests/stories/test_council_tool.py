@@ -1,0 +1,191 @@
+"""A model asks a council: what it gets, what it costs, when the person is asked first, and who ends it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.library import litellm_without_clients
+from tests.servers.model.request import ModelRequest
+from tests.servers.model.script import Script, ToolCall
+from tests.servers.telegram import Message
+from tests.stories.councils import CLAUDE, GEMINI, GPT, MEMBERS, Members, at, made, part_of, seated
+from tests.stories.failing import labels
+from tests.stories.harness import Stage, ask, press, running
+from tests.stories.office import CANCEL, HERE, ONCE, pressed
+
+WISH = "Ask several models for a second opinion: tabs or spaces?"
+QUESTION = "Tabs or spaces?"
+RESULT = f"All agree.\n\n🏛 3 of 3 answered. `{GPT}` wrote the final answer."
+
+
+@pytest.fixture(autouse=True)
+def own_clients() -> None:
+    """The library's clients of other vendors belong to an earlier test's loop, or to one with the same address."""
+    litellm_without_clients()
+
+
+def consulting(on: Stage, *calls: dict[str, Any], names: tuple[str, ...] = (), above: float = 100.0) -> None:
+    """A model that asks for these councils, one after the other, and then says what the last of them brought."""
+    wanted = calls or ({"question": QUESTION},)
+
+    def answer(request: ModelRequest) -> str | Script:
+        since = [text if role == "tool" else "" for role, text in request.reading.turns]
+        roles = [role for role, _ in request.reading.turns]
+        results = [text for text in since[len(roles) - roles[::-1].index("user") :] if text]
+        if len(results) < len(wanted):
+            return Script(calls=(ToolCall("consult_council", json.dumps(wanted[len(results)])),))
+        return f"Done: {results[-1]}"
+
+    seated(on, *names, members=Members(otherwise=answer), tool_above=above)
+
+
+def councils(on: Stage) -> int:
+    """How many calls belong to a council."""
+    return sum(part_of(call) is not None for call in on.ms.calls)
+
+
+async def wished(on: Stage, user: str | None = None, group: str | None = None) -> Message:
+    return await ask(on, f"@tierbot {WISH}" if group else WISH, user=user, group=group)
+
+
+async def test_a_cheap_one_runs_at_once_and_the_model_goes_on_with_what_it_said(on: Stage) -> None:
+    consulting(on)
+    gate = on.ms.gate(when=at("openai", "answers"))
+    async with running(on):
+        said = on.tg.say(WISH)
+        await gate.reached(60.0)
+        progress = "🏛 Council: answers 2/3 · ranking 0/3 …\nabout $0."
+        await on.tg.wait_for(lambda tg: any(progress in draft.text for draft in tg.drafts))
+        gate.open()
+        answer = await on.tg.reply(said, after=said)
+        assert answer.text.startswith("Done: All agree.\n\n🏛 3 of 3 answered. openai/gpt-5.2 wrote the final answer.")
+        assert councils(on) == 7 and len(on.ms.calls) == 9
+        assert all(call.last_user_text == QUESTION for call in made(on, "answers")), "they see nothing else"
+        assert all(not call.reading.tool_names for call in on.ms.calls if part_of(call)), "nor can they ask a council"
+        [(spent, calls)] = on.rows("select sum(cost_nano), count(*) from usage where tier != 'balanced'")
+        assert isinstance(spent, int) and spent > 0 and calls == 7, "it is in the books"
+        assert "Ask before expensive runs: consult_council" in (await ask(on, "/tools")).text
+
+
+async def test_a_dear_one_waits_for_its_button_also_over_a_restart(on: Stage) -> None:
+    consulting(on, {"question": QUESTION, "members": 2, "tier": "deep"}, above=0.01)
+    async with running(on):
+        asked = await wished(on)
+        assert "🔐 Shall I run consult_council (council)?" in asked.text
+        assert f"🏛 It asks 2 models: {GPT}, {CLAUDE}.\nabout $0." in asked.text and " · at most 180 s" in asked.text
+        assert 'members: 2\nquestion: "Tabs or spaces?"\ntier: "deep"' in asked.text
+        assert councils(on) == 0 and ONCE in labels(asked)
+        assert "has NOT run" in on.rows("select text from messages where role = 'tool'")[0][0]  # type: ignore[operator]
+    async with running(on):
+        answer = await pressed(on, ONCE, asked)
+        assert answer.text.startswith("Done: All agree.\n\n🏛 2 of 2 answered.") and councils(on) == 3
+        [(calls,)] = on.rows("select count(*) from usage where tier = 'deep'")
+        assert calls == 3, "what a press began is in the books, too"
+        assert "confirmed consult_council already" in (await pressed(on, HERE, asked)).text
+        again = await wished(on)
+        assert (await press(on, CANCEL, again)).text == "❌ Cancelled. consult_council was not run."
+        assert councils(on) == 3
+
+
+async def test_a_price_that_nobody_knows_and_one_in_german_are_asked_about(on: Stage) -> None:
+    consulting(on)
+    on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
+    async with running(on):
+        await ask(on, "/settings language de")
+        asked = await wished(on)
+    assert "🏛 Gefragt werden 3 Modelle: " in asked.text and "ohne Preis" in asked.text and councils(on) == 0
+
+
+@pytest.mark.parametrize(
+    ("calls", "config", "sentence"),
+    [
+        pytest.param(
+            [{"question": QUESTION, "members": 7}],
+            {},
+            "You asked for 7 members, but only 5 models can sit:",
+            id="too few models",
+        ),
+        pytest.param([{"question": "x" * 24_001}], {}, "too long for a council: 24001", id="too long"),
+        pytest.param([{"question": QUESTION, "members": 8}], {}, "members", id="too many members"),
+        pytest.param(
+            [{"question": QUESTION}],
+            {"turn": {"maxUsd": 0.1}},
+            "and a turn may cost $0.10. Nobody was asked.",
+            id="more than a turn may cost",
+        ),
+        pytest.param(
+            [{"question": QUESTION}],
+            {"budget": {"perUserDailyUsd": 0.15}},
+            "more than your limit of $0.15 a day ever has room for. Nobody was asked.",
+            id="a limit has no room",
+        ),
+    ],
+)
+@pytest.mark.parametrize("above", [100.0, 0.0])
+async def test_what_no_council_can_be_held_for_is_told_to_the_model(
+    on: Stage, calls: list[dict[str, Any]], config: dict[str, Any], sentence: str, above: float
+) -> None:
+    consulting(on, *calls, names=("openai", "anthropic"), above=above)
+    on.config |= config
+    async with running(on):
+        answer = await wished(on)
+    assert answer.text.startswith("Done: Error: ") and sentence in answer.text and councils(on) == 0
+
+
+async def test_there_is_one_in_a_turn_and_its_calls_are_none_of_the_turns(on: Stage) -> None:
+    consulting(on, {"question": QUESTION}, {"question": "Tea or coffee?"})
+    on.config["turn"] = {"maxModelCalls": 4}
+    async with running(on):
+        answer = await wished(on)
+    assert answer.text == "Done: Error: You have consulted a council in this turn already. Answer with what it said."
+    assert councils(on) == 7 and len(on.ms.calls) == 10
+
+
+async def test_stop_ends_it_and_what_it_took_is_charged(on: Stage) -> None:
+    consulting(on)
+    on.config["budget"] = {"perUserDailyUsd": 0.25}
+    gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
+    async with running(on):
+        said = on.tg.say(WISH)
+        for gate in gates:
+            await gate.reached(60.0)
+        on.tg.say("/stop")
+        await on.tg.reply(said, after=said, matching="⏹")
+        for gate in gates:
+            gate.open()
+        assert councils(on) == 3 and len(on.ms.calls) == 4
+        assert "There is no room for this" in (await wished(on)).text, "another one is expected to cost $0.20"
+    async with running(on):
+        assert "There is no room for this" in (await wished(on)).text, "nor after a restart"
+    assert councils(on) == 3
+
+
+async def test_one_at_a_time_with_the_command(on: Stage) -> None:
+    consulting(on)
+    gate = on.ms.gate(when=at("openai", "answers"))
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        said = on.tg.say(WISH)
+        await gate.reached(60.0)
+        refused = await ask(on, f"/council {QUESTION}", group="Team")
+        assert refused.text.startswith("You already have a council running")
+        gate.open()
+        assert (await on.tg.reply(said, after=said)).text.startswith("Done: All agree.")
+
+
+async def test_guests_and_bots_with_one_vendor_have_none(on: Stage) -> None:
+    consulting(on)
+    async with running(on):
+        await ask(on, "/access here on", group="Team")
+        answer = await wished(on, user="bob", group="Team")
+        assert answer.text.startswith("Done: Error: There is no tool consult_council here.") and councils(on) == 0
+    consulting(on, names=("openai",))
+    async with running(on):
+        assert "consult_council: fewer than two providers have a key" in (await ask(on, "/tools")).text
+        answer = await wished(on)
+    assert "A council needs 2 models of 2 vendors at least" in answer.text and councils(on) == 0
+    assert not any("consult_council" in call.reading.tool_names for call in on.ms.calls[-2:])
+    assert GEMINI not in answer.text or "has no key" in answer.text
