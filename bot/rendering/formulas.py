@@ -6,6 +6,7 @@ import re
 
 from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 
+from bot.rendering.guard import guarded
 from bot.rendering.plain import clean
 
 LONGEST_FORMULA = 1000  # characters; the converter takes quadratic time, so longer ones are shown as written
@@ -53,7 +54,7 @@ def unicode_formula(latex: str, block: bool = False) -> str:
     if not _TEX.search(written):
         return written
     prepared = _NOT_EQUAL.sub(r"\\neq", _NAME.sub(r"\\operatorname", _FRACTION.sub(r"\\frac", _SIZE.sub("", written))))
-    made = clean(str(_CONVERTER.convert(prepared)))
+    made = guarded(lambda: clean(str(_CONVERTER.convert(prepared))), written)
     if _UNKNOWN.search(made):
         return written
     lines = [" ".join(line.split()) for line in made.split("\n") if line.strip()]

@@ -29,7 +29,6 @@ from bot.rendering.split import utf16_offsets
 from bot.rendering.walker import Walker
 
 _EMPHASIS = ({"Start": "Emphasis"}, {"Start": "Strong"})
-_OPERAND_BEFORE, _OPERAND_AFTER = re.compile(rb"[A-Za-z0-9)\]]"), re.compile(rb"[A-Za-z0-9(\[]")
 _MOST_TICKS = 8
 _MOST_PASSES = 8
 """Each repeats the parsing, because a sign that is escaped may leave another one a partner."""
@@ -113,18 +112,29 @@ def _dollars(source: str, events: tuple[Any, ...]) -> Iterator[int]:
 
 
 def _stars(source: str, events: tuple[Any, ...]) -> Iterator[int]:
-    """Offsets of stars in products and powers, as in ``2*3*4``, ``a*b*c`` and ``x**2 + y**2``."""
+    """Offsets of stars in products and powers, as in ``2*3*4``, ``α*β*γ`` and ``x**2 + y**2``."""
     data = source.encode()
     for payload, place in events:
         start, end = place["start"], place["end"]
         if payload not in _EMPHASIS or data[start : start + 1] != b"*" or start == 0:
             continue
-        before, after = data[start - 1 : start], data[end : end + 1]
-        if _OPERAND_BEFORE.fullmatch(before) and _OPERAND_AFTER.fullmatch(after):
+        before, after = _decoded(data[max(0, start - 4) : start])[-1:], _decoded(data[end : end + 4])[:1]
+        if _is_operand(before, ")]") and _is_operand(after, "(["):
             size = _EMPHASIS.index(payload) + 1
             # Letters that stand out within a word, as in Hyper**T**ext, are bold.
-            if size == 1 or not (before + data[start + size : end - size] + after).isalpha():
+            if size == 1 or not (before + _decoded(data[start + size : end - size]) + after).isalpha():
                 yield from (*range(start, start + size), *range(end - size, end))
+
+
+def _is_operand(sign: str, brackets: str) -> bool:
+    """Whether a product may continue with this sign. Scripts without capitals write words without spaces between them,
+    where a star is emphasis."""
+    return sign.isdigit() or sign.lower() != sign.upper() or (sign != "" and sign in brackets)
+
+
+def _decoded(part: bytes) -> str:
+    """Text in UTF-8, cut anywhere."""
+    return part.decode(errors="ignore")
 
 
 def _ticks(source: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bot.rendering import clusters, source
+from bot.rendering.guard import guarded
 from bot.rendering.plain import TAB, clean, is_blank
 from bot.rendering.spans import Span, clipped, legal
 from bot.rendering.split import ranges, utf16_offsets
@@ -94,16 +95,8 @@ def rendered(markdown: str) -> tuple[str, list[Span]]:
         return "", []
     if not _MARKUP.search(markdown.strip()):
         return markdown.strip(), []
-    try:
-        text, spans = _converter()(markdown)
-    except (ValueError, LookupError, RecursionError):
-        return markdown.replace("\t", TAB), []
-    except BaseException as error:
-        # A panic of the Rust parser is neither an Exception nor importable by name; a message must not end the bot.
-        if type(error).__name__ != "PanicException":
-            raise
-        return markdown.replace("\t", TAB), []
-    if is_blank(text):  # nothing but markup, as a lone fence
+    text, spans = guarded(lambda: _converter()(markdown), ("", []))
+    if is_blank(text):  # refused, or nothing but markup, as a lone fence
         return markdown.replace("\t", TAB), []
     return text, legal(text, spans)
 

@@ -14,11 +14,12 @@ from rich.markdown import Markdown, MarkdownElement, TableDataElement
 from rich.text import Text
 
 from bot.adapters.console.printable import printable
+from bot.rendering.guard import guarded
 from bot.rendering.plain import clean
 
 CODE_THEME = "ansi_dark"
 """The terminal's own sixteen colours on its own background."""
-_TEX_OR_PRODUCT = re.compile(r"\$|\\[(\[]|[A-Za-z0-9)\]]\*")
+_TEX_OR_PRODUCT = re.compile(r"\$|\\[(\[]|[\w)\]]\*")
 """Only what has one of these needs the converter, which takes 45 ms to import."""
 _PADDING = re.compile(r"(?<! ) ++((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would be copied along and wrap
 
@@ -28,7 +29,8 @@ def rendered(text: str, width: int) -> str:
     if _TEX_OR_PRODUCT.search(text):
         from bot.rendering.markdown import with_unicode_formulas
 
-        text = with_unicode_formulas(clean(text))
+        source = clean(text)
+        text = guarded(lambda: with_unicode_formulas(source), source)
     return _printed(_Written(text), width)
 
 

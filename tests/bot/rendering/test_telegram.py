@@ -117,6 +117,7 @@ FORMULAS = [
     (r"from $HOME/$USER", "from $HOME/$USER"),
     ("2*3*4, a*b*c, f(x)*g*(y)", "2*3*4, a*b*c, f(x)*g*(y)"),
     ("2*3*4*5*6 = 720", "2*3*4*5*6 = 720"),
+    ("α*β*γ, x²*y²*z², Б*ц*д", "α*β*γ, x²*y²*z², Б*ц*д"),
     ("x**2 + y**2 = z", "x**2 + y**2 = z"),
     (r"\(a*b*c\) and $2*3*4$", "`a*b*c` and `2*3*4`"),
     (r"`\(a\) 2*3*4 $x$` stays", r"`\(a\) 2*3*4 $x$` stays"),
@@ -135,6 +136,7 @@ def test_formulas_prices_and_products(markdown: str, shown: str) -> None:
 def test_emphasis_in_and_around_words_stays() -> None:
     expected = [("italic", "Model"), ("bold", "H"), ("bold", "T")]
     assert formatting(one("*Model*s and **H**yper**T**ext")) == expected
+    assert formatting(one("这是*重点*内容, 这是**重点**内容")) == [("italic", "重点"), ("bold", "重点")]
 
 
 def test_formulas_of_their_own_lines_are_blocks() -> None:

@@ -184,3 +184,21 @@ def test_formulas_prices_and_products_in_the_terminal() -> None:
     text = r"$x$ and \(\frac{a}{b}\) cost $5 or $10: 2*3*4, `\(a\)`, $$\sqrt{n}$$"
     shown = STYLE.sub("", rendered(text, 70)).strip()
     assert shown == r"x and a/b cost $5 or $10: 2*3*4, \(a\), √n"
+    assert STYLE.sub("", rendered("α*β*γ", 70)).strip() == "α*β*γ"
+
+
+class PanicException(BaseException):
+    """Named as what PyO3 raises when Rust code panics."""
+
+
+@pytest.mark.parametrize("error", [IndexError, PanicException])
+def test_what_the_converter_refuses_is_shown_as_written(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def refuse(*given: object) -> None:
+        raise error("odd")
+
+    monkeypatch.setattr("bot.rendering.formulas._CONVERTER.convert", refuse)
+    assert STYLE.sub("", rendered(r"$x^2$ is $\sqrt{4}$ or **4**", 70)).strip() == r"x^2 is \sqrt{4} or 4"
+    monkeypatch.setattr("bot.rendering.markdown._events", refuse)
+    assert STYLE.sub("", rendered("$x$ is **4**", 70)).strip() == "$x$ is 4"
