@@ -49,7 +49,8 @@ class Ask:
 class Reply:
     """What the person reads, in Markdown, and what the turn leaves in the history. `owner` may press the buttons; a
     `document` and a `picture` come with the text, never without one; `apart` from the message whose button was
-    pressed. Where no picture can be shown the text is all there is. A `secret` text is deleted once it is sent."""
+    pressed. Where no picture can be shown the text is all there is. A `secret` text is deleted once it is sent.
+    `attached`: see OutboundMessage."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
@@ -59,6 +60,7 @@ class Reply:
     apart: bool = False
     picture: Picture | None = None
     secret: bool = False
+    attached: str = ""
 
 
 Handler = Callable[[Ask], Awaitable[Reply]]

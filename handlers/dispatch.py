@@ -29,6 +29,8 @@ from routing.types import InboundMessage, OutboundMessage, Person
 
 MOST_ATTEMPTS = 3
 """A message whose turn never came to its end in this many starts is answered with that."""
+SHORT_TEXT = 2_000
+"""Characters that fit into two messages of every platform, code or not."""
 NOTHING = Reply("")
 
 log = logging.getLogger("handlers")
@@ -144,7 +146,7 @@ class Dispatcher:
             ):
                 return NOTHING
             reply = await self._answer(ask, typed, attempts)
-            return replace(reply, owner=person.id)
+            return replace(reply, owner=person.id, attached=ask.say("📎 {name} is attached."))
         except Refused as refusal:
             words = ask.say(refusal.template, **refusal.values)
             if message.kind == "press":
@@ -244,4 +246,5 @@ def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> Outboun
         document=reply.document,
         picture=reply.picture,
         secret=reply.secret,
+        attached=reply.attached if len(reply.text) > SHORT_TEXT else "",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 
-def fenced(text: str) -> str:
+def fenced(text: str, language: str = "") -> str:
     """In a fence longer than any of its own."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
-    return f"{fence}\n{text}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"

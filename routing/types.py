@@ -157,7 +157,8 @@ class Picture:
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
     """A reply in Markdown, with a picture and a document if it has them. `edits` names a message of ours to replace;
-    only `owner` may press the buttons. A `secret` text is deleted from the database once it is sent."""
+    only `owner` may press the buttons. A `secret` text is deleted from the database once it is sent. `attached` is the
+    line, with `{name}`, in place of a code block that is sent as a file; empty keeps all code in the text."""
 
     chat: ChatKey
     text: str
@@ -168,6 +169,7 @@ class OutboundMessage:
     document: Document | None = None
     picture: Picture | None = None
     secret: bool = False
+    attached: str = ""
 
 
 @dataclass(frozen=True, slots=True)

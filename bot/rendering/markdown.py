@@ -45,7 +45,7 @@ def render(markdown: str) -> tuple[str, list[Span]]:
     """
     source = _without_unused_definitions(_prepared(markdown))
     walker = Walker(_config(), source)
-    text, entities, _ = walker.walk(_events(source))
+    text, entities, _ = walker.walk(events(source))
     offsets = utf16_offsets(text)
     return text, [
         Span(
@@ -59,7 +59,8 @@ def render(markdown: str) -> tuple[str, list[Span]]:
     ]
 
 
-def _events(source: str) -> tuple[Any, ...]:
+def events(source: str) -> tuple[Any, ...]:
+    """The parser's events, each with its place in bytes of UTF-8."""
     return tuple(pyromark.events_with_range(source, options=STANDARD_OPTIONS))
 
 
@@ -78,7 +79,7 @@ def with_unicode_formulas(markdown: str) -> str:
     source = _with_formulas(_with_literal(markdown, "$~", _dollars))
     data, parts, cursor = source.encode(), [], 0
     ticks = _ticks(source) or "`"
-    for payload, place in _events(source):
+    for payload, place in events(source):
         if isinstance(payload, dict) and (latex := payload.get("InlineMath") or payload.get("DisplayMath")):
             parts += [data[cursor : place["start"]], f"{ticks}{unicode_formula(latex)}{ticks}".encode()]
             cursor = place["end"]
@@ -96,7 +97,7 @@ def _with_literal(source: str, signs: str, find: Callable[[str, tuple[Any, ...]]
     if not any(sign in source for sign in signs):
         return source
     for _ in range(_MOST_PASSES):
-        if not (offsets := sorted(set(find(source, _events(source))))):
+        if not (offsets := sorted(set(find(source, events(source))))):
             break
         source = _escape_at(source, offsets)
     return source
@@ -145,7 +146,7 @@ def _ticks(source: str) -> str:
 
 def _literal(source: str) -> list[tuple[int, int]]:
     """The extents of code and formulas in bytes of UTF-8; a norm in a formula is no spoiler."""
-    return [(place["start"], place["end"]) for payload, place in _events(source) if _is_literal(payload)]
+    return [(place["start"], place["end"]) for payload, place in events(source) if _is_literal(payload)]
 
 
 def _is_literal(payload: Any) -> bool:
@@ -188,7 +189,7 @@ def _without_unused_definitions(source: str) -> str:
         return source
     used = {
         kind.get("id", "").casefold()
-        for payload, _ in _events(source)
+        for payload, _ in events(source)
         if isinstance(payload, dict) and isinstance(payload.get("Start"), dict)
         for name, kind in payload["Start"].items()
         if name in ("Link", "Image")

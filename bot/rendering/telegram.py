@@ -95,7 +95,8 @@ def rendered(markdown: str) -> tuple[str, list[Span]]:
         return "", []
     if not _MARKUP.search(markdown.strip()):
         return markdown.strip(), []
-    text, spans = guarded(lambda: _converter()(markdown), ("", []))
+    refused: tuple[str, list[Span]] = "", []
+    text, spans = guarded(lambda: _converter()(markdown), refused)
     if is_blank(text):  # refused, or nothing but markup, as a lone fence
         return markdown.replace("\t", TAB), []
     return text, legal(text, spans)

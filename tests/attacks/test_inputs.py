@@ -12,7 +12,7 @@ import pytest
 from bot.adapters.console import markdown
 from bot.adapters.console.printable import printable
 from bot.logs import Redactor
-from bot.rendering import discord, telegram
+from bot.rendering import code_files, discord, telegram
 from bot.rendering.clusters import columns
 from bot.rendering.plain import plain_pieces
 from handlers.codes import read_code
@@ -102,6 +102,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "telegram preview": telegram.preview,
     "discord": discord.pieces,
     "discord preview": discord.preview,
+    "code files": lambda text: code_files.with_code_files(f"{text}```py\n{text}", "{name}", 100, len),
     "plain": plain_pieces,
     "terminal": lambda text: markdown.rendered(text, 80),
     "columns": columns,
@@ -136,7 +137,8 @@ PIECES = (
     ",", "@", "://", "http://a.b ", "a.", "![a](b)", "[a]: b\n", "[^1]", "~~", "~~a", "&amp;", "🇩🇪", "\u0301",
     "👩\u200d", "漢", "\x1b]", "1,000", "2e^", "((1", "!smart ", "/", ":", "\t", "<tool_result",
     "\\(a\\) $b$ ", "\\(\\frac{a}{b}\\) $$c$$ ", "\\frac{", "$\\sqrt{", "2*3*", "α*β*", "**α**β",
-    "|a|b|c|d|\n|-|-|-|-|\n", f"|{'long ' * 12}|b|\n|-|-|\n", "```py\nx = 1\n", "```py\nx = 1\n```\n", "~~~\n", "> ```\n",
+    "|a|b|c|d|\n|-|-|-|-|\n", f"|{'long ' * 12}|b|\n|-|-|\n",
+    "```py\nx = 1\n", "```py\nx = 1\n```\n", "~~~\n", "> ```\n",
 )  # fmt: skip
 
 

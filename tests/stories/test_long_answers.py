@@ -3,11 +3,14 @@
 import pytest
 
 from bot.rendering.telegram import pieces
+from tests.servers.discord import DiscordServer
 from tests.servers.telegram import Message, check_entities
 from tests.servers.telegram.entities import utf16_length
-from tests.stories.harness import Stage, ask, running
+from tests.stories.discording import up
+from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.killing import until
 
-CODE = "```python\n" + "\n".join(f"value_{n} = compute({n}) * {n}" for n in range(400)) + "\n```"
+CODE = "```python\n" + "\n".join(f"value_{n} = compute({n}) * {n}" for n in range(240)) + "\n```"
 TABLE = "| name | value |\n| --- | --- |\n" + "\n".join(f"| row {n} | **{n * n}** |" for n in range(600))
 LINKS = "\n\n".join(f"See [page {n}](https://example.org/{n}?q=a_b) and *this* `code_{n}`." for n in range(200))
 EMOJI = " ".join("👩‍👩‍👧‍👦🏳️‍🌈👍🏽🇩🇪 e\u0301" for _ in range(400))
@@ -53,7 +56,7 @@ async def test_every_word_of_the_answer_is_visible_somewhere(on: Stage) -> None:
     async with running(on):
         parts = await whole(on, on.tg.say("go"))
     seen = squeezed([part.text for part in parts])
-    for n in (0, 123, 399):
+    for n in (0, 123, 239):
         assert f"value_{n}=compute({n})*{n}" in seen
     for n in (0, 77, 249):
         assert f"row{n}" in seen and str(n * n) in seen
@@ -74,6 +77,52 @@ async def test_code_stays_code_in_every_part(on: Stage) -> None:
         assert [entity["type"] for entity in part.entities] == ["pre"]
         assert part.entities[0]["language"] == "python"
         assert part.entities[0]["offset"] == 0 and part.entities[0]["length"] == utf16_length(part.text)
+
+
+SCRIPT = "\n".join(f"value_{n} = compute({n})" for n in range(900)) + "\n"
+WITH_SCRIPT = f"{'Read this first. ' * 70}\n\n```python\n{SCRIPT}```"
+
+
+async def test_code_beyond_two_messages_is_a_file_and_the_history_keeps_it(on: Stage) -> None:
+    on.ms.reply(WITH_SCRIPT)
+    async with running(on):
+        await ask(on, "/settings language de")
+        said = on.tg.say("a script, please")
+        text = await on.tg.reply(said, after=said, matching="angehängt")
+        file = await on.tg.reply(said, after=text)
+        assert text.text.endswith("Read this first.\n\n📎 main.py ist angehängt.")
+        assert (on.tg.document(file).name, on.tg.document(file).data.decode()) == ("main.py", SCRIPT)
+        exported = await ask(on, "/history export")
+        assert f"```python\n{SCRIPT}```" in on.tg.document(exported).data.decode()
+    assert on.rows("select text from messages where role = 'assistant'")[-1] == (WITH_SCRIPT,)
+
+
+async def test_a_kill_behind_the_text_sends_only_the_file(on: Stage) -> None:
+    on.ms.reply(WITH_SCRIPT)
+    async with BotProcess(on) as bot:
+        on.tg.fault("sendDocument", "server_error", times=99)
+        said = on.tg.say("a script, please")
+        await on.tg.wait_for(lambda tg: tg.calls("sendDocument"))
+        await until(lambda: on.rows("select pieces_sent from outbox where state != 'sent'") == [(1,)])
+        await bot.kill()
+    on.tg.clear_faults()
+    async with BotProcess(on) as bot:
+        await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
+        assert await bot.terminate() == 0
+    text, file = said.chat.from_bot()
+    assert text.text.endswith("📎 main.py is attached.") and on.tg.document(file).data.decode() == SCRIPT
+    assert len(on.ms.calls) == 1
+
+
+async def test_discord_gets_the_file_with_the_text(on: Stage, dc: DiscordServer) -> None:
+    on.ms.reply(f"Here it is:\n\n```python\n{SCRIPT}```")
+    async with running(on) as app:
+        await up(dc, app)
+        said = dc.say("a script, please", channel=dc.dm())
+        await dc.wait_for(lambda _: any(each.attachments for each in dc.dm().from_bot()))
+    (answer,) = [each for each in dc.dm().from_bot() if each.id > said.id]
+    assert answer.text == "Here it is:\n\n📎 `main.py` is attached."
+    assert [(file.name, file.data.decode()) for file in answer.attachments] == [("main.py", SCRIPT)]
 
 
 async def test_a_long_answer_keeps_the_next_one_behind_it(on: Stage) -> None:

@@ -63,6 +63,8 @@ class Outbound:
                 else:
                     made[index] = made[index].noted(unattached.reason)
                 sent = await self._deliver(target, made[index], index == 0, again)
+                for block in made[index].instead:
+                    sent = await self._deliver(target, block, False, again)
             index += 1
             last = index == len(made) or target.shut
             yield Sent(sent, last)

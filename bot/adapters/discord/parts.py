@@ -7,6 +7,7 @@ from zlib import crc32
 
 from bot.adapters.discord.buttons import components
 from bot.adapters.discord.stage import File, Json, body
+from bot.rendering.code_files import with_code_files
 from bot.rendering.discord import MAX_TEXT, pieces
 from routing.types import Document, OutboundMessage
 
@@ -29,6 +30,8 @@ class Part:
     controls: tuple[Json, ...] = ()
     whole: bool = False
     """The first of its files is the whole answer, of which the text is only the beginning."""
+    instead: tuple[Part, ...] = ()
+    """What says the same as its files of code where files are refused."""
 
     def content(self, flags: int = 0) -> Json:
         return body(self.text, self.controls, flags)
@@ -46,15 +49,21 @@ class Part:
 
 def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> list[Part]:
     """One message each; none for a reply that holds nothing visible. `in_full`: however many that are."""
-    files = tuple(file for file in (message.picture, message.document) if file is not None)
-    texts = pieces(message.text, MAX_TEXT - _ROOM - _NOTE * bool(files))
+    room = MAX_TEXT - _ROOM
+    attached = "" if in_full else message.attached
+    text, code = with_code_files(message.text, attached, room, lambda block: len(pieces(block, room)))
+    given = (message.picture, *(each.document for each in code), message.document)
+    files = tuple(file for file in given if file is not None)
+    texts = pieces(text, room - _NOTE * bool(files))
     whole = len(texts) > MOST_PIECES and not in_full
     if whole:
-        texts, files = (f"{texts[0]}\n…",), (Document(WHOLE_ANSWER, message.text), *files)
+        texts, files = (f"{texts[0]}\n…",), (Document(WHOLE_ANSWER, text), *files)
     made = [Part(text, nonce(message, outbox_id, n, text)) for n, text in enumerate(texts or ("",) * len(files))]
     if made:
         controls = tuple(components(message.buttons, outbox_id))
-        made[-1] = replace(made[-1], files=files, controls=controls, whole=whole)
+        blocks = pieces("\n\n".join(each.markdown for each in code), room)
+        instead = tuple(Part(block, nonce(message, outbox_id, len(made) + n, block)) for n, block in enumerate(blocks))
+        made[-1] = replace(made[-1], files=files, controls=controls, whole=whole, instead=instead)
     return made
 
 

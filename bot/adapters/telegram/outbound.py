@@ -14,7 +14,7 @@ from bot.adapters.telegram.inbound import PLATFORM
 from bot.adapters.telegram.parts import NO_PREVIEW, RECOVERED, Part, parts
 from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import SendRefused, Sent
-from bot.rendering.telegram import Piece
+from bot.rendering.telegram import Piece, pieces
 from routing.stores import ChatStore
 from routing.types import ChatKey, OutboundMessage, Picture
 
@@ -78,7 +78,8 @@ class Outbound:
 
     async def _new(self, target: _Target, part: Part, extras: Json) -> str:
         """A message of its own. Where a file is refused, the person learns that and why, with the text: without its
-        picture a reply has arrived, without its document it has not."""
+        picture a reply has arrived, without its document it has not. Code goes as text then, and all of it again when
+        the process dies on the way."""
         method, data = await part.call()
         try:
             result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data | extras, target)
@@ -86,7 +87,9 @@ class Outbound:
             if part.file is not None:
                 log.warning("Telegram refuses a file: %s", error.message)
                 told = await self._new(target, part.noted(error.message), extras)
-                if isinstance(part.file, Picture):
+                for piece in pieces(part.instead):
+                    told = await self._new(target, Part(piece), {})
+                if isinstance(part.file, Picture) or part.instead:
                     return told
             raise failure(error) from error
         return str(result["message_id"])

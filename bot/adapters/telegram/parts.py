@@ -1,16 +1,17 @@
 """A reply as the messages that it becomes.
 
-A text short enough is the caption of its file. Else a picture goes before the text and a document after it; what is
+A text short enough is the caption of its file. Else a picture goes before the text and documents after it; what is
 written over a preview goes before both, for a message of text never becomes a file.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.adapters.telegram.api import Json, upload
 from bot.adapters.telegram.stage import body
+from bot.rendering.code_files import with_code_files
 from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import Entity, Piece, pieces
 from routing.types import Document, OutboundMessage, Picture
@@ -28,6 +29,8 @@ class Part:
 
     piece: Piece
     file: Document | Picture | None = None
+    instead: str = ""
+    """Markdown that says the same where the file is refused."""
 
     async def call(self) -> tuple[str, Json]:
         """The method that sends it, and its parameters but for the place."""
@@ -47,7 +50,7 @@ class Part:
         if utf16_length(self.piece.text) + shift > (MAX_TEXT if self.file is None else MAX_CAPTION):
             return None
         moved = (Entity(e.type, e.offset + shift, e.length, e.url, e.language) for e in self.piece.entities)
-        return Part(Piece(f"{RECOVERED} {self.piece.text}", tuple(moved)), self.file)
+        return replace(self, piece=Piece(f"{RECOVERED} {self.piece.text}", tuple(moved)))
 
     def noted(self, why: str) -> Part:
         """Without its file, of which a note below the text tells."""
@@ -57,12 +60,14 @@ class Part:
 
 def parts(message: OutboundMessage) -> tuple[Part, ...]:
     """One message each; none for a reply that holds nothing visible."""
-    texts = [Part(piece) for piece in pieces(message.text)]
+    text, code = with_code_files(message.text, message.attached, MAX_TEXT, lambda block: len(pieces(block)))
+    texts = [Part(piece) for piece in pieces(text)]
     before = [] if message.picture is None else [Part(_BARE, message.picture)]
-    after = [] if message.document is None else [Part(_BARE, message.document)]
+    after = [Part(_BARE, each.document, each.markdown) for each in code]
+    after += [] if message.document is None else [Part(_BARE, message.document)]
     if message.edits:
         return (*texts, *before, *after)
     files = before + after
     if len(texts) == len(files) == 1 and utf16_length(texts[0].piece.text) <= MAX_CAPTION:
-        return (Part(texts[0].piece, files[0].file),)
+        return (replace(files[0], piece=texts[0].piece),)
     return (*before, *texts, *after)

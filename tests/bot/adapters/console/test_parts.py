@@ -200,5 +200,5 @@ def test_what_the_converter_refuses_is_shown_as_written(
 
     monkeypatch.setattr("bot.rendering.formulas._CONVERTER.convert", refuse)
     assert STYLE.sub("", rendered(r"$x^2$ is $\sqrt{4}$ or **4**", 70)).strip() == r"x^2 is \sqrt{4} or 4"
-    monkeypatch.setattr("bot.rendering.markdown._events", refuse)
+    monkeypatch.setattr("bot.rendering.markdown.events", refuse)
     assert STYLE.sub("", rendered("$x$ is **4**", 70)).strip() == "$x$ is 4"

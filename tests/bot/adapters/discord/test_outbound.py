@@ -82,6 +82,34 @@ async def test_where_files_are_forbidden_the_whole_answer_is_text_also_after_a_r
         assert [reply.text for reply in general.from_bot()[8:]] == said[6:]
 
 
+ATTACHED = "📎 {name} is attached."
+LONG_CODE = "print('line')\n" * 400
+
+
+async def test_code_beyond_two_messages_is_files_of_one_message() -> None:
+    async with scene() as here:
+        text = f"One:\n\n```python\n{LONG_CODE}```\n\nTwo:\n\n```js\n{LONG_CODE}```"
+        (sent,) = await here.send(to(here.dc.dm(), text, buttons=BUTTONS, attached=ATTACHED))
+        message = await here.dc.reply()
+        assert sent.last and message.buttons
+        assert message.text == "One:\n\n📎 `main.py` is attached.\n\nTwo:\n\n📎 `main.js` is attached."
+        files = [(file.name, file.data.decode()) for file in message.attachments]
+        assert files == [("main.py", LONG_CODE), ("main.js", LONG_CODE)]
+        assert len(await here.send(to(here.dc.dm(), CODE, attached=ATTACHED), outbox_id=8)) == 2
+
+
+async def test_where_files_are_forbidden_the_code_is_text() -> None:
+    async with scene() as here:
+        general = here.dc.channel()
+        here.dc.forbid(general, "attach_files")
+        message = to(general, f"One:\n\n```python\n{LONG_CODE}```", attached=ATTACHED)
+        (sent,) = await here.send(message)
+        told, *code = general.from_bot()
+        assert told.text == "One:\n\n📎 `main.py` is attached.\n⚠️ main.py: Missing Permissions"
+        assert all(each.text.startswith("```python\nprint") for each in code) and sent.message_id == str(code[-1].id)
+        assert "".join(each.text for each in code).count("print('line')") == 400
+
+
 async def test_where_nothing_may_be_written_that_is_the_reason_and_not_the_file() -> None:
     async with scene() as here:
         here.dc.forbid("general", "send_messages")

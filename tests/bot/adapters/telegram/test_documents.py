@@ -144,3 +144,40 @@ async def test_a_document_for_nobody_is_final() -> None:
         with pytest.raises(SendRefused, match="blocked"):
             await home.send(to(tg.private("bob"), "hello?", document=TALK))
         assert tg.calls("sendMessage") == []
+
+
+CODE = "print('line')\n" * 700
+ATTACHED = "📎 {name} is attached."
+
+
+async def test_code_beyond_two_messages_is_a_file_with_the_text_and_the_buttons() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        reply = to(tg.private(), f"Run **it**:\n\n```python\n{CODE}```", buttons=BUTTONS, attached=ATTACHED)
+        (sent,) = await home.send(reply)
+        (message,) = tg.private().from_bot()
+        assert sent.last and message.text == "Run it:\n\n📎 main.py is attached." and message.buttons
+        file = tg.document(message)
+        assert (file.name, file.data.decode()) == ("main.py", CODE)
+
+
+async def test_each_file_of_code_is_a_piece_and_what_was_sent_is_not_sent_again() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        text = f"One:\n\n```python\n{CODE}```\n\nTwo:\n\n```js\n{CODE}```"
+        reply = to(tg.private(), text, buttons=BUTTONS, attached=ATTACHED)
+        assert [part.last for part in await home.send(reply)] == [False, False, True]
+        messages = tg.private().from_bot()
+        assert messages[0].text == "One:\n\n📎 main.py is attached.\n\nTwo:\n\n📎 main.js is attached."
+        assert [tg.document(each).name for each in messages[1:]] == ["main.py", "main.js"]
+        assert [bool(each.buttons) for each in messages] == [False, False, True]
+        await home.send(reply, first=2, again=True)
+        assert [each.text for each in tg.private().from_bot()[3:]] == ["(recovered)"]
+
+
+async def test_where_files_are_refused_the_code_is_text() -> None:
+    async with TelegramServer() as tg, house(tg) as home:
+        tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat")
+        (sent,) = await home.send(to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED))
+        told, *code = tg.private().from_bot()
+        assert told.text.splitlines()[-1] == "⚠️ main.py: Not enough rights to send documents to the chat"
+        assert "\n".join(each.text for each in code) == CODE.rstrip() and sent.message_id == str(code[-1].id)
+        assert {entity["type"] for each in code for entity in each.entities} == {"pre"}
