@@ -7,10 +7,14 @@ import time
 import pytest
 
 from tests.library import litellm_without_clients
+from tests.servers.discord import DiscordServer
 from tests.servers.model.script import BEFORE_HEADERS
+from tests.stories.discording import settled, up
+from tests.stories.doors import code_in, quiet
 from tests.stories.failing import POOLS, Clock, asked, at, vendors
-from tests.stories.harness import Stage, ask, running
+from tests.stories.harness import OWNER, Stage, ask, running
 from tests.stories.killing import until
+from tests.stories.test_linking import written
 
 TWO_HOURS = 7200.0
 
@@ -57,6 +61,54 @@ async def test_a_code_is_valid_for_ten_minutes_of_real_time(on: Stage) -> None:
     on.change("UPDATE links SET expires_at = expires_at + 7200")
     async with running(on, time.time):
         assert not on.rows("SELECT 1 FROM links WHERE expires_at > strftime('%s', 'now') + 601")
+
+
+@pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
+async def test_codes_are_used_after_a_jump_and_expire_by_real_time(on: Stage, dc: DiscordServer, jump: float) -> None:
+    on.env["BOT_OWNERS"] = f"telegram:{OWNER}"
+    clock, steady = Clock(), Clock()
+    async with running(on, clock, steady) as app:
+        await up(dc, app)
+        pairing = code_in(await ask(on, "hi", user="bob"))
+        link = code_in(await ask(on, "/access link"))
+        clock.ahead = jump
+        assert (await ask(on, f"/access pair {pairing}")).text.startswith("✅ Bob")
+        assert (await written(dc, f"/access link {link}", "ali")).text.startswith("🔗 You are one person")
+        late, pairing = code_in(await ask(on, "/access link", user="bob")), code_in(await ask(on, "hi", user="eve"))
+        clock.ahead, steady.ahead = 0.0, 601.0
+        assert "it may have expired" in (await ask(on, f"/access pair {pairing}")).text
+        assert "is not valid, or has expired" in (await written(dc, f"/access link {late}", "zoe")).text
+
+
+@pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
+async def test_a_closed_group_is_told_once_in_an_hour_of_real_time(on: Stage, jump: float) -> None:
+    clock, steady = Clock(), Clock()
+    async with running(on, clock, steady):
+        hint = await ask(on, "@tierbot hi", user="bob", group="Team")
+        clock.ahead, steady.ahead = jump, 3500.0
+        on.tg.say("@tierbot hi", user="bob", group="Team")
+        await quiet(on)
+        assert hint.chat.from_bot() == [hint]
+        steady.ahead = 3700.0
+        assert (await ask(on, "@tierbot hi", user="bob", group="Team")).text == hint.text
+
+
+@pytest.mark.parametrize("jump", [-TWO_HOURS, TWO_HOURS])
+async def test_owners_hear_of_a_rejected_key_once_in_an_hour_of_real_time(on: Stage, jump: float) -> None:
+    vendors(on)
+    clock, steady = Clock(), Clock()
+    async with running(on, clock, steady):
+        on.ms.fail(401, when=at("openai"), times=9)
+        assert "↪" in (await ask(on, "hm")).text
+        told = await on.tg.reply(matching="🔑")
+        clock.ahead, steady.ahead = jump, 1000.0  # its breaker lets a probe through
+        assert "↪" in (await ask(on, "hm")).text
+        await settled(on)
+        assert [each.text for each in told.chat.from_bot() if "🔑" in each.text] == [told.text]
+        steady.ahead = 3700.0
+        assert "↪" in (await ask(on, "hm")).text
+        await on.tg.wait_for(lambda _: sum("🔑" in each.text for each in told.chat.from_bot()) == 2)
+    assert asked(on).count(POOLS["balanced"][0]) == 3
 
 
 async def test_a_model_stays_on_its_break(on: Stage) -> None:
