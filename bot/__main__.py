@@ -16,7 +16,7 @@ from routing.errors import ConfigError, StorageFault
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. 0: done; 1: a check failed; 2: something has to be mended first, and one sentence says what."""
+    """Run one command. 0: done; 1: a check failed; 2: something must be fixed first, and one sentence says what."""
     os.umask(0o077)  # whatever this user's is: the files hold conversations and keys
     options = _parser().parse_args(arguments)
     redactor = logs.Redactor(())
@@ -48,24 +48,26 @@ def _complain(error: Exception, redactor: logs.Redactor) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tierbot", description="An assistant whose users choose the class of model.")
+    parser = argparse.ArgumentParser(
+        prog="tierbot", description="A self-hosted assistant with a choice of model classes."
+    )
     parser.add_argument("--version", action="version", version=f"tierbot {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     commands.add_parser("run", help="start every platform whose token is set")
-    chat = commands.add_parser("chat", help="talk in the terminal, or from a pipe")
-    chat.add_argument("--as", dest="name", metavar="NAME", help="who is talking (default: your user name)")
+    chat = commands.add_parser("chat", help="chat in the terminal or through a pipe")
+    chat.add_argument("--as", dest="name", metavar="NAME", help="your name in the chat (default: your user name)")
     commands.add_parser("migrate", help="bring the database to the current revision")
-    doctor = commands.add_parser("doctor", help="check configuration, token, database, disk and providers")
+    doctor = commands.add_parser("doctor", help="check configuration, tokens, database, disk and providers")
     doctor.add_argument("--json", action="store_true", help="machine-readable")
-    mcp = commands.add_parser("mcp", help="offer the bot's own tools to any client of the Model Context Protocol")
-    mcp.add_argument("--http", default="", metavar="HOST:PORT", help="over HTTP instead of stdin and stdout")
-    model = commands.add_parser("model", help="fetch a small model that runs here, and set the tiers to it")
-    model.add_argument("name", nargs="?", default="", help="one of the table; default: its first")
-    models = commands.add_parser("models", help="the catalogue, and what providers offer").add_subparsers(
+    mcp = commands.add_parser("mcp", help="serve the bot's tools to MCP clients")
+    mcp.add_argument("--http", default="", metavar="HOST:PORT", help="serve over HTTP instead of stdin and stdout")
+    model = commands.add_parser("model", help="download a small local model and set the tiers to it")
+    model.add_argument("name", nargs="?", default="", help="the model to download (default: Qwen2.5 1.5B)")
+    models = commands.add_parser("models", help="list the models of the catalogue or of a provider").add_subparsers(
         dest="models", required=True, metavar="action"
     )
-    models.add_parser("list", help="the models in the catalogue")
-    discover = models.add_parser("discover", help="ask a provider for its models")
+    models.add_parser("list", help="list the models in the catalogue")
+    discover = models.add_parser("discover", help="list the models that a provider offers")
     discover.add_argument("provider")
     return parser
 
@@ -107,7 +109,10 @@ def _beside(environment: Environment, taken: Workspace, redactor: logs.Redactor)
     """A terminal beside the running bot: the same keys, models, skills and tools; conversations and files of its own,
     because two processes must not serve one inbox."""
     own = taken.root / "terminal"
-    print(f"The bot is running in {taken.root}. This terminal keeps its own conversations, in {own}.", file=sys.stderr)
+    print(
+        f"The bot is already running in {taken.root}, so this terminal keeps its own conversations in {own}.",
+        file=sys.stderr,
+    )
     settings = environment.settings.model_copy(update={"database_url": f"sqlite+aiosqlite:///{own / 'tierbot.db'}"})
     beside = Environment(settings, environment.keys, environment.variables, environment.given)
     return beside, Workspace(beside, redactor.add, own)

@@ -143,7 +143,7 @@ class Inbox:
             entries = await self._store.unfinished()
             self._resumed = True
             if entries:
-                log.info("[Inbox] Going on with %d messages that wait for an answer", len(entries))
+                log.info("[Inbox] Resuming %d unanswered messages", len(entries))
             for entry in entries:
                 if entry.message.chat.platform in self._platforms:
                     await self._route(entry)
@@ -286,7 +286,7 @@ class Inbox:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            log.error("A task of the inbox ended badly", exc_info=task.exception())
+            log.error("A task of the inbox failed", exc_info=task.exception())
 
     def _count(self) -> None:
         self._running.queued = sum(len(queue) for queue in self._waiting.values())

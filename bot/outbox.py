@@ -131,7 +131,7 @@ class OutboxSender:
                     await self._park(entry)
                     return
                 pause *= 1 if later.protected else 2 ** (ambiguous - 1)
-            log.warning("[Outbox] %s; again in %.1f s", later, pause)
+            log.warning("[Outbox] %s; trying again in %.1f s", later, pause)
             await patiently(self._store.again, entry.id, self._clock() + pause, ambiguous, str(later))
             await asyncio.sleep(pause)
             refreshed = await patiently(self._store.get, entry.id)
@@ -142,7 +142,7 @@ class OutboxSender:
     async def _park(self, entry: OutboxEntry) -> None:
         """Let the replies behind it go on. The note that says so is not followed by another when it is lost, too."""
         chat = entry.message.chat
-        log.error("[Outbox] Reply %d is not sent again after %d attempts: %s", entry.id, MOST_AMBIGUOUS, UNCONFIRMED)
+        log.error("[Outbox] Giving up on reply %d after %d attempts: %s", entry.id, MOST_AMBIGUOUS, UNCONFIRMED)
         await patiently(self._store.dead, entry.id, UNCONFIRMED)
         await patiently(self._undeliverable, chat, UNCONFIRMED)
         if chat not in self._noted:

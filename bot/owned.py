@@ -69,7 +69,7 @@ async def keep_fresh(
             told = ""
         except Exception as error:  # whatever nobody foresaw in a file: the next round may find it mended
             if repr(error) != told:
-                log.exception("What was edited can't be taken up. The last good state stays in force.")
+                log.exception("The edit can't be applied. The last good configuration stays in use.")
             told = repr(error)
 
 
@@ -80,11 +80,11 @@ async def _read_anew(workspace: Workspace, models: Models, owned: OwnersFiles) -
         config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
         await asyncio.to_thread(owned.reload)
     except ConfigError as error:
-        log.error("%s The last good state stays in force.", error)
+        log.error("%s The last good configuration stays in use.", error)
         return ""
     models.config, models.catalog = config, catalog
     models.health.parallel.limit(config.parallel)
-    log.info("[Config] Read anew")
+    log.info("[Config] Reloaded")
     warn_of_levels(models)
     return ", ".join(waiting)
 

@@ -62,4 +62,4 @@ class HealthMemory:
         try:
             await self._state.put(STATE_KEY, self.health.keep())
         except StorageFault as error:
-            log.warning("What is known of the models' health could not be kept: %s", error)
+            log.warning("The health of the models could not be saved: %s", error)

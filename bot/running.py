@@ -44,7 +44,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
         await _print_owner_code(app)
         beat = asyncio.create_task(pulse(list(app.platforms.values()), app.steady, told.heartbeat_file))
         await ended.wait()
-        log.info("Stopping: running turns get a moment, everything else goes on after the next start")
+        log.info("Stopping: running turns may finish, everything else resumes after the next start")
         beat.cancel()
     return 0
 

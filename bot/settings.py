@@ -53,13 +53,13 @@ class Settings(BaseModel):
     discord_api_root: str = Field("https://discord.com/api/v10", description="Discord's API root, with its version.")
     discord_gateway_url: str = Field("wss://gateway.discord.gg/", description="Discord's gateway.")
     discord_proxy: str | None = Field(None, description="Proxy for Discord only, http://.")
-    discord_sharded: bool = Field(False, description="As many gateway connections as Discord recommends.")
-    discord_threads: bool = Field(False, description="Answer each mention in a thread of its own.")
+    discord_sharded: bool = Field(False, description="Open as many gateway connections as Discord recommends.")
+    discord_threads: bool = Field(False, description="Answer each mention in its own thread.")
     https_proxy: str | None = Field(None, description="Proxy for every HTTPS connection.")
-    ollama_host: str = Field("127.0.0.1:11434", description="Where Ollama listens, in any form that Ollama takes.")
+    ollama_host: str = Field("127.0.0.1:11434", description="Where Ollama listens, in any form that Ollama accepts.")
     workspace: Path = Field(Path("workspace"), description="Everything the bot owns.")
     database_url: str = Field("", description="SQLite or PostgreSQL; empty: tierbot.db in the workspace.")
-    bot_access: AccessMode = Field("pairing", description="Who may come in: pairing, allowlist or open.")
+    bot_access: AccessMode = Field("pairing", description="Who may use the bot: pairing, allowlist or open.")
     bot_owners: str = Field("", description="Owners' accounts, such as telegram:123.")
     user_rate_limit: str = Field("20/minute,100/hour", description="Messages a person may send; off for no limit.")
     bot_model_selection_allowed_providers: str = Field(
@@ -71,7 +71,8 @@ class Settings(BaseModel):
     tier_deep_pool: str = Field("", description="Models of the deep tier.")
     transcription_model: str = Field("", description="Model for voice messages, such as openai/whisper-1; empty: none.")
     embeddings: str = Field(
-        "static", description="What compares texts: static, off, sentence-transformers:<model> or litellm:<model>."
+        "static",
+        description="Encoder that matches tools: static, off, sentence-transformers:<model> or litellm:<model>.",
     )
     embeddings_wait_seconds: float | None = Field(
         None,
@@ -80,10 +81,10 @@ class Settings(BaseModel):
         description="How long a message waits for vectors; empty: 0.05 static, 0.5 sentence-transformers, 1 litellm.",
     )
     tierbot_mcp_token: SecretStr | None = Field(
-        None, description="What clients of tierbot mcp --http must give, at least 16 characters."
+        None, description="Token for clients of tierbot mcp --http, at least 16 characters."
     )
     heartbeat_file: Path | None = Field(None, description="Touched every 10 s while all is well; for health checks.")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the log tells.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Log level.")
     log_format: Literal["text", "json"] = Field("text", description="text, or json for a log collector.")
 
     @property
@@ -169,7 +170,7 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     known = {name: values[name.upper()] for name in Settings.model_fields if name.upper() in values}
     for name in values:
         if _POOL.fullmatch(name) and name.lower() not in known:
-            faults.append(f"{name} is for no tier; the tiers are {', '.join(TIERS)}.")
+            faults.append(f"{name} is for an unknown tier; the tiers are {', '.join(TIERS)}.")
     settings = _settings({**known, "workspace": workspace}, faults)
     keys = {
         name[: -len(_KEY_ENDING)].lower(): value.strip()

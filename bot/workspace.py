@@ -105,7 +105,7 @@ class Workspace:
                 if loose:
                     path.chmod(loose & 0o700)
             except PermissionError:
-                log.warning("Other users of this machine may read %s; it belongs to somebody else.", path)
+                log.warning("Other users of this machine can read %s, and it belongs to another user.", path)
 
     def databases(self) -> tuple[Path, ...]:
         """SQLite's files; none with a database server."""

@@ -46,4 +46,4 @@ class Aftermath:
         try:
             await look(message, record)
         except Exception:  # the answer is there already: nothing that goes wrong here may touch it
-            log.exception("Looking back at turn %s failed", record.turn_id)
+            log.exception("The check after turn %s failed", record.turn_id)

@@ -118,7 +118,7 @@ class Dispatcher:
         try:
             kept = await patiently(self._ledger.finish, ids, replies, reply.record)
         except Exception:  # as above; what can never be kept would be tried again for ever
-            log.exception("What came of a message could not be kept")
+            log.exception("The result of a message could not be saved")
             words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
             sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
             return await patiently(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])

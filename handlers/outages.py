@@ -63,7 +63,7 @@ class Outages:
                 self._told = {name: at for name, at in told.items() if now - at < EVERY_SECONDS} | {about: now}
                 await self._state.put(STATE_KEY, json.dumps(self._told))
         except StorageFault as fault:
-            log.warning("The owner could not be told of %s: %s", error.model, fault)
+            log.warning("The owner could not be told about %s: %s", error.model, fault)
 
     async def _known(self) -> dict[str, float]:
         if self._told is None:

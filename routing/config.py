@@ -216,7 +216,7 @@ def _api_type(own: JsonObject, name: str, written: bool) -> ApiType | None:
 def _optional(own: JsonObject, key: str) -> str | None:
     value = own.values.get(key)
     if value is not None and not isinstance(value, str):
-        raise own.file.fault((*own.path, key), "must be a text or null")
+        raise own.file.fault((*own.path, key), "must be a string or null")
     return (value or "").strip() or None
 
 

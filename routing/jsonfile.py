@@ -81,7 +81,7 @@ class JsonObject:
         """A text that is not blank; so a blank default makes the key necessary."""
         value = self.values.get(key, default)
         if not isinstance(value, str) or not value.strip():
-            raise self.file.fault((*self.path, key), "must be a text that is not blank")
+            raise self.file.fault((*self.path, key), "must be a non-empty string")
         return value
 
     def tokens(self, key: str, default: int) -> int:

@@ -166,12 +166,12 @@ async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, An
         return await litellm.acompletion(**where, **parameters(request, target))
     except Exception as error:  # as above; only a refusal of thinking or of tools ends here
         if request.tools and takes_no_tools(error):
-            log.info("[LLM] %s takes no tools; called again without", request.model)
+            log.info("[LLM] %s can't use tools; calling again without them", request.model)
             return await litellm.acompletion(**where, **parameters(replace(request, tools=()), target))
         bare = thinking.without(request.messages)
         if bare == request.messages or not thinking.refused(error):
             raise
-        log.info("[LLM] %s refused earlier thinking; called again without", request.model)
+        log.info("[LLM] %s refused earlier thinking; calling again without it", request.model)
     return await litellm.acompletion(**where, **parameters(replace(request, messages=bare), target))
 
 

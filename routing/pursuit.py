@@ -138,7 +138,7 @@ class Pursuit:
         while course.tried.shortened < MOST_SHORTER:
             course.tried.shortened += 1
             window = self._caller.learn_window(model, window, said)
-            log.info("[Failover] %s: the prompt is made to fit into %d tokens", model, window)
+            log.info("[Failover] %s: shortening the prompt to %d tokens", model, window)
             await course.shorten(window)
             chase.brief = await course.decide()
             if _differs(chase.brief.request, before.request):

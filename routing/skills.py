@@ -186,7 +186,7 @@ def _keywords(origin: str, values: Mapping[str, object]) -> tuple[str, ...]:
     given = values.get("keywords", "")
     words = _value(origin, values, "keywords").split(",") if isinstance(given, str) else given
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ConfigError(f"{origin}: keywords must be a list of texts.")
+        raise ConfigError(f"{origin}: keywords must be a list of strings.")
     return tuple(dict.fromkeys(clean for word in words if (clean := " ".join(word.split()))))
 
 

@@ -54,7 +54,7 @@ def parse_url(url: str) -> URL:
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+asyncpg")
     if parsed.drivername == "postgresql+asyncpg" and find_spec("asyncpg") is None:
-        raise ConfigError("DATABASE_URL names PostgreSQL, which needs one more package: pip install asyncpg.")
+        raise ConfigError("DATABASE_URL names PostgreSQL, which needs the package asyncpg: pip install asyncpg.")
     if parsed.drivername not in ("sqlite", "sqlite+aiosqlite", "postgresql+asyncpg"):
         raise ConfigError(
             "DATABASE_URL must look like sqlite:///path/to/tierbot.db, sqlite+aiosqlite:///path/to/tierbot.db "

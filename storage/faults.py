@@ -26,9 +26,9 @@ def explain(error: BaseException, where: str) -> ConfigError:
     text = _said(error)
     low = text.lower()
     if "malformed" in low or "not a database" in low:
-        mend = "it is damaged; move it aside and put back a copy from the backups folder (nothing was changed)"
+        mend = "it is damaged; move it aside and restore a copy from the backups folder (nothing was changed)"
     elif "locked" in low or "busy" in low:
-        mend = "another program holds it; close that program and start again"
+        mend = "another program has locked it; close that program and start again"
     elif "full" in low or "no space" in low:
         mend = "the disk is full; free some space and start again (nothing was overwritten)"
     elif "readonly" in low or "read-only" in low or "unable to open" in low or "permission" in low:

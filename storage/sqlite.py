@@ -90,7 +90,7 @@ class SqliteDatabase:
             try:
                 return self._transact(jobs)
             except Exception as error:  # a full disk may undo the whole transaction: nothing of it counts
-                log.debug("%d steps are run again, one by one: %r", len(jobs), error)
+                log.debug("Running %d steps again, one by one: %r", len(jobs), error)
         return [self._alone(job) for job in jobs]
 
     def _alone(self, job: _Job) -> Result:

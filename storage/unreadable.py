@@ -25,7 +25,7 @@ def set_aside(
             raise
         broken = _one_by_one(connection, table, waiting, read)
     for row_id in broken:
-        log.error("Row %d of %s can't be read and is set aside", row_id, table.name)
+        log.error("Row %d of %s can't be read; setting it aside", row_id, table.name)
         connection.execute(update(table).where(table.c.id == row_id).values(state=STATE))
     return len(broken)
 

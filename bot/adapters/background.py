@@ -34,4 +34,4 @@ class Background:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("%s: work in the background failed", self._owner, exc_info=error)
+            log.error("%s: a background task failed", self._owner, exc_info=error)

@@ -55,14 +55,14 @@ def doctor(
     """Print one line a finding; 1 when something fails, else 0. `faults` are values of the environment that can't be
     used; what is looked at is the rest."""
     redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace), *_mcp_secrets(environment, workspace)))
-    findings = [fail("environment", fault, "Correct it, then run the doctor again.") for fault in faults]
+    findings = [fail("environment", fault, "Fix it, then run doctor again.") for fault in faults]
     findings += asyncio.run(examine(Inspection(environment, workspace, clock)))
     return _report([_without_secrets(finding, redactor) for finding in findings], as_json)
 
 
 def unreadable(error: TierbotError, as_json: bool) -> int:
     """The report when not even the environment can be read: one failure."""
-    finding = fail("environment", str(error), "Correct that variable, then run the doctor again.")
+    finding = fail("environment", str(error), "Fix that variable, then run doctor again.")
     return _report([_without_secrets(finding, logs.Redactor(()))], as_json)
 
 
@@ -80,9 +80,9 @@ async def _isolated(check: Check, inspection: Inspection) -> list[Finding]:
     except FileFault:
         return []  # the check of the configuration lists every fault of a file
     except ConfigError as error:
-        return [fail(check.__name__, str(error), "Correct what it names.")]
+        return [fail(check.__name__, str(error), "Fix what the message names.")]
     except Exception as error:  # whatever a check did not foresee is what the doctor is to tell
-        kind = "took too long" if isinstance(error, TimeoutError) else f"broke off: {type(error).__name__}: {error}"
+        kind = "took too long" if isinstance(error, TimeoutError) else f"failed: {type(error).__name__}: {error}"
         return [fail(check.__name__, f"this check {kind}", "Please report this with the line above.")]
 
 

@@ -64,7 +64,7 @@ def fetch_model(environment: Environment, workspace: Workspace, name: str) -> in
     """Download, verify, set the tiers. Raises ConfigError with what to do."""
     found = next((each for each in WEIGHTS if each.name == (name or WEIGHTS[0].name)), None)
     if found is None:
-        raise ConfigError(f"There is no model {name} to fetch; there is: {', '.join(each.name for each in WEIGHTS)}.")
+        raise ConfigError(f"There is no model {name}; available: {', '.join(each.name for each in WEIGHTS)}.")
     print(f"{found.name}: {found.size / 1e9:.2f} GB, {found.licence}, from {found.repository}", flush=True)
     base = environment.variables.get("HF_ENDPOINT", HUB)
     proxy = environment.settings.https_proxy
@@ -95,7 +95,7 @@ async def fetch(
                 await _download(session, f"{base.rstrip('/')}/{weights.path}", part, have, weights.size, progress)
         if await asyncio.to_thread(_digest, part) != weights.sha256:
             part.unlink()
-            raise ConfigError(f"{weights.file} arrived damaged (its SHA-256 is another). Run `make model` again.")
+            raise ConfigError(f"{weights.file} arrived damaged (its SHA-256 does not match). Run `make model` again.")
         part.replace(target)
     except OSError as error:
         raise ConfigError(f"{folder} can't be written ({error.strerror}): free some space, or set WORKSPACE.") from None
@@ -109,7 +109,7 @@ async def _download(
     try:
         async with web.stream("GET", url, headers=headers, follow_redirects=True, timeout=SECONDS) as response:
             if response.status_code not in (200, 206):
-                raise ConfigError(f"The Hub answered {response.status_code} for {url}. Try again later.")
+                raise ConfigError(f"Hugging Face answered {response.status_code} for {url}. Try again later.")
             resumed = response.status_code == 206
             done = have if resumed else 0
             with part.open("ab" if resumed else "wb") as file:
@@ -123,10 +123,10 @@ async def _download(
                     progress(done, size)
     except httpx.HTTPError as error:
         raise ConfigError(
-            f"The download stopped ({type(error).__name__}). Run `make model` again: it goes on where it stopped."
+            f"The download stopped ({type(error).__name__}). Run `make model` again: it resumes where it stopped."
         ) from None
     if done < size:
-        raise ConfigError("The download stopped early. Run `make model` again: it goes on where it stopped.")
+        raise ConfigError("The download stopped early. Run `make model` again: it resumes where it stopped.")
 
 
 def set_tiers(path: Path, model: str) -> list[str]:
@@ -142,14 +142,14 @@ def set_tiers(path: Path, model: str) -> list[str]:
                 lines.append(f"{variable}={model}\n")
                 told.append(f"{tier}: {model}")
             else:
-                told.append(f"{tier}: {found[1].strip()} (left as it was in {path})")
+                told.append(f"{tier}: {found[1].strip()} (unchanged in {path})")
         if lines:
             new = path.with_name(f".{path.name}.new")
             with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 file.write(text + ("" if not text or text.endswith("\n") else "\n") + "".join(lines))
             new.replace(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} can't be changed ({error}). Write TIER_BALANCED_POOL={model} into it.") from None
+        raise ConfigError(f"{path} can't be changed ({error}). Add TIER_BALANCED_POOL={model} to it.") from None
     return told
 
 

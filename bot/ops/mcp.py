@@ -113,7 +113,7 @@ async def _until_over(serving: asyncio.Task[None], told: asyncio.Event) -> None:
         try:
             await serving
         except* BrokenPipeError:
-            log.info("[MCP] The client went away without waiting for its answers")
+            log.info("[MCP] The client disconnected before its answers were ready")
 
 
 async def _console(people: PeopleStore) -> Person:
@@ -149,7 +149,7 @@ class Runner:
                 async with asyncio.timeout(traits.seconds):
                     result = await self._toolbox.run(ToolCall("", name, json.dumps(arguments)), scope)
             except TimeoutError:
-                raise ToolFailed(f"{name} was ended after {traits.seconds:.0f} s. Ask it for less.") from None
+                raise ToolFailed(f"{name} timed out after {traits.seconds:.0f} s. Ask for less.") from None
         return limit_result(storable(result), self._most_chars)
 
 

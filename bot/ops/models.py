@@ -1,4 +1,4 @@
-"""`tierbot models`: the catalogue, and what providers offer."""
+"""`tierbot models`: list the models of the catalogue or of a provider."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def only(section: JsonObject, known: Iterable[str]) -> None:
     """Raises ConfigError for a field that is none of these."""
     for key in section.values:
         if key not in known:
-            raise section.file.fault((*section.path, key), f"is not a field that is known{meant(key, known)}")
+            raise section.file.fault((*section.path, key), f"is not a known field{meant(key, known)}")
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -26,7 +26,7 @@ def meant(word: str, known: Iterable[str]) -> str:
 def needed(section: JsonObject, key: str) -> str:
     """A text that has to be there."""
     if key not in section.values:
-        raise section.file.fault((*section.path, key), "is missing: it must be a text that is not blank")
+        raise section.file.fault((*section.path, key), "is missing: it must be a non-empty string")
     return section.text(key, "").strip()
 
 
@@ -43,7 +43,7 @@ def texts(section: JsonObject, key: str) -> tuple[str, ...]:
 def listed(file: JsonFile, path: Keys, value: object) -> tuple[str, ...]:
     """The same of a value that is at hand."""
     if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
-        raise file.fault(path, "must be a list of texts, none of them blank")
+        raise file.fault(path, "must be a list of non-empty strings")
     return tuple(dict.fromkeys(each.strip() for each in value))
 
 

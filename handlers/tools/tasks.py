@@ -93,7 +93,7 @@ def way_in(task: JsonObject) -> Way:
         return McpTool(server, tool, confirm)
     place, argv = (*execute.path, "command"), execute.values["command"]
     if not isinstance(argv, list) or not argv or not all(isinstance(each, str) for each in argv) or not argv[0]:
-        raise task.file.fault(place, "must be a list of texts, a program and its arguments")
+        raise task.file.fault(place, "must be a list of strings: a program and its arguments")
     if any("\0" in each for each in argv):
         raise task.file.fault(place, "has a NUL character in it, which no program takes")
     return Program(tuple(argv), confirm)

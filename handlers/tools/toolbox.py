@@ -131,7 +131,7 @@ class Toolbox:
         """Raises ToolFailed for a tool that is not there, or not for this person."""
         known = self._now().tools.get(name)
         if known is None or not may(person, known.tool.role):
-            log.info("[Tools] A call was refused: no such tool for the role %s", person.role)
+            log.info("[Tools] Refused a call: no such tool for the role %s", person.role)
             raise ToolFailed(self._unknown(name, person))
         return known
 

@@ -117,7 +117,7 @@ class Critic:
             log.info("[Critic] %s was too late", model)
             return None
         except ModelError as error:
-            log.info("[Critic] %s said nothing: %s", model, error.raw or error.reason)
+            log.info("[Critic] %s failed: %s", model, error.raw or error.reason)
             return None
         why = verdict(completion.text) if completion.finish == "stop" else None
         if why is None:

@@ -114,7 +114,7 @@ class Child:
             while (frame := await receive(self._process.stdout)) is not None:
                 self._take(frame)
         except (BrokenFrame, KeyError, TypeError) as error:
-            self._why = self._why or f"its process said something else than vectors ({error})"
+            self._why = self._why or f"its process sent something other than vectors ({error})"
         self.running = False
         self._kill("")
         await self._process.wait()
@@ -167,7 +167,7 @@ class Child:
         if code is None:
             return "its process has ended"
         if code == -signal.SIGKILL:
-            return "its process was killed, which is mostly for want of memory"
+            return "its process was killed, probably because memory ran out"
         lines = [line.strip() for line in self._log.decode(errors="replace").splitlines() if line.strip()]
         said = lines[-1][:_LONGEST_REASON] if lines else "it said nothing"
         return f"its process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}: {said}"

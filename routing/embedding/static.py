@@ -85,7 +85,7 @@ class StaticEmbedder:
             return await asyncio.to_thread(_read, self._folder)
         except Exception as error:  # the readers of the two files raise whatever they like
             said = str(error).partition("\n")[0] or type(error).__name__
-            raise EmbedderFailed(f"the shipped encoder can't be read ({said}); install tierbot anew") from error
+            raise EmbedderFailed(f"the shipped encoder can't be read ({said}); install tierbot again") from error
 
 
 def _seen(loading: asyncio.Task[StaticEncoder]) -> None:

@@ -116,7 +116,7 @@ class WorkerEmbedder:
             self._put_down()
         wait = self._again - self._clock()
         if self._failures > 1 and wait > 0:
-            raise EmbedderFailed(f"{self._last}; it is tried again in {wait:.0f} s")
+            raise EmbedderFailed(f"{self._last}; trying again in {wait:.0f} s")
         self._starting = asyncio.create_task(self._start())
         self._starting.add_done_callback(self._started)
         return self._starting
@@ -124,7 +124,7 @@ class WorkerEmbedder:
     async def _start(self) -> Child:
         began = self._clock()
         child = await Child.start(self._launch)
-        log.info("[Embedding] %s is loaded, process %d, %.1f s", self.name, child.pid, self._clock() - began)
+        log.info("[Embedding] Loaded %s, process %d, %.1f s", self.name, child.pid, self._clock() - began)
         return child
 
     def _started(self, task: asyncio.Task[Child]) -> None:
@@ -169,7 +169,7 @@ class WorkerEmbedder:
 
     def _unload(self) -> None:
         if not self._users and self._child is not None and self._child.running:
-            log.info("[Embedding] %s was idle and is unloaded", self.name)
+            log.info("[Embedding] Unloaded %s after a time without use", self.name)
             self._put_down()
 
     def _put_down(self) -> None:

@@ -57,10 +57,10 @@ def load(text: str, breakers: Breakers, cooldowns: Cooldowns, latencies: Latenci
         saved = _form().validate_python(jsonfile.parse(text, "the memory of failures").document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        log.warning("[Failover] The memory of failures is not used: %s: %s", first["loc"], first["msg"])
+        log.warning("[Failover] The saved failures are ignored: %s: %s", first["loc"], first["msg"])
         return False
     except ConfigError as error:
-        log.warning("[Failover] The memory of failures is not used: %s", error)
+        log.warning("[Failover] The saved failures are ignored: %s", error)
         return False
     breakers.restore({(model, key): kept for model, key, kept in saved.breakers})
     cooldowns.restore(saved.cooldowns)

@@ -107,13 +107,13 @@ class LocalRuntime:
 
     async def _start(self, name: str, weights: Path) -> LocalServer:
         if (dead := self._servers.pop(weights, None)) is not None:
-            _log.warning("[Local] %s ended unexpectedly and is started again", name)
+            _log.warning("[Local] %s ended unexpectedly; restarting it", name)
             await dead.close()
         began = self._clock()
         server = await LocalServer.start(name, weights, self._launch)
         server.last_used = self._clock()
         self._servers[weights] = server
-        _log.info("[Local] %s is loaded, process %d, %.1f s", name, server.pid, server.last_used - began)
+        _log.info("[Local] Loaded %s, process %d, %.1f s", name, server.pid, server.last_used - began)
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._watch_idle())
         return server
@@ -136,4 +136,4 @@ class LocalRuntime:
             del self._servers[weights]
         for server in idle.values():
             await server.close()
-            _log.info("[Local] %s was idle and is unloaded", server.address.model_name)
+            _log.info("[Local] Unloaded %s after a time without use", server.address.model_name)

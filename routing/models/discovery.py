@@ -77,10 +77,10 @@ def _key(profile: ProviderProfile) -> str:
     provider, variable = profile.name, profile.variable
     key = (profile.api_key or "").strip()
     if not key:
-        sentence = f"There is no key for {provider}: set {variable} or llm.providers.{provider}.apiKey."
+        sentence = f"No key for {provider}: set {variable} or llm.providers.{provider}.apiKey."
         raise DiscoveryError(400, sentence)
     if not (key.isascii() and key.isprintable()):
-        raise DiscoveryError(400, f"The key in {variable} has characters that no key has: paste it again.")
+        raise DiscoveryError(400, f"The key in {variable} has invalid characters: paste it again.")
     return key
 
 
@@ -96,13 +96,13 @@ def address_of(profile: ProviderProfile, home: str) -> httpx.URL:
     setting = f"llm.providers.{profile.name}.baseUrl"
     base = (profile.base_url or "").strip() or home
     if not base:
-        raise DiscoveryError(400, f"Where {profile.name} is, is not known: set {setting}.")
+        raise DiscoveryError(400, f"The address of {profile.name} is not known: set {setting}.")
     try:
         url = httpx.URL(base)
     except httpx.InvalidURL as error:
         raise DiscoveryError(400, f"{setting} is not an address.") from error
     if url.scheme not in ("http", "https") or not url.host or url.userinfo:
-        raise DiscoveryError(400, f"{setting} must be http:// or https:// with a host and without a password.")
+        raise DiscoveryError(400, f"{setting} must be an http:// or https:// address without a password.")
     return url
 
 

@@ -91,7 +91,7 @@ class Listing:
             if cursor in asked:
                 break
             asked.add(cursor)
-        raise self._fault("never comes to the end of its list of models")
+        raise self._fault("sent a list of models without an end")
 
     async def _get(self, url: httpx.URL) -> object:
         for _ in range(MAX_REDIRECTS + 1):

@@ -96,7 +96,7 @@ class StatedSizes:
             async with await asyncio.to_thread(self._web) as web:
                 await asyncio.gather(*(self._ask(web, where, profile) for where, profile in asked.items()))
         except Exception as error:  # a client that cannot be made: no certificates, a strange proxy
-            log.debug("[Sizes] Nobody could be asked (%s)", type(error).__name__)
+            log.debug("[Sizes] No provider could be asked (%s)", type(error).__name__)
         for where in asked:
             del self._wanted[where]
 
@@ -111,7 +111,7 @@ class StatedSizes:
             self._stated[where] = _parameters(document)
             self._again[where] = self._clock() + (UNLOADED_SECONDS if loaded is None else KEPT_SECONDS)
         except (DiscoveryError, httpx.HTTPError, OSError, ValueError, RecursionError) as error:
-            log.debug("[Sizes] %s does not tell (%s: %s)", where[1], type(error).__name__, error)
+            log.debug("[Sizes] %s gives no size (%s: %s)", where[1], type(error).__name__, error)
 
     def _keep_window(self, where: Where, loaded: ToldWindow | None, shown: ToldWindow | None) -> None:
         """Ollama unloads a model after minutes; what it was loaded with holds until it is loaded again."""

@@ -115,7 +115,7 @@ class Catalogue:
         try:
             await store.keep(encoder, await asyncio.to_thread(self._texts))
         except StorageFault as fault:
-            log.warning("[Embeddings] Old ones can't be deleted (%s)", fault)
+            log.warning("[Embeddings] Old vectors can't be deleted (%s)", fault)
 
     def _has_room(self) -> bool:
         """Whether the disk has room for what can be made again: the last of it is for messages."""
@@ -144,7 +144,7 @@ async def _kept(store: VectorStore, encoder: str, hashes: Sequence[str]) -> Mapp
     try:
         return await store.get(encoder, hashes)
     except StorageFault as fault:
-        log.warning("[Embeddings] They can't be read (%s); they are made anew", fault)
+        log.warning("[Embeddings] The saved vectors can't be read (%s); computing them again", fault)
         return {}
 
 
@@ -152,7 +152,7 @@ async def _keep(store: VectorStore, encoder: str, new: Mapping[str, Floats]) -> 
     try:
         await store.put(encoder, {each: row.astype("<f4").tobytes() for each, row in new.items()})
     except StorageFault as fault:
-        log.warning("[Embeddings] They can't be kept (%s); the next start makes them anew", fault)
+        log.warning("[Embeddings] The vectors can't be saved (%s); the next start computes them again", fault)
 
 
 def _hash(text: str) -> str:

@@ -73,7 +73,7 @@ class Index:
         except OSError as error:
             with suppress(OSError):
                 written.unlink(missing_ok=True)  # it may hold the last of the space
-            log.warning("The index %s is not kept (%s): it is made again at the next start.", path, error)
+            log.warning("The index %s can't be saved (%s); the next start builds it again.", path, error)
 
     def _keep(self, name: str, part: NDArray[Any]) -> None:
         self._parts[name] = part
@@ -89,13 +89,13 @@ def load(path: Path, made_of: str) -> Index:
     except FileNotFoundError:
         return Index()
     except (OSError, SafetensorError) as error:
-        log.warning("The index %s can't be read (%s): it is made again.", path, error)
+        log.warning("The index %s can't be read (%s); building it again.", path, error)
         return Index()
     if told.get("made of") != made_of:
-        log.info("The index %s is of other texts or another version: it is made again.", path)
+        log.info("The index %s is out of date; building it again.", path)
         return Index()
     if told.get("holds") != _holds(parts):
-        log.warning("The index %s is damaged: it is made again.", path)
+        log.warning("The index %s is damaged; building it again.", path)
         return Index()
     return Index(parts)
 

@@ -75,7 +75,7 @@ class ToolIndex:
         try:
             catalogue = await asyncio.to_thread(_catalogue, toolkits, self._cache)
         except Exception as error:  # a library that this machine can't load, or a broken file: keywords are left
-            log.exception("[Embeddings] The index of the tools could not be made")
+            log.exception("[Embeddings] The tool index could not be built")
             self._use(self.latest.catalogue, self.latest.toolkits, f"{UNMADE} ({type(error).__name__}, see the log)")
             self.ready.set()
             return
@@ -106,7 +106,7 @@ class ToolIndex:
             try:
                 await catalogue.embed(embedder, self._store)
             except EmbedderFailed as error:
-                log.warning("[Embeddings] None: %s", error)
+                log.warning("[Embeddings] Off: %s", error)
                 self._use(catalogue, toolkits, str(error))
             except (Exception, asyncio.CancelledError) as error:  # whatever an encoder did not foresee: words are left
                 if is_cancelled():

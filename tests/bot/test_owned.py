@@ -48,7 +48,7 @@ async def test_a_round_that_fails_is_told_once_and_is_not_the_last(
         keeping.cancel()
     assert owned.instructions() == "Be brief, and say so."
     assert [record.message for record in caplog.records].count(
-        "What was edited can't be taken up. The last good state stays in force."
+        "The edit can't be applied. The last good configuration stays in use."
     ) == 1  # fmt: skip
 
 

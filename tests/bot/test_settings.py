@@ -139,7 +139,7 @@ def test_pools_are_lists_of_provider_and_model(tmp_path: Path) -> None:
 
 
 def test_a_pool_for_a_tier_that_there_is_not_is_refused_wherever_it_is_set(tmp_path: Path) -> None:
-    words = r"^TIER_SMRT_POOL is for no tier; the tiers are balanced, smart, coding, deep\.$"
+    words = r"^TIER_SMRT_POOL is for an unknown tier; the tiers are balanced, smart, coding, deep\.$"
     with pytest.raises(ConfigError, match=words):
         load({"WORKSPACE": str(tmp_path), "TIER_SMRT_POOL": "a/x"})
     with pytest.raises(ConfigError, match=words):

@@ -109,7 +109,7 @@ def test_blanks_around_a_tiers_own_model_are_no_part_of_it() -> None:
         ({"tiers": {"dep": {"pool": ["a/1"]}}}, "is not a tier"),
         ({"tiers": {"smart": {"deadlineSeconds": 90}}}, "must end before the deadline"),
         ({"llm": {"providers": {"x": {"apiType": "soap"}}}}, "must be one of openai, anthropic, gemini"),
-        ({"llm": {"providers": {"x": {"apiKey": 7}}}}, "must be a text or null"),
+        ({"llm": {"providers": {"x": {"apiKey": 7}}}}, "must be a string or null"),
         ({"llm": {"providers": {"x": {"requestTimeoutSeconds": -1}}}}, "must be a number from 0"),
         ({"llm": {"providers": {"x": "key"}}}, "must be an object"),
         ({"llm": []}, "must be an object"),

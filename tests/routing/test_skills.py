@@ -111,8 +111,8 @@ def test_an_illegal_name_is_named(name: str) -> None:
         ("---\ndescription: d\nmodel_tier: auto\n---", "model_tier 'auto' must be one of"),
         ("---\ndescription: d\nmodel_tier: routing\n---", "model_tier 'routing' must be one of"),
         ("---\ndescription: d\nmodel_tier: [coding]\n---", "model_tier must be a text"),
-        ("---\ndescription: d\nkeywords: {a: b}\n---", "keywords must be a list of texts"),
-        ("---\ndescription: d\nkeywords: [[a]]\n---", "keywords must be a list of texts"),
+        ("---\ndescription: d\nkeywords: {a: b}\n---", "keywords must be a list of strings"),
+        ("---\ndescription: d\nkeywords: [[a]]\n---", "keywords must be a list of strings"),
         ("---\n- a\n- b\n---", "must be lines of the form `key: value`"),
         ("---\njust text\n---", "must be lines of the form"),
         ("---\ndescription: Review: all\n---", "line 2: not valid YAML, mapping values are not allowed here"),
@@ -141,7 +141,7 @@ def test_a_billion_laughs_are_none(link: str) -> None:
     assert parse_skill("x", text).description == "d"
     with pytest.raises(ConfigError, match="description must be a text"):
         parse_skill("x", text.replace("description: d", "description: *l39"))
-    with pytest.raises(ConfigError, match="keywords must be a list of texts"):
+    with pytest.raises(ConfigError, match="keywords must be a list of strings"):
         parse_skill("x", text.replace("description: d", "description: d\nkeywords: [*l39]"))
 
 

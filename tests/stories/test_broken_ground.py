@@ -165,7 +165,7 @@ async def test_a_database_held_by_another_program(on: Stage) -> None:
     await lived_in(on)
     async with held(on.database):
         said = await refused(on)
-    assert "another program holds it" in said and str(on.database) in said
+    assert "another program has locked it" in said and str(on.database) in said
 
 
 async def test_a_database_held_for_a_while_at_work(on: Stage) -> None:
@@ -175,7 +175,7 @@ async def test_a_database_held_for_a_while_at_work(on: Stage) -> None:
         await on.tg.reply(timeout=30.0)
         async with held(on.database):
             on.tg.say("and now?")
-            while "locked" not in bot.log and "cannot be kept" not in bot.log:
+            while "locked" not in bot.log and "can't be saved" not in bot.log:
                 await on.tg.wait_for_change(0.05)
         assert (await on.tg.reply(timeout=60.0)).text == "You said: and now?"
         assert await bot.terminate() == 0
@@ -202,7 +202,7 @@ async def test_a_damaged_database(on: Stage, damage: Callable[[Path], None]) -> 
     await lived_in(on)
     damage(on.database)
     said = await refused(on)
-    assert "it is damaged; move it aside and put back a copy from the backups folder" in said
+    assert "it is damaged; move it aside and restore a copy from the backups folder" in said
 
 
 async def test_a_database_newer_than_the_program(on: Stage) -> None:

@@ -13,7 +13,7 @@ from tests.stories.discording import hurried, mention, settled, texts, told, up
 from tests.stories.harness import Stage, ask, running
 
 __all__ = ["hurried"]
-REFUSED = "can't be delivered: the bot may not write in that channel (permission Send Messages"
+REFUSED = "can't be delivered: the bot can't write in that channel (it lacks Send Messages"
 HISTORY = "/channels/{channel_id}/messages"
 Fail = Callable[[DiscordServer], None]
 
@@ -95,7 +95,9 @@ async def test_an_intent_that_is_refused_is_told_once_and_done_without(
     async with running(on) as app:
         await up(dc, app)
         await dc.reply(dc.say("and in private?"), matching="and in private?")
-    assert "cannot be looked for" not in caplog.text, "whom the owner's notice went to is no channel to look into"
+    assert "can't look for missed messages" not in caplog.text, (
+        "whom the owner's notice went to is no channel to look into"
+    )
 
 
 async def test_a_channel_where_the_bot_may_not_write_is_one_sentence_to_the_owner(on: Stage, dc: DiscordServer) -> None:
@@ -122,7 +124,7 @@ async def test_a_channel_that_the_bot_may_not_see_any_more(on: Stage, dc: Discor
         await gate.reached(60.0)
         dc.forbid("general", "view_channel")
         gate.open()
-        await told(on, dc, "can't be delivered: the bot may not see that channel (permission View Channel)")
+        await told(on, dc, "can't be delivered: the bot can't see that channel (it lacks the View Channel permission)")
         await settled(on)
     assert len(on.ms.calls) == 1
 

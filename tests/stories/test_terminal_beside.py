@@ -21,7 +21,7 @@ async def test_a_terminal_beside_the_running_bot_answers(on: Stage) -> None:
             said, complaint = await terminal.communicate(b"good morning\n")
         assert terminal.returncode == 0, complaint.decode()
         assert said.decode() == "You said: good morning\n\n"
-        assert "The bot is running in" in complaint.decode()
+        assert "The bot is already running in" in complaint.decode()
         assert (await ask(on, "still there?")).text == "You said: still there?"
         assert await bot.terminate() == 0
     assert on.rows("select count(*) from chats where platform = 'console'") == [(0,)]

@@ -101,7 +101,7 @@ class ConsolePlatform:
             try:
                 await self._ready().say(message, recovered)
             except OSError as error:
-                reason = f"the terminal is gone ({error.strerror or error})"
+                reason = f"the terminal was closed ({error.strerror or error})"
                 raise SendLater(reason, GONE_SECONDS, maybe_sent=True) from error
         yield Sent(message_id=str(outbox_id), last=True)
 

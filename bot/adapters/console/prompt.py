@@ -24,7 +24,7 @@ from bot.adapters.console.speaker import Speaker, Take, body, not_taken
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
 from routing.types import InboundMessage, OutboundMessage
 
-BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter begins a new line · /exit or Ctrl-D leaves"
+BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter: new line · /exit or Ctrl-D: quit"
 LEAVE = ("exit", "quit", *pipe.LEAVE)
 REFRESH_SECONDS = 0.125
 """The shortest time between two drawings of a growing answer."""
@@ -181,7 +181,7 @@ class Prompt:
             elif event.current_buffer.text:
                 event.current_buffer.reset()
             else:
-                self._begin(self._note("/exit or Ctrl-D leaves."))
+                self._begin(self._note("Type /exit or press Ctrl-D to quit."))
 
         @keys.add("escape", "enter")
         def another_line(event: KeyPressEvent) -> None:

@@ -79,6 +79,6 @@ def body(message: OutboundMessage, recovered: bool) -> str:
 def not_taken(error: Exception) -> str:
     """One sentence for a line that could not be made durable; anything but our own errors goes to the log, too."""
     if not isinstance(error, TierbotError):
-        log.debug("A line could not be kept", exc_info=error)
+        log.debug("A message could not be saved", exc_info=error)
     reason = one_line(str(error), 200).rstrip(".") or type(error).__name__
-    return f"Your line was not taken ({reason}); please send it again."
+    return f"Your message could not be saved ({reason}). Please send it again."

@@ -92,4 +92,4 @@ class Views:
             return ""
         seconds = max(0, int(self._clock() - self._views[-1].since))
         words = f"{next(self._frames)} thinking… {seconds} s"
-        return f"{words} (still at it; Ctrl-C stops)" if seconds > PATIENCE_SECONDS else words
+        return f"{words} (still working; Ctrl-C stops it)" if seconds > PATIENCE_SECONDS else words

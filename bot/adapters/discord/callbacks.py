@@ -38,7 +38,9 @@ class Callbacks:
         except discord.HTTPException as error:
             if error.code == UNKNOWN:
                 self._stage.forget(asked.id)
-                log.warning("Discord: interaction %d was acknowledged too late; the answer is a message", asked.id)
+                log.warning(
+                    "Discord: interaction %d was acknowledged too late; its answer is a plain message", asked.id
+                )
             elif error.code != ANSWERED:
                 log.warning("Discord: interaction %d could not be acknowledged (%s)", asked.id, reason(error))
             return error.code != UNKNOWN

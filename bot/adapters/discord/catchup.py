@@ -88,7 +88,7 @@ class CatchUp:
         try:
             await self._state.put(STATE_KEY, f"{self._me().id} {mark}")
         except StorageFault as fault:
-            log.debug("the mark could not be kept: %s", fault)
+            log.debug("the position could not be saved: %s", fault)
 
     async def place(self, channel_id: int) -> Place | None:
         """The place of a channel that only Discord knows; None when it does not say."""
@@ -117,11 +117,11 @@ class CatchUp:
                     return await call()
             except (*NETWORK, discord.DiscordException) as error:
                 if isinstance(error, discord.HTTPException) and error.status in _REFUSED:
-                    log.info("Discord: chat %s is passed over: %s", channel_id, error)
+                    log.info("Discord: skipping chat %s: %s", channel_id, error)
                     return None
-                log.warning("Discord: channel %s cannot be looked into (%s)", channel_id, error)
+                log.warning("Discord: can't read the history of channel %s (%s)", channel_id, error)
             await asyncio.sleep(self._backoff * 2**attempt)
-        log.error("Discord: channel %s cannot be looked into; it is tried no more", channel_id)
+        log.error("Discord: can't read the history of channel %s; giving up on it", channel_id)
         return None
 
     async def _page(self, channel_id: int, after: int) -> list[Json]:
@@ -136,7 +136,7 @@ class CatchUp:
                 fresh = int(payload["id"]) > mark
                 said = fresh or place.private or calls(payload, me)
             except Exception as error:  # as in `receiving`: one that cannot be read must not hide the others
-                log.error("Discord's message %s cannot be read: %s", payload.get("id"), type(error).__name__)
+                log.error("Discord: can't parse message %s: %s", payload.get("id"), type(error).__name__)
                 continue
             # Before the mark the bot may not have taken part in this thread yet.
             if message is not None and said:

@@ -114,7 +114,7 @@ class Client(discord.Client):
 
 
 class ShardedClient(Client, discord.AutoShardedClient):
-    """As many gateway connections as Discord recommends."""
+    """Open as many gateway connections as Discord recommends."""
 
     async def launch_shard(self, gateway: yarl.URL, shard_id: int, *, initial: bool = False) -> None:
         """At the address from the options; `gateway` is the one that came with the recommendation."""

@@ -118,7 +118,7 @@ class Connection:
             silent = now - max(self._heard_at, min((at for _, at in self._beats.values()), default=0.0))
             if silent <= self._pace.deaf or self._task is None:
                 continue
-            log.warning("Discord: nothing heard for %d s; connecting afresh", silent)
+            log.warning("Discord: nothing heard for %d s; reconnecting", silent)
             self._task.cancel()
             await asyncio.wait({self._task})
             await self._client.hang_up()

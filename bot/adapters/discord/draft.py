@@ -72,7 +72,7 @@ class Draft:
             async with asyncio.timeout(FAREWELL):
                 await self._begin(preview(markdown, ROOM))
         except Exception:  # whatever it is: what is only looked for must not keep the final text back
-            log.debug("a preview may have stayed behind", exc_info=True)
+            log.debug("a preview may not have been deleted", exc_info=True)
 
     @property
     def _quotes(self) -> bool:

@@ -64,7 +64,7 @@ def _guarded(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
         try:
             parse(payload)
         except Exception as error:  # whatever is made of what is not known yet
-            log.error("Discord's %s cannot be read and is passed over: %s", event, type(error).__name__)
+            log.error("Discord: can't parse a %s event, skipping it: %s", event, type(error).__name__)
             log.debug("the unreadable event", exc_info=True)
 
     return guarded

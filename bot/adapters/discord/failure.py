@@ -54,10 +54,10 @@ _CODES = {
 REASONS = {
     10003: "the channel is gone",
     10004: "the bot was removed from that server",
-    50001: "the bot may not see that channel (permission View Channel), or was removed from the server",
-    50007: "this person takes no direct messages from the bot",
+    50001: "the bot can't see that channel (it lacks the View Channel permission), or it was removed from the server",
+    50007: "this person doesn't accept direct messages from the bot",
     50278: "this person shares no server with the bot",
-    50013: "the bot may not write in that channel (permission Send Messages, in a thread Send Messages in Threads)",
+    50013: "the bot can't write in that channel (it lacks Send Messages, in a thread Send Messages in Threads)",
     50083: "the thread is archived and locked",
     160005: "the thread is locked",
 }

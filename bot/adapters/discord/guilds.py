@@ -15,20 +15,18 @@ from routing.stores import StateStore
 from routing.types import ChatKey
 
 STATE_KEY = "discord_guilds"
-REMOVED = (
-    "🚪 I was removed from the Discord server {server}. What was kept of its chats stays; nobody there is answered."
-)
+REMOVED = "🚪 I was removed from the Discord server {server}. I keep its conversations, but can no longer answer there."
 NO_HISTORY = (
-    "🔐 I may not read what was written in #{channel} on the Discord server {server}, so what is said to me there "
-    "while I am away gets no answer. Give me the permission Read Message History there."
+    "🔐 I can't read the history of #{channel} on the Discord server {server}, so messages sent to me there "
+    "while I'm offline go unanswered. Give me the Read Message History permission there."
 )
 NO_FILES = (
-    "🔐 I may not attach files in #{channel} on the Discord server {server}, so very long answers can't come as a file "
-    "there. Give me the permission Attach Files there."
+    "🔐 I can't attach files in #{channel} on the Discord server {server}, so I can't send very long answers as a "
+    "file. Give me the Attach Files permission there."
 )
 NO_THREADS = (
-    "🔐 I may not begin threads in #{channel} on the Discord server {server}, so I answer in the channel itself. Give "
-    "me the permission Create Public Threads there, or set DISCORD_THREADS=false."
+    "🔐 I can't create threads in #{channel} on the Discord server {server}, so I answer in the channel itself. Give "
+    "me the Create Public Threads permission there, or set DISCORD_THREADS=false."
 )
 
 log = logging.getLogger(__name__)

@@ -110,7 +110,7 @@ class Interactions:
             asked = read(payload)
             message = await self._message(asked) if asked.kind in (COMMAND, COMPONENT) else None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            log.error("Discord's interaction %s cannot be read: %s", payload.get("id"), type(error).__name__)
+            log.error("Discord: can't parse interaction %s: %s", payload.get("id"), type(error).__name__)
             return
         if message is not None:
             await self._keep(asked, message, payload)
@@ -132,7 +132,7 @@ class Interactions:
             if keeping.done():
                 keeping.result()
             else:
-                log.warning("Discord: interaction %d is acknowledged before it is kept", asked.id)
+                log.warning("Discord: interaction %d is acknowledged before it is saved", asked.id)
             attend = self._announce(message, payload, silence) if silence else self._follow(payload)
             self._stage.background.spawn(attend)
             silence = None

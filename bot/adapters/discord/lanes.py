@@ -50,7 +50,7 @@ class Lanes:
             try:
                 await work()
             except Exception:  # whatever nobody foresaw: what waits behind it is not to blame
-                log.exception("Discord: something that came in channel %s is lost", channel_id)
+                log.exception("Discord: an event in channel %s is lost", channel_id)
         del self._lanes[channel_id]
         if self.idle:
             await self._on_idle()

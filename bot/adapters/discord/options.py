@@ -53,7 +53,7 @@ class DiscordOptions:
         if not _TOKEN.fullmatch(self.token):
             raise ConfigError(
                 "DISCORD_BOT_TOKEN does not look like a token; copy it whole from the Discord developer portal "
-                "(Bot, Reset Token): three parts with dots between."
+                "(Bot, Reset Token): three parts separated by dots."
             )
         if not self.api_root.startswith(("http://", "https://")):
             raise ConfigError(f"DISCORD_API_ROOT must begin with http:// or https://, not {self.api_root!r}.")

@@ -49,7 +49,7 @@ class Outbound:
         """See Platform.send. Yields nothing when every piece had been sent."""
         made = parts(message, outbox_id)
         if not made:
-            raise SendRefused("the reply holds nothing visible")
+            raise SendRefused("the reply has no visible content")
         if made[0].whole and first_piece:  # once it was refused as a file; as one it has no further piece
             made = parts(message, outbox_id, in_full=True)
         target, index = Target.of(message), first_piece
@@ -96,7 +96,7 @@ class Outbound:
             return await self._carried(write, part.content(0 if rewriting else EPHEMERAL * origin.ephemeral), part)
         except TROUBLES as error:
             if _is(error, Refusal.ORIGIN, Refusal.NOT_EDITABLE):
-                log.info("An interaction takes no answer any more (%s); it goes to the channel", reason(error))
+                log.info("An interaction has expired (%s); its answer goes to the channel", reason(error))
                 return ""
             raise failure(error, repeatable=rewriting) from error
 
@@ -130,7 +130,7 @@ class Outbound:
                 if _is(error, Refusal.CHANNEL) and target.leave_room():
                     continue
                 if _is(error, Refusal.PERSON) and (words := target.leave_person()):
-                    log.info("Somebody takes no direct messages; their channel says that an answer was for them")
+                    log.info("Someone doesn't accept direct messages; their channel gets a note instead")
                     return await self._new(target, Part(words, f"shut-{part.nonce}"[:NONCE]), False, False)
                 raise self._unsent(error, part, now) from error
             self._doubts.pop(part.nonce, None)
@@ -150,7 +150,7 @@ class Outbound:
         except discord.HTTPException as error:
             if not part.files or not (_is(error, Refusal.FILE) or error.status == 403):
                 raise
-            log.warning("Discord refuses a file: %s", reason(error))
+            log.warning("Discord refused a file: %s", reason(error))
             raise _Unattached(error) from error
         return str(result["id"])
 

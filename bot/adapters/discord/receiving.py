@@ -159,7 +159,7 @@ class Receiver:
     def _begun(self, task: asyncio.Task[None]) -> None:
         self._beginning.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("Discord: what was missed cannot be looked for", exc_info=error)
+            log.error("Discord: can't look for missed messages", exc_info=error)
         if not self._beginning and not task.cancelled():
             self._gate.set()
             arrived, self._arrived = self._arrived, []

@@ -9,7 +9,7 @@ from handlers.languages import Say
 from routing.types import OutboundMessage
 
 TOO_LATE_FOR_ONE = (
-    "📭 Your answer is for you alone, but it came too late to be shown here and I can't "
+    "📭 Your answer is private and came too late to be shown here, and I can't "
     "send you direct messages. Please ask again."
 )
 

@@ -53,4 +53,6 @@ class Threads:
     def _tell(self, channel_id: str, error: BaseException) -> None:
         if channel_id not in self._told:
             self._told.add(channel_id)
-            log.warning("Discord: no thread can be made in channel %s (%s); answers go there", channel_id, error)
+            log.warning(
+                "Discord: can't create a thread in channel %s (%s); answering in the channel", channel_id, error
+            )

@@ -14,9 +14,9 @@ from routing.errors import TierbotError
 
 log = logging.getLogger(__name__)
 
-REVOKED = "Discord refuses the token; put a valid DISCORD_BOT_TOKEN into the settings and restart"
+REVOKED = "Discord refuses the token; set a valid DISCORD_BOT_TOKEN and restart"
 BLIND = (
-    "the application may not read messages, so only direct messages, mentions and commands are heard; to change that, "
+    "the app can't read messages, so I only see direct messages, mentions and commands; to change that, "
     "turn on Message Content Intent in the developer portal (Bot) and restart"
 )
 SHARDS = "Discord asks for sharding; set DISCORD_SHARDED=true and restart"
@@ -60,7 +60,7 @@ class Trouble:
     def with_accepting(self, error: Exception) -> float:
         """Seconds to wait after messages could not be kept."""
         why = str(error).rstrip(".") if isinstance(error, TierbotError) else type(error).__name__
-        self._tell(f"messages cannot be kept ({why}); they wait in memory until they can")
+        self._tell(f"messages can't be saved ({why}); they wait in memory until they can")
         return self._growing(self._pace.longest_backoff)
 
     def with_connection(self, error: BaseException) -> float:
@@ -82,7 +82,7 @@ class Trouble:
 
     def disconnected(self) -> None:
         """The connection could not be made again at once."""
-        self._tell("no connection to Discord (it is tried again)", logging.WARNING)
+        self._tell("no connection to Discord (trying again)", logging.WARNING)
 
     def _growing(self, longest: float) -> float:
         self._streak += 1
@@ -98,7 +98,7 @@ class Trouble:
 def refused(api_root: str) -> str:
     """The sentence for a token that does not even log in."""
     own = "" if api_root == OFFICIAL_ROOT else f", and see that DISCORD_API_ROOT ({api_root}) is right"
-    how = "copy the token anew from the developer portal (Bot, Reset Token)"
+    how = "copy the token again from the developer portal (Bot, Reset Token)"
     return f"Discord refuses DISCORD_BOT_TOKEN; {how}{own}."
 
 
@@ -118,4 +118,4 @@ def _cause(error: BaseException) -> BaseException:
 
 def why(error: BaseException) -> str:
     """One clause without secrets."""
-    return f"it answers {error.status}" if isinstance(error, discord.HTTPException) else type(error).__name__
+    return f"it answered {error.status}" if isinstance(error, discord.HTTPException) else type(error).__name__

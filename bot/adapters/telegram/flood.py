@@ -47,8 +47,8 @@ def parse(text: str) -> Limits:
         match = _PART.fullmatch(part.strip())
         if match is None or int(match[1]) == 0 or (match[3] or "total").lower() in rates:
             raise ConfigError(
-                f"TELEGRAM_FLOOD_LIMIT: {part.strip()!r} is no limit; "
-                'write it as "30/s,1/s per chat,20/min per group", or "off".'
+                f"TELEGRAM_FLOOD_LIMIT: {part.strip()!r} is not a limit; "
+                'write it like "30/s,1/s per chat,20/min per group", or "off".'
             )
         period = 1.0 if match[2].lower().startswith("s") else 60.0
         rates[(match[3] or "total").lower()] = Rate(int(match[1]), period)

@@ -44,7 +44,7 @@ class Outbound:
         """See Platform.send. Yields nothing when every piece had been sent."""
         made = parts(message)
         if not made:
-            raise SendRefused("the reply holds nothing visible")
+            raise SendRefused("the reply has no visible content")
         target = _Target(message.chat.person or message.chat.chat_id, message.chat.thread_id)
         for index in range(first_piece, len(made)):
             part, last = made[index], index == len(made) - 1
@@ -85,7 +85,7 @@ class Outbound:
             result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data | extras, target)
         except BadRequest as error:
             if part.file is not None:
-                log.warning("Telegram refuses a file: %s", error.message)
+                log.warning("Telegram refused a file: %s", error.message)
                 told = await self._new(target, part.noted(error.message), extras)
                 for piece in pieces(part.instead):
                     told = await self._new(target, Part(piece), {})

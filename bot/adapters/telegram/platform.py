@@ -175,4 +175,4 @@ class TelegramPlatform:
 
 def _refused(api_root: str) -> str:
     own = "" if api_root == OFFICIAL_ROOT else f", and see that TELEGRAM_API_ROOT ({api_root}) is right"
-    return f"Telegram refuses TELEGRAM_BOT_TOKEN; copy the token anew from @BotFather{own}."
+    return f"Telegram refuses TELEGRAM_BOT_TOKEN; copy the token again from @BotFather{own}."

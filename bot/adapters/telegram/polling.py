@@ -112,11 +112,11 @@ class Poller:
             if task is None or self._taking:
                 continue
             if task.done():
-                log.error("Telegram: the polling loop broke and is started again", exc_info=task.exception())
+                log.error("Telegram: the polling loop failed and is restarting", exc_info=task.exception())
             elif self._clock() - self._heard_at <= self._pace.deaf:
                 continue
             else:
-                log.warning("Telegram: nothing heard for %d s; connecting afresh", self._clock() - self._heard_at)
+                log.warning("Telegram: nothing heard for %d s; reconnecting", self._clock() - self._heard_at)
                 task.cancel()
                 await asyncio.wait({task})
             await self._api.renew_polling()

@@ -58,7 +58,7 @@ class Receiver:
             return read(update, self._me, now), moved(update)
         except Exception as error:  # whatever the library makes of what it does not know
             number = raw.get("update_id") if isinstance(raw, dict) else None
-            log.error("Telegram's update %s cannot be read and is passed over: %s", number, type(error).__name__)
+            log.error("Telegram: can't parse update %s, skipping it: %s", number, type(error).__name__)
             log.debug("the unreadable update has %s", _outline(raw))
             return None, None
 

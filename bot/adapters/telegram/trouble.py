@@ -13,11 +13,9 @@ from routing.errors import TierbotError
 
 log = logging.getLogger(__name__)
 
-OTHER_POLLER = (
-    "another program polls with this token; only one may: stop the other one, or give this bot a token of its own"
-)
+OTHER_POLLER = "another program is polling with this token; stop it, or give this bot its own token"
 OTHER_WEBHOOK = "another program has set a webhook for this token; stop it and restart this bot"
-REVOKED = "Telegram refuses the token; put a valid TELEGRAM_BOT_TOKEN into the settings and restart"
+REVOKED = "Telegram refuses the token; set a valid TELEGRAM_BOT_TOKEN and restart"
 
 
 class Trouble:
@@ -37,7 +35,7 @@ class Trouble:
     def with_accepting(self, error: Exception) -> float:
         """Seconds to wait after messages could not be kept."""
         why = str(error).rstrip(".") if isinstance(error, TierbotError) else type(error).__name__
-        self._tell(f"updates cannot be kept ({why}); nothing is acknowledged until they can")
+        self._tell(f"updates can't be saved ({why}); nothing is acknowledged until they can")
         return self._growing(self._pace.backoff, self._pace.longest_backoff)
 
     def with_call(self, error: TelegramError) -> float:

@@ -85,7 +85,7 @@ class Webhook:
     async def _deliver(self, request: web.Request) -> web.Response:
         given = request.headers.get(_HEADER, "")
         if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._secret.encode()):
-            log.warning("a call of the Telegram webhook without the right secret was turned away")
+            log.warning("a call to the Telegram webhook without the right secret was rejected")
             return web.Response(status=403)
         if self._take is None:
             return web.Response(status=503)
@@ -99,9 +99,9 @@ class Webhook:
             await self._take([update])
         except Exception as error:
             # Any failure to keep it has one consequence: Telegram is asked to bring it again.
-            log.error("Telegram's update cannot be kept (%s); it is asked for again", type(error).__name__)
+            log.error("a Telegram update can't be saved (%s); Telegram will send it again", type(error).__name__)
             log.debug("accepting failed", exc_info=True)
-            self._progress.trouble = "updates cannot be kept; Telegram is asked to bring them again"
+            self._progress.trouble = "updates can't be saved; Telegram will send them again"
             return web.Response(status=503)
         self._progress.last_step = self._progress.last_contact = self._clock()
         self._progress.trouble = ""
@@ -140,5 +140,5 @@ def nesting(value: object) -> int:
 def _address(listen: str) -> tuple[str, int]:
     host, colon, port = listen.rpartition(":")
     if not colon or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ConfigError(f"TELEGRAM_WEBHOOK_LISTEN must be host:port, as 127.0.0.1:8443, not {listen!r}.")
+        raise ConfigError(f"TELEGRAM_WEBHOOK_LISTEN must be host:port, such as 127.0.0.1:8443, not {listen!r}.")
     return host.strip("[]") or "0.0.0.0", int(port)

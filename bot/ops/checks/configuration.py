@@ -61,7 +61,7 @@ async def files(inspection: Inspection) -> list[Finding]:
 async def skills(inspection: Inspection) -> list[Finding]:
     """Every skill that can't be used, and why."""
     read = inspection.workspace.skills()
-    mend = "Correct it; it is taken up within seconds. The other skills work."
+    mend = "Fix it; the bot picks it up within seconds. The other skills work."
     broken = [warn("skills", f"{name} is skipped: {reason}", mend) for name, reason in read.broken.items()]
     return [*broken, ok("skills", ", ".join(read.found) or "none")]
 
@@ -70,7 +70,7 @@ def _read(name: str, well: str, reading: Callable[[], object]) -> list[Finding]:
     try:
         reading()
     except ConfigError as error:
-        return [fail(name, str(error), "Correct what it names.")]
+        return [fail(name, str(error), "Fix what the message names.")]
     return [ok(name, well)]
 
 
@@ -89,7 +89,7 @@ def _faults(name: str, opening: Callable[[], JsonFile], reading: Callable[[JsonF
             try:
                 reading(file)
             except FileFault as fault:
-                found.append(fail(name, str(fault), "Correct that line."))
+                found.append(fail(name, str(fault), "Fix that line."))
                 shorter = file.without(fault.path)
                 if shorter.document == file.document:
                     break
@@ -97,7 +97,7 @@ def _faults(name: str, opening: Callable[[], JsonFile], reading: Callable[[JsonF
             else:
                 break
     except ConfigError as error:
-        found.append(fail(name, str(error), "Correct what it names."))
+        found.append(fail(name, str(error), "Fix what the message names."))
     return found or [ok(name, "readable")]
 
 
@@ -112,4 +112,4 @@ def _strange(name: str, path: str) -> Finding:
     known = [*(field.upper() for field in Settings.model_fields), *keys]
     near = process.extractOne(name, known, score_cutoff=_ALIKE)
     mend = f"Did you mean {near[0]}?" if near else "Remove it if nothing else reads it."
-    return warn("environment", f"{name} in {path} means nothing to tierbot", mend)
+    return warn("environment", f"{name} in {path} is not a setting of tierbot", mend)

@@ -22,17 +22,17 @@ async def discord(inspection: Inspection) -> list[Finding]:
     try:
         report = await check_token(_options(told), inspection.network_seconds)
     except ConfigError as error:
-        return [fail("discord", str(error), "Correct that variable.")]
+        return [fail("discord", str(error), "Fix that variable.")]
     except DiscordSilent as error:
         mend = "Check the internet connection, DISCORD_API_ROOT and DISCORD_PROXY."
-        return [fail("discord", f"{told.discord_api_root} can't be asked: {error}", mend)]
+        return [fail("discord", f"{told.discord_api_root} can't be reached: {error}", mend)]
     return judged(report, told.discord_sharded, inspection.clock())
 
 
 def judged(report: DiscordReport, sharded: bool, now: float) -> list[Finding]:
     """What Discord's answers mean; `now` is the machine's time."""
     where = f"{report.servers} server{'' if report.servers == 1 else 's'}"
-    found = [ok("discord", f"the token is that of {report.name}, which is in {where}"), _content(report)]
+    found = [ok("discord", f"the token belongs to {report.name}, which is in {where}"), _content(report)]
     if report.endpoint:
         mend = "Clear Interactions Endpoint URL in the developer portal (General Information)."
         found.append(fail("interactions", "commands and buttons go to another address instead of to this bot", mend))
@@ -54,10 +54,10 @@ def _options(told: Settings) -> DiscordOptions:
 
 def _content(report: DiscordReport) -> Finding:
     if report.content:
-        return ok("messages", "the bot may read messages: it hears mentions, replies and its threads")
+        return ok("messages", "the bot can read messages: it sees mentions, replies and its threads")
     return warn(
         "messages",
-        "the bot may not read messages: it hears direct messages, mentions and commands only",
+        "the bot can't read messages: it only sees direct messages, mentions and commands",
         "Turn on Message Content Intent in the developer portal (Bot), then restart the bot.",
     )
 
@@ -68,9 +68,9 @@ def _sessions(report: DiscordReport, sharded: bool) -> list[Finding]:
         mend = "Set DISCORD_SHARDED=true."
         found.append(warn("gateway", f"Discord recommends {report.shards} connections", mend))
     if report.starts < FEW_STARTS:
-        mend = "Look into the log for what ends the connections, and leave the bot alone until tomorrow."
-        found.append(warn("gateway", f"only {report.starts} more sessions may begin today", mend))
-    return found or [ok("gateway", f"{report.starts} more sessions may begin today")]
+        mend = "Check the log for what ends the connections, and don't restart the bot until tomorrow."
+        found.append(warn("gateway", f"only {report.starts} more sessions can start today", mend))
+    return found or [ok("gateway", f"{report.starts} more sessions can start today")]
 
 
 def _drift(seconds: float) -> Finding:

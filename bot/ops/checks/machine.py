@@ -32,7 +32,7 @@ async def workspace(inspection: Inspection) -> list[Finding]:
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         mend = f"Make {place} writable for this user, or set WORKSPACE to another folder."
         return [fail("workspace", f"{root} can't be written", mend)]
-    state = "writable" if root.exists() else "not there yet; the first start makes it"
+    state = "writable" if root.exists() else "not there yet; the first start creates it"
     loose = ((path, open_to_others(path)) for path in inspection.workspace.private())
     return [ok("workspace", state), *(_readable(path, mode) for path, mode in loose if mode)]
 
@@ -53,7 +53,7 @@ async def year(inspection: Inspection) -> list[Finding]:
     if FIRST_YEAR <= now.tm_year <= LAST_YEAR:
         return [ok("date", time.strftime("%Y-%m-%d %H:%M UTC", now))]
     mend = "Turn time synchronisation on: sudo timedatectl set-ntp true"
-    return [fail("date", f"the clock says {now.tm_year}; no certificate is valid then", mend)]
+    return [fail("date", f"the clock says {now.tm_year}, so no certificate is valid", mend)]
 
 
 def _existing(path: Path) -> Path:
@@ -65,4 +65,4 @@ def _existing(path: Path) -> Path:
 
 
 def _readable(path: Path, mode: int) -> Finding:
-    return warn("permissions", f"{path} may be read by others ({mode:04o})", f"chmod {mode & 0o700:o} {path}")
+    return warn("permissions", f"{path} can be read by others ({mode:04o})", f"chmod {mode & 0o700:o} {path}")

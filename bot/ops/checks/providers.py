@@ -71,8 +71,8 @@ async def sizes(inspection: Inspection) -> list[Finding]:
     unknown = [model for model in asked if not models.size(model).known]
     if unknown:
         mend = f'Set "sizeClass" to {", ".join(SIZES[:-1])} or {SIZES[-1]} in their entries in models/models.json.'
-        return [warn(name, f"not known, so that size class {UNKNOWN} is taken: {', '.join(unknown)}", mend)]
-    return [ok(name, "known of every model of the tiers")]
+        return [warn(name, f"unknown, treated as {UNKNOWN}: {', '.join(unknown)}", mend)]
+    return [ok(name, "known for every model of the tiers")]
 
 
 async def keys(inspection: Inspection) -> list[Finding]:
@@ -104,9 +104,9 @@ async def critic(inspection: Inspection) -> list[Finding]:
 def _judged(models: Models, author: str) -> list[Finding]:
     found = judges(models, models.config.critic, author)
     if not found:
-        mend = "Give a model of another vendor a key, or name one in critic.model; until then nobody looks."
-        return [warn("critic", f"nobody of another vendor than {author} can judge its answers", mend)]
-    return [ok("critic", f"{found[0]} looks at the answers of {author}")]
+        mend = "Add a key for another vendor, or set critic.model; until then no answer is checked."
+        return [warn("critic", f"no model of another vendor can check the answers of {author}", mend)]
+    return [ok("critic", f"{found[0]} checks the answers of {author}")]
 
 
 async def voice(inspection: Inspection) -> list[Finding]:
@@ -119,7 +119,7 @@ async def voice(inspection: Inspection) -> list[Finding]:
         return []
     provider = provider_of(model)
     if "/" not in model or provider == LOCAL_PROVIDER:
-        mend = "Write it like openai/whisper-1; the local model can't hear."
+        mend = "Write it like openai/whisper-1; local models can't transcribe."
         return [fail("voice", "TRANSCRIPTION_MODEL can't transcribe", mend)]
     if not models.has_key(provider):
         variable = models.config.profile(provider).variable
@@ -137,7 +137,7 @@ async def local(inspection: Inspection) -> list[Finding]:
     names = available(inspection.workspace.models)
     if not names:
         mend = "Run `make chat` once, or put a .gguf file into the workspace's models folder, or set a provider's key."
-        return [say("local model", "there are no weights", mend)]
+        return [say("local model", "no model file found", mend)]
     return [ok("local model", f"{', '.join(f'local/{name}' for name in names)}")]
 
 
@@ -197,13 +197,13 @@ def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[
         mend = f"Set one of {', '.join(variables)}, or start Ollama."
         found.append(warn(name, f"{answer}: the demo model, because no provider has a key", mend))
     elif without:
-        mend = f"Set {', '.join(variables)}, or take them out of the pool."
+        mend = f"Set {', '.join(variables)}, or remove their models from the pool."
         found.append(warn(name, f"{answer}; without a key: {', '.join(without)}", mend))
     else:
         found.append(ok(name, answer))
     ignored = models.ignored_level(tier)
     if ignored is not None:
-        takes = f"It takes: {', '.join(ignored.levels)}" if ignored.levels else "It is not known to take a level"
+        takes = f"It takes: {', '.join(ignored.levels)}" if ignored.levels else "It is not known to support levels"
         mend = f"{takes}. Correct modelRouter.{tier}ModelReasoning, or add the level to models/models.json."
         found.append(warn(name, f"{ignored.model} has no reasoning level {ignored.level}; it is not sent", mend))
     strange = [
@@ -212,7 +212,7 @@ def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[
         if provider_of(model) not in (LOCAL_PROVIDER, OLLAMA) and not models.catalog.lookup(model).known
     ]
     if strange:
-        mend = "Correct the name, or add the model to models/models.json, so that its context window is known."
+        mend = "Fix the name, or add the model to models/models.json so that its context window is known."
         found.append(warn(name, f"not in the catalogue: {', '.join(strange)}", mend))
     return found
 
@@ -228,9 +228,9 @@ def _silent(model: str, error: ModelError, models: Models) -> tuple[str, str]:
         case ModelUnknown() if provider == LOCAL_PROVIDER:
             mend = "Put the .gguf file into the workspace's models folder, or run `make model`."
         case ModelUnknown():
-            mend = "Correct the model's name."
+            mend = "Fix the model's name."
         case Unreachable() if provider == OLLAMA:
-            mend = "Start it with `ollama serve`, or correct OLLAMA_HOST."
+            mend = "Start it with `ollama serve`, or fix OLLAMA_HOST."
         case _:
             mend = "Try again later; check the internet connection, HTTPS_PROXY and the provider's base URL."
     return f"{model} does not answer: {error.reason}", mend
@@ -252,9 +252,9 @@ async def _provider(inspection: Inspection, profile: ProviderProfile, wanted: fr
     mine = sorted(model for model in wanted if provider_of(model) == profile.name)
     missing = [model for model in mine if not _offered(model, listed)]
     if missing:
-        mend = f"Check the spelling; `tierbot models discover {profile.name}` shows what there is."
-        return warn(name, f"takes the key, but does not list {', '.join(missing)}", mend)
-    return ok(name, f"takes the key and lists {len(listed)} models")
+        mend = f"Check the spelling; `tierbot models discover {profile.name}` lists its models."
+        return warn(name, f"accepts the key, but does not list {', '.join(missing)}", mend)
+    return ok(name, f"accepts the key and lists {len(listed)} models")
 
 
 def _offered(model: str, listed: Iterable[DiscoveredModel]) -> bool:
@@ -264,7 +264,7 @@ def _offered(model: str, listed: Iterable[DiscoveredModel]) -> bool:
 
 def _unlisted(name: str, profile: ProviderProfile, error: DiscoveryError) -> Finding:
     if error.status == 400:
-        return warn(name, f"could not be asked: {error}", "Nothing, if it answers; else correct what is named.")
+        return warn(name, f"could not be checked: {error}", "Ignore this if its models answer; else fix it.")
     if error.upstream in _REFUSED:
         return fail(name, str(error), f"Put a valid key into {profile.variable}.")
     if error.upstream is None:

@@ -18,13 +18,15 @@ def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) 
         tried = Sandbox(inspection.workspace.files, inspection.workspace.sandbox_limits(), program)
         if off := await tried.reason_off():
             return [warn("sandbox", f"run_command and run_python_code are off: {off}", _mend(off))]
-        shut = "" if tried.form is None or tried.form.proc else "; commands see no /proc, as this service allows none"
+        shut = "" if tried.form is None or tried.form.proc else "; commands see no /proc (this service forbids it)"
         found = [ok("sandbox", f"{await _version(program)} works{shut}")]
         if tried.limits.network:
-            mend = "Only right while you trust everybody that you let in; sandbox.network false shuts it."
-            found.append(warn("sandbox", "commands reach the network, this machine's own services included", mend))
+            mend = "Only safe if you trust everyone you let in; sandbox.network false turns it off."
+            found.append(
+                warn("sandbox", "commands can reach the network, including the services of this machine", mend)
+            )
         if user() == 0:
-            mend = "Run it as a user of its own, as docker/tierbot.service does."
+            mend = "Run it as its own user, as docker/tierbot.service does."
             found.append(warn("sandbox", "the bot runs as root, and so do the commands in the sandbox", mend))
         return found
 
@@ -40,7 +42,7 @@ def _mend(off: str) -> str:
     if "too old" in off:
         return "sudo apt update && sudo apt install bubblewrap, then restart the bot. Everything else works without."
     return (
-        "Let this user make namespaces: docker/tierbot.service does; on Ubuntu also "
+        "Let this user create namespaces: docker/tierbot.service does; on Ubuntu also "
         "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0. Everything else works without."
     )
 

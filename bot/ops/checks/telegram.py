@@ -18,16 +18,16 @@ async def telegram(inspection: Inspection) -> list[Finding]:
     if told.telegram_bot_token is None and told.discord_bot_token is not None:
         return [ok("telegram", "no token, so the bot is not on Telegram")]
     if told.telegram_bot_token is None:
-        mend = "Get a token from @BotFather and set TELEGRAM_BOT_TOKEN in .env; `make chat` works without."
+        mend = "Get a token from @BotFather and set TELEGRAM_BOT_TOKEN in .env; `make chat` works without one."
         return [warn("telegram", "no token, so `make run` will not start", mend)]
     try:
         report = await check_token(_options(told), inspection.network_seconds)
     except ConfigError as error:
-        return [fail("telegram", str(error), "Correct that variable.")]
+        return [fail("telegram", str(error), "Fix that variable.")]
     except TelegramSilent as error:
         mend = "Check the internet connection, TELEGRAM_API_ROOT and TELEGRAM_PROXY."
-        return [fail("telegram", f"{told.telegram_api_root} can't be asked: {error}", mend)]
-    found = [ok("telegram", f"the token is that of {report.name}"), _groups(report.joins_groups, report.reads_groups)]
+        return [fail("telegram", f"{told.telegram_api_root} can't be reached: {error}", mend)]
+    found = [ok("telegram", f"the token belongs to {report.name}"), _groups(report.joins_groups, report.reads_groups)]
     if report.server_time is not None:
         found.append(_drift(inspection.clock() - report.server_time))
     wanted = told.telegram_webhook_url is not None
@@ -66,19 +66,19 @@ def _updates(wanted: bool, webhook: str, trouble: str, pending: int, running: bo
     if webhook and not wanted:
         mend = (
             f"If no other program of yours serves it at {webhook}, do nothing: `make run` removes the webhook. "
-            "Else stop that program, or give this bot a token of its own."
+            "Else stop that program, or give this bot its own token."
         )
-        return warn("updates", f"a webhook at {webhook} takes them, and TELEGRAM_WEBHOOK_URL is not set", mend)
+        return warn("updates", f"a webhook at {webhook} receives them, but TELEGRAM_WEBHOOK_URL is not set", mend)
     if webhook and trouble:
         mend = "Check that the address is reachable from the internet and leads to TELEGRAM_WEBHOOK_LISTEN."
         return warn("updates", f"Telegram can't deliver to {webhook}: {trouble}", mend)
     if pending and running:
         mend = (
-            "Look into the log: 409 means that a second program polls with this token; stop it, or ask @BotFather "
+            "Check the log: 409 means that another program is polling with this token; stop it, or ask @BotFather "
             "for a new token. Otherwise restart the bot."
         )
-        return warn("updates", f"{pending} wait at Telegram although the bot runs", mend)
-    waiting = f"{pending} wait at Telegram for the bot to start" if pending else "none waits at Telegram"
+        return warn("updates", f"{pending} are waiting at Telegram although the bot is running", mend)
+    waiting = f"{pending} are waiting at Telegram for the bot to start" if pending else "none are waiting at Telegram"
     return ok("updates", f"{waiting}, by {'webhook' if wanted else 'polling'}")
 
 

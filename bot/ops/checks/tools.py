@@ -39,10 +39,10 @@ Build = Callable[[Backend, EmbeddingModel, Callable[[str], ProviderProfile], Clo
 async def toolkits(inspection: Inspection) -> list[Finding]:
     """Every toolkit's file that can't be used, and why; hints that are ignored; tools of servers that nobody set up."""
     found = await asyncio.to_thread(_read, inspection)
-    mend = "Correct it; it is taken up within seconds. The other toolkits work."
+    mend = "Fix it; the bot picks it up within seconds. The other toolkits work."
     complaints = [warn("toolkits", reason, mend) for reason in found.broken.values()]
     for manifest in found.manifests.values():
-        complaints += [warn("toolkits", warning, "Correct the hint, or remove it.") for warning in manifest.warnings]
+        complaints += [warn("toolkits", warning, "Fix the hint, or remove it.") for warning in manifest.warnings]
     complaints += await asyncio.to_thread(lambda: list(_unserved(inspection, found)))
     names = [f"{each.toolkit.name} ({_tools(len(each.toolkit.tools))})" for each in found.manifests.values()]
     return [*complaints, ok("toolkits", f"{len(TOOLKITS)} of ours; of the workspace: {', '.join(names) or 'none'}")]
@@ -69,10 +69,10 @@ def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check
             states, problems, offered = client.states(), client.problems(), client.toolkits()
         finally:
             await client.close()
-        complaints = [warn("mcp.json", problem, "Correct that line. The other servers work.") for problem in problems]
+        complaints = [warn("mcp.json", problem, "Fix that line. The other servers work.") for problem in problems]
         found = await asyncio.to_thread(_read, inspection)
         _, left_out = sorted_out((*_ours(), *(each.toolkit for each in found.manifests.values()), *offered))
-        mend = "If both are wanted, give the server in mcp.json or the toolkit's tool another name."
+        mend = "To use both, rename the server in mcp.json or the tool of the toolkit."
         complaints += [warn("mcp.json", each, mend) for each in left_out]
         nothing = [] if states or problems else [ok("mcp.json", "no servers")]
         return [*complaints, *nothing, *(finding for state in states for finding in _server(state, seconds))]
@@ -102,7 +102,7 @@ def embeddings_check(build: Build = build_embedder, seconds: float = EMBEDDING_S
         try:
             embedder = await asyncio.to_thread(build, backend, llm, profile, inspection.clock)
             if embedder is None:
-                return [ok("embeddings", "off: tools are found by the words of a message alone")]
+                return [ok("embeddings", "off: tools are matched by words only")]
             return [await _embedded(embedder, seconds)]
         finally:
             await local.close()
@@ -131,8 +131,8 @@ def _unserved(inspection: Inspection, found: Found) -> Iterator[Finding]:
     for file, manifest in found.manifests.items():
         for tool, way in manifest.ways.items():
             if isinstance(way, McpTool) and way.server not in servers:
-                detail = f"{file}: the tool {tool} is of the MCP server {way.server}, which mcp.json does not have"
-                yield warn("toolkits", detail, "Add the server to mcp.json, or correct its name.")
+                detail = f"{file}: the tool {tool} belongs to the MCP server {way.server}, which is not in mcp.json"
+                yield warn("toolkits", detail, "Add the server to mcp.json, or fix its name.")
 
 
 async def _settled(client: McpClient, moved: asyncio.Event, seconds: float) -> None:
@@ -148,13 +148,15 @@ async def _settled(client: McpClient, moved: asyncio.Event, seconds: float) -> N
 
 def _server(state: ServerState, seconds: float) -> Iterator[Finding]:
     name = f"mcp server {state.name}"
-    mend = "Correct it in mcp.json, or look why the server fails; the bot tries again and again, and works without."
+    mend = "Fix its entry in mcp.json, or find out why the server fails. The bot keeps trying and works without it."
     match state.status:
         case "disabled":
             yield ok(name, "disabled in mcp.json")
         case "connected":
-            yield ok(name, f"{_tools(state.tools)}, for the role {state.role} and those above")
-            yield from (warn(name, warning, "Its author has to mend that.") for warning in state.warnings)
+            yield ok(name, f"{_tools(state.tools)}, for the role {state.role} and above")
+            yield from (
+                warn(name, warning, "Only the author of the server can fix that.") for warning in state.warnings
+            )
         case "failed":
             yield warn(name, state.reason, mend)
         case "connecting":
@@ -163,20 +165,20 @@ def _server(state: ServerState, seconds: float) -> Iterator[Finding]:
 
 
 async def _embedded(embedder: Embedder, seconds: float) -> Finding:
-    mend = "Mend that, or set EMBEDDINGS to static. Until then tools are found by their words alone."
+    mend = "Fix that, or set EMBEDDINGS to static. Until then tools are matched by words only."
     try:
         async with asyncio.timeout(seconds):
             vectors = await embedder.embed(PROBE)
     except EmbedderFailed as error:
         return warn("embeddings", str(error), mend)
     except TimeoutError:
-        late = f"no vector after {seconds:.0f} s; at first a model may have to be downloaded"
+        late = f"no vector after {seconds:.0f} s; the first time, a model may have to be downloaded"
         return warn("embeddings", f"{embedder.name}: {late}", mend)
     finally:
         await embedder.close()
     if not vectors[0].any():
-        return warn("embeddings", f"{embedder.name} knows no word of English", mend)
-    return ok("embeddings", f"{embedder.name} makes vectors of {vectors.shape[1]} numbers")
+        return warn("embeddings", f"{embedder.name} knows no English words", mend)
+    return ok("embeddings", f"{embedder.name} makes vectors with {vectors.shape[1]} dimensions")
 
 
 def _tools(count: int) -> str:

@@ -61,7 +61,7 @@ async def serve(
     host, port = _address(http)
     if len(token) < SHORTEST_TOKEN:
         raise ConfigError(
-            f"Over HTTP everybody could call the tools: set {TOKEN} to at least {SHORTEST_TOKEN} characters."
+            f"Over HTTP anyone could call the tools: set {TOKEN} to at least {SHORTEST_TOKEN} characters."
         )
     app = _Gate(server.streamable_http_app(streamable_http_path=PATH, host=host), token)
     try:

@@ -207,7 +207,7 @@ def _texts(section: JsonObject, key: str, environment: Mapping[str, str]) -> dic
 def _list(section: JsonObject, key: str) -> list[str]:
     value = section.values.get(key, [])
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise _fault(section, key, "must be a list of texts")
+        raise _fault(section, key, "must be a list of strings")
     return value
 
 

@@ -40,8 +40,8 @@ async def test_all_is_well(dc: DiscordServer, tmp_path: Path) -> None:
     assert {name: finding.status for name, finding in found.items()} == {
         "discord": "ok", "messages": "ok", "gateway": "ok", "clock": "ok",
     }  # fmt: skip
-    assert found["discord"].detail == "the token is that of tierbot, which is in 1 server"
-    assert found["gateway"].detail == "1000 more sessions may begin today"
+    assert found["discord"].detail == "the token belongs to tierbot, which is in 1 server"
+    assert found["gateway"].detail == "1000 more sessions can start today"
 
 
 async def test_no_token_is_no_fault(dc: DiscordServer, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ async def test_a_discord_that_is_away_or_slow_is_a_failure(dc: DiscordServer, tm
         away = (await examined(dc, tmp_path))["discord"]
     assert (away.status, "ClientConnectorError" in away.detail, dc.token in away.detail) == ("fail", True, False)
     dc.fault("GET /users/@me", "refuse", status=403)
-    assert "it answers 403" in (await examined(dc, tmp_path))["discord"].detail
+    assert "it answered 403" in (await examined(dc, tmp_path))["discord"].detail
     dc.fault("GET /users/@me", "hang", seconds=5.0)
     with pytest.raises(DiscordSilent, match=r"^no answer within 0\.2 s$"):
         await check_token(DiscordOptions(dc.token, dc.root, dc.gateway), 0.2)

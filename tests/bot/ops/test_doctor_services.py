@@ -50,7 +50,7 @@ async def test_a_webhook_left_over_is_named(on: Stage) -> None:
 
 async def test_updates_that_wait_beside_a_running_bot_hint_at_a_second_poller(on: Stage) -> None:
     on.tg.say("hello")
-    assert "1 wait at Telegram for the bot to start" in (await status(on, "updates"))[1]
+    assert "1 are waiting at Telegram for the bot to start" in (await status(on, "updates"))[1]
     inspection = inspected(on)
     inspection.workspace.prepare()
     try:
@@ -78,11 +78,11 @@ async def test_a_pool_member_without_a_key_and_a_model_nobody_knows(on: Stage) -
 
 
 async def test_models_of_unknown_size_are_named_with_the_mend(on: Stage) -> None:
-    assert await status(on, "model sizes") == ("ok", "known of every model of the tiers → ")
+    assert await status(on, "model sizes") == ("ok", "known for every model of the tiers → ")
     pools = {"TIER_DEEP_POOL": "openai/gpt-5.1, groq/strange-model", "TIER_SMART_POOL": "groq/odd, groq/strange-model"}
     worst, said = await status(on, "model sizes", **pools)
     assert worst == "warn"
-    assert "size class M is taken: groq/odd, groq/strange-model → " in said
+    assert "treated as M: groq/odd, groq/strange-model → " in said
     assert 'Set "sizeClass" to S, M, L or XL' in said and "models/models.json" in said
 
 
@@ -92,7 +92,7 @@ async def test_ollama_is_asked_for_the_size_that_a_name_does_not_tell(on: Stage)
     pools = {**POOLS, "TIER_DEEP_POOL": "ollama/odd, ollama/strange, openai/gpt-5.1"}
     assert (await status(on, "model sizes", **pools))[0] == "ok"
     worst, said = await status(on, "model sizes", **pools | {"TIER_SMART_POOL": "ollama/gone, ollama/odd"})
-    assert worst == "warn" and "is taken: ollama/gone → " in said
+    assert worst == "warn" and "treated as M: ollama/gone → " in said
 
 
 async def test_the_owners_word_on_a_size_satisfies(on: Stage) -> None:
@@ -136,8 +136,8 @@ async def test_the_transcription_model(on: Stage, model: str, expected: str) -> 
     ("critic", "key", "expected"),
     [
         ({"enabled": True}, "k", ("ok", "anthropic/claude-haiku-4-5")),
-        ({"enabled": True}, "", ("warn", "nobody of another vendor than openai/gpt-5.1")),
-        ({"enabled": True, "model": "openai/gpt-5-mini"}, "k", ("warn", "nobody of another vendor")),
+        ({"enabled": True}, "", ("warn", "no model of another vendor can check the answers of openai/gpt-5.1")),
+        ({"enabled": True, "model": "openai/gpt-5-mini"}, "k", ("warn", "no model of another vendor")),
     ],
 )
 async def test_who_looks_a_second_time(on: Stage, critic: object, key: str, expected: tuple[str, str]) -> None:

@@ -100,7 +100,7 @@ async def test_a_hint_that_is_ignored_is_named(on: Stage) -> None:
     toolkit(on, "words.json", task("count_words", capabilityHints=hints))
     worst, said = await status(on, "toolkits")
     assert worst == "warn" and "words.json: the tool count_words: its hint for small" in said
-    assert "Correct the hint, or remove it." in said and "words (1 tool)" in said
+    assert "Fix the hint, or remove it." in said and "words (1 tool)" in said
 
 
 async def test_a_tool_of_a_server_that_nobody_set_up_is_named(on: Stage) -> None:
@@ -108,7 +108,10 @@ async def test_a_tool_of_a_server_that_nobody_set_up_is_named(on: Stage) -> None
     ways = [task("here", execute={"mcp": "there/x"}), task("nowhere", execute={"mcp": "gone/x"})]
     toolkit(on, "far.json", *ways)
     worst, said = await status(on, "toolkits")
-    assert worst == "warn" and "far.json: the tool nowhere is of the MCP server gone, which mcp.json" in said
+    assert (
+        worst == "warn"
+        and "far.json: the tool nowhere belongs to the MCP server gone, which is not in mcp.json" in said
+    )
     assert "the tool here" not in said
 
 
@@ -128,7 +131,7 @@ async def test_every_server_is_connected_and_none_is_left(on: Stage) -> None:
         wrong={"command": "x", "role": "everybody"},
     )
     found = await connected(on)
-    assert found["mcp server good"] == Finding("mcp server good", "ok", "2 tools, for the role user and those above")
+    assert found["mcp server good"] == Finding("mcp server good", "ok", "2 tools, for the role user and above")
     assert found["mcp server off"] == Finding("mcp server off", "ok", "disabled in mcp.json")
     for name, reason in (("dead", "exit code 4"), ("gone", "/nonexistent/server"), ("wrong", "role must be one of")):
         complaint = found[f"mcp server {name}"]
@@ -161,7 +164,7 @@ async def test_a_file_of_servers_that_cannot_be_read_is_named_with_its_line(on: 
     inspected(on)
     (on.workspace / "mcp.json").write_text('{\n "mcpServers": {,\n}', encoding="utf-8")
     worst, said = await status(on, "mcp.json")
-    assert worst == "warn" and "mcp.json line 2" in said and "Correct that line" in said
+    assert worst == "warn" and "mcp.json line 2" in said and "Fix that line" in said
     (on.workspace / "mcp.json").write_text('{"mcpServers": {}, "more": 1}', encoding="utf-8")
     worst, said = await status(on, "mcp.json")
     assert worst == "warn" and "more is not known" in said
@@ -169,8 +172,8 @@ async def test_a_file_of_servers_that_cannot_be_read_is_named_with_its_line(on: 
 
 async def test_embeddings_that_work_and_that_are_off(on: Stage) -> None:
     worst, said = await status(on, "embeddings", EMBEDDINGS="static")
-    assert worst == "ok" and said.startswith("static:") and "makes vectors of" in said
-    off = "off: tools are found by the words of a message alone → "
+    assert worst == "ok" and said.startswith("static:") and "makes vectors with" in said
+    off = "off: tools are matched by words only → "
     assert await status(on, "embeddings", EMBEDDINGS="off") == ("ok", off)
 
 
@@ -178,7 +181,7 @@ async def test_embeddings_of_a_provider_are_asked_for(on: Stage) -> None:
     litellm_without_clients()
     model = "litellm:openai/text-embedding-3-small"
     worst, said = await status(on, "embeddings", EMBEDDINGS=model)
-    assert worst == "ok" and said.startswith(f"{model} makes vectors of ")
+    assert worst == "ok" and said.startswith(f"{model} makes vectors with ")
     worst, said = await status(on, "embeddings", EMBEDDINGS="litellm:mistral/mistral-embed")
     assert worst == "warn" and "MISTRAL_API_KEY" in said and "set EMBEDDINGS to static" in said
 
@@ -214,7 +217,7 @@ class Odd:
         self.closed = True
 
 
-@pytest.mark.parametrize(("answers", "said"), [(False, "no vector after 0 s"), (True, "odd knows no word of English")])
+@pytest.mark.parametrize(("answers", "said"), [(False, "no vector after 0 s"), (True, "odd knows no English words")])
 async def test_an_embedder_that_is_of_no_use_is_named_and_closed(on: Stage, answers: bool, said: str) -> None:
     odd = Odd(answers)
     found = await tools.embeddings_check(lambda *_: odd, 30.0 if answers else 0.01)(inspected(on))

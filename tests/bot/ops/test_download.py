@@ -50,7 +50,7 @@ def quiet(done: int, size: int) -> None:
 async def test_it_goes_on_where_it_stopped(hub: tuple[Hub, str], tmp_path: Path) -> None:
     made, base = hub
     made.sends = DATA[:1000]
-    with pytest.raises(ConfigError, match="it goes on where it stopped"):
+    with pytest.raises(ConfigError, match="it resumes where it stopped"):
         await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)
     made.sends = DATA
     assert (await fetch(SPEC, tmp_path, base, httpx.AsyncClient, quiet)).read_bytes() == DATA
@@ -77,7 +77,7 @@ def test_the_tiers_that_have_no_pool_are_set(tmp_path: Path) -> None:
     env = tmp_path / ".env"
     env.write_text("OPENAI_API_KEY=x\n# TIER_DEEP_POOL=no\nTIER_SMART_POOL=openai/gpt-5.1", "utf-8")
     told = set_tiers(env, "local/tiny")
-    assert told[0] == "balanced: local/tiny" and "left as it was" in told[1]
+    assert told[0] == "balanced: local/tiny" and "unchanged in" in told[1]
     pools = load({"WORKSPACE": str(tmp_path)}).settings.pools
     assert pools == {
         "balanced": ("local/tiny",), "smart": ("openai/gpt-5.1",), "coding": ("local/tiny",), "deep": ("local/tiny",),

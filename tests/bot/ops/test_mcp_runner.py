@@ -70,7 +70,7 @@ async def test_a_tool_that_takes_too_long_is_ended(runner: Make) -> None:
         await asyncio.Event().wait()
         return ""
 
-    with pytest.raises(ToolFailed, match="tool was ended after 0 s"):
+    with pytest.raises(ToolFailed, match="tool timed out after 0 s"):
         await runner(execute, Traits(seconds=0.01)).run("tool", {})
 
 

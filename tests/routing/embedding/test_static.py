@@ -76,7 +76,7 @@ async def test_a_file_that_is_missing_or_torn_is_said_and_read_again_once_mended
     (folder / broken).write_bytes((FOLDER / broken).read_bytes()[:5_000]) if cut else (folder / broken).unlink()
     embedder = StaticEmbedder.of(folder)
     for _ in range(2):
-        with pytest.raises(EmbedderFailed, match=r"^the shipped encoder can't be read \(.+\); install tierbot anew$"):
+        with pytest.raises(EmbedderFailed, match=r"^the shipped encoder can't be read \(.+\); install tierbot again$"):
             await embedder.embed(TEXTS)
     shutil.copy(FOLDER / broken, folder / broken)
     assert (await embedder.embed(TEXTS))[0].any()

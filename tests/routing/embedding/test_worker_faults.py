@@ -68,7 +68,7 @@ async def test_killed_again_before_it_has_answered_it_is_left_alone_until_a_call
     assert second is not None
     os.kill(second, signal.SIGKILL)
     await until(lambda: embedder.pid is None and gone(second))
-    with pytest.raises(EmbedderFailed, match=r"was killed.*; it is tried again in 10 s"):
+    with pytest.raises(EmbedderFailed, match=r"was killed.*; trying again in 10 s"):
         await embedder.embed(["hi"])
     clock.now += 10
     assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
@@ -127,7 +127,7 @@ async def test_rows_of_two_widths_are_refused(make: Make) -> None:
 async def test_what_is_no_message_is_said(clock: HandClock) -> None:
     launch = Launch("m", interpreter=("sh", "-c", "echo 'Welcome to the shell of this machine'; cat"))
     embedder = WorkerEmbedder("worker:m", launch, clock)
-    with pytest.raises(EmbedderFailed, match="m: its process said something else than vectors"):
+    with pytest.raises(EmbedderFailed, match="m: its process sent something other than vectors"):
         await embedder.embed(MANY)
     await embedder.close()
 
@@ -139,7 +139,7 @@ async def test_why_a_process_did_not_come_up(make: Make, clock: HandClock, tmp_p
     assert "can't be started" in await failure(make(interpreter=("/nowhere/python",)))
     assert "no_such_loader" in await failure(make("no_such_loader"))
     killed = await failure(make(interpreter=("sh", "-c", "kill -KILL $$")))
-    assert killed == "double: its process was killed, which is mostly for want of memory"
+    assert killed == "double: its process was killed, probably because memory ran out"
 
 
 async def test_without_the_package_the_mend_is_said(clock: HandClock) -> None:
@@ -161,9 +161,9 @@ async def test_what_fails_again_and_again_is_left_alone_ever_longer(
     embedder = make("load_badly", str(counted), Patience(again=10.0, longest=35.0))
     for starts, wait in ((1, 10), (2, 20), (3, 35), (4, 35)):
         assert (await failure(embedder)).endswith("the weights are torn")
-        assert (await failure(embedder)).endswith(f"the weights are torn; it is tried again in {wait} s")
+        assert (await failure(embedder)).endswith(f"the weights are torn; trying again in {wait} s")
         clock.now += wait - 1
-        assert (await failure(embedder)).endswith("it is tried again in 1 s")
+        assert (await failure(embedder)).endswith("trying again in 1 s")
         assert counted.read_text("utf-8") == "x" * starts
         clock.now += 1
 
@@ -175,7 +175,7 @@ async def test_a_process_that_never_answers_is_left_alone_and_one_answer_forgive
     for _ in range(2):
         with pytest.raises(EmbedderFailed, match="exit code 7"):
             await embedder.embed(["die"])
-    with pytest.raises(EmbedderFailed, match=r"exit code 7.*; it is tried again in 10 s"):
+    with pytest.raises(EmbedderFailed, match=r"exit code 7.*; trying again in 10 s"):
         await embedder.embed(["tea"])
     clock.now += 10
     for _ in range(3):

@@ -82,7 +82,7 @@ async def test_an_endless_body_is_cut_off() -> None:
 async def test_pages_without_an_end_are_given_up() -> None:
     same = {"data": [{"id": "a"}], "has_more": True, "last_id": "a"}
     async with serving(replying(same)) as (base, asked):
-        assert "never comes to the end" in str(await refusal(base, "anthropic"))
+        assert "without an end" in str(await refusal(base, "anthropic"))
     assert len(asked) == 2
 
     count = iter(range(1000))
@@ -91,7 +91,7 @@ async def test_pages_without_an_end_are_given_up() -> None:
         return web.json_response({"models": [], "nextPageToken": str(next(count))})
 
     async with serving(fresh) as (base, asked):
-        assert "never comes to the end" in str(await refusal(base, "gemini"))
+        assert "without an end" in str(await refusal(base, "gemini"))
     assert len(asked) == 50
 
 

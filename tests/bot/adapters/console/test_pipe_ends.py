@@ -48,7 +48,7 @@ async def test_a_line_that_cannot_be_kept_ends_it(ends: Ends, history: Path, fau
     ends.type(b"one\ntwo\n")
     assert await talk(desk, ends, history) == 1
     assert ends.printed() == ""
-    assert ends.complaints() == "Your line was not taken (the disk is full); please send it again.\n"
+    assert ends.complaints() == "Your message could not be saved (the disk is full). Please send it again.\n"
 
 
 async def test_stopping_ends_it_though_the_input_stays_open(ends: Ends, history: Path) -> None:

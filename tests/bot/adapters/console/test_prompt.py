@@ -65,9 +65,9 @@ async def test_control_c_without_an_answer(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.type("a mistake" + CTRL_C + "better" + ENTER)
         await seat.sees("You said better")
-        assert "Ctrl-D leaves." not in seat.shown
+        assert "Ctrl-D to quit." not in seat.shown
         seat.type(CTRL_C)
-        await seat.sees("Ctrl-D leaves.")
+        await seat.sees("Ctrl-D to quit.")
         assert seat.desk.texts == ["better"]
 
 
@@ -81,7 +81,7 @@ async def test_control_c_stops_the_answer(history: Path) -> None:
         await until(lambda: seat.desk.texts == ["question", "/stop"])
         await live.close()
         seat.type(CTRL_C)
-        await seat.sees("Ctrl-D leaves.")
+        await seat.sees("Ctrl-D to quit.")
         assert seat.desk.texts == ["question", "/stop"]
 
 
@@ -93,7 +93,7 @@ async def test_the_spinner_counts_until_the_first_words(history: Path) -> None:
         await live.working()
         await seat.sees("thinking… 0 s")
         seat.desk.clock.now += 14
-        await until(lambda: "4 s (still at it; Ctrl-C stops)" in seat.shown)
+        await until(lambda: "4 s (still working; Ctrl-C stops it)" in seat.shown)
         live.show("The **first** words")
         await seat.sees("The first words")
         await live.close()
@@ -173,7 +173,7 @@ async def test_a_line_that_cannot_be_kept_is_said_and_it_goes_on(history: Path) 
         seat.desk.fault = StorageFault("the disk is full")
         seat.type("one" + ENTER)
         await until(lambda: bool(seat.errors.getvalue()))
-        assert seat.errors.getvalue() == "Your line was not taken (the disk is full); please send it again.\n"
+        assert seat.errors.getvalue() == "Your message could not be saved (the disk is full). Please send it again.\n"
         seat.desk.fault = None
         await seat.recalls("one")
         seat.type(ENTER)

@@ -18,12 +18,12 @@ async def test_messages_keep_their_order_while_they_cannot_be_kept() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         home.failures = 3
         dc.say("one")
-        await dc.wait_for(lambda _: "cannot be kept (OSError)" in home.platform.progress.trouble)
+        await dc.wait_for(lambda _: "can't be saved (OSError)" in home.platform.progress.trouble)
         dc.say("two")
         dc.say("three")
         assert await home.texts(3) == ["one", "two", "three"]
         assert home.platform.progress.trouble == ""
-        assert len([line for line in home.log.said if "cannot be kept" in line]) == 1
+        assert len([line for line in home.log.said if "can't be saved" in line]) == 1
 
 
 async def test_the_same_event_twice_is_one_message() -> None:
@@ -157,8 +157,8 @@ async def test_a_chat_that_is_gone_holds_up_no_other() -> None:
         dc.say("two")
         async with house(dc, kept) as home:
             assert await home.texts(1) == ["two"]
-            await dc.wait_for(lambda _: len([line for line in home.log.said if "is passed over" in line]) == 3)
-            assert not [line for line in home.log.said if "looked into" in line]
+            await dc.wait_for(lambda _: len([line for line in home.log.said if "skipping chat" in line]) == 3)
+            assert not [line for line in home.log.said if "can't read the history" in line]
 
 
 async def test_fetching_is_tried_again() -> None:

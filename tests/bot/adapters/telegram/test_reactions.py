@@ -1,4 +1,4 @@
-"""Which reactions are meant for the bot; and that none is acknowledged before it is kept."""
+"""Which reactions are meant for the bot; and that none is acknowledged before it is saved."""
 
 from __future__ import annotations
 
