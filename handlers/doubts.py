@@ -65,18 +65,17 @@ class Doubts:
             text=text,
             reply_to=message.message_id,
             owner=record.person_id,
+            apart=True,
             buttons=higher(say, tier, self._contracts(), record.turn_id),
         )
 
 
 def _answer(message: InboundMessage, record: TurnRecord, required: bool) -> str:
     """The text to judge. Empty for councils, for what is no finished answer, and for questions about pictures, which
-    the judge does not see. What a button or a command began is judged only where the tier requires it, and never on
-    Discord: there it may be for one person's eyes, where nothing but its own reply can be."""
+    the judge does not see. What a button or a command began is judged only where the tier requires it."""
     facts, last = record.facts, record.said[-1] if record.said else None
     if facts is None or facts.source == "council" or not facts.model or facts.timed_out or record.pictures:
         return ""
-    judged = required and message.chat.platform != "discord"
-    if not judged and (message.kind != "message" or typed_command(message) is not None):
+    if not required and (message.kind != "message" or typed_command(message) is not None):
         return ""
     return last.text.strip() if last is not None and last.role == "assistant" else ""

@@ -158,7 +158,8 @@ class Picture:
 class OutboundMessage:
     """A reply in Markdown, with a picture and a document if it has them. `edits` names a message of ours to replace;
     only `owner` may press the buttons. A `secret` text is deleted from the database once it is sent. `attached` is the
-    line, with `{name}`, in place of a code block that is sent as a file; empty keeps all code in the text."""
+    line, with `{name}`, in place of a code block that is sent as a file; empty keeps all code in the text. One that is
+    `apart` comes after the answer to the same message and never takes its place."""
 
     chat: ChatKey
     text: str
@@ -170,6 +171,7 @@ class OutboundMessage:
     picture: Picture | None = None
     secret: bool = False
     attached: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

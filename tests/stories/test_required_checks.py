@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.library import litellm_without_clients
-from tests.stories.discording import settled
+from tests.servers.discord import DiscordServer
+from tests.servers.model.script import Usage
+from tests.stories.councils import Members, seated
+from tests.stories.discording import hurried as hurried
+from tests.stories.discording import settled, shown, texts, up
 from tests.stories.failing import POOLS, asked, at, vendors
 from tests.stories.harness import Stage, ask, running
 from tests.stories.killing import until
@@ -66,3 +70,74 @@ async def test_a_required_verifier_checks_the_tier_and_says_when_it_could_not(on
         await ask(on, "hm")
         await settled(on)
     assert asked(on)[-1] == FIRST, "other tiers are not checked"
+
+
+async def test_an_answer_that_a_press_on_discord_brought_is_verified_below_it(
+    on: Stage, dc: DiscordServer, hurried: None
+) -> None:
+    required(on, "requiresVerifier")
+    async with running(on) as app:
+        await up(dc, app)
+        on.ms.fail(400, when=at("openai"))
+        on.ms.fail(400, when=at("anthropic"))
+        on.ms.fail(400, when=at("gemini"))
+        said = dc.say("!smart What is Australia's capital?")
+        failed = await dc.reply(said, after=said)
+        on.ms.reply("Sydney.", when=at("openai"))
+        on.ms.reply(DOUBT, when=at("anthropic"))
+        await dc.wait_for(lambda _: failed.buttons)
+        pressed = dc.press(failed, "🔁 Retry")
+        doubt = f"🔍 `{CLAUDE}` doubts this: `It is Canberra, not Sydney.`"
+        await dc.wait_for(lambda _: any(doubt in text for text in texts(dc.dm())))
+        await settled(on)
+        assert [text for text in texts(dc.dm()) if text == "Sydney."], "the answer stays as it is"
+        assert not any(message.ephemeral for message in pressed.answers)
+
+
+async def test_one_that_only_its_person_sees_is_verified_before_their_eyes_alone(
+    on: Stage, dc: DiscordServer, hurried: None
+) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    seated(on, members=Members(synthesis="Sydney."))
+    tiers = on.config["tiers"]
+    assert isinstance(tiers, dict)
+    tiers["smart"] |= {"requiresVerifier": True}
+    async with running(on) as app:
+        await up(dc, app)
+        elsewhere = dc.channel("general", dc.guild("Elsewhere", has_bot=False))
+        first = dc.slash("council", {"council": "What is Australia's capital?"}, where=elsewhere)
+        await dc.wait_for(lambda _: any("Sydney." in text for text in shown(first)), timeout=60.0)
+        on.ms.reply("Sydney.", when=at("openai"))
+        on.ms.reply(DOUBT, when=at("anthropic"))
+        asked_again = dc.slash("retry", {"retry": "smart"}, where=elsewhere)
+        doubt = f"🔍 `{CLAUDE}` doubts this: `It is Canberra, not Sydney.`"
+        await dc.wait_for(lambda _: doubt in shown(asked_again))
+        assert shown(asked_again)[0] == "Sydney." and all(each.ephemeral for each in asked_again.answers)
+
+
+async def test_stop_in_a_peer_review_keeps_the_answer_and_the_books(on: Stage) -> None:
+    required(on, "requiresPeerReview")
+    on.ms.reply("Sydney.", when=at("openai"))
+    gates = [on.ms.gate(when=at(vendor)) for vendor in ("anthropic", "gemini")]
+    async with running(on):
+        said = on.tg.say("!smart What is Australia's capital?")
+        for gate in gates:
+            await gate.reached(60.0)
+        on.tg.say("/stop")
+        answer = await on.tg.reply(said, after=said, matching="Sydney.")
+        for gate in gates:
+            gate.open()
+        assert answer.text == "Sydney.\n\n⚠️ No model of another vendor reviewed this answer."
+        assert on.rows("select count(*) from usage") == [(3,)], "reviews that were ended are in the books"
+        assert (await ask(on, "and now?")).text == "You said: and now?"
+
+
+async def test_a_peer_review_that_nobody_can_pay_is_said_to_be_missing(on: Stage) -> None:
+    required(on, "requiresPeerReview")
+    on.config["budget"] = {"perUserDailyUsd": 0.1}
+    on.ms.reply("Sydney.", when=at("openai"), usage=Usage(1_000, 12_000))
+    on.ms.reply(DOUBT, when=at("anthropic"))
+    async with running(on):
+        answer = await ask(on, "!smart What is Australia's capital?")
+    assert answer.text == "Sydney.\n\n⚠️ No model of another vendor reviewed this answer."
+    assert asked(on) == [POOLS["smart"][0]]

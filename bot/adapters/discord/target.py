@@ -33,6 +33,8 @@ class Target:
         """Origins travel where ids of messages do."""
         chat, pressed = message.chat, Origin.unpack(message.edits)
         origin = pressed or Origin.unpack(message.reply_to)
+        if origin is not None and message.apart:
+            origin = origin.beside()
         reply_to = message.reply_to if message.reply_to.isdigit() else ""
         asked = origin.interaction_id if origin else int(reply_to or 0)
         reply_to = reply_to if reply_to != chat.topic else ""  # a thread stands below what it began with
