@@ -118,15 +118,16 @@ async def test_one_that_only_its_person_sees_is_verified_before_their_eyes_alone
 async def test_stop_in_a_peer_review_keeps_the_answer_and_the_books(on: Stage) -> None:
     required(on, "requiresPeerReview")
     on.ms.reply("Sydney.", when=at("openai"))
-    gates = [on.ms.gate(when=at(vendor)) for vendor in ("anthropic", "gemini")]
+    gates = [on.ms.reply(DOUBT, when=at(vendor), gate_after=0) for vendor in ("anthropic", "gemini")]
     async with running(on):
         said = on.tg.say("!smart What is Australia's capital?")
         for gate in gates:
             await gate.reached(60.0)
         on.tg.say("/stop")
-        answer = await on.tg.reply(said, after=said, matching="Sydney.")
+        await until(lambda: on.rows("select count(*) from inbox where state = 'done'") != [(0,)])
         for gate in gates:
             gate.open()
+        answer = await on.tg.reply(said, after=said, matching="review")
         assert answer.text == "Sydney.\n\n⚠️ No model of another vendor reviewed this answer."
         assert on.rows("select count(*) from usage") == [(3,)], "reviews that were ended are in the books"
         assert (await ask(on, "and now?")).text == "You said: and now?"
