@@ -18,6 +18,7 @@ from routing.models.choice import LOCAL_PROVIDER, Models
 from routing.ports import Toolbox
 from routing.skills import Skills
 from routing.stores import PreferenceStore
+from routing.tiers import DEFAULT
 from routing.tools.candidates import DISCOVERY
 from routing.types import AUTO, TIERS, Person, Preferences, UserKey
 
@@ -106,7 +107,7 @@ class Suggestions:
             case "model", "level":
                 return self._levels(typing.given.get("tier", ""), known.preferences)
             case "tier", "tier":
-                return (AUTO, *TIERS)
+                return (AUTO, *TIERS, DEFAULT)
             case _, "tier":
                 return TIERS
             case "skill", _:

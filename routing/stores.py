@@ -17,6 +17,7 @@ from routing.types import (
     Preferences,
     Role,
     Tier,
+    TierChoice,
     TurnSettings,
     UserKey,
 )
@@ -26,7 +27,9 @@ class PreferenceStore(Protocol):
     """A person's tier, lock and models, and what /settings keeps."""
 
     async def get(self, person_id: int) -> Preferences: ...
-    async def set_tier(self, person_id: int, tier: Tier | Literal["auto"], force: bool) -> None: ...
+    async def set_tier(self, person_id: int, tier: TierChoice | None, force: bool) -> None:
+        """None: the person has no choice of their own any more."""
+
     async def set_override(self, person_id: int, tier: Tier, override: Override) -> None: ...
     async def clear_override(self, person_id: int, tier: Tier) -> bool:
         """Remove it; False when there was none."""

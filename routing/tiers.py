@@ -11,6 +11,8 @@ from routing.errors import Refused
 from routing.text import nearest
 from routing.types import AUTO, DEFAULT_TIER, TIERS, Preferences, Role, Tier, TierChoice
 
+DEFAULT, RESET = "default", "reset"
+"""Words that take a stored choice back."""
 _PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
 _CLASSES = frozenset(
     [
@@ -121,18 +123,21 @@ def parse(name: str) -> Tier:
     return tier
 
 
-def parse_preference(name: str) -> TierChoice:
-    """The same for what may be stored: `auto`, too."""
-    if name.strip().lower() == AUTO:
+def parse_preference(name: str) -> TierChoice | None:
+    """The same for what a person may store: also `auto`, and `default` or `reset` (None) to store nothing any more."""
+    word = name.strip().lower()
+    if word == AUTO:
         return AUTO
+    if word in (DEFAULT, RESET):
+        return None
     tier = known(name)
     if tier is None:
-        raise _unknown(name, (*TIERS, AUTO))
+        raise _unknown(name, (*TIERS, AUTO), DEFAULT, RESET)
     return tier
 
 
-def _unknown(name: str, known: Sequence[str]) -> Refused:
-    meant, valid = nearest(name, known), ", ".join(known)
+def _unknown(name: str, known: Sequence[str], *others: str) -> Refused:
+    meant, valid = nearest(name, (*known, *others)), ", ".join(known)
     if meant is None:
         return Refused("There is no tier {name}. The tiers are {valid}. Nothing was changed.", name=name, valid=valid)
     return Refused(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from routing.types import AUTO, Override, PersonSettings, Preferences, Tier
+from routing.types import AUTO, Override, PersonSettings, Preferences, Tier, TierChoice
 from storage.codec import NAMES
 from storage.database import Database
 from storage.schema import overrides, preferences
@@ -29,7 +27,7 @@ class SqlPreferences:
     async def settings(self, person_id: int) -> PersonSettings:
         return (await self._load(person_id))[1]
 
-    async def set_tier(self, person_id: int, tier: Tier | Literal["auto"], force: bool) -> None:
+    async def set_tier(self, person_id: int, tier: TierChoice | None, force: bool) -> None:
         await self._change(person_id, tier=tier, force=force)
 
     async def set_settings(self, person_id: int, settings: PersonSettings) -> None:

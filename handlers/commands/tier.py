@@ -15,13 +15,13 @@ from routing.planning import Plan
 from routing.records import HistoryStore
 from routing.router import Router
 from routing.stores import PreferenceStore
-from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences, Role, TierChoice
+from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences, TierChoice
 
 SPEC = CommandSpec(
     "tier",
     "Show or choose the tier: balanced, smart, coding, deep; auto lets each message choose",
-    ("/tier", "/tier auto", "/tier smart", "/tier smart force"),
-    choices=((AUTO, *TIERS), ("force",)),
+    ("/tier", "/tier auto", "/tier smart", "/tier smart force", "/tier default"),
+    choices=((AUTO, *TIERS, tiers.DEFAULT), ("force",)),
     changes=True,
     personal=True,
 )
@@ -64,12 +64,17 @@ class TierCommand:
         default = tiers.default_for(ask.person.role, self._router.models.config.default_tier)
         said = [first_line(stored, default), *describe(ask, plan), *owner_default(ask, stored, default)]
         lines = [*said, *await self._promise.lines(ask, plan)]
-        return Reply("  \n".join(lines), _keyboard(stored, ask.person.role, default))
+        return Reply("  \n".join(lines), _keyboard(ask, stored, default))
 
     async def _set(self, ask: Ask) -> None:
         name, *more = ask.arguments
         tier = tiers.parse_preference(name)
-        tiers.check_role(tier, ask.person.role)
+        if tier is not None:
+            tiers.check_role(tier, ask.person.role)
+        if more and tier is None:
+            raise Refused(
+                "The default can't be locked. Choose a tier to lock it: /tier smart force. Nothing was changed."
+            )
         if more and tier == AUTO:
             raise Refused(
                 "/tier auto can't be locked, because it chooses a tier for each message. Nothing was changed."
@@ -143,14 +148,20 @@ def model_line(ask: Ask, plan: Plan) -> str:
     return ask.say("Model: {model} ({source}).", model=f"`{choice.model}`{level}", source=ask.say(choice.source))
 
 
-def _keyboard(stored: Preferences, role: Role, default: TierChoice | None) -> tuple[tuple[Button, ...], ...]:
-    """Two by two, a tick on the current tier, and the lock at the end where there may be one."""
+def _keyboard(ask: Ask, stored: Preferences, default: TierChoice | None) -> tuple[tuple[Button, ...], ...]:
+    """Two by two, a tick on the current tier, and the lock at the end where there may be one; then the way back to the
+    owner's default for a person who has left it."""
+    role = ask.person.role
     current, usable = _stored(stored, default), (*tiers.open_to(role), AUTO)
     buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in usable]
+    back: tuple[tuple[Button, ...], ...] = ()
+    if default is not None and (stored.auto or stored.tier is not None):
+        words = ask.say("↩ Owner's default ({tier})", tier=default)
+        back = ((Button(words, f"/tier {tiers.DEFAULT}"),),)
     if current == AUTO or role == "guest":
-        return tuple(tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2))
+        return (*(tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2)), *back)
     lock = Button("🔓 Unlock" if stored.force else "🔒 Force", f"/tier {current}{'' if stored.force else ' force'}")
-    return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4], lock))
+    return (tuple(buttons[:2]), tuple(buttons[2:4]), (buttons[4], lock), *back)
 
 
 def _stored(stored: Preferences, default: TierChoice | None) -> TierChoice:

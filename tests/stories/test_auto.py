@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.stories.councils import ASKED, seated
-from tests.stories.failing import facts
-from tests.stories.harness import Stage, ask, running
+from tests.stories.failing import facts, labels
+from tests.stories.harness import Stage, ask, press, running
 
 PROOF = "Prove P != NP"
 CODE = "Write a Python function that parses RFC 3339 timestamps, with tests.\n```python\ndef parse(text): ...\n```"
@@ -129,3 +129,37 @@ async def test_the_owners_default_holds_until_somebody_chooses_a_tier(on: Stage)
         assert "In effect: smart, because it is the owner's default." in shown
         await ask(on, "hi", user="bob")
         assert on.rows("select tier, source from turns order by id desc limit 1") == [("smart", "owner")]
+
+
+async def test_the_way_back_to_the_owners_default(on: Stage) -> None:
+    on.config["modelRouter"] = {"defaultTier": "smart"}
+    back = "↩ Owner's default (smart)"
+    async with running(on):
+        assert back not in labels(await ask(on, "/tier"))
+        await ask(on, "/tier deep force")
+        shown = await ask(on, "/tier")
+        assert shown.text.startswith("Tier: deep, Force: on") and labels(shown)[-1] == back
+        await press(on, back, shown)
+        assert shown.text.startswith("Tier: smart, Force: off\nIn effect: smart, because it is the owner's default.")
+        assert back not in labels(shown) and on.rows("select tier, force from preferences") == [(None, 0)]
+        await ask(on, "/tier auto")
+        assert (await ask(on, "/tier RESET")).text.startswith("Tier: smart, Force: off")
+        await ask(on, "/tier coding")
+        refused = (await ask(on, "/tier default force")).text
+        assert refused.startswith("The default can't be locked.") and "Nothing was changed." in refused
+        assert "did you mean default?" in (await ask(on, "/tier defualt")).text
+        await ask(on, "/settings language de")
+        shown = await ask(on, "/tier")
+        assert (
+            shown.text.startswith("Tier: coding, Force: off")
+            and labels(shown)[-1] == "↩ Standard des Besitzers (smart)"
+        )
+        assert "/tier default" in (await ask(on, "/help tier")).text
+
+
+async def test_without_a_default_of_the_owner_it_is_balanced(on: Stage) -> None:
+    async with running(on):
+        await ask(on, "/tier deep")
+        assert len(labels(await ask(on, "/tier"))) == 6, "no button where there is nothing to go back to"
+        shown = (await ask(on, "/tier default")).text
+    assert shown.startswith("Tier: balanced, Force: off") and "because nothing else was chosen" in shown
