@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from tests.servers.telegram.faults import Kind as TelegramKind
 from tests.stories.discording import HURRIED, SEND, up
 from tests.stories.discording import settled as finished
 from tests.stories.failing import DEADLINE, vendors
-from tests.stories.harness import Stage, running
+from tests.stories.harness import BotProcess, Stage, running
 from tests.stories.killing import answer
 
 SEED = 20_261_122
@@ -31,6 +32,9 @@ SHARE = 0.3
 """Of all calls, these fail."""
 OUTAGE_SECONDS = 60.0
 """What the repetitions of a reply may take beyond the deadline of its turn."""
+KILLED_ROUNDS = 6
+KILLED_OUTAGE_SECONDS = 300.0
+"""The same with the waits of real platforms, and two starts."""
 MARK = "(recovered)"
 TELEGRAM_KINDS: tuple[TelegramKind, ...] = (
     *("too_many", "server_error", "drop_before", "drop_after", "hang_after", "hang", "drip"),
@@ -115,12 +119,84 @@ def _mentioning(say: Callable[[str], object], text: str) -> None:
     say(f"@tierbot {text}")
 
 
+class Campaign:
+    """Questions in every chat, round after round, and what must hold of their answers."""
+
+    def __init__(self, on: Stage, dc: DiscordServer, patience: float) -> None:
+        """`patience`: seconds until a round is answered at the latest."""
+        self.random = Random(SEED)
+        self._on = on
+        self._dc = dc
+        self._patience = patience
+        self._chats = lines(on, dc)
+        self._rounds = 0
+        self._began = self._longest = 0.0
+        print(f"seed {SEED}")  # pytest shows it when the story fails
+
+    def begin(self) -> None:
+        """Ask two questions in every chat."""
+        self._began = time.monotonic()
+        for at, line in enumerate(self._chats):
+            for part in "ab":
+                line.asked.append(f"r{self._rounds}c{at}{part}")
+                line.say(line.asked[-1])
+        self._rounds += 1
+
+    async def answered(self) -> None:
+        """Wait for the answers of the round."""
+        while (left := self._missing()) and time.monotonic() < self._began + self._patience:
+            await self._on.tg.wait_for_change(0.2)
+        assert not left, (left, self._on.rows("SELECT id, chat_id, state, error FROM outbox WHERE state != 'sent'"))
+        took = time.monotonic() - self._began
+        self._longest = max(self._longest, took)
+        print(f"round {self._rounds - 1}: {took:.0f} s")
+
+    def _missing(self) -> list[str]:
+        return [line.asked[len(line.answers())] for line in self._chats if len(line.answers()) < len(line.asked)]
+
+    async def end(self) -> None:
+        """Let everything through, and wait until nothing is left to send."""
+        self._on.tg.clear_faults()
+        self._dc.clear_faults()
+        await finished(self._on)
+
+    def hold(self) -> None:
+        """Each question has one answer, or one apology, in its place."""
+        repeated = [each for each in self._on.tg.violations if "message is not modified" in each.description]
+        for each in repeated:  # an edit whose answer was lost
+            self._on.tg.violations.remove(each)
+        halves = marked = sorry = 0
+        for line in self._chats:
+            given = line.answers()
+            assert len(given) == len(line.asked), (line.asked, given)
+            for question, text in zip(line.asked, given, strict=True):
+                first = text.partition("\n")[0]  # an unanswered question is asked again with it
+                told = f"{question}. " in f"{first} "
+                assert told or "⚠️" in text or "⏱" in text, (question, text)
+                sorry += not told
+            halves += sum(text.endswith(" …") for text in line.heard())
+            marked += sum(text.startswith(MARK) for text in line.heard())
+        asked = sum(len(line.asked) for line in self._chats)
+        print(f"{asked} questions, {sorry} answered with an apology, {marked} marked, {halves} halves")
+        print(f"the longest round {self._longest:.0f} s")
+
+
+class Jumping:
+    """The system's clock, set to other times by hand."""
+
+    def __init__(self) -> None:
+        self.offset = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.offset
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-async def test_a_campaign_of_faults(on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_campaign_of_faults_and_clock_jumps(
+    on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing is lost, nothing is doubled without the mark, nothing out of order, nobody waits for ever."""
-    print(f"seed {SEED}")  # pytest shows it when the story fails
-    random = Random(SEED)
     quick = Pace(backoff=0.05, longest_backoff=0.2, answer=1.0, connect=0.5, preview_after=0.2, group_gap=0.5)
     monkeypatch.setattr("bot.adapters.telegram.TelegramOptions", partial(TelegramOptions, pace=quick))
     monkeypatch.setattr("bot.adapters.discord.DiscordOptions", partial(DiscordOptions, pace=HURRIED))
@@ -128,44 +204,40 @@ async def test_a_campaign_of_faults(on: Stage, dc: DiscordServer, monkeypatch: p
         monkeypatch.setattr(f"bot.adapters.{platform}.failure.AMBIGUOUS", 0.5)
     vendors(on)
     on.env |= {"BOT_ACCESS": "open"}
-    on.ms.default = moody(random)
-    async with running(on) as app:
+    campaign, clock = Campaign(on, dc, 2 * max(DEADLINE.values()) + OUTAGE_SECONDS), Jumping()
+    on.ms.default = moody(campaign.random)
+    async with running(on, clock, time.monotonic) as app:
         await up(dc, app)
-        chats = lines(on, dc)
-        faulty(on, dc, random)
-        longest = 0.0
-        for number in range(ROUNDS):
-            began = time.monotonic()
-            for at, line in enumerate(chats):
-                for part in "ab":
-                    line.asked.append(f"r{number}c{at}{part}")
-                    line.say(line.asked[-1])
+        faulty(on, dc, campaign.random)
+        for _ in range(ROUNDS):
+            campaign.begin()
+            await asyncio.sleep(campaign.random.uniform(0, 2))
+            clock.offset = campaign.random.choice((-7200.0, -60.0, 0.0, 60.0, 7200.0, 86_400.0))
+            await campaign.answered()
+        await campaign.end()
+    campaign.hold()
 
-            def missing(_: object) -> list[str]:
-                return [line.asked[len(line.answers())] for line in chats if len(line.answers()) < len(line.asked)]
 
-            patience = 2 * max(DEADLINE.values()) + OUTAGE_SECONDS
-            both = time.monotonic() + patience
-            while (left := missing(None)) and time.monotonic() < both:
-                await on.tg.wait_for_change(0.2)
-            assert not left, (left, on.rows("SELECT id, chat_id, state, error FROM outbox WHERE state != 'sent'"))
-            longest = max(longest, time.monotonic() - began)
-            print(f"round {number}: {time.monotonic() - began:.0f} s")
-        on.tg.clear_faults()
-        dc.clear_faults()
-        await finished(on)
-    repeated = [each for each in on.tg.violations if "message is not modified" in each.description]
-    for each in repeated:  # an edit whose answer was lost
-        on.tg.violations.remove(each)
-    halves = marked = sorry = 0
-    for line in chats:
-        given = line.answers()
-        assert len(given) == len(line.asked), (line.asked, given)
-        for question, text in zip(line.asked, given, strict=True):
-            told = f"{question}. " in f"{text.partition(chr(10))[0]} "  # an unanswered question is asked again with it
-            assert told or "⚠️" in text, (question, text)
-            sorry += not told
-        halves += sum(text.endswith(" …") for text in line.heard())
-        marked += sum(text.startswith(MARK) for text in line.heard())
-    asked = sum(len(line.asked) for line in chats)
-    print(f"{asked} questions, {sorry} answered with an apology, {marked} marked, {halves} halves, {longest:.0f} s")
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+async def test_a_campaign_of_faults_and_kills(on: Stage, dc: DiscordServer) -> None:
+    """The same of a process that is killed at a random instant of each round, with the waits of real platforms."""
+    vendors(on)
+    on.env |= {"BOT_ACCESS": "open"}
+    campaign = Campaign(on, dc, 2 * max(DEADLINE.values()) + KILLED_OUTAGE_SECONDS)
+    on.ms.default = moody(campaign.random)
+    for number in range(KILLED_ROUNDS):
+        async with BotProcess(on) as bot:
+            if not number:
+                await dc.ready()
+                faulty(on, dc, campaign.random)
+            campaign.begin()
+            await asyncio.sleep(campaign.random.uniform(0, 12))
+            await bot.kill()
+            assert on.rows("PRAGMA integrity_check") == [("ok",)]
+        async with BotProcess(on) as bot:
+            await campaign.answered()
+            if number == KILLED_ROUNDS - 1:
+                await campaign.end()
+            await bot.kill()
+    campaign.hold()
