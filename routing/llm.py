@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -208,7 +209,7 @@ def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
 
 def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
     os.environ.update(environment)
-    with uncollected():
+    with nullcontext() if "litellm" in sys.modules else uncollected():
         litellm = importlib.import_module("litellm")
     for logger in _LOGGERS:
         # They would write to standard error themselves, past the log that hides secrets; now their lines reach it.

@@ -155,7 +155,7 @@ async def test_the_owner_sees_the_process_and_others_do_not(on: Stage) -> None:
         assert re.search(r"openai/gpt-5\.1: p50 \d+\.\d s, p95 \d+\.\d s", mine)
         assert re.search(r"⚠️ openai/gpt-5\.1 failed \d+ s ago: openai refused the key in OPENAI_API_KEY", mine)
         assert re.search(r"Database: revision 0\d{3}, \d\.\d MB", mine)
-        assert re.search(rf"tierbot {re.escape(VERSION)}, up \d+ s, \d+ MB of memory", mine)
+        assert re.search(rf"tierbot {re.escape(VERSION)}, up \d+ s, [\d,]+ MB of memory", mine)
         his = (await ask(on, "/status full", user="bob")).text
         assert [words for words in OWNERS_ONLY if words in his] == []
         assert his.startswith("Tier: balanced, Force: off")
