@@ -81,7 +81,7 @@ def test_bytes_that_are_no_text_are_not_shown(tmp_path: Path) -> None:
 def test_a_blank_variable_takes_the_default(tmp_path: Path) -> None:
     environ = {"WORKSPACE": " ", "TELEGRAM_BOT_TOKEN": "", "LOG_LEVEL": "  ", "OPENAI_API_KEY": " "}
     environment = load(environ)
-    assert environment.settings == Settings()  # type: ignore[call-arg]
+    assert environment.settings == Settings(workspace=Path("workspace").absolute())  # type: ignore[call-arg]
     assert environment.keys == {}
 
 
