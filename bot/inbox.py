@@ -181,7 +181,7 @@ class Inbox:
         if entry.message.kind == "reaction":
             await patiently(self._reactions.take, entry)
             return
-        if self._order.waits_before(entry) and await self._dispatcher.changes_settings(entry.message):
+        if self._order.waiting() and await self._dispatcher.changes_settings(entry.message):
             await self._order.fix_before(entry)
         await self._handle([entry], Stop())
 

@@ -8,22 +8,28 @@ from dataclasses import replace
 
 from handlers.patience import patiently
 from routing.records import HistoryStore
-from routing.stores import InboxEntry, InboxStore, PeopleStore, PreferenceStore
+from routing.stores import InboxEntry, InboxStore, LinkStore, PeopleStore, PreferenceStore
 from routing.types import ChatKey, TurnSettings, UserKey
 
 
 class CommandOrder:
     """Fixes what unanswered questions are answered with, before a later command takes effect.
 
-    Questions of the same chat and of the same person count. What is fixed is kept with the question, so it holds after
-    a restart, too.
+    Questions of the same chat and of the same person count, whichever of their accounts they used. What is fixed is
+    kept with the question, so it holds after a restart, too.
     """
 
     def __init__(
-        self, inbox: InboxStore, people: PeopleStore, preferences: PreferenceStore, history: HistoryStore
+        self,
+        inbox: InboxStore,
+        people: PeopleStore,
+        links: LinkStore,
+        preferences: PreferenceStore,
+        history: HistoryStore,
     ) -> None:
         self._inbox = inbox
         self._people = people
+        self._links = links
         self._preferences = preferences
         self._history = history
         self._unanswered: dict[ChatKey | UserKey, dict[int, InboxEntry]] = {}
@@ -55,20 +61,27 @@ class CommandOrder:
         async with self._fixing:
             return replace(entry, fixed=await self._settings(entry))
 
-    def waits_before(self, command: InboxEntry) -> bool:
-        """Whether a question that was sent before this command is unanswered."""
-        return any(each < command.id for key in _keys(command) for each in self._unanswered.get(key, ()))
+    def waiting(self) -> bool:
+        """Whether any question is unanswered."""
+        return bool(self._unanswered)
 
     async def fix_before(self, command: InboxEntry) -> None:
         """Keep what the questions before this command are answered with; then it may take effect."""
         async with self._fixing:
-            waiting = {each.id: each for key in _keys(command) for each in self._unanswered.get(key, {}).values()}
+            keys = {*_keys(command), *await self._accounts(command.message.user)}
+            waiting = {each.id: each for key in keys for each in self._unanswered.get(key, {}).values()}
             earlier = [each for each in waiting.values() if each.id < command.id and each.id not in self._kept]
             found = {each.id: await self._settings(each) for each in earlier}
             fixed = {inbox_id: settings for inbox_id, settings in found.items() if settings is not None}
             if fixed:
                 await patiently(self._inbox.fix, fixed)
                 self._kept |= fixed.keys() & self._fixed.keys()  # one that was answered meanwhile is forgotten
+
+    async def _accounts(self, user: UserKey) -> Sequence[UserKey]:
+        """All accounts of the person with this one."""
+        person = await patiently(self._people.find, user)
+        accounts = await patiently(self._links.accounts, person.id) if person is not None else ()
+        return [account.user for account in accounts]
 
     async def _settings(self, entry: InboxEntry) -> TurnSettings | None:
         """What was fixed for a question, else what holds now; None for somebody unknown."""

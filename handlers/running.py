@@ -40,11 +40,16 @@ class RunningTurns:
 
     async def end(self, user: UserKey) -> None:
         """Stop whatever runs for somebody, and wait until it is over: they are forgotten, or may no longer be here."""
-        for chat, (whose, over) in tuple(self._users.items()):
+        for chat, (whose, _) in tuple(self._users.items()):
             if whose == user:
                 self.stop(chat)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(over.wait(), LONGEST_END_SECONDS)
+                await self.ended(chat)
+
+    async def ended(self, chat: ChatKey) -> None:
+        """Wait until the turn that runs in a chat is over and what came of it is kept, but not for ever."""
+        if chat in self._users:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._users[chat][1].wait(), LONGEST_END_SECONDS)
 
     def asker(self, chat: ChatKey) -> UserKey | None:
         """Whose turn runs in a chat."""

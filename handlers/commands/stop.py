@@ -27,5 +27,6 @@ class StopCommand:
         if self._running.asker(chat) not in (None, user) and not may(ask.person, "user"):
             raise Refused("Someone else asked for this answer. A guest can only stop their own.")
         if self._running.stop(chat):
+            await self._running.ended(chat)  # a restart before that finds the question and this command, and stops it
             return Reply("")
         return Reply(ask.say("Nothing is running here."))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
-from bot.owned import OwnersFiles, keep_fresh
+from bot.owned import OwnersFiles, keep_fresh, warn_of_levels
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.models.choice import Models
@@ -65,3 +66,17 @@ def test_keys_and_pools_hold_without_a_restart_and_a_token_asks_for_one(tmp_path
     assert config.profile("gemini").api_key == "sk-new" and config.pools["smart"] == ("gemini/a",)
     assert environment.settings.log_level == "INFO", "only what is read late changes"
     assert env in workspace.stamps()
+
+
+def test_a_reasoning_level_without_effect_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    workspace = Workspace(load({"WORKSPACE": str(tmp_path), "TIER_DEEP_POOL": "openai/strange-1"}))
+    workspace.prepare()
+    levels = {"smartModelReasoning": "ultra", "deepModelReasoning": "high", "codingModelReasoning": "HIGH"}
+    config = tmp_path / "preferences" / "runtime-config.json"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(json.dumps({"modelRouter": levels}), encoding="utf-8")
+    warn_of_levels(Models(workspace.config(), workspace.catalog()))
+    assert [record.getMessage() for record in caplog.records if "ModelReasoning" in record.getMessage()] == [
+        "[Config] smartModelReasoning: the level ultra is not sent to openai/gpt-5.1; it takes none, low, medium, high",
+        "[Config] deepModelReasoning: the level high is not sent to openai/strange-1; it is not known to take a level",
+    ]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.servers.discord import DiscordServer
 from tests.servers.model.request import ModelRequest
-from tests.stories.harness import BotProcess, Stage, ask, running
+from tests.stories.discording import up
+from tests.stories.doors import code_in
+from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
 from tests.stories.test_order import settled
 
 COMMANDS = [
@@ -123,3 +126,24 @@ async def test_stop_ends_the_question_that_was_sent_with_it(on: Stage, word: str
     async with running(on):
         assert (await on.tg.reply()).text == "⏹ Stopped."
         assert (await ask(on, "and now?")).text == "You said: and now?"
+
+
+async def test_a_command_does_not_reach_questions_of_the_persons_other_account(on: Stage, dc: DiscordServer) -> None:
+    on.env["BOT_OWNERS"] = f"telegram:{OWNER}"
+    async with running(on) as app:
+        await up(dc, app)
+        given = code_in(await ask(on, "/access link"))
+        said = dc.say(f"/access link {given}", user="ali")
+        assert "You are one person on" in (await dc.reply(said, after=said)).text
+        gate = on.ms.gate("done")
+        on.tg.say("one")
+        await gate.reached()
+        waits = on.tg.say("two")
+        await on.tg.wait_for(lambda _: waits.emoji)
+        said = dc.say("/tier smart", user="ali")
+        await dc.reply(said, after=said)
+        gate.open()
+        await on.tg.reply(matching="You said: two")
+        assert call_for(on, "two").reading.effort == "medium"
+        await ask(on, "three")
+        assert call_for(on, "three").reading.effort == "high"

@@ -43,6 +43,16 @@ async def test_a_model_that_was_not_pulled_is_pulled(on: Stage) -> None:
     assert "run: ollama pull qwen2.5:3b; ollama/qwen2.5:1.5b answers → ollama pull qwen2.5:3b" in said
 
 
+async def test_a_reasoning_level_that_the_model_does_not_have_is_named(on: Stage) -> None:
+    on.config["modelRouter"] = {"smartModelReasoning": "ultra", "deepModelReasoning": "high"}
+    worst, said = await status(on, "tier smart")
+    assert worst == "warn" and "openai/gpt-5.1 answers" in said
+    told = "openai/gpt-5.1 has no reasoning level ultra; it is not sent → It takes: none, low, medium, high. "
+    assert told + "Correct modelRouter.smartModelReasoning" in said
+    worst, said = await status(on, "tier deep", TIER_DEEP_POOL="openai/strange-1")
+    assert "has no reasoning level high; it is not sent → It is not known to take a level." in said
+
+
 async def test_a_pool_of_one_provider_is_named(on: Stage) -> None:
     worst, said = await status(on, "pool smart")
     assert worst == "warn" and "Only one provider here (openai): if it fails, nothing can step in." in said
