@@ -68,7 +68,7 @@ class CommandOrder:
     async def fix_before(self, command: InboxEntry) -> None:
         """Keep what the questions before this command are answered with; then it may take effect."""
         async with self._fixing:
-            keys = {*_keys(command), *await self._accounts(command.message.user)}
+            keys: set[ChatKey | UserKey] = {*_keys(command), *await self._accounts(command.message.user)}
             waiting = {each.id: each for key in keys for each in self._unanswered.get(key, {}).values()}
             earlier = [each for each in waiting.values() if each.id < command.id and each.id not in self._kept]
             found = {each.id: await self._settings(each) for each in earlier}

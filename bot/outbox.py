@@ -12,6 +12,7 @@ from itertools import count
 
 from bot.platform import Platform, SendLater, SendRefused
 from handlers.patience import patiently
+from handlers.recent import Recent
 from routing.errors import StorageFault
 from routing.ports import Clock
 from routing.stores import OutboxEntry, OutboxStore
@@ -50,7 +51,7 @@ class OutboxSender:
         self._platforms = platforms
         self._undeliverable = undeliverable
         self._unconfirmed = unconfirmed
-        self._noted: set[ChatKey] = set()
+        self._noted: Recent[ChatKey, bool] = Recent()
         """Chats with a note that a reply may be missing, since they last confirmed a message."""
         self._clock = clock
         self._lanes: dict[ChatKey, asyncio.Task[None]] = {}
@@ -145,8 +146,8 @@ class OutboxSender:
         log.error("[Outbox] Giving up on reply %d after %d attempts: %s", entry.id, MOST_AMBIGUOUS, UNCONFIRMED)
         await patiently(self._store.dead, entry.id, UNCONFIRMED)
         await patiently(self._undeliverable, chat, UNCONFIRMED)
-        if chat not in self._noted:
-            self._noted.add(chat)
+        if not self._noted.get(chat):
+            self._noted.put(chat, True)
             await patiently(self._unconfirmed, entry.message)
 
     async def _attempt(self, entry: OutboxEntry) -> None:
@@ -158,7 +159,7 @@ class OutboxSender:
         try:
             async for sent in platform.send(entry.message, entry.id, done, recovered):
                 done += 1
-                self._noted.discard(entry.message.chat)
+                self._noted.drop(entry.message.chat)
                 if sent.last:
                     await patiently(self._store.sent, entry.id, sent.message_id)
                 else:

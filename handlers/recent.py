@@ -20,6 +20,13 @@ class Recent(Generic[K, V]):
     def get(self, key: K) -> V | None:
         return self._entries.get(key)
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def drop(self, key: K) -> None:
+        """Forget it, if it is there."""
+        self._entries.pop(key, None)
+
     def put(self, key: K, value: V) -> None:
         """Put it in, as the newest."""
         self._entries.pop(key, None)

@@ -46,6 +46,10 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
+MOST_FAILURES = 100
+"""Models whose failure is remembered. Names come from people: there is no end of them."""
+
+
 class Failures:
     """The last failure of each model."""
 
@@ -56,6 +60,8 @@ class Failures:
         """A model failed."""
         self._last.pop(model, None)
         self._last[model] = (reason, at)
+        if len(self._last) > MOST_FAILURES:
+            del self._last[next(iter(self._last))]
 
     def recent(self) -> tuple[tuple[str, str, float], ...]:
         """(model, reason, at), newest first."""

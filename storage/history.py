@@ -24,6 +24,8 @@ _END = update(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).v
 _LAST_QUESTION = select(messages).where(MINE, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
 
 NEWEST = 2**63 - 1
+_REMEMBERED = 10_000
+"""Chats, and conversations, that are kept in memory."""
 _TIERS = (
     select(turns.c.tier)
     .join(messages, and_(messages.c.person_id == turns.c.person_id, messages.c.turn_id == turns.c.turn_id))
@@ -45,7 +47,11 @@ class SqlHistory:
     async def current(self, chat: ChatKey) -> Conversation:
         if chat not in self._now_in:
             now = self._clock()
-            self._now_in[chat] = await self._database.write(lambda c: _current(c, chat, now))
+            found = await self._database.write(lambda c: _current(c, chat, now))
+            if len(self._now_in) >= _REMEMBERED:
+                self._now_in.clear()
+            self._now_in[chat] = found
+            return found
         return self._now_in[chat]
 
     async def messages(
@@ -117,6 +123,8 @@ class SqlHistory:
         if conversation_id not in self._set:
             question = select(conversations).where(conversations.c.id == conversation_id)
             row = await self._database.read(lambda c: c.execute(question).one())
+            if len(self._set) >= _REMEMBERED:
+                self._set.clear()
             self._set[conversation_id] = Switches(row.tier, row.tier_at, row.skill, row.skill_at)
         return self._set[conversation_id]
 

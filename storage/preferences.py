@@ -13,6 +13,9 @@ _PREFERENCES = select(preferences).where(preferences.c.person_id == bindparam("p
 _OVERRIDES = select(overrides).where(overrides.c.person_id == bindparam("person"))
 _CLEAR = delete(overrides).where(overrides.c.person_id == bindparam("person"), overrides.c.tier == bindparam("of_tier"))
 
+_REMEMBERED = 10_000
+"""People; guests of groups are without number."""
+
 
 class SqlPreferences:
     """`routing.stores.PreferenceStore`. What was read is kept: one process owns a database."""
@@ -63,7 +66,11 @@ class SqlPreferences:
 
     async def _load(self, person_id: int) -> tuple[Preferences, PersonSettings]:
         if person_id not in self._known:
-            self._known[person_id] = await self._database.read(lambda c: _read(c, person_id))
+            found = await self._database.read(lambda c: _read(c, person_id))
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[person_id] = found
+            return found
         return self._known[person_id]
 
     async def _change(self, person_id: int, **values: object) -> None:

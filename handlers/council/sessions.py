@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from handlers.recent import Recent
 from routing.errors import Refused
 from routing.ports import Clock
 
@@ -18,7 +19,7 @@ class Sessions:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._running: set[int] = set()
-        self._ended: dict[int, float] = {}
+        self._ended: Recent[int, float] = Recent()
 
     @contextmanager
     def enter(self, person_id: int, sent_at: float | None = None) -> Iterator[None]:
@@ -26,7 +27,7 @@ class Sessions:
         that was `sent_at` a time when one ran: it waited in its chat for that one to end."""
         if person_id in self._running:
             raise Refused("You already have a council running. Wait for it, or end it with /stop in its chat.")
-        if sent_at is not None and sent_at < self._ended.get(person_id, 0.0) - WHOLE_SECONDS:
+        if sent_at is not None and sent_at < (self._ended.get(person_id) or 0.0) - WHOLE_SECONDS:
             raise Refused(
                 "Your last council was still running when you sent this. To start another one, send it again."
             )
@@ -35,4 +36,4 @@ class Sessions:
             yield
         finally:
             self._running.discard(person_id)
-            self._ended[person_id] = self._clock()
+            self._ended.put(person_id, self._clock())

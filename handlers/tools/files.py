@@ -6,7 +6,6 @@ import asyncio
 import os
 import stat
 import threading
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -39,6 +38,9 @@ MOST_WRITTEN = 1_000_000
 MOST_LISTED = 200
 UNFINISHED = ".tierbot-unfinished-"
 """How a file's name begins while it is written; what a kill leaves is removed by the next write in that folder."""
+LOCKS = 64
+"""For writing; a person has always the same one."""
+
 P = ParamSpec("P")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -62,7 +64,7 @@ class FileTools:
     def __init__(self, files: Path, most_bytes: int = 500 * 2**20, most_files: int = 20_000) -> None:
         self._files = files
         self._quota = Quota(most_bytes, most_files)
-        self._writing: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        self._writing = tuple(threading.Lock() for _ in range(LOCKS))
 
     async def read_file(self, scope: ToolScope, path: str) -> str:
         """The text of a file, whole. Raises ToolFailed when it is no text, too large, or not there."""
@@ -109,7 +111,7 @@ class FileTools:
         except UnicodeEncodeError as error:
             told = f"Character {error.start + 1:,} of the content is half a character (a lone surrogate)"
             raise ToolFailed(f"{told}: write it whole.") from None
-        with self._writing[person_id], own_folder(self._files, person_id) as own:
+        with self._writing[person_id % LOCKS], own_folder(self._files, person_id) as own:
             self._quota.check(own, _tidied(own, parts), len(data))
             with folder_at(own, parts[:-1], make=True) as folder:
                 old = look(folder, parts[-1])

@@ -25,6 +25,8 @@ KEPT_SECONDS = 3600.0
 FAILED_SECONDS = 300.0
 UNLOADED_SECONDS = 30.0
 """When to ask again about a model that was not loaded: only a loaded one tells what the server was set to."""
+MOST_MODELS = 1_000
+"""Models that are remembered. Names come from people: there is no end of them."""
 MAX_BYTES = 8 * 1024 * 1024
 """Of one answer; the licence, the template and a row for each tensor of a large model are under 1 MB."""
 LONGEST = 20
@@ -91,6 +93,9 @@ class StatedSizes:
         asked = dict(self._wanted)
         if not asked:
             return
+        if len(self._again) > MOST_MODELS:
+            for known in (self._again, self._stated, self._able, self._windows):
+                known.clear()
         self._again |= dict.fromkeys(asked, self._clock() + FAILED_SECONDS)
         try:
             async with await asyncio.to_thread(self._web) as web:

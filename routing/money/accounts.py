@@ -13,18 +13,23 @@ from routing.ports import Clock
 from routing.types import ChatKey
 
 NOTHING = Decimal(0)
+MOST_ACCOUNTS = 10_000
+"""Kept, and those that were used a short while ago."""
+IDLE = 3_600.0
+"""Seconds after which no turn that uses an account is under way."""
 Key = tuple[Scope, Period, int | tuple[str, str] | None]
 
 
 @dataclass(slots=True)
 class Account:
     """US dollars `spent` in a day or month (None: to be read), calls of unknown price among that; what is `held` for
-    calls under way outlives the end of it."""
+    calls under way outlives the end of it; `used` is when it was asked for last (Unix seconds)."""
 
     stretch: Stretch | None = None
     spent: Decimal = NOTHING
     unknown: int = 0
     held: Decimal = NOTHING
+    used: float = 0.0
 
 
 class Accounts:
@@ -35,6 +40,7 @@ class Accounts:
         self._spending = spending
         self._clock = clock
         self._accounts: dict[Key, Account] = {}
+        self._most = MOST_ACCOUNTS
 
     async def opened(
         self,
@@ -51,7 +57,12 @@ class Accounts:
         for each in ceilings:
             payer = _payer(each, person_id, chat, stretches[each.period], payer_kind)
             key: Key = (each.scope, each.period, payer.person_id or payer.chat)
-            wanted.append((self._accounts.setdefault(key, Account()), payer))
+            account = self._accounts.setdefault(key, Account())
+            account.used = now
+            wanted.append((account, payer))
+        if len(self._accounts) > self._most:
+            self._accounts = {key: each for key, each in self._accounts.items() if each.held or each.used > now - IDLE}
+            self._most = max(MOST_ACCOUNTS, 2 * len(self._accounts))
         unread = [(account, payer) for account, payer in wanted if account.stretch != payer.stretch]
         if unread:
             sums = await self._spending.sums([payer for _, payer in unread])

@@ -16,6 +16,9 @@ PRIOR = 4
 MOST_CALLS = 50
 """The newest calls count most: about so many make the mean."""
 
+MOST_MODELS = 1_000
+"""Models in a tier that are remembered. Names come from people: there is no end of them."""
+
 
 class Outputs:
     """How long a model's answers are in a tier, reasoning included: a running mean that begins at a share of what they
@@ -35,7 +38,10 @@ class Outputs:
         """A call came to its end with so many tokens."""
         mean, calls = self._means.get((tier, model), (0.0, 0))
         calls = min(calls + 1, MOST_CALLS)
+        self._means.pop((tier, model), None)
         self._means[tier, model] = (mean + (tokens - mean) / calls, calls)
+        if len(self._means) > MOST_MODELS:
+            del self._means[next(iter(self._means))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sized
+from decimal import Decimal
+from pathlib import Path
+from typing import cast
 
 import pytest
 
+from bot.adapters.discord.places import Places
+from bot.adapters.telegram.flood import Flood, Limits, Rate
 from bot.adapters.telegram.webhook import nesting
+from bot.inbox import TOLD_CHATS
+from bot.ordering import CommandOrder
 from handlers.codes import WRONG_LIMIT, WrongCodes
+from handlers.council.sessions import Sessions
 from handlers.ratelimit import RateLimit, Window
 from handlers.recent import MOST, Recent
+from handlers.running import RunningTurns
+from handlers.tools.files import FileTools
+from routing.diagnostics import Failures
 from routing.errors import Refused
-from routing.types import UserKey
+from routing.money.accounts import Accounts
+from routing.money.estimates import Outputs
+from routing.money.limits import BudgetLimits, Ceiling
+from routing.stop import Stop
+from routing.stores import InboxEntry
+from routing.types import ChatKey, InboundMessage, UserKey
+from tests.routing.money.paying import NOON, Books
+from tests.stories.doors import quiet
+from tests.stories.harness import Stage, running
+from tests.stories.killing import until
+
+CHATS = 12_000
+LIVE = ("_waiting", "_arrived", "_passing", "_behind", "_unmarked", "_lanes", "_turns", "_users", "_fixed")
+"""Tables that hold what is under way, and nothing once it is over."""
 
 
 def test_a_table_drops_what_is_oldest() -> None:
@@ -48,3 +73,46 @@ def test_a_rate_limit_remembers_the_newest_accounts() -> None:
 )
 def test_how_deep_an_update_goes(text: str, depth: int) -> None:
     assert nesting(json.loads(text)) == depth
+
+
+def entries(thing: object) -> int:
+    """In the largest table of an object."""
+    tables = [value for value in vars(thing).values() if isinstance(value, dict | set | Recent)]
+    return max(map(len, cast("list[Sized]", tables)), default=0)
+
+
+async def test_thousands_of_chats_leave_a_bounded_number_of_entries() -> None:
+    now = NOON
+    accounts, ceilings = Accounts(Books(), lambda: now), [Ceiling("person", "day", Decimal(1))]
+    order, turns, flood = CommandOrder(*[None] * 5), RunningTurns(), Flood(Limits(chat=Rate(1, 1.0)), lambda: now)  # type: ignore[arg-type]
+    sessions, places, files = Sessions(lambda: now), Places(None), FileTools(Path("files"))  # type: ignore[arg-type]
+    outputs, failures, limit = Outputs(), Failures(), RateLimit((Window(1, 60.0),))
+    for number in range(CHATS):
+        now += 1.0
+        chat, user = ChatKey("telegram", str(number), str(number)), UserKey("telegram", str(number))
+        entry = InboxEntry(number, InboundMessage(user, chat, "bot", str(number), "hi", now), 0, "")
+        order.asked(entry)
+        with turns.enter(chat, Stop(), user), sessions.enter(number):
+            pass
+        order.answered([entry])
+        await flood.turn(chat.chat_id)
+        await accounts.opened(ceilings, number, chat, BudgetLimits())
+        places.join([chat])
+        limit.take(number, now)
+        outputs.note("smart", f"openai/{number}", 1)
+        failures.note(f"openai/{number}", "?", now)
+    assert entries(order) == entries(turns) == 0
+    for thing in (accounts, flood, sessions, places, files, outputs, failures, limit):
+        assert entries(thing) <= MOST, type(thing).__name__
+
+
+async def test_nothing_of_an_answered_chat_stays_in_the_lanes(on: Stage) -> None:
+    on.env["BOT_ACCESS"] = "open"
+    async with running(on) as app:
+        for number in range(20):
+            on.tg.say("hi" if number % 2 else "/whoami", user=f"user{number}")
+        await quiet(on)
+        await until(lambda: not app.outbox.chats)
+        for part in (app.inbox, app.outbox, app.inbox._order, app.inbox._running):
+            assert [name for name in LIVE if getattr(part, name, None)] == [], type(part).__name__
+        assert len(app.inbox._answered) <= TOLD_CHATS

@@ -9,6 +9,7 @@ from typing import Any
 import discord
 
 from bot.adapters.discord.client import Client
+from handlers.recent import Recent
 from routing.types import ChatKey
 
 Json = dict[str, Any]
@@ -36,11 +37,13 @@ class Places:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._learnt: dict[int, tuple[int, int]] = {}
-        self._joined: set[int] = set()
+        self._joined: Recent[int, bool] = Recent()
 
     def join(self, chats: Iterable[ChatKey]) -> None:
         """In threads among these the bot has been spoken to: it takes part there."""
-        self._joined.update(int(chat.thread_id) for chat in chats if chat.thread_id)
+        for chat in chats:
+            if chat.thread_id:
+                self._joined.put(int(chat.thread_id), True)
 
     def guild(self, guild_id: str | None) -> discord.Guild | None:
         return self._client.get_guild(int(guild_id)) if guild_id else None
@@ -96,7 +99,7 @@ class Places:
         """Ask Discord. Raises what its HTTP client raises."""
         channel: Json = dict(await self._client.http.get_channel(channel_id))
         if channel.get("member") is not None or channel.get("owner_id") == str(self._client.application_id):
-            self._joined.add(channel_id)
+            self._joined.put(channel_id, True)
         if len(self._learnt) >= _REMEMBERED:
             del self._learnt[next(iter(self._learnt))]
         self._learnt[channel_id] = (int(channel["type"]), int(channel.get("parent_id") or 0))
@@ -105,7 +108,7 @@ class Places:
         return place
 
     def _thread(self, channel_id: int, parent_id: int, guild: discord.Guild | None, mine: bool) -> Place:
-        joined = mine or channel_id in self._joined
+        joined = mine or self._joined.get(channel_id) is not None
         return Place(ChatKey(PLATFORM, str(parent_id), str(channel_id)), guild, private=False, joined=joined)
 
     def _plain(self, channel_id: int, kind: int, guild: discord.Guild | None) -> Place:

@@ -20,6 +20,7 @@ from bot.adapters.discord.client import unlocking
 from bot.adapters.discord.failure import TROUBLES, UNKNOWN_WEBHOOK, Offline
 from bot.adapters.discord.options import Pace
 from bot.adapters.discord.origin import Origin, created
+from handlers.recent import Recent
 from routing.ports import Clock
 from routing.types import Document, Picture
 
@@ -61,7 +62,7 @@ class Stage:
     answer: float = 20.0
     shown: dict[str, Shown] = field(default_factory=dict)
     _began: float = field(init=False)
-    _rooms: dict[str, str] = field(default_factory=dict)
+    _rooms: Recent[str, str] = field(default_factory=Recent)
     _forgotten: deque[int] = field(default_factory=lambda: deque(maxlen=_FORGOTTEN))
     background: Background = field(default_factory=lambda: Background("Discord"))
 
@@ -136,10 +137,11 @@ class Stage:
 
     async def _room(self, user_id: str) -> str:
         """The private channel with somebody, which is made where there is none."""
-        if user_id not in self._rooms:
-            room = await self.call("POST", "/users/@me/channels", {"recipient_id": user_id})
-            self._rooms[user_id] = str(room["id"])
-        return self._rooms[user_id]
+        known = self._rooms.get(user_id)
+        if known is None:
+            known = str((await self.call("POST", "/users/@me/channels", {"recipient_id": user_id}))["id"])
+            self._rooms.put(user_id, known)
+        return known
 
     async def _deferred(self, method: str, path: str, origin: Origin, content: Json, files: Sequence[File]) -> Json:
         """By the interaction's token, which opens nothing before the deferral has arrived."""

@@ -12,6 +12,7 @@ from bot.adapters.discord.client import Client
 from bot.adapters.discord.content import Json
 from bot.adapters.discord.places import Place, Places
 from bot.adapters.discord.trouble import NETWORK
+from handlers.recent import Recent
 from routing.types import InboundMessage
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ class Threads:
         self._client = client
         self._places = places
         self._wanted = wanted
-        self._told: set[str] = set()
+        self._told: Recent[str, bool] = Recent()
 
     def begins(self, payload: Json, place: Place, message: InboundMessage) -> bool:
         """Whether a conversation of its own begins with this message: no command, no reply."""
@@ -51,8 +52,8 @@ class Threads:
         return replace(message, chat=chat)
 
     def _tell(self, channel_id: str, error: BaseException) -> None:
-        if channel_id not in self._told:
-            self._told.add(channel_id)
+        if self._told.get(channel_id) is None:
+            self._told.put(channel_id, True)
             log.warning(
                 "Discord: can't create a thread in channel %s (%s); answering in the channel", channel_id, error
             )
