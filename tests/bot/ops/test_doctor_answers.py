@@ -47,10 +47,10 @@ async def test_a_reasoning_level_that_the_model_does_not_have_is_named(on: Stage
     on.config["modelRouter"] = {"smartModelReasoning": "ultra", "deepModelReasoning": "high"}
     worst, said = await status(on, "tier smart")
     assert worst == "warn" and "openai/gpt-5.1 answers" in said
-    told = "openai/gpt-5.1 has no reasoning level ultra; it is not sent → It takes: none, low, medium, high. "
-    assert told + "Correct modelRouter.smartModelReasoning" in said
+    assert "openai/gpt-5.1 has no reasoning level ultra" in said and "none, low, medium, high" in said
+    assert "modelRouter.smartModelReasoning" in said
     worst, said = await status(on, "tier deep", TIER_DEEP_POOL="openai/strange-1")
-    assert "has no reasoning level high; it is not sent → It is not known to take a level." in said
+    assert "openai/strange-1 has no reasoning level high" in said and "not known to" in said
 
 
 async def test_a_pool_of_one_provider_is_named(on: Stage) -> None:
