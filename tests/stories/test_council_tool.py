@@ -12,7 +12,7 @@ from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message
 from tests.stories.councils import CLAUDE, GEMINI, GPT, MEMBERS, Members, at, made, part_of, seated
-from tests.stories.failing import labels
+from tests.stories.failing import DEADLINE, labels, later
 from tests.stories.harness import Stage, ask, press, running
 from tests.stories.office import CANCEL, HERE, ONCE, pressed
 
@@ -59,6 +59,7 @@ async def test_a_cheap_one_runs_at_once_and_the_model_goes_on_with_what_it_said(
         await gate.reached(60.0)
         progress = "🏛 Council: answers 2/3 · ranking 0/3 …\nabout $0."
         await on.tg.wait_for(lambda tg: any(progress in draft.text for draft in tg.drafts))
+        later(DEADLINE["balanced"] + 10.0)  # the turn's own deadline
         gate.open()
         answer = await on.tg.reply(said, after=said)
         assert answer.text.startswith("Done: All agree.\n\n🏛 3 of 3 answered. openai/gpt-5.2 wrote the final answer.")
@@ -144,19 +145,24 @@ async def test_there_is_one_in_a_turn_and_its_calls_are_none_of_the_turns(on: St
     assert councils(on) == 7 and len(on.ms.calls) == 10
 
 
-async def test_stop_ends_it_and_what_it_took_is_charged(on: Stage) -> None:
-    consulting(on)
+@pytest.mark.parametrize("above", [100.0, 0.01])
+async def test_stop_ends_it_and_what_it_took_is_charged(on: Stage, above: float) -> None:
+    consulting(on, above=above)
     on.config["budget"] = {"perUserDailyUsd": 0.25}
     gates = [on.ms.gate(when=at(vendor, "answers")) for vendor in MEMBERS]
     async with running(on):
         said = on.tg.say(WISH)
+        if above < 1:
+            said = await on.tg.reply(said, after=said, matching="🔐")
+            on.tg.press(ONCE, message=said)
         for gate in gates:
             await gate.reached(60.0)
         on.tg.say("/stop")
-        await on.tg.reply(said, after=said, matching="⏹")
+        await on.tg.reply(after=said, matching="⏹")
         for gate in gates:
             gate.open()
         assert councils(on) == 3 and len(on.ms.calls) == 4
+        assert on.rows("select count(*), sum(held_nano > 0) from usage where tier != 'balanced'") == [(3, 3)]
         assert "There is no room for this" in (await wished(on)).text, "another one is expected to cost $0.20"
     async with running(on):
         assert "There is no room for this" in (await wished(on)).text, "nor after a restart"

@@ -45,7 +45,10 @@ async def test_help_is_made_of_the_commands_and_the_toolkits(on: Stage) -> None:
         assert all(f"\n/{spec.name}: {spec.summary}" in overview for spec in COMMANDS)
         assert "\nfiles: The person's own files" in overview and "(read_file, write_file, list_files)" in overview
         one = await told(on, "help", topic="/tier smart")
-        assert one.endswith("Written as: /tier | /tier auto | /tier smart | /tier smart force") and one.count("\n") == 0
+        assert (
+            one.endswith("Written as: /tier | /tier auto | /tier smart | /tier smart force | /tier default")
+            and one.count("\n") == 0
+        )
         assert (await told(on, "help", topic="my language")).startswith("/settings: ")
         files = await told(on, "help", topic="files")
         assert files.startswith("Toolkit files: ") and "- read_file: Read one of the user's text files" in files

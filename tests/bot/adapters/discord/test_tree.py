@@ -83,7 +83,7 @@ def test_the_description_of_an_option_has_examples() -> None:
 
 
 def test_tier_and_model() -> None:
-    assert words(option("tier", "tier")) == ["auto", *TIERS] and option("tier", "force")["type"] == BOOLEAN
+    assert words(option("tier", "tier")) == ["auto", *TIERS, "default"] and option("tier", "force")["type"] == BOOLEAN
     assert not any(each.get("required") for each in TREE["tier"]["options"])
     parts = {each["name"]: [inner["name"] for inner in each["options"]] for each in TREE["model"]["options"]}
     assert parts == {
