@@ -39,10 +39,10 @@ def read_code(text: str) -> str | None:
 
 
 def posted_codes(text: str) -> tuple[str, ...]:
-    """What may be codes in a text: written as they are shown, or alone, or as the last word of a command."""
+    """What may be codes in a text: written as they are shown, or alone, or as the last word behind /access."""
     found = [match.group() for match in islice(_SHOWN.finditer(text), MOST_POSTED)]
     words = text.split()
-    if words and (len(words) == 1 or words[0].startswith("/")):
+    if words and (len(words) == 1 or words[0].lower().startswith("/access")):
         found.append(words[-1])
     return tuple(dict.fromkeys(code for each in found if (code := read_code(each))))
 

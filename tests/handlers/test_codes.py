@@ -36,6 +36,7 @@ def test_what_is_no_code(typed: str) -> None:
         ("/access link abcdefgh", ("ABCDEFGH",)),
         ("the code is abcd-efgh, isn't it?", ("ABCDEFGH",)),
         ("my password is abcdefgh", ()),
+        ("/tier balanced", ()),
         ("part number XABCD-EFGH or ABCD-EFGH-2", ()),
         ("AAAA-AAAA BBBB-BBBB CCCC-CCCC DDDD-DDDD", ("AAAAAAAA", "BBBBBBBB", "CCCCCCCC")),
     ],
