@@ -253,8 +253,10 @@ class Models:
         return size_of(model, metadata=self.stated.of(model, self.config.profile(provider_of(model))))
 
     async def learn_sizes(self) -> None:
-        """Ask the providers for the sizes that nothing tells, those of the tiers at once; until it is cancelled."""
-        for pool in self.config.pools.values():
+        """Ask Ollama for the sizes and windows of its models, those of the tiers and the stand-in at once; until it is
+        cancelled."""
+        stand_in = () if self.ollama is None else (self.ollama,)
+        for pool in (*self.config.pools.values(), stand_in):
             for model in pool:
                 self.size(model)
                 self.takes_tools(model)

@@ -88,7 +88,7 @@ async def test_models_list_is_the_catalogue(tmp_path: Path) -> None:
 async def test_discover_without_a_key_says_which_variable(tmp_path: Path) -> None:
     code, output, complaint = await tierbot(tmp_path / "ws", "models", "discover", "openai")
     assert (code, output) == (1, "")
-    assert complaint == "tierbot: There is no key for openai: set OPENAI_API_KEY or llm.providers.openai.apiKey.\n"
+    assert complaint == "tierbot: No key for openai: set OPENAI_API_KEY or llm.providers.openai.apiKey.\n"
 
 
 async def test_discover_prints_what_the_provider_lists_and_keeps_it(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def house(on: Stage) -> Stage:
 async def test_a_running_ollama_serves_every_tier_and_says_so(house: Stage, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     async with running(house):
+        await house.ms.journal.wait(lambda: any(each.endpoint == "ps" for each in house.ms.journal), 30)
         assert (await ask(house, "hello")).text == "You said: hello"
         assert (house.ms.last.model, house.ms.last.vendor) == ("qwen2.5:3b", "ollama")
         assert "Ollama is running with qwen2.5:3b." in (await ask(house, "/start")).text

@@ -90,6 +90,18 @@ async def test_a_document_is_the_reply_itself(ends: Ends, history: Path) -> None
     assert not (history.parent / "exports").exists()
 
 
+async def test_long_code_stays_in_the_text(ends: Ends, history: Path) -> None:
+    desk = Desk(lambda _: None)
+    code = "```python\n" + "print('line')\n" * 2_000 + "```"
+    async with talking(desk, ends, history):
+        ends.type(b"code\n")
+        await until(lambda: bool(desk.messages))
+        (asked,) = desk.messages
+        reply = OutboundMessage(asked.chat, code, reply_to=asked.message_id, attached="{name} is attached.")
+        assert [sent.last async for sent in desk.platform.send(reply, 1, 0, False)] == [True]
+    assert ends.printed() == f"{code}\n\n"
+
+
 async def test_exit_is_a_line_like_any_other(ends: Ends, history: Path) -> None:
     desk = Desk()
     ends.type(b"exit\nmore\n")
