@@ -158,7 +158,7 @@ REASONING = '{"models": {"m": {"provider": "p",\n "reasoning": {"default": "low"
         ('{"models": {"m": {"provider": "p",\n"sizeClass": ""}}}', 2, "must be one of S, M, L, XL"),
         ('{"models": {"m": {"provider": "p",\n"sizeClass": 7}}}', 2, "must be one of S, M, L, XL"),
         ('{"models": {"m": {"provider": "p",\n"sizeClass": ["S"]}}}', 2, "must be one of S, M, L, XL"),
-        ('{"models": {"m": {"provider": " "}}}', 1, "not blank"),
+        ('{"models": {"m": {"provider": " "}}}', 1, "must be a non-empty string"),
         ('{"models": {},\n"defaults": {"maxInputTokens":\n0}}', 2, "defaults.maxInputTokens"),
         (REASONING % '{"high": {}}', 2, 'default is "low", which is not a level (high)'),
         (REASONING % "{}", 3, "at least one level"),
