@@ -1,4 +1,4 @@
-"""/council: several models answer, rank each other, and one of the strongest writes what comes of it."""
+"""/council: several models answer, rank each other, and one of the strongest writes the final answer."""
 
 from __future__ import annotations
 

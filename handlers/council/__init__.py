@@ -1,1 +1,1 @@
-"""What people see and say of a council: who would sit, what it takes, how it goes, how it voted."""
+"""Councils for people and for models: who sits, what it costs, its progress, its votes."""

@@ -42,7 +42,7 @@ NUMBER = re.compile(r"\d{1,2}")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whom a person wants to ask: the tier whose models sit first, and how many members; None leaves it to the bot."""
+    """The tier whose models sit first, and the number of members; None leaves it to the bot."""
 
     tier: Tier | None = None
     members: int | None = None
@@ -80,8 +80,8 @@ def _checked(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Nothing done yet. `passed` would sit if they could be asked; `dollars` are to be held (None: nobody knows),
-    reckoned with the `assumed` price where there is no other."""
+    """A council that was not held yet. `passed` are members that can't be asked now. `dollars` is what to hold for it,
+    with the `assumed` price for models without a known one; None if there is neither."""
 
     question: str
     wanted: Wanted
@@ -93,7 +93,7 @@ class Plan:
 
     @property
     def each(self) -> Decimal | None:
-        """US dollars that one of its calls is expected to cost."""
+        """The expected cost of one call, in US dollars."""
         return None if self.dollars is None else self.dollars / self.reckoned.calls
 
     def needs_a_yes(self, above: Decimal) -> bool:

@@ -1,1 +1,1 @@
-"""Several models answer one question, rank each other, and one of the strongest writes what comes of it."""
+"""Several models answer one question, rank each other, and one of the strongest writes the final answer."""
