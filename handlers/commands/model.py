@@ -107,7 +107,9 @@ class ModelCommand:
         current = self._models.configured(tier, preferences)
         offered = await self._offered()
         able = [each for each in offered if self._models.has_key(each)]
-        provider = provider or (provider_of(current.model) if provider_of(current.model) in able else able[0])
+        if not provider:
+            own = provider_of(current.model)
+            provider = own if own in able else next(iter(able), own)
         names = offered.get(provider, [])
         if current.model in names or provider == provider_of(current.model):
             names = [current.model, *(name for name in names if name != current.model)]
@@ -138,26 +140,29 @@ class ModelCommand:
         wanted = [word.lower() for word in ask.arguments[1:]]
         for wish in wanted:
             self._models.check_provider(wish, self._models.config.allowed)
-        lines = []
+        lines: list[str] = []
+        unknown: list[str] = []
         for provider, names in (await self._offered()).items():
-            if not names or (wanted and provider not in wanted):
+            if wanted and provider not in wanted:
+                continue
+            if not names:
+                unknown += [provider] if wanted or self._models.has_key(provider) else []
                 continue
             lines.append(f"\n**{provider}**\n")
             for name in names:
                 card, levels = self._models.catalog.lookup(name), self._models.levels(name)
                 title = f" {card.display_name}" if card.known and card.name == name else ""
                 lines.append(f"- `{name}`{title}{': ' if levels else ''}{', '.join(levels)}")
-        if lines:
-            return Reply("\n".join(lines).strip())
         if not self._models.config.allowed:
             return Reply(ask.say("No provider is allowed here."))
-        return Reply(
-            ask.say(
+        if unknown or not lines:
+            words = (
                 "I know no models of {providers}: models/models.json lists none. `tierbot models discover <provider>` "
-                "asks a provider, and /model <tier> <provider/model> takes any name.",
-                providers=", ".join(wanted or sorted(self._models.config.allowed)),
+                "asks a provider, and /model <tier> <provider/model> takes any name."
             )
-        )
+            providers = ", ".join(unknown or sorted(self._models.config.allowed))
+            lines.append("\n" + ask.say(words, providers=providers))
+        return Reply("\n".join(lines).strip())
 
     async def _offered(self) -> dict[str, list[str]]:
         """The models of each allowed provider, by provider; newest first, as in the catalogue, then what the last

@@ -222,7 +222,17 @@ async def test_an_empty_catalogue_says_so(on: Stage) -> None:
     async with running(on):
         said = (await ask(on, "/model list openai")).text
         assert said.startswith("I know no models of openai: models/models.json lists none.")
+        everything = (await ask(on, "/model list")).text
+        assert "local/smollm2-135m-instruct" in everything and "I know no models of ollama, openai:" in everything
         assert labels(await ask(on, "/model smart")) != []
+
+
+async def test_the_picker_opens_when_no_allowed_provider_has_a_key(on: Stage) -> None:
+    on.env["BOT_MODEL_SELECTION_ALLOWED_PROVIDERS"] = "mistral"
+    async with running(on):
+        menu = await ask(on, "/model coding")
+        assert menu.text.startswith("The model for coding is openai/gpt-5.2.")
+        assert labels(menu)[0] == "✅ openai/gpt-5.2"
 
 
 async def test_the_menu_leads_from_tier_to_model_to_level_and_back(on: Stage) -> None:
