@@ -118,12 +118,18 @@ class Inbox:
                 self._failing_since = now
             if now - self._failing_since >= TELL_SECONDS:
                 for message in messages:
-                    if message.chat in self._answered and message.kind == "message":
+                    if message.kind == "message" and await self._may_be_told(message):
                         self._tell_stuck(message)
             raise
         self._failing_since = None
         self._told.clear()
         return entries
+
+    async def _may_be_told(self, message: InboundMessage) -> bool:
+        """Whether the bot answers there: the chat has had a reply, or it is the private chat of somebody known."""
+        if message.chat in self._told or message.chat in self._answered:
+            return True
+        return message.private and await self._dispatcher.knows(message.user)
 
     def _tell_stuck(self, message: InboundMessage) -> None:
         """Once for each chat, past the outbox: nothing can be written down."""

@@ -25,7 +25,7 @@ from routing.records import Ledger
 from routing.stop import Stop
 from routing.stores import InboxEntry, OutboxEntry
 from routing.tracing import turn_id
-from routing.types import InboundMessage, OutboundMessage, Person
+from routing.types import InboundMessage, OutboundMessage, Person, UserKey
 
 MOST_ATTEMPTS = 3
 """A message whose turn never came to its end in this many starts is answered with that."""
@@ -62,6 +62,14 @@ class Dispatcher:
         self._approvals = approvals
         self._ledger = ledger
         self._after = after
+
+    async def knows(self, user: UserKey) -> bool:
+        """Whether a person is answered in private; False while the storage can't tell."""
+        try:
+            person = await self._access.find(user)
+        except StorageFault:
+            return False
+        return person is not None and may(person, "user")
 
     async def begins_turn(self, message: InboundMessage) -> bool:
         """Whether it takes its place behind the running turn; everything else is answered at once."""

@@ -90,3 +90,21 @@ async def test_people_are_told_once_that_nothing_can_be_saved(
         assert (await on.tg.reply(said, after=told)).text == "You said: question"
         await settled(on)
     assert len(texts(on)) == 3
+
+
+async def test_a_known_person_is_told_that_nothing_can_be_saved_also_before_the_first_reply(
+    on: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart, say. A stranger, who is never answered, hears nothing."""
+    monkeypatch.setattr("bot.inbox.TELL_SECONDS", 0.0)
+    on.env["BOT_ACCESS"] = "allowlist"
+    faulty = Faulty(monkeypatch, SqlInbox, "accept")
+    faulty.times = 10**6
+    async with running(on):
+        on.tg.say("anybody there?", user="mallory")
+        said = on.tg.say("question")
+        told = await on.tg.reply(said, after=said)
+        assert "can't save anything at the moment" in told.text
+        assert not on.tg.private("mallory").from_bot()
+        faulty.times = 0
+        assert (await on.tg.reply(said, after=told)).text == "You said: question"
