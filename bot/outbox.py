@@ -172,7 +172,9 @@ class OutboxSender:
 
 
 def left(entry: OutboxEntry, now: float) -> float:
-    """Seconds of the pause that an earlier process began. A system clock that was set back does not lengthen it."""
+    """Seconds of the pause that an earlier process began. None is left when the system clock was set back since."""
+    if entry.created_at > now:
+        return 0.0
     return max(0.0, min(entry.not_before - now, LONGEST_PAUSE_SECONDS))
 
 

@@ -19,3 +19,8 @@ from routing.types import ChatKey, OutboundMessage
 def test_a_pause_is_never_longer_than_it_can_have_been(not_before: float, seconds: float) -> None:
     entry = OutboxEntry(1, OutboundMessage(ChatKey("telegram", "1"), "hi"), "pending", 1, 0, 0, not_before, "", 0.0)
     assert left(entry, 1_000_000.0) == seconds
+
+
+def test_a_pause_is_over_when_the_clock_was_set_back_since() -> None:
+    entry = OutboxEntry(1, OutboundMessage(ChatKey("telegram", "1"), "hi"), "pending", 1, 0, 0, 8_230.0, "", 8_200.0)
+    assert left(entry, 1_000.0) == 0.0

@@ -20,7 +20,9 @@ def own_clients() -> None:
     litellm_without_clients()
 
 
-async def test_no_effort_is_sent_to_a_model_that_is_not_known_to_reason(on: Stage) -> None:
+async def test_no_effort_is_sent_to_a_model_that_is_not_known_to_reason(
+    on: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
     on.env |= {f"TIER_{tier}_POOL": PLAIN for tier in ("BALANCED", "DEEP")}
     on.config["modelRouter"] = {"smartModelReasoning": "ultra", "deepModelReasoning": "high"}
     async with running(on):
@@ -31,6 +33,7 @@ async def test_no_effort_is_sent_to_a_model_that_is_not_known_to_reason(on: Stag
         assert f"The reasoning level high is not sent: {PLAIN} is not known to take one." in shown
         shown = (await ask(on, "/tier smart")).text
         assert "openai/gpt-5.1 has no reasoning level ultra. It has: none, low, medium, high." in shown
+    assert "smartModelReasoning: the level ultra is not sent to openai/gpt-5.1; it takes none, low" in caplog.text
 
 
 CREDIT = [
