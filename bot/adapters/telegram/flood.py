@@ -18,7 +18,8 @@ from routing.errors import ConfigError
 PATIENCE = 5.0  # seconds that a reply waits here for its turn; a longer wait goes back to the outbox
 _BURST = 3  # messages a chat takes at once as long as the average is kept: "short bursts" in the Bot FAQ
 _MARGIN = 1.03  # what travelling may compress
-_EVERYBODY = 4  # chats with a 429 and nothing getting through in between: the limit is not theirs
+_EVERYBODY = 4  # chats with a 429 and nothing getting through in between: the limit may be everybody's
+_PROBE = 1.0  # seconds between the replies that then go out all the same, to find out
 _MANY = 512  # chats remembered before idle ones are forgotten
 _PART = re.compile(r"(\d+)\s*/\s*(s|sec|second|m|min|minute)(?:\s+per\s+(chat|group))?", re.IGNORECASE)
 
@@ -89,7 +90,7 @@ class Flood:
         self._now = now
         self._total = () if limits.total is None else (_Window(limits.total),)
         self._chats: dict[str, _Chat] = {}
-        self._blocked_until = 0.0
+        self._blocked_until = self._probe_at = 0.0
         self._refused: dict[str, float] = {}
         """Chats whose last call got a 429, and until when, as long as nothing got through anywhere."""
 
@@ -118,7 +119,8 @@ class Flood:
         return True
 
     def refuse(self, chat_id: str, seconds: float) -> None:
-        """Telegram answered 429. It does not say whether for one chat or for all: several in a row mean all."""
+        """Telegram answered 429. It does not say whether for one chat or for all: after several in a row the other chats
+        send one reply a second, until one gets through."""
         now = self._now()
         chat = self._chat(chat_id)
         chat.blocked_until = max(chat.blocked_until, now + seconds)
@@ -126,15 +128,20 @@ class Flood:
         self._refused[chat_id] = now + seconds
         if len(self._refused) >= _EVERYBODY:
             self._blocked_until = max(self._blocked_until, min(self._refused.values()))
+            self._probe_at = now + _PROBE
 
     def passed(self) -> None:
         """A message got through: what was refused before concerns single chats."""
         self._refused.clear()
+        self._blocked_until = 0.0
 
     def _take(self, chat: _Chat) -> bool:
+        now = self._now()
         if self._delay(chat) > 0:
             return False
-        self._note(chat, self._now())
+        if self._blocked_until > now:
+            self._probe_at = now + _PROBE
+        self._note(chat, now)
         return True
 
     def _note(self, chat: _Chat, now: float) -> None:
@@ -143,7 +150,7 @@ class Flood:
 
     def _delay(self, chat: _Chat) -> float:
         now = self._now()
-        blocked = max(chat.blocked_until, self._blocked_until) - now
+        blocked = max(chat.blocked_until, min(self._blocked_until, self._probe_at)) - now
         return max([blocked, *(window.wait(now) for window in self._total + chat.windows)])
 
     def _chat(self, chat_id: str) -> _Chat:
