@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handlers.asking import Ask
+from handlers.costs import dollars
 from handlers.footer import PASSED
 from handlers.span import span
 from routing.contracts import TierContract, warnings
@@ -82,4 +83,4 @@ def _price(ask: Ask, price: Price | None) -> str:
     into, out = rates.input * MILLION, rates.output * MILLION
     if not into and not out:
         return ask.say("Price: free, it runs on this machine.")
-    return ask.say("Price: ${into:.2f} a million tokens in, ${out:.2f} out.", into=into, out=out)
+    return ask.say("Price: {into} a million tokens in, {out} out.", into=dollars(into), out=dollars(out))

@@ -26,6 +26,9 @@ async def test_the_deadline_the_tries_and_the_price(on: Stage) -> None:
         shown = (await ask(on, "/tier smart")).text
         assert "Time limit 25 s (first words within 9 s), up to 2 tries." in shown, "the shorter one"
         assert "Price: $1.25 a million tokens in, $10.00 out." in shown
+        await ask(on, "/settings language de")
+        shown = (await ask(on, "/tier smart")).text
+        assert "Preis: 1,25 $ je Million Token hinein, 10,00 $ heraus." in shown
 
 
 async def test_a_price_that_nobody_knows(on: Stage) -> None:
