@@ -107,7 +107,9 @@ async def test_killed_after_the_send_and_then_refused(on: Stage, then: Kind) -> 
     assert texts(on) == ["You said: hello", "(recovered) You said: hello"]
 
 
-async def test_copies_end_and_the_next_answer_goes_on(on: Stage, hurried: None) -> None:
+async def test_copies_end_and_the_next_answer_goes_on(
+    on: Stage, hurried: None, caplog: pytest.LogCaptureFixture
+) -> None:
     """Telegram shows the message and loses its answer each time."""
     lost = on.tg.fault("sendMessage", "drop_after", times=None, when=lambda sent: "hello" in sent["text"])
     async with running(on):
@@ -120,6 +122,7 @@ async def test_copies_end_and_the_next_answer_goes_on(on: Stage, hurried: None) 
     assert texts(on)[:3] == ["You said: hello"] + ["(recovered) You said: hello"] * 2
     assert sorted(texts(on)[3:])[0] == "You said: next" and len(texts(on)) == 5
     assert on.rows("SELECT state, ambiguous FROM outbox WHERE payload LIKE '%hello%'") == [("dead", 2)]
+    assert "again in 0.2 s" in caplog.text and "again in 0.4 s" in caplog.text
 
 
 async def test_a_preview_whose_answer_was_lost_does_not_pass_for_the_answer(

@@ -119,8 +119,8 @@ class Flood:
         return True
 
     def refuse(self, chat_id: str, seconds: float) -> None:
-        """Telegram answered 429. It does not say whether for one chat or for all: after several in a row the other chats
-        send one reply a second, until one gets through."""
+        """Telegram answered 429. It does not say whether for one chat or for all: after several in a row the others
+        send one reply a second until one gets through."""
         now = self._now()
         chat = self._chat(chat_id)
         chat.blocked_until = max(chat.blocked_until, now + seconds)
