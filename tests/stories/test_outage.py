@@ -196,7 +196,7 @@ async def test_a_second_poller_is_what_troubles_the_platform(on: Stage) -> None:
         await ask(on, "hello")
         on.tg.updates.interrupt("other getUpdates request; make sure that only one bot instance is running")
         telegram = app.platforms["telegram"]
-        await until(lambda: "only one may" in telegram.progress.trouble)
+        await until(lambda: "another program is polling" in telegram.progress.trouble)
 
 
 async def test_a_token_revoked_while_it_runs_is_said_and_retried(on: Stage, hurried: None) -> None:
