@@ -43,7 +43,7 @@ def with_code_files(
         if len(block.code) <= room or len(files) == MOST_FILES:
             continue
         written = fenced(block.code.removesuffix("\n"), block.language)
-        if messages(written) <= MOST_MESSAGES:
+        if len(block.code.strip()) <= MOST_MESSAGES * room and messages(written) <= MOST_MESSAGES:
             continue
         document = Document(_name(block.language, files), block.code)
         files.append(CodeFile(document, written))

@@ -14,7 +14,7 @@ import discord
 
 from bot.adapters.discord.failure import TROUBLES, Refusal, failure, may_have_arrived, reason, refusal
 from bot.adapters.discord.origin import Origin
-from bot.adapters.discord.parts import NONCE, Part, parts
+from bot.adapters.discord.parts import NONCE, Part, parts, written_out
 from bot.adapters.discord.stage import EPHEMERAL, PROTECTED, File, Json, Stage
 from bot.adapters.discord.target import Target
 from bot.platform import SendFailed, SendRefused, Sent
@@ -63,8 +63,8 @@ class Outbound:
                 else:
                     made[index] = made[index].noted(unattached.reason)
                 sent = await self._deliver(target, made[index], index == 0, again)
-                for block in made[index].instead:
-                    sent = await self._deliver(target, block, False, again)
+                for part in written_out(message, outbox_id, made[index].instead, index + 1):
+                    sent = await self._deliver(target, part, False, again)
             index += 1
             last = index == len(made) or target.shut
             yield Sent(sent, last)

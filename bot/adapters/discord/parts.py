@@ -30,8 +30,8 @@ class Part:
     controls: tuple[Json, ...] = ()
     whole: bool = False
     """The first of its files is the whole answer, of which the text is only the beginning."""
-    instead: tuple[Part, ...] = ()
-    """What says the same as its files of code where files are refused."""
+    instead: str = ""
+    """Markdown that says the same as its files of code where files are refused."""
 
     def content(self, flags: int = 0) -> Json:
         return body(self.text, self.controls, flags)
@@ -61,10 +61,15 @@ def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> li
     made = [Part(text, nonce(message, outbox_id, n, text)) for n, text in enumerate(texts or ("",) * len(files))]
     if made:
         controls = tuple(components(message.buttons, outbox_id))
-        blocks = pieces("\n\n".join(each.markdown for each in code), room)
-        instead = tuple(Part(block, nonce(message, outbox_id, len(made) + n, block)) for n, block in enumerate(blocks))
+        instead = "\n\n".join(each.markdown for each in code)
         made[-1] = replace(made[-1], files=files, controls=controls, whole=whole, instead=instead)
     return made
+
+
+def written_out(message: OutboundMessage, outbox_id: int, code: str, number: int) -> list[Part]:
+    """Code in place of files that were refused, as messages from this number on."""
+    texts = pieces(code, MAX_TEXT - _ROOM)
+    return [Part(text, nonce(message, outbox_id, n, text)) for n, text in enumerate(texts, number)]
 
 
 def nonce(message: OutboundMessage, outbox_id: int, number: int, text: str) -> str:
