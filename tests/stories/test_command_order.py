@@ -9,6 +9,7 @@ from tests.servers.model.request import ModelRequest
 from tests.stories.discording import up
 from tests.stories.doors import code_in
 from tests.stories.harness import OWNER, BotProcess, Stage, ask, running
+from tests.stories.killing import until
 from tests.stories.test_order import settled
 
 COMMANDS = [
@@ -147,3 +148,18 @@ async def test_a_command_does_not_reach_questions_of_the_persons_other_account(o
         assert call_for(on, "two").reading.effort == "medium"
         await ask(on, "three")
         assert call_for(on, "three").reading.effort == "high"
+
+
+async def test_stop_is_done_once_the_stopped_answer_is_kept(on: Stage) -> None:
+    """A kill in between leaves both: the question is not asked again without being stopped again."""
+    slow = on.tg.fault("sendMessageDraft", "slow", seconds=1.5)
+    gate = on.ms.reply("one two three four", chunks=4, gate_after=2)
+    states = "select state from inbox order by id"
+    async with running(on):
+        on.tg.say("count")
+        await gate.reached()
+        await on.tg.wait_for(lambda _: slow.hits)
+        on.tg.say("/stop")
+        await until(lambda: on.rows(states)[1:] == [("done",)])
+        assert on.rows(states)[:1] == [("done",)]
+        gate.open()

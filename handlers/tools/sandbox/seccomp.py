@@ -40,6 +40,9 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "fsmount": (432, 432),
     "fspick": (433, 433),
     "mount_setattr": (442, 442),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
+    "open_tree_attr": (467, 467),
     # keyrings and the kernel's log belong to the machine
     "add_key": (248, 217),
     "request_key": (249, 218),
