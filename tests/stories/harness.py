@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 import os
 import signal
 import sqlite3
-import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from bot.app import App, assembled
@@ -23,6 +26,7 @@ from routing.ports import Clock
 from storage.migrate import migrate
 from tests.servers.model import ModelServer
 from tests.servers.telegram import Message, TelegramServer, User
+from tests.stories import preloaded
 
 ROOT = Path(__file__).resolve().parents[2]
 OWNER = 1001
@@ -152,8 +156,13 @@ async def press(on: Stage, button: str, message: Message) -> Message:
     return message
 
 
+_forking = multiprocessing.get_context("forkserver")
+_forking.set_forkserver_preload(["tests.stories.preloaded"])
+_numbers = count(1)
+
+
 class BotProcess:
-    """The bot as an operator runs it; its standard error is kept."""
+    """The bot as a process of its own, forked from one that has its libraries; its output is kept."""
 
     def __init__(self, on: Stage, *arguments: str, env: Mapping[str, str] | None = None, config: bool = True) -> None:
         """`config`: write runtime-config.json first; else the workspace stays as it is."""
@@ -161,51 +170,46 @@ class BotProcess:
         self._config = config
         self._arguments = arguments or ("run",)
         self._env = env or {}
-        self._process: asyncio.subprocess.Process | None = None
-        self._reading: asyncio.Task[None] | None = None
-        self.log = ""
+        self._process: ForkServerProcess | None = None
+        self._log = ""
+        self._output = Path(tempfile.gettempdir()) / f"tierbot-{os.getpid()}-{next(_numbers)}.log"
+
+    @property
+    def log(self) -> str:
+        """What it has written so far."""
+        if self._output.exists():
+            self._log = self._output.read_bytes().decode(errors="replace")
+        return self._log
 
     async def __aenter__(self) -> BotProcess:
         if self._config:
             self._on.write_config()
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "bot",
-            *self._arguments,
-            cwd=ROOT,
-            env=kept | self._on.environment() | dict(self._env),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        self._reading = asyncio.create_task(self._read())
+        environment = kept | self._on.environment() | dict(self._env)
+        os.umask(mask := os.umask(0))
+        given = (self._arguments, environment, mask, self._output)
+        self._process = _forking.Process(target=preloaded.run, args=given)
+        await asyncio.to_thread(self._process.start)
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
-        if self._process is not None and self._process.returncode is None:
+        if self._process is not None and self._process.exitcode is None:
             await self.kill()
-
-    async def _read(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
-        async for line in self._process.stdout:
-            self.log += line.decode()
+        assert self.log is self._log  # read once more
+        self._output.unlink(missing_ok=True)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal, now."""
-        assert self._process is not None
-        self._process.send_signal(number)
+        assert self._process is not None and self._process.pid is not None
+        os.kill(self._process.pid, number)
 
     async def ended(self, seconds: float = 30.0) -> int:
         """Wait for its end; the exit code."""
-        assert self._process is not None and self._reading is not None
-        async with asyncio.timeout(seconds):  # `wait` would also wait for whoever else still holds the pipe
-            while self._process.returncode is None:  # noqa: ASYNC110
+        assert self._process is not None
+        async with asyncio.timeout(seconds):
+            while self._process.exitcode is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-        await asyncio.wait({self._reading}, timeout=seconds)
-        code: int = self._process.returncode
-        return code
+        return self._process.exitcode
 
     async def kill(self) -> None:
         """SIGKILL, at this instant."""

@@ -1,0 +1,40 @@
+"""Imported once by the process that bots of stories are forked from: a start takes 3 s of CPU less."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from routing.llm import _OFFLINE
+
+
+def load() -> None:
+    """What every bot imports sooner or later."""
+    os.environ.update(_OFFLINE)
+    for name in ("litellm", "bot.__main__", "bot.app", "bot.running", "telegram.ext", "discord", "alembic.command"):
+        importlib.import_module(name)
+    gc.freeze()
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str], mask: int, output: Path) -> None:
+    """The bot's command line in this process, which was forked for it."""
+    from bot.__main__ import main
+
+    os.environ.clear()
+    os.environ.update(environment)
+    os.umask(mask)
+    written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(written, 1)
+    os.dup2(written, 2)
+    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", buffering=1) for number in (1, 2))  # noqa: SIM115
+    sys.argv = ["tierbot", *arguments]
+    sys.exit(main(arguments))
+
+
+if __name__ != "__main__" and "multiprocessing.forkserver" in sys.modules and "pytest" not in sys.modules:
+    load()
