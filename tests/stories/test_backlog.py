@@ -49,6 +49,26 @@ async def test_nothing_is_shown_to_wait_while_replies_are_on_their_way(
     assert on.tg.calls("setMessageReaction") == []
 
 
+async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(
+    on: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.admission.ALWAYS", 1)
+    monkeypatch.setattr("bot.admission.MOST_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    on.env |= {"BOT_ACCESS": "open"}
+    gate = on.ms.gate("done")
+    async with running(on):
+        on.tg.say("think")
+        await gate.reached()
+        waits = on.tg.say("hello", user="bob")
+        for _ in range(3):
+            command = on.tg.say("/whoami", user="bob")
+            await on.tg.reply(command, after=command)
+        assert len(on.ms.calls) == 1
+        gate.open()
+        await on.tg.reply(waits, matching="You said: hello")
+
+
 async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_before(
     on: Stage, dc: DiscordServer, hurried: None
 ) -> None:
