@@ -126,17 +126,13 @@ class Chat:
         if outcome.completion is not None and await self._wants_footer(ask):
             notices.append(footer(ask, outcome))
         kept = question.kept if _stands(question, outcome) else ask.turn_id
-        deadline = models.config.contracts[outcome.decision.tier].deadline_seconds
-        seconds = min(deadline, models.config.turn.seconds)
         if isinstance(outcome.error, OverBudget):
             tier = await self._router.affordable(ask.person, outcome.decision.tier, outcome.fit.tokens, bill)
             again = cheaper(ask, tier, question.prefix, kept)
         else:
             again = buttons(ask, question, outcome, models.config.contracts, kept)
-        text, record = (
-            "\n\n".join((answer_text(ask, outcome, seconds), *notices)).strip(),
-            _record(ask, question, outcome),
-        )
+        text = "\n\n".join((answer_text(ask, outcome), *notices)).strip()
+        record = _record(ask, question, outcome)
         if outcome.waiting is None:
             return Reply(text, again, record)
         zone = (await self._preferences.settings(ask.person.id)).time_zone

@@ -77,8 +77,8 @@ def shown(provider: str) -> str:
     return VENDORS.get(provider, provider)
 
 
-def answer_text(ask: Ask, outcome: Outcome, seconds: float) -> str:
-    """In the person's language; `seconds` is how long the answer could take."""
+def answer_text(ask: Ask, outcome: Outcome) -> str:
+    """In the person's language."""
     if outcome.completion is None:
         error = outcome.error
         assert error is not None
@@ -97,7 +97,7 @@ def answer_text(ask: Ask, outcome: Outcome, seconds: float) -> str:
     if outcome.limit is not None:
         parts.append(_limit(ask, outcome.limit))
     elif ending is not None:
-        parts.append(ask.say(ending, seconds=seconds))
+        parts.append(ask.say(ending, seconds=round(outcome.completion.seconds)))
     return "\n\n".join(part for part in parts if part)
 
 

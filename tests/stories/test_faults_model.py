@@ -148,7 +148,7 @@ async def test_a_model_that_stops_in_the_middle_is_left_in_time(on: Stage) -> No
     on.ms.reply("one two three four", chunks=4, gate_after=2)
     async with running(on):
         said = await ask(on, "count")
-        assert said.text.startswith("one two t\n\n✂️ Stopped at the ")
+        assert said.text.startswith("one two t\n\n✂️ Stopped at the 1 s limit.")
 
 
 async def test_content_that_a_provider_declines(on: Stage) -> None:
