@@ -22,7 +22,7 @@ WAITING_LIMIT = 30
 """Strangers that wait at once; one more takes the place of the one who has waited longest."""
 HINT_SECONDS = 3600.0
 NO_OWNER = (
-    "I have no owner yet. If you run me, send me the owner code: it is in my start log, behind “Owner code:”. If you "
+    "I have no owner yet. If you run me, send me the owner code: it is in my start log, after “Owner code:”. If you "
     "missed it, restart me; each start prints a new one."
 )
 CLOSED_GROUP = "This group isn't enabled yet. The owner can run /access here on."
@@ -84,7 +84,7 @@ def may(person: Person, role: Role) -> bool:
 def check_shared(person: Person, message: InboundMessage) -> None:
     """Raises Refused when a guest would change what the others in a group share: the conversation and its settings."""
     if not message.private and not may(person, "user"):
-        raise Refused("In a group this takes the role user, and yours is guest. Nothing was changed.")
+        raise Refused("In a group this needs the role user; yours is guest. Nothing was changed.")
 
 
 class Access:

@@ -47,7 +47,7 @@ class Approvals:
             return
         self._asked.append(now)
         if recent == MAX_CARDS:
-            await self._notices.tell_owners("🔔 More people ask to use me. /access lists them.")
+            await self._notices.tell_owners("🔔 More people want to use me. /access lists them.")
             return
         words = stranger.messages[-1].text if stranger.messages else ""
         values = {
@@ -57,9 +57,9 @@ class Approvals:
             "words": quoted(words),
         }
         template = (
-            "🔔 {name} asks to use me: {words} ({account}, code {code})"
+            "🔔 {name} wants to use me: {words} ({account}, code {code})"
             if words.strip()
-            else "🔔 {name} asks to use me ({account}, code {code})"
+            else "🔔 {name} wants to use me ({account}, code {code})"
         )
         await self._notices.tell_owners(
             template,

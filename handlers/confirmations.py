@@ -146,7 +146,7 @@ class Confirmations:
         if action.press == press and action.state == "cancelled":
             return _cancelled(ask, action)
         if action.state == "waiting":
-            raise Refused("You can't confirm {tool} any more: the time is over. Nothing was done.", tool=action.tool)
+            raise Refused("It is too late to confirm {tool}. Nothing was done.", tool=action.tool)
         if action.state == "cancelled":
             raise Refused("You cancelled {tool}. Nothing was done; ask for it again.", tool=action.tool)
         raise Refused("You have confirmed {tool} already; it is not run twice.", tool=action.tool)

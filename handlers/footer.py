@@ -22,7 +22,7 @@ PASSED: dict[Obstacle, str] = {
     "tools": "can't use tools",
     "window": "can't read that much at once",
 }
-NOTHING_SAID = "used up its length without an answer"
+NOTHING_SAID = "reached its length limit without an answer"
 
 
 def fallback_lines(ask: Ask, outcome: Outcome, models: Models) -> list[str]:

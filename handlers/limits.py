@@ -32,11 +32,11 @@ NAMES: dict[tuple[Scope, Period], str] = {
     ("all", "month"): "the bot's limit of {limit} a month",
 }
 
-NEVER = "💰 This would cost about {needs}, more than {limit} ever has room for. Nobody was asked."
-BUSY = "💰 Answers under way hold the rest of {limit}. Nobody was asked; try again in a moment."
+NEVER = "💰 This would cost about {needs}, more than {limit} allows. No model was asked."
+BUSY = "💰 Answers in progress have reserved the rest of {limit}. No model was asked; try again in a moment."
 FULL = (
-    "💰 There is no room for this (about {needs}) in {limit}: {spent} are spent. Nobody was asked; it opens again in "
-    "{span}. /budget shows the limits."
+    "💰 This would cost about {needs} and exceed {limit}: {spent} is already used. No model was asked; the limit "
+    "resets in {span}. /budget shows the limits."
 )
 
 

@@ -19,8 +19,8 @@ CODE_MINUTES = round(CODE_SECONDS / 60)
 LINKED = "🔗 You are one person on {accounts} now: role, tiers, models, settings, files and usage are the same."
 
 MERGES = (
-    "All that is yours here, your files, history and usage among it, becomes {name}'s ({accounts}), who made this "
-    "code; what both have set is as it is there. Go on only if that is you."
+    "This moves everything of this account (files, history, usage) to {name} ({accounts}), who created this code. "
+    "Where both have a setting, theirs is kept. Only continue if that is you."
 )
 
 
@@ -97,15 +97,15 @@ class Linking:
         accounts = await self._links.accounts(person.id)
         since = {account.user: account.linked_at for account in accounts}
         if user not in since:
-            words = "{user} is none of your accounts: {accounts}. Nothing was changed."
+            words = "{user} is not one of your accounts: {accounts}. Nothing was changed."
             raise Refused(words, user=user, accounts=", ".join(map(str, since)))
         if len(accounts) == 1:
             raise Refused("{user} is your only account. /access forget me deletes it with all of yours.", user=user)
         if user != by and since[by] > since[user]:
-            words = "{user} was there before this account: write /access unlink there. Nothing was changed."
+            words = "{user} is older than this account: send /access unlink from there. Nothing was changed."
             raise Refused(words, user=user)
         await self._running.end(user)
-        words = "✂️ {by} parted {user} from your accounts: it is a stranger's now."
+        words = "✂️ {by} unlinked {user} from your accounts. It is a separate account now."
         notices = self._notices.to(words, _without(accounts, by), person.language, user=user, by=by)
         self._notices.send(await self._links.part(person.id, user, str(by), notices))
 
@@ -125,14 +125,16 @@ class Linking:
 
     async def _check(self, user: UserKey, was: Person | None, found: Person) -> None:
         if was is not None and was.id == found.id:
-            raise Refused("This code is your own: write it with your account on the other platform.")
+            raise Refused("This is your own code. Send it from your account on the other platform.")
         if was is not None and ROLES.index(was.role) < ROLES.index(found.role):
-            words = "Your role here is {mine}, there it is {theirs}: make the code here, and write it there."
+            words = "Your role is {mine} here and {theirs} there. Create the code here and send it there."
             raise Refused(words, mine=was.role, theirs=found.role)
         both = [*await self._links.accounts(found.id), *(await self._links.accounts(was.id) if was else ())]
         together = {user, *(account.user for account in both)}
         if len({account.platform for account in together}) < len(together):
-            words = "You would have two accounts of one platform: {accounts}. /access unlink parts one of them."
+            words = (
+                "That would give you two accounts on one platform: {accounts}. Unlink one first with /access unlink."
+            )
             raise Refused(words, accounts=", ".join(sorted(map(str, together))))
 
 

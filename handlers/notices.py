@@ -51,8 +51,8 @@ class Notices:
         """Tell a person that this reply to them may be missing or doubled."""
         languages = [person.language for person, _ in await self._people.everyone() if person.id == message.owner]
         words = Say(languages[0] if languages else "")(
-            "⚠️ One of my answers may be missing or doubled: its delivery was not confirmed. If you miss one, send your "
-            "message again."
+            "⚠️ One of my answers may be missing or duplicated: its delivery was not confirmed. If one is missing, "
+            "send your message again."
         )
         answered = message.reply_to if message.reply_to.isdigit() else ""
         await self._post([OutboundMessage(message.chat, words, answered, owner=message.owner)])

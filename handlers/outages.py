@@ -18,7 +18,7 @@ STATE_KEY = "outages"
 KEY = "🔑 {reason}. {model} is skipped until the key is fixed; /status shows which models answer."
 CREDIT = (
     "💳 The {vendor} account is out of credit, so {model} is skipped. Add credit there or raise its spending "
-    "limit; I try again within 15 minutes."
+    "limit; I'll try again within 15 minutes."
 )
 MODEL = "❓ {provider} has no model {model} ({reason}). It is skipped; change it in runtime-config.json or with /model."
 

@@ -36,7 +36,7 @@ def parse_account(text: str) -> UserKey:
     """`telegram:123`. Raises Refused."""
     platform, colon, user_id = text.partition(":")
     if not (platform and colon and user_id):
-        raise Refused("Write an account like telegram:123; /whoami shows one's own. Nothing was changed.")
+        raise Refused("Write an account like telegram:123; /whoami shows yours. Nothing was changed.")
     return UserKey(platform.lower(), user_id)
 
 

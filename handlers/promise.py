@@ -83,4 +83,4 @@ def _price(ask: Ask, price: Price | None) -> str:
     into, out = rates.input * MILLION, rates.output * MILLION
     if not into and not out:
         return ask.say("Price: free, it runs on this machine.")
-    return ask.say("Price: {into} a million tokens in, {out} out.", into=dollars(into), out=dollars(out))
+    return ask.say("Price per million tokens: {into} in, {out} out.", into=dollars(into), out=dollars(out))

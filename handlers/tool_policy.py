@@ -59,7 +59,7 @@ class ToolPolicy:
             if rule == "sometimes":
                 raise Refused("{tool} asks before expensive runs already. Nothing was changed.", tool=tool)
             if rule != "asks":
-                raise Refused("{tool} is allowed in {file}; take it out there.", tool=tool, file=rule)
+                raise Refused("{tool} is allowed in {file}; remove it there.", tool=tool, file=rule)
             raise Refused("{tool} asks before each run already. Nothing was changed.", tool=tool)
         return Reply(ask.say("✅ {tool} asks before each run again.", tool=f"`{tool}`"))
 
@@ -90,5 +90,7 @@ class ToolPolicy:
         found = next((each for each in rules if each.lower() == name.lower()), None)
         if found is None:
             known = ", ".join(list(rules)[:MOST_NAMED]) or ask.say("none")
-            raise Refused("No tool {name} asks before it runs; those that do: {known}.", name=name, known=known)
+            raise Refused(
+                "There is no tool {name} that asks before it runs. These do: {known}.", name=name, known=known
+            )
         return found

@@ -120,7 +120,7 @@ def losses(ask: Ask, outcome: Outcome) -> list[str]:
         words = "✂️ Your message is too long for {model}, so part of it was left out."
         said.append(ask.say(words, model=f"`{outcome.choice.model}`"))
     if outcome.fit.pictures_left_out:
-        words = "🖼 I left out {n} of your pictures: I look at {most} at a time, up to {size} MB together."
+        words = "🖼 I left out {n} of your pictures: I look at {most} at a time, up to {size} MB in total."
         left_out = outcome.fit.pictures_left_out
         said.append(ask.say(words, n=left_out, most=PICTURES_SHOWN, size=PICTURE_BYTES // 1_000_000))
     if outcome.fit.lost:

@@ -20,7 +20,7 @@ from routing.calls import (
 )
 from routing.contracts import TierContract
 from routing.deadline import Deadline
-from routing.errors import EmptyAnswer, ModelError, TooSlow, Unreachable
+from routing.errors import EmptyAnswer, ModelError, Reason, TooSlow, Unreachable
 from routing.failover.breaker import Trial
 from routing.failover.health import ModelHealth
 from routing.failover.step import LONGEST_WAIT_SECONDS
@@ -190,12 +190,13 @@ class Caller:
             if left < patience:
                 return  # it is the turn that has no more time
             self._health.took(request.model, errand.contract, patience, finished=False)
-            what = "no first word" if answer.first_token is None else "no whole answer"
-            raise TooSlow(request.model, f"{what} within {patience:g} s") from None
+            unheard = answer.first_token is None
+            words = "no first words within {seconds:g} s" if unheard else "no complete answer within {seconds:g} s"
+            raise TooSlow(request.model, Reason(words, seconds=patience)) from None
         if answer.finish == "cut" and answer.text.strip():
-            raise Unreachable(request.model, "its answer broke off")
+            raise Unreachable(request.model, Reason("its answer broke off"))
         if not answer.text.strip() and answer.finish in ("stop", "cut"):
-            raise EmptyAnswer(request.model, "it answered with nothing")
+            raise EmptyAnswer(request.model, Reason("it gave an empty answer"))
         trial.end()
         seconds = self._clock() - answer.began
         self._health.took(request.model, errand.contract, seconds)

@@ -1,7 +1,7 @@
 """One tree of errors, named by who is told.
 
 TierbotError
-├── ConfigError      the owner: a file, variable or database to mend; the process says it and ends
+├── ConfigError      the owner: a file, variable or database to fix; the process says it and ends
 │   └── FileFault        a value in a JSON file, and where it stands
 ├── Refused          the person: what they asked can't be done, why, and what to do next
 ├── ToolFailed       the model: why its tool call did not work, in words that it can act on
@@ -19,6 +19,10 @@ TierbotError
     ├── BadModelRequest  any other 400
     └── OverBudget       it was not asked: a limit of money has no room for the call (routing.money.over)
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
 
 
 class TierbotError(Exception):
@@ -56,6 +60,18 @@ class ToolFailed(TierbotError):
 
 class BadArguments(ToolFailed):
     """The arguments are not JSON, or not what the tool's schema asks for."""
+
+
+class Reason(str):
+    """A clause that says why, for people: English text that remembers its template, so that it can be translated."""
+
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str, /, **values: object) -> Reason:
+        reason = super().__new__(cls, template.format(**values) if values else template)
+        reason.template, reason.values = template, values
+        return reason
 
 
 class ModelError(TierbotError):

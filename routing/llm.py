@@ -19,7 +19,7 @@ from routing.door.failures import explain, takes_no_tools
 from routing.door.parameters import Target, parameters
 from routing.door.places import where_of
 from routing.door.prices import PriceMap, cost
-from routing.errors import Unreachable
+from routing.errors import Reason, Unreachable
 from routing.local.runtime import LocalRuntime
 from routing.memory import uncollected
 from routing.models.catalog import Catalog
@@ -126,7 +126,7 @@ class LiteLlm:
                     file=(name, audio), timeout=seconds, max_retries=0, **where_of(model, profile)
                 )
         except TimeoutError as error:
-            raise Unreachable(model, f"no answer within {seconds:g} s") from error
+            raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=seconds)) from error
         except Exception as error:  # the library raises whatever its providers' clients raise
             raise explain(error, model, profile) from error
         counted = getattr(getattr(heard, "usage", None), "seconds", None) or getattr(heard, "duration", None)

@@ -19,7 +19,7 @@ ERROR = "Error: "
 NOT_RUN = "Error: not run, the turn was stopped."
 STOPPED = "Error: stopped by the user while it ran; what it had done by then stays done."
 ONE_WAITS = "Error: not run. Another action waits for the user's confirmation first; call this one again after it."
-AGAIN = "\n\n[The same call was made before in this turn; this is its result.]"
+AGAIN = "\n\n[The same call was already made in this turn; this is its result.]"
 
 log = logging.getLogger("routing")
 
@@ -46,7 +46,7 @@ class ToolRounds:
         self.left -= len(allowed)
         self.refused = len(calls) > len(allowed)
         for index in range(len(allowed), len(calls)):
-            results[index] = f"Error: not run, a turn may call {self._most_calls} tools at most."
+            results[index] = f"Error: not run, a turn may make at most {self._most_calls} tool calls."
         self.own_seconds, loop = 0.0, asyncio.get_running_loop()
         ends = loop.time() + seconds
         for group in self._groups(allowed):
@@ -102,7 +102,7 @@ class ToolRounds:
             return str(asked)
         except TimeoutError:
             log.warning("[Tools] %s took more than %.0f s", call.name, longest)
-            return f"Error: {call.name} was ended after {longest:.0f} s. Ask it for less, or go on without it."
+            return f"Error: {call.name} timed out after {longest:.0f} s. Ask for less, or go on without it."
         except BadArguments as error:
             if call.name in self._corrected:
                 return f"Error: {error} It was wrong for the second time: go on without {call.name}."

@@ -73,7 +73,7 @@ def open_to(role: Role) -> tuple[Tier, ...]:
 def check_role(tier: TierChoice, role: Role) -> None:
     """Raises Refused for a tier that a role may not use, and offers the best one that it may."""
     if tier != AUTO and tier not in open_to(role):
-        words = "The {tier} tier takes the role user, and yours is {role}. The best one for you is smart: /tier smart."
+        words = "The {tier} tier needs the role user; yours is {role}. The best one for you is smart: /tier smart."
         raise Refused(words, tier=tier, role=role)
 
 

@@ -24,7 +24,7 @@ from routing.types import ROLES, Button, Person, Role, UserKey
 
 SPEC = CommandSpec(
     "access",
-    "Who may use this bot; link your accounts; be forgotten",
+    "Who may use this bot; link your accounts; delete your data",
     (
         "/access",
         "/access pair ABCD-EFGH",
@@ -125,7 +125,7 @@ class AccessCommand:
                 return await self._unlink(ask, *words[1:])
         if not may(ask.person, "admin"):
             raise Refused(
-                "Only admins and owners decide who may come in. You can write /access link or /access forget me."
+                "Only admins and owners decide who may use me. You can write /access link or /access forget me."
             )
         return await self._govern(ask, words)
 
@@ -133,7 +133,7 @@ class AccessCommand:
         """What admins and owners do."""
         match words:
             case ["list"] | ["log"] if not ask.message.private:
-                raise Refused("I only show this in private: write it to me in a direct message.")
+                raise Refused("I only show this in private: send it to me in a direct message.")
             case ["list"]:
                 return await self._list(ask)
             case ["log"]:
@@ -169,7 +169,7 @@ class AccessCommand:
         if len(found) == 1 and command.startswith(("allow", "block")):
             return await act(found[0])
         if len(found) > 1 and not ask.message.private:
-            raise Refused("Several people may be meant. Write this to me in private. Nothing was changed.")
+            raise Refused("Several people may be meant. Send me this in private. Nothing was changed.")
         if not found:
             near = nearest(typed, [each.name for each in everyone] + [f"@{each.username}" for each in everyone])
             if near:
@@ -182,7 +182,7 @@ class AccessCommand:
             (Button(f"{plain_name(each.name) or each.user} {each.user}", f"/access {command.format(each.user)}"),)
             for each in found[:MAX_LISTED]
         )
-        meaning = "Whom do you mean?" if len(found) > 1 else "Do you mean this account? Names can change hands."
+        meaning = "Who do you mean?" if len(found) > 1 else "Do you mean this account? Names can change hands."
         return Reply(ask.say(meaning) + "\n\n" + "\n".join(lines[:MAX_LISTED]), buttons)
 
     async def _known(self) -> list[Known]:
@@ -238,7 +238,9 @@ class AccessCommand:
         found = await self._people.approve(asked, str(user)) if asked else None
         if found is None:
             self._access.wrong.count(user)
-            raise Refused("Nobody waits with the code {code}; it may have expired. Nothing was changed.", code=typed)
+            raise Refused(
+                "No one is waiting with the code {code}; it may have expired. Nothing was changed.", code=typed
+            )
         await self._approvals.answer_let_in()
         return await self._told(ask, Known(found.user, found.name, ""), "user")
 
@@ -275,7 +277,7 @@ class AccessCommand:
 
     async def _here(self, ask: Ask, on: bool) -> Reply:
         if ask.message.private:
-            raise Refused("Write this in the group that you mean.")
+            raise Refused("Write this in that group.")
         await self._chats.set_allowed(ask.message.chat, on, str(ask.message.user))
         opened = (
             "✅ Everyone in this group can use me now, as a guest: without the deep tier, models of their own or your "
@@ -286,12 +288,12 @@ class AccessCommand:
 
     async def _link(self, ask: Ask, typed: str, confirmed: bool) -> Reply:
         if not ask.message.private:
-            raise Refused("Write this to me in private. Nothing was changed.")
+            raise Refused("Send me this in private. Nothing was changed.")
         if not typed:
             words = (
-                "🔗 On the other platform, write me in private: `/access link {code}`. The code is valid for {minutes} "
-                "minutes. Both accounts are one person then: role, tiers, models, settings, files and usage follow. "
-                "Give it to nobody else."
+                "🔗 On the other platform, send me in private: `/access link {code}`. The code is valid for {minutes} "
+                "minutes. After that both accounts are one person and share role, tiers, models, settings, files and "
+                "usage. Don't give the code to anyone else."
             )
             told = ask.say(words, code=await self._linking.code(ask.person), minutes=CODE_MINUTES)
             return Reply(told, secret=True)
@@ -305,7 +307,7 @@ class AccessCommand:
     async def _unlink(self, ask: Ask, account: str = "") -> Reply:
         user = parse_account(account) if account else ask.message.user
         await self._linking.unlink(ask.person, user, ask.message.user)
-        words = "✂️ {user} is no longer yours: it is a stranger's account now. What you have set stays with {accounts}."
+        words = "✂️ {user} is unlinked: it is a separate account now. Your settings stay with {accounts}."
         return Reply(ask.say(words, user=f"`{user}`", accounts=await self._linking.names(ask.person)))
 
     async def _forget(self, ask: Ask, confirmed: bool) -> Reply:

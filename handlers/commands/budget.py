@@ -21,15 +21,15 @@ from routing.types import Person, UserKey
 
 SPEC = CommandSpec(
     "budget",
-    "What you may spend and what is left of it",
+    "Your spending limits and what is left of them",
     ("/budget", "/budget telegram:123 2.50 30", "/budget telegram:123 off"),
     personal=True,
 )
 OFF = "off"
 THEN: dict[AtLimit, str] = {
-    "refuse": "At a limit nothing is asked until it opens again.",
-    "cheapest": "At a limit the cheapest model answers, and says so.",
-    "warn": "At a limit answers go on, with a warning.",
+    "refuse": "When a limit is reached, no model is asked until it resets.",
+    "cheapest": "When a limit is reached, the cheapest model answers and says so.",
+    "warn": "When a limit is reached, answers go on with a warning.",
 }
 
 
@@ -50,7 +50,7 @@ class BudgetCommand:
         if not ask.arguments:
             return await self._show(ask, ask.person, ask.message.user, ask.say("What you may spend here"))
         if not may(ask.person, "owner"):
-            raise Refused("Only an owner sees and sets other people's limits. /budget shows yours.")
+            raise Refused("Only an owner can see and set other people's limits. /budget shows yours.")
         whom, *words = ask.arguments
         user = parse_account(whom)
         person = await self._people.find(user)
@@ -73,7 +73,7 @@ class BudgetCommand:
         notes = [ask.say(THEN[self._budget.limits.at_limit])]
         rate = self._budget.limits.unknown
         if any(each.unknown for each in found) and rate is not None:
-            notes.append(ask.say("Calls of unknown price are reckoned at {rate} a million tokens.", rate=dollars(rate)))
+            notes.append(ask.say("Calls with an unknown price count as {rate} per million tokens.", rate=dollars(rate)))
         return Reply("\n".join([f"**{head}**", "", *lines, "", "  \n".join(notes)]))
 
     def _span(self, at: float) -> str:

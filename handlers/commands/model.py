@@ -157,8 +157,8 @@ class ModelCommand:
             return Reply(ask.say("No provider is allowed here."))
         if unknown or not lines:
             words = (
-                "I know no models of {providers}: models/models.json lists none. `tierbot models discover <provider>` "
-                "asks a provider, and /model <tier> <provider/model> takes any name."
+                "I don't know any models of {providers}: models/models.json lists none. `tierbot models discover "
+                "<provider>` asks a provider, and /model <tier> <provider/model> takes any name."
             )
             providers = ", ".join(unknown or sorted(self._models.config.allowed))
             lines.append("\n" + ask.say(words, providers=providers))
@@ -206,7 +206,7 @@ class ModelCommand:
         else:
             words = "I don't know the model {name}. /model list shows those I know. Nothing was changed."
             said = ask.say(words, name=name)
-        how = ask.say("To use it all the same, write {command}.", command=f"`{command}`")
+        how = ask.say("To use it anyway, write {command}.", command=f"`{command}`")
         return Reply(f"{said}\n{how}", ((Button(ask.say("Use it anyway"), command),),))
 
     async def _set_model(self, ask: Ask, tier: Tier, name: str) -> str:

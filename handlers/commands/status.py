@@ -44,7 +44,7 @@ WHY_WINDOW: Mapping[WindowSource, str] = {
     "catalogue": "from models.json",
     "assumed": "assumed; set maxInputTokens in models.json",
     "refusal": "the provider refused more",
-    "loaded": "Ollama loaded the model with it",
+    "loaded": "as loaded by Ollama",
     "num_ctx": "num_ctx in the model's Modelfile",
     "made for": "the model's own limit, according to Ollama",
     "default": "Ollama's default; OLLAMA_CONTEXT_LENGTH changes it",
@@ -247,5 +247,5 @@ def _links(ask: Ask, facts: Facts) -> list[str]:
         quiet = ask.say("{span} ago", span=span(now - link.last_update)) if link.last_update else ask.say("never")
         words = "{platform}: up {span}, last message {quiet}"
         line = ask.say(words, platform=name, span=span(now - link.up_since), quiet=quiet)
-        lines.append(f"{line}{': ⚠️ ' + link.trouble if link.trouble else ''}")
+        lines.append(f"{line}{': ⚠️ ' + ask.say(link.trouble) if link.trouble else ''}")
     return lines

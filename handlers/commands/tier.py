@@ -145,7 +145,10 @@ def model_line(ask: Ask, plan: Plan) -> str:
     """The model, its reasoning level and where the choice comes from."""
     choice = plan.choice
     level = f", {ask.say('reasoning {level}', level=choice.reasoning)}" if choice.reasoning else ""
-    return ask.say("Model: {model} ({source}).", model=f"`{choice.model}`{level}", source=ask.say(choice.source))
+    model = f"`{choice.model}`{level}"
+    if choice.source == "local":  # its name says so
+        return ask.say("Model: {model}.", model=model)
+    return ask.say("Model: {model} ({source}).", model=model, source=ask.say(choice.source))
 
 
 def _keyboard(ask: Ask, stored: Preferences, default: TierChoice | None) -> tuple[tuple[Button, ...], ...]:

@@ -110,7 +110,7 @@ class UsageCommand:
     async def _all(self, ask: Ask, count: int) -> Reply:
         """A row a person, the dearest first, with the limits that they have reached."""
         if ask.person.role != "owner":
-            raise Refused("Only an owner sees everyone's usage. /usage shows yours.")
+            raise Refused("Only an owner can see everyone's usage. /usage shows yours.")
         if not ask.message.private:
             raise Refused("I don't show other people's usage in a group. Send me /usage all in private.")
         people = await self._spending.by_person(self._since(count))

@@ -174,7 +174,7 @@ class Convening:
     def _too_few(self, say: Say, asked: int, found: Sequence[Seat], passed: Iterable[Passed]) -> Refused:
         told = passed_over(say, self.models, passed)
         return Refused(
-            "You asked for {asked} members, but only {n} models can sit: {models}. {passed} Nobody was asked.",
+            "You asked for {asked} members, but only {n} models can take part: {models}. {passed} Nobody was asked.",
             asked=asked,
             n=len(found),
             models=names(seat.model for seat in found),
@@ -187,6 +187,6 @@ class Convening:
         reasons = (obstacle(self.models, model, now) for model in missing.passed)
         passed = passed_over(say, self.models, (each for each in reasons if each is not None))
         found = names(seat.model for seat in missing.found) or say("none")
-        words = "A council needs {least} models of {least} vendors at least; I can ask {found}. {passed}"
+        words = "A council needs at least {least} models from {least} vendors; I can ask {found}. {passed}"
         rest = say("Skipped: {models}.", models=passed) if passed else ""
         return Refused(words, least=LEAST_SEATS, found=found, passed=rest)

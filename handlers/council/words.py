@@ -14,7 +14,7 @@ from routing.models.choice import Models, provider_of
 
 FAILED: dict[Cause, str] = {
     "late": "timed out",
-    "line": "waited in line",
+    "line": "waited too long in the queue",
     "failed": "failed",
     "empty": "wrote nothing",
     "stopped": "was stopped",
@@ -24,10 +24,10 @@ VOTED: dict[Voting, str] = {
     "counted": "ranks {ranking}",
     "abstained": "abstains",
     "late": "timed out",
-    "line": "waited in line",
+    "line": "waited too long in the queue",
     "failed": "failed",
     "stopped": "was stopped",
-    "unneeded": "was not waited for: the leader was certain",
+    "unneeded": "was not needed: the result was already certain",
 }
 
 
@@ -83,7 +83,7 @@ def failure(say: Say, member: Member) -> str:
     """Why a member gave no answer."""
     assert member.failure is not None
     words = say(FAILED[member.failure.cause])
-    return f"{words} ({member.failure.reason})" if member.failure.reason else words
+    return f"{words} ({say(member.failure.reason)})" if member.failure.reason else words
 
 
 def voting(say: Say, member: Member) -> str:

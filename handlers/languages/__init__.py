@@ -10,6 +10,8 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
+from routing.errors import Reason
+
 _FOLDER = Path(__file__).parent
 
 
@@ -48,6 +50,9 @@ class Say(string.Formatter):
         self.language = language if language in languages() else "en"
 
     def __call__(self, template: str, /, **values: object) -> str:
+        if isinstance(template, Reason):
+            values = {**template.values}
+            template = template.template
         template = self._translated(template)
         return self.vformat(template, (), values) if values else template
 
@@ -57,6 +62,8 @@ class Say(string.Formatter):
 
     def format_field(self, value: object, format_spec: str) -> str:
         """Numbers get the language's separators; a number that is a name is given as a text."""
+        if isinstance(value, Reason):
+            return self(value)
         if isinstance(value, Dollars):
             return self._translated("${amount}").replace("{amount}", self._separated(value.figure))
         if isinstance(value, int | float | Decimal) and not isinstance(value, bool):

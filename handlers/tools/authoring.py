@@ -198,5 +198,5 @@ def _told(given: object) -> str:
     value = given.value if isinstance(given, Result) else given
     text = value if isinstance(value, str) else "" if value is None else to_json(value, fallback=str).decode()
     if isinstance(given, Result) and given.failed:
-        raise ToolFailed(text or "It failed without saying why.")
+        raise ToolFailed(text or "It failed without giving a reason.")
     return text

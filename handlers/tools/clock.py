@@ -61,9 +61,9 @@ def _zone(wanted: str, instant: datetime) -> zoneinfo.ZoneInfo:
     found = [names[word]] if word in names else [name for plain, name in names.items() if _city(plain) == word]
     zones = [zoneinfo.ZoneInfo(name) for name in sorted(found, key=lambda name: (name.count("/"), name))]
     if not zones:
-        raise ToolFailed(f"There is no time zone {asked}. {_hint(word[:60], names)}")
+        raise ToolFailed(f"{asked} is not a time zone. {_hint(word[:60], names)}")
     if len({_rules(zone, instant) for zone in zones}) > 1:
-        raise ToolFailed(f"{asked} may be several time zones: use one of {', '.join(map(str, zones))}.")
+        raise ToolFailed(f"{asked} can mean several time zones: use one of {', '.join(map(str, zones))}.")
     return zones[0]
 
 

@@ -19,7 +19,7 @@ AROUND_SECONDS = 60.0
 """For measuring a folder, for a slow start and for the end, beside the waiting and the command's own time."""
 _SHELL = 'for sh in /bin/bash /bin/sh; do [ -x $sh ] && exec $sh -c "$1"; done'
 _INSTEAD: dict[Ended, str] = {
-    "seconds": "Do less at once, in several calls; nothing runs on in the background.",
+    "seconds": "Do less at once, in several calls; nothing keeps running in the background.",
     "memory": "Work through the data in smaller pieces.",
     "processes": "Start fewer processes and threads at a time.",
     "disk": "Delete what is not needed; write less.",
@@ -91,7 +91,7 @@ def _left_out(cut: Cut) -> str:
 def _plain(text: str) -> str:
     """What can be handed to a program. Raises ToolFailed for what no program takes."""
     if "\0" in text:
-        raise ToolFailed("There is a NUL character in it: leave it out.")
+        raise ToolFailed("It contains a NUL character: leave it out.")
     return text.encode("utf-8", "replace").decode()
 
 
@@ -106,5 +106,5 @@ def _passed(ended: Ended, limits: SandboxLimits) -> str:
         "memory": f"beyond {limits.memory_bytes / 1e6:.0f} MB: the memory limit",
         "processes": f"beyond {limits.processes} processes and threads: their limit",
         "disk": f"beyond {limits.disk_bytes / 1e6:.0f} MB or {limits.files} files: the limit of the folder",
-        "output": "for printing more than anybody reads: the output limit",
+        "output": "for printing too much: the output limit",
     }[ended]

@@ -64,7 +64,9 @@ class ConversationTools:
                 f"Tier is locked by user ({locked}). Only they can unlock it, with /tier {locked}. Go on in this tier."
             )
         if tier not in scope.tiers:
-            raise ToolFailed(f"No model of the {tier} tier can be used here. There are: {', '.join(scope.tiers)}.")
+            raise ToolFailed(
+                f"No model of the {tier} tier can be used here. Available tiers: {', '.join(scope.tiers)}."
+            )
         await self._history.set_conversation_tier(scope.conversation_id, tier)
         log.info("[TierTool] Tier changed to: %s", tier)
         return f"The {tier} tier answers from now on in this conversation."

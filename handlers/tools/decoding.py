@@ -90,4 +90,4 @@ def _guess(data: bytes) -> tuple[str, str] | None:
 def _binary(data: bytes, name: str) -> ToolFailed:
     kind = next((kind for start, kind in _STARTS if data.startswith(start)), mimetypes.guess_type(name)[0])
     about = f", probably {kind}" if kind else ""
-    return ToolFailed(f"{name} is not text ({len(data):,} bytes{about}): look into it with run_command.")
+    return ToolFailed(f"{name} is not text ({len(data):,} bytes{about}): inspect it with run_command.")

@@ -102,7 +102,7 @@ class FileTools:
         if not parts or path.endswith("/"):
             raise ToolFailed(f"{path or 'The empty path'} names a folder: give the name of a file.")
         if parts[-1].startswith(UNFINISHED):
-            raise ToolFailed(f"Names that begin with {UNFINISHED} are taken: choose another one.")
+            raise ToolFailed(f"Names that begin with {UNFINISHED} are reserved: choose another one.")
         if len(content) > MOST_WRITTEN:
             told = f"{len(content):,} characters are more than the {MOST_WRITTEN:,} that write_file takes"
             raise ToolFailed(f"{told}: write several files.")

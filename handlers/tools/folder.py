@@ -56,7 +56,7 @@ def parts_of(path: str) -> tuple[str, ...]:
     if len(path) > MOST_PATH:
         raise ToolFailed(f"The path is longer than {MOST_PATH} characters: use a shorter one.")
     if not all(map(_is_plain, path)):
-        raise ToolFailed("The path has a control character in it: use a plain name such as notes/a.txt.")
+        raise ToolFailed("The path contains a control character: use a plain name such as notes/a.txt.")
     if path == MOUNT or path.startswith(MOUNT + "/"):
         path = path[len(MOUNT) + 1 :]
     elif path.startswith("/"):
@@ -112,7 +112,7 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
         finally:
             os.close(above)
     except OSError as error:
-        raise ToolFailed(f"The person's folder can't be opened: {reason(error)}. The owner has to mend it.") from None
+        raise ToolFailed(f"The person's folder can't be opened: {reason(error)}. The owner has to fix it.") from None
     try:
         yield own
     finally:
@@ -176,7 +176,7 @@ def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
         refuse_unless_own(os.fstat(file), parts)
         # A second name may have gone since: only one look that finds this very file, here, with one name, is proof.
         if (now := look(folder, name)) is None or now.st_nlink != 1 or not os.path.samestat(now, os.fstat(file)):
-            raise ToolFailed(f"{shown(parts)} was changed while it was opened: try again.")
+            raise ToolFailed(f"{shown(parts)} changed while it was being opened: try again.")
         yield file
     finally:
         os.close(file)
@@ -190,7 +190,7 @@ def refuse_unless_own(found: os.stat_result, parts: tuple[str, ...]) -> None:
     if kind != "file":
         raise ToolFailed(f"{shown(parts)} is a {kind}" + _mend(kind))
     if found.st_nlink != 1:
-        raise ToolFailed(f"{shown(parts)} is a hard link, a second name of a file: make a copy and use that.")
+        raise ToolFailed(f"{shown(parts)} is a hard link to another file: make a copy and use that.")
 
 
 def look(folder: int, name: str) -> os.stat_result | None:

@@ -103,7 +103,9 @@ class Toolbox:
         if self._approval is not None:
             await self._approval.check(known.tool, known.card, known.toolkit, arguments, scope)
         elif (known.tool.traits.confirm and not known.tool.traits.allowed_in) or known.tool.asks is not None:
-            raise ToolFailed(f"{call.name} needs a person's confirmation, which can't be given here. Go on without it.")
+            raise ToolFailed(
+                f"{call.name} needs a confirmation by a person, which is not possible here. Go on without it."
+            )
         return await _executed(known.tool, arguments, scope)
 
     async def run_confirmed(self, action: PendingAction, scope: ToolScope) -> str:
@@ -111,7 +113,7 @@ class Toolbox:
         that they were shown."""
         known = self._known(action.tool, scope.person)
         if digest(version(known.card, known.toolkit), action.arguments) != action.digest:
-            raise ToolFailed(f"{action.tool} is not the tool that was confirmed: it was changed since. It did not run.")
+            raise ToolFailed(f"{action.tool} has changed since it was confirmed. It did not run.")
         return await _executed(known.tool, json.loads(action.arguments), scope)
 
     async def rules(self, person: Person, conversation_id: int) -> Mapping[str, Rule]:
@@ -175,7 +177,7 @@ async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) 
         raise ToolFailed(str(error)) from None
     except Exception as error:  # whatever a tool's author did not foresee: the turn goes on, the log has it
         log.exception("[Tools] %s failed", tool.name)
-        raise ToolFailed(f"{tool.name} failed inside ({type(error).__name__}). Go on without it.") from None
+        raise ToolFailed(f"{tool.name} failed internally ({type(error).__name__}). Go on without it.") from None
 
 
 def sorted_out(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[str, ...]]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from routing.calls import ChatMessage, ToolCall
 from routing.conversation.truncation import shorten, squeeze
 from routing.conversation.window import Window, weight
-from routing.errors import EmptyAnswer
+from routing.errors import EmptyAnswer, Reason
 
 HEADING = "[Conversation summary]"
 MOST_CALLS = 4
@@ -156,7 +156,7 @@ class Compactor:
             said = await self._summarise(INSTRUCTIONS, _earlier(text, share) + chunk)
             text = shorten(said.strip().removeprefix(HEADING).strip(), MOST_SUMMARY_CHARS)
             if not text:
-                raise EmptyAnswer("the summary's model", "it answered with nothing")
+                raise EmptyAnswer("the summary's model", Reason("it gave an empty answer"))
         if unread:
             text = f"(About {sum(map(len, unread)):,} characters before this were too long to be summed up.)\n{text}"
         return f"{HEADING}\n{text}"

@@ -11,7 +11,7 @@ from routing.calls import ChatMessage
 from routing.conversation.compaction import Compactor
 from routing.conversation.window import CHARS_PER_TOKEN, Window
 from routing.deadline import Deadline
-from routing.errors import ModelError, Unreachable
+from routing.errors import ModelError, Reason, Unreachable
 from routing.models.choice import Models
 from routing.money.bill import Bill
 from routing.ports import LiveReply
@@ -75,16 +75,18 @@ class Summariser:
         errand = Errand(self._models.config.contracts["balanced"], deadline, self._bill)
         completion = await self._caller.complete(request, errand, _Unseen(self._live), self._stop)
         if completion.finish not in ("stop", "length"):
-            raise Unreachable(model, f"its summary ended early ({completion.finish})")
+            raise Unreachable(model, Reason("its summary ended early ({finish})", finish=completion.finish))
         return completion.text
 
     def _check_limits(self, model: str) -> None:
         """A summary takes part in the turn's limits."""
         bounds = self._models.config.turn
         if bounds.dollars is not None and spent(self._bill.calls) >= bounds.dollars:
-            raise ModelError(model, f"it would cost more than the ${bounds.dollars} of one turn")
+            words = "it would cost more than the ${limit} of one turn"
+            raise ModelError(model, Reason(words, limit=bounds.dollars))
         if self._bill.counted + self.spare >= bounds.model_calls:
-            raise ModelError(model, f"it would take more than the {bounds.model_calls} calls to models of one turn")
+            words = "it would take more than the {limit} model calls of one turn"
+            raise ModelError(model, Reason(words, limit=bounds.model_calls))
 
     def _effort(self) -> str | None:
         """The least reasoning that the model knows by this name; its usual level otherwise."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from routing.calls import ProviderProfile
 from routing.door.failures import explain
-from routing.errors import Unreachable
+from routing.errors import Reason, Unreachable
 
 Vectors = tuple[tuple[float, ...], ...]
 _FOR_ANSWERS = "_skip_responses_api_bridge"
@@ -38,7 +38,7 @@ async def ask(
             answer = await _answer(litellm, request)
         return _in_order(answer.data)
     except TimeoutError as error:
-        raise Unreachable(model, f"no answer within {profile.timeout_seconds:g} s") from error
+        raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=profile.timeout_seconds)) from error
     except Exception as error:  # the library raises whatever its providers' clients raise
         raise explain(error, model, profile) from error
 

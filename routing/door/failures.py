@@ -20,6 +20,7 @@ from routing.errors import (
     OutOfCredit,
     PolicyRefused,
     RateLimited,
+    Reason,
     Unreachable,
 )
 from routing.models.ollama import PROVIDER as OLLAMA
@@ -137,9 +138,9 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     reason = _reason(error, profile)
     statuses = {getattr(each, "status_code", None) for each in _chain(error)}
     if 402 in statuses or (statuses.intersection(_CREDIT_STATUSES) and any(words in text for words in CREDIT_WORDS)):
-        return OutOfCredit(model, OUT_OF_CREDIT)
+        return OutOfCredit(model, Reason(OUT_OF_CREDIT))
     if any(words in text for words in OVERFLOW_WORDS):
-        overflow = ContextOverflow(model, "the conversation is longer than its context window")
+        overflow = ContextOverflow(model, Reason("the conversation is longer than its context window"))
         named = _WINDOW.search(text)
         overflow.window = int(named.group(1)) if named else None
         return overflow
@@ -151,18 +152,22 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     if kind is BadModelRequest and any(getattr(each, "status_code", 0) in _KEY_STATUSES for each in _chain(error)):
         kind = KeyRejected  # the library makes a plain 400 of Gemini's 403
     if "llm provider not provided" in text:
-        return BadModelRequest(model, f"an unknown provider needs an address: llm.providers.{profile.name}.baseUrl")
+        words = "an unknown provider needs an address: llm.providers.{provider}.baseUrl"
+        return BadModelRequest(model, Reason(words, provider=profile.name))
     if kind is KeyRejected:
-        return KeyRejected(model, f"{profile.name} refused the key in {profile.variable}")
+        words = "{provider} refused the key in {variable}"
+        return KeyRejected(model, Reason(words, provider=profile.name, variable=profile.variable))
     if kind is RateLimited:
         wait = _retry_after(error, clock)
-        return RateLimited(model, "too many requests" if wait is None else f"try again in {wait:g} s", wait)
+        if wait is None:
+            return RateLimited(model, Reason("too many requests"))
+        return RateLimited(model, Reason("try again in {seconds:g} s", seconds=wait), wait)
     if profile.name == OLLAMA and "try pulling it first" in text:
-        return ModelUnknown(model, f"run: ollama pull {model.partition('/')[2]}")
+        return ModelUnknown(model, Reason("run: ollama pull {name}", name=model.partition("/")[2]))
     if kind is Unreachable and profile.name == OLLAMA and _broken(error):
-        return Unreachable(model, "Ollama is not running", _retry_after(error, clock))
-    plain = PLAIN.get(kind, PLAIN[Unreachable]) if reason else _unsaid(error)
-    explained = kind(model, plain, _retry_after(error, clock), reason)
+        return Unreachable(model, Reason("Ollama is not running"), _retry_after(error, clock))
+    plain = PLAIN.get(kind, PLAIN[Unreachable])
+    explained = kind(model, Reason(plain) if reason else _unsaid(error), _retry_after(error, clock), reason)
     if isinstance(explained, Unreachable):
         explained.own = _status(error) >= 500
     return explained
@@ -205,11 +210,11 @@ def _reason(error: BaseException, profile: ProviderProfile) -> str:
     return text[:_LONGEST_REASON].rstrip(" .")
 
 
-def _unsaid(error: BaseException) -> str:
+def _unsaid(error: BaseException) -> Reason:
     """Where the provider said nothing: whether it was the line."""
     if isinstance(error, json.JSONDecodeError):
-        return "its answer can't be read"
-    return "Connection error" if _broken(error) else "it gave no reason"
+        return Reason("its answer can't be read")
+    return Reason("connection error" if _broken(error) else "it gave no reason")
 
 
 def _broken(error: BaseException) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from routing.calls import ProviderProfile
-from routing.errors import KeyRejected, ModelUnknown
+from routing.errors import KeyRejected, ModelUnknown, Reason
 from routing.models.names import is_model_name
 
 _NO_KEY = "none"
@@ -18,10 +18,11 @@ def where_of(model: str, profile: ProviderProfile) -> dict[str, Any]:
     for a name that could lead to another address, and KeyRejected without a key."""
     provider, _, name = model.partition("/")
     if not is_model_name(model, profile.api_type):
-        raise ModelUnknown(model, "this is not a valid model name")
+        raise ModelUnknown(model, Reason("this is not a valid model name"))
     where: dict[str, Any] = {"model": f"{profile.api_type or provider}/{name}"}
     if profile.api_key is None and profile.base_url is None:
-        raise KeyRejected(model, f"no key: set {profile.variable} (or llm.providers.{profile.name}.apiKey)")
+        words = "no key: set {variable} (or llm.providers.{provider}.apiKey)"
+        raise KeyRejected(model, Reason(words, variable=profile.variable, provider=profile.name))
     where["api_key"] = profile.api_key or _NO_KEY
     if profile.base_url is not None:
         where["api_base"] = _with_path(profile.base_url, profile.api_type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from routing.errors import ModelError, RateLimited
+from routing.errors import ModelError, RateLimited, Reason
 from routing.ports import Clock
 
 LONGEST_SECONDS = 3600.0
@@ -45,7 +45,7 @@ class Cooldowns:
         """Raises RateLimited while the model is to be left alone."""
         left = self.left(model)
         if left > 0:
-            raise RateLimited(model, f"try again in {left:.0f} s", left)
+            raise RateLimited(model, Reason("try again in {seconds:.0f} s", seconds=left), left)
 
     def keep(self) -> dict[str, float]:
         """Those that last, for the next start: the model and until when."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from routing.calls import Usage
@@ -41,7 +42,8 @@ class Pace:
         first, whole = UNMEASURED_FIRST, UNMEASURED_TRY
         if model in self._known:
             first, each = (ROOM * value for value in self._known[model])
-            whole = first + each * contract.max_output_tokens
+            whole = float(math.ceil(first + each * contract.max_output_tokens))
+            first = float(math.ceil(first))
         first = max(contract.first_token_seconds, first)
         whole = min(LONGEST_TRY, max(contract.try_seconds, first, whole))
         deadline = max(contract.deadline_seconds, min(most_seconds, whole + contract.deadline_seconds))

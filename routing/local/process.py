@@ -12,7 +12,7 @@ from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass
 from pathlib import Path
 
-from routing.errors import Unreachable
+from routing.errors import Reason, Unreachable
 from routing.local.server import EXIT_PACKAGE_BROKEN, EXIT_PACKAGE_MISSING
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +59,8 @@ class LocalServer:
             async with asyncio.timeout(launch.ready_seconds):
                 port = await child.port(api_key)
         except TimeoutError as error:
-            raise Unreachable(model, f"{weights.name} was not loaded within {launch.ready_seconds:g} s") from error
+            words = "{file} was not loaded within {seconds:g} s"
+            raise Unreachable(model, Reason(words, file=weights.name, seconds=launch.ready_seconds)) from error
         except _Died as death:
             raise Unreachable(model, _explain(death, weights)) from death
         else:
@@ -109,7 +110,7 @@ class _Child:
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise Unreachable(model, f"its process can't be started ({error.strerror})") from error
+            raise Unreachable(model, Reason("its process can't be started ({error})", error=error.strerror)) from error
         return cls(process)
 
     async def port(self, api_key: str) -> int:
@@ -146,23 +147,25 @@ class _Child:
             self._log = (self._log + chunk)[-_LOG_KEPT:]
 
 
-def _explain(death: _Died, weights: Path) -> str:
+def _explain(death: _Died, weights: Path) -> Reason:
     """Why a child ended before it was ready, and the mend where there is one."""
     last = _telling_line(death.log)
     if death.code == EXIT_PACKAGE_MISSING:
-        return "llama.cpp is not installed: pip install xllamacpp (the extra named local)"
+        return Reason("llama.cpp is not installed: pip install xllamacpp")
     if death.code == EXIT_PACKAGE_BROKEN:
-        mend = " (install the system package libgomp1)" if "libgomp" in last else ""
-        return f"llama.cpp can't be loaded: {last}{mend}"
+        if "libgomp" in last:
+            return Reason("llama.cpp can't be loaded: {error} (install the system package libgomp1)", error=last)
+        return Reason("llama.cpp can't be loaded: {error}", error=last)
     if death.code == -signal.SIGILL:
-        return (
-            "this processor lacks instructions of the prebuilt llama.cpp (AVX2 on x86-64); "
+        return Reason(
+            "this processor lacks instructions that the prebuilt llama.cpp needs (AVX2 on x86-64); "
             "build it here: pip install --force-reinstall --no-binary xllamacpp xllamacpp"
         )
     if death.code == -signal.SIGKILL or any(sign in death.log for sign in _NO_MEMORY):
-        return f"not enough memory for {weights.name}: free some, or take a smaller model"
+        return Reason("not enough memory for {file}: free some, or use a smaller model", file=weights.name)
     ended = f"signal {-death.code}" if death.code < 0 else f"exit code {death.code}"
-    return f"llama.cpp ended with {ended} on {weights.name}: {last or 'it said nothing'}"
+    words = "llama.cpp ended with {ended} on {file}: {error}"
+    return Reason(words, ended=ended, file=weights.name, error=last or "-")
 
 
 def _telling_line(log: str) -> str:

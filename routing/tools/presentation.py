@@ -60,7 +60,7 @@ def read_presentations(tools: JsonObject) -> Mapping[Size, Presentation]:
         return PRESENTATIONS
     unknown = next((name for name in given.values if name not in SIZES), None)
     if unknown is not None:
-        raise given.file.fault((*given.path, unknown), f"is no size class: there are {', '.join(SIZES)}")
+        raise given.file.fault((*given.path, unknown), f"is not a size class: use one of {', '.join(SIZES)}")
     found = dict(PRESENTATIONS)
     for size in SIZES:
         own = given.child(size)

@@ -153,6 +153,6 @@ async def test_yes_is_a_button(on: Stage, dc: DiscordServer) -> None:
         before = on.rows(PEOPLE)
         said = dc.say(f"/access link {await code(on, 'bob')} yes", user="bobby")
         offered = await dc.reply(said, after=said)
-        assert "becomes Bob's" in offered.text and on.rows(PEOPLE) == before
+        assert "to Bob" in offered.text and on.rows(PEOPLE) == before
         dc.press(offered, "That is me", user="bobby")
         await dc.wait_for(lambda _: offered.text.startswith("🔗 You are one person"))

@@ -46,7 +46,7 @@ async def test_a_guest_changes_nothing_that_others_share(on: Stage) -> None:
         await opened(on)
         before = on.rows("select id, tier, skill from conversations") + on.rows("select * from chats")
         for line in SHARED:
-            assert "takes the role user" in (await ask(on, line, user="bob", group="Team")).text, line
+            assert "needs the role user" in (await ask(on, line, user="bob", group="Team")).text, line
         assert on.rows("select id, tier, skill from conversations") + on.rows("select * from chats") == before
 
 

@@ -41,7 +41,7 @@ async def test_a_name_links_nowhere(on: Stage) -> None:
     mallory = on.tg.rename("mallory", LINK)
     async with running(on):
         await ask(on, f"hi {LINK}", user=mallory)
-        card = await on.tg.reply(matching="asks to use me")
+        card = await on.tg.reply(matching="wants to use me")
         listed = await ask(on, "/access")
         await press(on, "✅ Allow", card)
         logged = await ask(on, "/access log")
@@ -55,7 +55,7 @@ async def test_the_card_blocks_and_a_fourth_stranger_is_heard(on: Stage) -> None
         for name in ("ann", "ben", "cid", "dan"):
             code_in(await ask(on, f"I am {name}", user=name))
         card = await on.tg.reply(matching="I am dan")
-        assert "Dan (@dan) asks to use me: I am dan" in card.text
+        assert "Dan (@dan) wants to use me: I am dan" in card.text
         await press(on, "🚫 Block", card)
         assert card.text == "✅ Dan is blocked."
         assert (await ask(on, "please", user="dan")).text == "You may not use this bot."
@@ -71,7 +71,7 @@ async def test_a_crowd_neither_grows_nor_floods(on: Stage) -> None:
         assert on.rows("select count(*) from pairings") == [(WAITING_LIMIT,)]
         code_in(await ask(on, "hello", user="honest"))
     notices = [message.text for message in on.tg.private().from_bot()]
-    assert len(notices) == 6 and notices[-1].startswith("🔔 More people ask to use me.")
+    assert len(notices) == 6 and notices[-1].startswith("🔔 More people want to use me.")
 
 
 async def test_the_first_words_are_answered_once_they_are_let_in(on: Stage) -> None:
@@ -99,7 +99,7 @@ async def test_the_button_of_a_stranger_works_after_their_code_has_expired(on: S
     on.tg.private()
     async with running(on, clock):
         code = code_in(await ask(on, "old words", user=bob))
-        card = await on.tg.reply(matching="Bob (@bob) asks to use me")
+        card = await on.tg.reply(matching="Bob (@bob) wants to use me")
         clock.ahead = 3600.0
         assert "may have expired" in (await ask(on, f"/access pair {code}")).text
         assert "waiting: Bob" in (await ask(on, "/access")).text
@@ -166,7 +166,7 @@ async def test_a_name_that_means_several_is_asked_back(on: Stage) -> None:
             await ask(on, f"/access allow {account(person)}")
             await ask(on, "hi", user=person)
         asked = await ask(on, "/access block Bob")
-        assert asked.text.startswith("Whom do you mean?") and "@bobby" in asked.text
+        assert asked.text.startswith("Who do you mean?") and "@bobby" in asked.text
         await press(on, str(second.id), asked)
         assert asked.text == "✅ Bob is blocked."
         asked = await ask(on, "/access role bob smith admin")

@@ -28,11 +28,12 @@ from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
 from routing.auto.decision import EVIDENCE
 from routing.decisions import ModelSource
 from routing.door import failures
+from routing.errors import Reason
 from routing.types import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))
-SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners"}
+SPEAKERS = {"say", "Refused", "Greeting", "to", "tell_owners", "_tell_owners", "Reason"}
 
 DESCRIPTIONS = tuple(
     json.loads(file.read_text(encoding="utf-8"))["description"]
@@ -44,6 +45,8 @@ REASONS = (NO_SKILLS, UNAVAILABLE, NOT_INSTALLED, NO_PROCESSES)
 # Sentences that are not written where they are said: the expression that says them, and where they come from.
 TABLES: Mapping[str, tuple[str, ...]] = {
     "reason": REASONS,
+    "member.failure.reason": (),  # of Reason
+    "link.trouble": (),  # of Reason
     "why": (),
     "toolkit.description": DESCRIPTIONS,
     "of numbers": (",", ".", "${amount}"),  # said by Say itself
@@ -241,6 +244,16 @@ def test_a_summary_fits_the_menus(file: Path) -> None:
 def test_german_is_there_and_calls_itself_so() -> None:
     assert languages.languages()["de"] == "Deutsch"
     assert Say("de")("on") == "an"
+
+
+def test_a_reason_is_translated_with_its_values() -> None:
+    reason = Reason("no answer within {seconds:g} s", seconds=2.5)
+    assert reason == "no answer within 2.5 s"
+    assert Say("de")(reason) == "keine Antwort innerhalb von 2,5 s"
+    inside = Say("de")(
+        "⚠️ {model} can't be reached ({reason}). Your message is saved; /retry asks again.", model="m", reason=reason
+    )
+    assert "m ist nicht erreichbar (keine Antwort innerhalb von 2,5 s)." in inside
 
 
 def test_what_is_not_spoken_falls_back_to_english() -> None:

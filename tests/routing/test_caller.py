@@ -93,8 +93,8 @@ async def test_a_stream_without_an_end_is_cut() -> None:
 @pytest.mark.parametrize(
     ("patience", "said"),
     [
-        (errand(first=0.01), "no first word within 0.01 s"),
-        (errand(whole=0.01), "no first word within 0.01 s"),
+        (errand(first=0.01), "no first words within 0.01 s"),
+        (errand(whole=0.01), "no first words within 0.01 s"),
     ],
     ids=["first token", "whole"],
 )
@@ -118,7 +118,7 @@ async def test_any_sign_of_life_ends_the_wait_for_the_first_token(sign: StreamEv
 
 
 async def test_thinking_without_end_is_a_failure_of_the_model() -> None:
-    with pytest.raises(Unreachable, match=r"no whole answer within 0\.01 s"):
+    with pytest.raises(Unreachable, match=r"no complete answer within 0\.01 s"):
         await running(FakeLlm([ThinkingDelta(), asyncio.Event()])).complete(
             asked(), errand(first=5.0, whole=0.01), Seen(), Stop()
         )

@@ -73,7 +73,7 @@ async def test_a_stranger_is_let_in_by_a_press_of_the_owner(team: Team, on: Stag
     async with team.bot(on):
         said = await team.bob.send_dm("hello")
         assert "This bot is private. Your code is" in (await team.reply(his, said)).content
-        asked = await team.reply(hers, matching="asks to use me")
+        asked = await team.reply(hers, matching="wants to use me")
         await team.alice.user.click(asked, label="✅ Allow")
         await team.reply(his, matching="You may use me now")
         await team.reply(his, matching="You said: hello")

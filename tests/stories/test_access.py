@@ -44,7 +44,7 @@ async def test_the_owners_button_is_worth_nothing_in_somebody_elses_chat(on: Sta
         await ask(on, f"/access allow {account(bob)}")
         his = await ask(on, "hi", user=bob)
         hers = await ask(on, "hello", user="mallory")
-        notice = await on.tg.reply(matching="asks to use me")
+        notice = await on.tg.reply(matching="wants to use me")
         data = notice.buttons[0]["callback_data"]
         stolen = await on.tg.answered(on.tg.press(data, message=his, force=True))
         assert stolen["text"] == "This button is no longer valid."
@@ -137,7 +137,7 @@ async def test_a_group_is_closed_until_an_owner_opens_it_and_its_people_are_gues
 
 async def test_here_is_refused_in_private(on: Stage) -> None:
     async with running(on):
-        assert "Write this in the group" in (await ask(on, "/access here on")).text
+        assert "Write this in that group" in (await ask(on, "/access here on")).text
 
 
 async def test_allowlist_names_the_command_that_lets_a_stranger_in(on: Stage) -> None:

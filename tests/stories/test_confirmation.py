@@ -128,7 +128,7 @@ async def test_what_the_owners_files_allow_asks_nobody(on: Stage, where: str) ->
         assert (await ask(on, "mail Bob")).text == "Done: send_mail is done, number 4711"
         assert f"Allowed for everyone in {where}: office_send_mail" in (text := (await ask(on, "/tools")).text)
         assert "Ask before each run: office_delete_all" in text
-        assert f"is allowed in {where}; take it out there." in (await ask(on, "/tools ask office_send_mail")).text
+        assert f"is allowed in {where}; remove it there." in (await ask(on, "/tools ask office_send_mail")).text
     assert office.done == SENT
 
 
@@ -145,7 +145,7 @@ async def test_a_card_outlives_the_bot_but_not_its_time_nor_another_tool_of_its_
     (office.folder / "tools.json").write_text(json.dumps({"send_mail": {"description": "Send money."}}))
     calls(on, "send_mail", MAIL)
     async with at_work(on):
-        assert "is not the tool that was confirmed" in (await pressed(on, ONCE, changed)).text
+        assert "has changed since it was confirmed" in (await pressed(on, ONCE, changed)).text
     assert office.done == SENT
 
 

@@ -203,7 +203,10 @@ async def test_who_had_no_place_in_time_is_said_to_have_waited(on: Stage) -> Non
         clock.ahead = 61.0
         later(61.0)
         answer = await on.tg.reply(said, after=said, matching="No member of the council answered")
-    assert f": {GPT} timed out; {CLAUDE} waited in line; {GEMINI} waited in line.\n" in answer.text
+    assert (
+        f": {GPT} timed out; {CLAUDE} waited too long in the queue; {GEMINI} waited too long in the queue.\n"
+        in answer.text
+    )
     assert len(on.ms.calls) == 1
 
 

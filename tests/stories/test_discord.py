@@ -101,7 +101,7 @@ async def test_a_stranger_is_let_in_by_a_press_of_the_owner(on: Stage, dc: Disco
         await up(dc, app)
         said = dc.say("hello", user="bob")
         assert "This bot is private. Your code is" in (await answered(dc, said)).text
-        asked = await dc.reply(dc.dm(), matching="asks to use me")
+        asked = await dc.reply(dc.dm(), matching="wants to use me")
         dc.press(asked, "✅ Allow")
         await dc.reply(said.channel, matching="You may use me now")
         await dc.reply(said.channel, matching="You said: hello")

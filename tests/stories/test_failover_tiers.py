@@ -18,7 +18,7 @@ FIRST = at("openai")
 EFFORT: dict[Tier, str] = {"balanced": "medium", "smart": "high", "coding": "medium", "deep": "xhigh"}
 MOST = {"gpt-5.1": 128_000, "gpt-5.2": 128_000}
 """What a model can write at all, in the library's map."""
-LATE = f"no first word within {FIRST_TOKEN:g} s"
+LATE = f"no first words within {FIRST_TOKEN:g} s"
 
 pytestmark = [pytest.mark.parametrize("tier", TIERS)]
 
@@ -48,7 +48,7 @@ def fails(status: int, retry_after: float | None = None) -> Callable[[ModelServe
 ONCE = {
     "hangs": (hangs, LATE),
     "no first token": (begins_and_says_nothing, LATE),
-    "reset": (resets, "Connection error"),
+    "reset": (resets, "connection error"),
     "429": (fails(429, retry_after=30), "try again in 30 s"),
     "401": (fails(401), "openai refused the key in OPENAI_API_KEY"),
     "403": (fails(403), "openai refused the key in OPENAI_API_KEY"),
@@ -143,7 +143,7 @@ async def test_nothing_at_all_is_asked_for_once_more_then_of_the_next(on: Stage,
         assert answer.text.startswith(f"⚠️ {first} gave an empty answer twice.") and "🔁 Retry" in labels(answer)
         assert asked(on) == [first, first] and facts(on)["model"] == ""
     else:
-        assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: it answered with nothing."
+        assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: it gave an empty answer."
         assert asked(on) == [first, first, second]
 
 
@@ -169,7 +169,9 @@ async def test_cut_with_no_text_twice_it_is_the_next_ones_turn(on: Stage, tier: 
             and asked(on) == [first, first]
         )
     else:
-        assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: used up its length without an answer."
+        assert (
+            answer.text == f"You said: hm\n\n↪ {second} answered: {first}: reached its length limit without an answer."
+        )
         assert asked(on) == [first, first, second]
 
 

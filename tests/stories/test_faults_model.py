@@ -139,8 +139,11 @@ async def test_a_model_that_never_begins_is_left_in_time(on: Stage) -> None:
     on.ms.hang(600.0, times=2)
     async with running(on):
         said = await ask(on, "hm")
-        assert "was too slow (no first word within 0.3 s)" in said.text
-        assert [await call.finished() for call in on.ms.calls] == ["cut", "cut"], "a single model is asked once more"
+        assert "was too slow (no first words within 0.3 s)" in said.text
+        await ask(on, "/settings language de")
+        on.ms.hang(600.0, times=2)
+        assert "war zu langsam (keine ersten Wörter innerhalb von 0,3 s)" in (await ask(on, "/retry")).text
+        assert [await call.finished() for call in on.ms.calls] == ["cut"] * 4, "a single model is asked once more"
 
 
 async def test_a_model_that_stops_in_the_middle_is_left_in_time(on: Stage) -> None:

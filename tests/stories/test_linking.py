@@ -81,7 +81,7 @@ async def test_two_known_people_become_one_and_nothing_of_either_is_lost(on: Sta
             (on.workspace / "files" / person).mkdir(parents=True)
             (on.workspace / "files" / person / name).write_text("kept")
         asked = await written(dc, f"/access link {await code(on, 'bob')}", "bobby")
-        assert "becomes Bob's" in asked.text and on.rows("select count(*) from people") == [(3,)], "not yet"
+        assert "to Bob" in asked.text and on.rows("select count(*) from people") == [(3,)], "not yet"
         dc.press(asked, "That is me", user="bobby")
         await dc.wait_for(lambda _: asked.text.startswith("🔗 You are one person"))
         dc.press(menu, "deep", user="bobby")
@@ -104,7 +104,7 @@ async def test_a_code_never_hands_power_to_who_has_less(on: Stage, dc: DiscordSe
         lure = await code(on, "bob")
         before = on.rows(PEOPLE)
         told = (await written(dc, f"/access link {lure}")).text
-        assert "Your role here is owner, there it is user" in told
+        assert "Your role is owner here and user there" in told
         assert on.rows(PEOPLE) == before
 
 
@@ -117,8 +117,8 @@ async def test_what_no_code_can_do(on: Stage, dc: DiscordServer) -> None:
         for person in (bob, carol):
             await ask(on, f"/access allow telegram:{person.id}")
         own = await code(on, "bob")
-        assert "This code is your own" in (await ask(on, f"/access link {own}", user="bob")).text
-        assert "two accounts of one platform" in (await ask(on, f"/access link {own}", user="carol")).text
+        assert "This is your own code" in (await ask(on, f"/access link {own}", user="bob")).text
+        assert "two accounts on one platform" in (await ask(on, f"/access link {own}", user="carol")).text
         assert "in private" in (await ask(on, "/access link", group="Team")).text
         newer = await code(on, "bob")
         assert "is not valid" in (await written(dc, f"/access link {own}", "bobby")).text, "only the newest holds"
@@ -146,7 +146,7 @@ async def test_an_account_can_be_parted_again(on: Stage, dc: DiscordServer) -> N
         linked = await written(dc, f"/access link {await code(on)}", "ali")
         account = re.search(r"discord:\d+", linked.text)
         assert account is not None
-        assert "none of your accounts" in (await ask(on, "/access unlink discord:5")).text
+        assert "not one of your accounts" in (await ask(on, "/access unlink discord:5")).text
         assert f"{account.group()} is no longer yours" in (await ask(on, f"/access unlink {account.group()}")).text
         assert "This bot is private" in (await written(dc, "hello again", "ali")).text
         assert (await ask(on, "/whoami")).text.endswith("role owner.")
@@ -184,7 +184,7 @@ async def test_who_was_parted_cannot_come_back_by_a_code_they_had_made(on: Stage
         eve = re.search(r"discord:\d+", linked.text)
         kept = CODE.search((await written(dc, "/access link", "eve")).text)
         assert eve is not None and kept is not None
-        assert "was there before this account" in (await written(dc, f"/access unlink telegram:{OWNER}", "eve")).text
+        assert "is older than this account" in (await written(dc, f"/access unlink telegram:{OWNER}", "eve")).text
         await ask(on, f"/access unlink {eve.group()}")
         told = await dc.reply(dc.dm("eve"), matching="parted")
         assert f"telegram:{OWNER}" in told.text, "who is parted is told"

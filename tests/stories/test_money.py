@@ -78,9 +78,7 @@ async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: S
         assert (await ask(on, "hm")).text == "You said: hm"
     async with running(on, clock):
         said = await ask(on, "hm")
-        assert re.search(
-            r"no room for this \(about \$0\.0\d+\) in your limit of \$0\.06 a day: \$0\.04\d* are", said.text
-        )
+        assert re.search(r"cost about \$0\.0\d+ and exceed your limit of \$0\.06 a day: \$0\.04\d* is", said.text)
         assert "opens again in" in said.text and len(asked(on)) == 1
         clock.ahead = DAY
         assert (await ask(on, "hm")).text == "You said: hm"
@@ -94,7 +92,9 @@ async def test_two_turns_at_once_can_not_both_have_the_last_of_a_limit(on: Stage
         first, second = on.tg.say("one"), on.tg.say("two", user=BOB)
         await on.tg.wait_for(lambda _: len(asked(on)) == 1)
         refused = await on.tg.reply(second, after=second)
-        assert refused.text.startswith("💰 Answers under way hold the rest of the bot's limit of $0.08 a day.")
+        assert refused.text.startswith(
+            "💰 Answers in progress have reserved the rest of the bot's limit of $0.08 a day."
+        )
         gate.open()
         assert (await on.tg.reply(first, after=first)).text == "You said: one"
         assert (await ask(on, "/retry", user=BOB)).text == "You said: two", "what was held came back"
@@ -137,7 +137,7 @@ async def test_an_unknown_price_is_counted_apart_and_never_as_nothing(on: Stage)
         assert "price unknown" in (await ask(on, "/usage")).text
         shown = (await ask(on, "/budget")).text
         assert "Today: $0.22 of $0.30 (one unpriced)" in shown, "22,000 tokens at $10 a million"
-        assert "Calls of unknown price are reckoned at $10.00 a million tokens." in shown
+        assert "Calls with an unknown price count as $10.00 per million tokens." in shown
     async with running(on):
         assert "Today: $0.22 of $0.30 (one unpriced)" in (await ask(on, "/budget")).text
     on.config["budget"] = {"perUserDailyUsd": 0.3, "assumeUnknownUsdPerMillion": 1000}
@@ -187,7 +187,7 @@ async def test_what_nobody_counted_is_charged_also_after_a_restart(on: Stage) ->
         gate.open()
         assert re.search(r"Today: \$0\.04\d+ of \$0\.06 \(one unpriced\)", (await ask(on, "/budget")).text)
     async with running(on):
-        assert "There is no room for this" in (await ask(on, "hm")).text
+        assert "and exceed " in (await ask(on, "hm")).text
     assert len(asked(on)) == 1
 
 
@@ -201,7 +201,7 @@ async def test_a_limit_that_was_away_knows_what_was_spent_meanwhile(on: Stage) -
         await ask(on, f"/budget {me} off")
         await ask(on, "hm")
         assert "Today: $0.09 of $0.10" in (await ask(on, f"/budget {me} 0.10")).text
-        assert "There is no room for this" in (await ask(on, "hm")).text
+        assert "and exceed " in (await ask(on, "hm")).text
 
 
 async def test_a_limit_of_the_configuration_that_comes_later_knows_it_too(on: Stage) -> None:

@@ -87,5 +87,5 @@ async def test_the_window_is_what_ollama_reads_and_status_says_why(house: Stage)
         loaded = (await ask(house, "/status full")).text
         await ask(house, "/tier smart")
         own = (await ask(house, "/status full")).text
-    assert "Context window: 8,192 tokens (Ollama loaded the model with it)." in loaded
+    assert "Context window: 8,192 tokens (as loaded by Ollama)." in loaded
     assert "Context window: 2,048 tokens (num_ctx in the model's Modelfile)." in own

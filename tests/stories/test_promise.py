@@ -25,10 +25,10 @@ async def test_the_deadline_the_tries_and_the_price(on: Stage) -> None:
     async with running(on):
         shown = (await ask(on, "/tier smart")).text
         assert "Time limit 25 s (first words within 9 s), up to 2 tries." in shown, "the shorter one"
-        assert "Price: $1.25 a million tokens in, $10.00 out." in shown
+        assert "Price per million tokens: $1.25 in, $10.00 out." in shown
         await ask(on, "/settings language de")
         shown = (await ask(on, "/tier smart")).text
-        assert "Preis: 1,25 $ je Million Token hinein, 10,00 $ heraus." in shown
+        assert "Preis pro Million Token: 1,25 $ für die Eingabe, 10,00 $ für die Ausgabe." in shown
 
 
 async def test_a_price_that_nobody_knows(on: Stage) -> None:

@@ -10,7 +10,7 @@ import discord
 
 from bot.adapters.discord.options import OFFICIAL_ROOT, Pace
 from bot.platform import Progress
-from routing.errors import TierbotError
+from routing.errors import Reason, TierbotError
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Trouble:
     def with_accepting(self, error: Exception) -> float:
         """Seconds to wait after messages could not be kept."""
         why = str(error).rstrip(".") if isinstance(error, TierbotError) else type(error).__name__
-        self._tell(f"messages can't be saved ({why}); they wait in memory until they can")
+        self._tell(Reason("messages can't be saved ({error}); they wait in memory until they can", error=why))
         return self._growing(self._pace.longest_backoff)
 
     def with_connection(self, error: BaseException) -> float:
@@ -68,13 +68,13 @@ class Trouble:
         closed = error.code if isinstance(error, discord.ConnectionClosed) else None
         if closed is not None or is_refusal(error):
             template = {_REFUSED: REVOKED, None: REVOKED, _SHARDING: SHARDS}.get(closed, CLOSED)
-            self._tell(template.format(code=closed))
+            self._tell(Reason(template, code=closed))
             self._alarm(f"⚠️ {template}", code=closed)
             return self._pace.revoked
         cause = _cause(error)
         if isinstance(cause, discord.RateLimited):
             return cause.retry_after
-        self._tell(f"no connection to Discord ({why(cause)})", logging.WARNING)
+        self._tell(Reason("no connection to Discord ({error})", error=why(cause)), logging.WARNING)
         if isinstance(cause, (*NETWORK, discord.HTTPException)):
             return self._growing(self._pace.longest_backoff)
         log.debug("the connection broke", exc_info=error)
@@ -82,7 +82,7 @@ class Trouble:
 
     def disconnected(self) -> None:
         """The connection could not be made again at once."""
-        self._tell("no connection to Discord (trying again)", logging.WARNING)
+        self._tell(Reason("no connection to Discord (trying again)"), logging.WARNING)
 
     def _growing(self, longest: float) -> float:
         self._streak += 1

@@ -9,13 +9,13 @@ from telegram.error import Conflict, InvalidToken, TelegramError
 from bot.adapters.telegram.api import TooMany
 from bot.adapters.telegram.options import Pace
 from bot.platform import Progress
-from routing.errors import TierbotError
+from routing.errors import Reason, TierbotError
 
 log = logging.getLogger(__name__)
 
-OTHER_POLLER = "another program is polling with this token; stop it, or give this bot its own token"
-OTHER_WEBHOOK = "another program has set a webhook for this token; stop it and restart this bot"
-REVOKED = "Telegram refuses the token; set a valid TELEGRAM_BOT_TOKEN and restart"
+OTHER_POLLER = Reason("another program is polling with this token; stop it, or give this bot its own token")
+OTHER_WEBHOOK = Reason("another program has set a webhook for this token; stop it and restart this bot")
+REVOKED = Reason("Telegram refuses the token; set a valid TELEGRAM_BOT_TOKEN and restart")
 
 
 class Trouble:
@@ -35,7 +35,7 @@ class Trouble:
     def with_accepting(self, error: Exception) -> float:
         """Seconds to wait after messages could not be kept."""
         why = str(error).rstrip(".") if isinstance(error, TierbotError) else type(error).__name__
-        self._tell(f"updates can't be saved ({why}); nothing is acknowledged until they can")
+        self._tell(Reason("updates can't be saved ({error}); nothing is acknowledged until they can", error=why))
         return self._growing(self._pace.backoff, self._pace.longest_backoff)
 
     def with_call(self, error: TelegramError) -> float:
@@ -50,7 +50,7 @@ class Trouble:
             self._tell(REVOKED)
             return pace.revoked
         reason = type(error.__cause__).__name__ if error.__cause__ else error.message
-        self._tell(f"no connection to Telegram ({reason})", logging.WARNING)
+        self._tell(Reason("no connection to Telegram ({error})", error=reason), logging.WARNING)
         return self._growing(pace.backoff, pace.longest_backoff)
 
     def _growing(self, first: float, longest: float) -> float:

@@ -16,7 +16,7 @@ from telegram.error import TelegramError
 from bot.adapters.telegram.api import UPDATES, Api, Json
 from bot.adapters.telegram.options import TelegramOptions
 from bot.platform import Progress
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from routing.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class Webhook:
             # Any failure to keep it has one consequence: Telegram is asked to bring it again.
             log.error("a Telegram update can't be saved (%s); Telegram will send it again", type(error).__name__)
             log.debug("accepting failed", exc_info=True)
-            self._progress.trouble = "updates can't be saved; Telegram will send them again"
+            self._progress.trouble = Reason("updates can't be saved; Telegram will send them again")
             return web.Response(status=503)
         self._progress.last_step = self._progress.last_contact = self._clock()
         self._progress.trouble = ""
@@ -115,7 +115,7 @@ class Webhook:
                 info = await self._api.get_webhook_info()
             except TelegramError as error:
                 self._progress.last_step = self._clock()
-                self._progress.trouble = f"no connection to Telegram ({type(error).__name__})"
+                self._progress.trouble = Reason("no connection to Telegram ({error})", error=type(error).__name__)
                 continue
             self._progress.last_step = self._progress.last_contact = now = self._clock()
             trouble = ""

@@ -171,7 +171,7 @@ async def _asked(inspection: Inspection, models: Models, names: list[str]) -> di
             return Unreachable(model, f"no answer within {seconds:g} s")
         except ModelError as error:
             return error
-        return Unreachable(model, "it answered with nothing")
+        return Unreachable(model, "it gave an empty answer")
 
     try:
         errors = await asyncio.gather(*(ask(model) for model in names))

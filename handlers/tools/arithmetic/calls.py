@@ -43,5 +43,5 @@ def _angle(value: Quantity, reckoning: Reckoning) -> numbers.Number:
 def _count(name: str, function: Function, given: int) -> str:
     least, most = function.least, function.most
     wanted = f"{least}" if least == most else f"{least} to {most}"
-    comma = " Within a function a comma parts two arguments: write 1234 for 1,234." if given > most else ""
+    comma = " Inside a function a comma separates arguments: write 1234 for 1,234." if given > most else ""
     return f"{name} takes {wanted} argument{'s' if most > 1 else ''}, not {given}.{comma}"

@@ -45,7 +45,7 @@ class Measures:
                 self._units.has_own_zero(value.unit)
                 or self._units.line(value.unit)[2] != self._units.line(part.unit)[2]
             ):
-                raise ToolFailed(f"A sign such as * or + is missing before {more.text}.")
+                raise ToolFailed(f"An operator such as * or + is missing before {more.text}.")
             value = self._reckoning.add(value, part)
         return value
 
@@ -119,4 +119,4 @@ class Measures:
             return ToolFailed(f"{name} is a function and needs brackets: {name.lower()}(2).")
         near = self._units.near(name, (*FUNCTIONS, *CONSTANTS))
         hint = f" Did you mean {' or '.join(near)}?" if near else " Only numbers, functions and units can be named."
-        return ToolFailed(f"{name[:60]} is no function, constant or unit.{hint}")
+        return ToolFailed(f"{name[:60]} is not a function, constant or unit.{hint}")

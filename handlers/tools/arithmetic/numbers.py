@@ -29,7 +29,7 @@ CONTEXT = decimal.Context(
 
 
 def too_large() -> ToolFailed:
-    return ToolFailed(f"The result is too large: {MOST_DIGITS:,} digits are the most.")
+    return ToolFailed(f"The result is too large: {MOST_DIGITS:,} digits is the maximum.")
 
 
 def too_small() -> ToolFailed:
@@ -56,7 +56,7 @@ def float_of(value: Number, most: float = 1e300) -> float:
     except OverflowError:
         number = math.inf
     if abs(number) > most:
-        raise ToolFailed(f"{most:g} is the most that this function takes.")
+        raise ToolFailed(f"{most:g} is the maximum for this function.")
     return number
 
 

@@ -104,7 +104,7 @@ class Parser:
             elif not self._value_begins():
                 return value
             elif divided:
-                raise ToolFailed("What is divided is unclear: write a * sign and brackets, as in 6/(2*(1+2)).")
+                raise ToolFailed("The order is unclear: write a * sign and brackets, as in 6/(2*(1+2)).")
             else:
                 value = self._reckoning.multiply(value, self._raised())
 
@@ -119,7 +119,7 @@ class Parser:
     def _signed(self) -> Quantity:
         self._nested += 1
         if self._nested > MOST_NESTED:
-            raise ToolFailed(f"More than {MOST_NESTED} brackets, signs or powers within each other: use fewer.")
+            raise ToolFailed(f"More than {MOST_NESTED} nested brackets, signs or powers: use fewer.")
         try:
             if self._cursor.accept("-"):
                 return self._reckoning.negative(self._signed())
@@ -201,9 +201,9 @@ class Parser:
         elif token.text == ")":
             told = f"A value is missing between {before} and )." if before in "+-*/^(" else "There is a ) too many."
         elif token.text == ",":
-            told = "A comma only groups thousands (1,234) and parts arguments: write 1.5 for one and a half."
+            told = "A comma only groups thousands (1,234) and separates arguments: write 1.5 for one and a half."
         elif token.kind == "number" or token.kind == "name":
-            told = f"A sign such as * or + is missing before {token.text[:60]}."
+            told = f"An operator such as * or + is missing before {token.text[:60]}."
         else:
             told = f"{token.text} is not expected after {before}." if before else f"Nothing begins with {token.text}."
             told += " Put brackets around a conversion that is only a part." if self._converted else ""

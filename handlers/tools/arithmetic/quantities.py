@@ -115,7 +115,7 @@ class Reckoning:
         for value in values:
             if value.unit and self.units.has_own_zero(value.unit):
                 named = spelled(value.unit)
-                raise ToolFailed(f"{named} has a zero of its own: only convert and compare it, or reckon in K.")
+                raise ToolFailed(f"{named} has an offset zero: only convert or compare it, or calculate in K.")
 
     def _strangers(self, unit: Unit, wanted: Unit) -> str:
         one, other = (
@@ -123,7 +123,7 @@ class Reckoning:
         )
         temperatures = {name for name, _ in (*unit, *wanted)} & {"farad", "coulomb"}
         hint = " For temperatures write °C and °F." if temperatures else ""
-        return f"{one} and {other} do not go together.{hint}"
+        return f"{one} and {other} can't be combined.{hint}"
 
 
 def spelled(unit: Unit, names: dict[str, str] | None = None) -> str:

@@ -91,7 +91,7 @@ def tokens_of(text: str) -> list[Token]:
     while at < len(text):
         match = (_AMONG if opened and opened[-1] else _ALONE).match(text, at)
         if match is None:
-            raise ToolFailed(f"{text[at:].lstrip()[:1]!r} means nothing in an expression: leave it out.")
+            raise ToolFailed(f"{text[at:].lstrip()[:1]!r} is not valid in an expression: leave it out.")
         kind = match.lastgroup if match.lastgroup != "mark" else "number"
         piece = match.group(kind or "sign")
         if piece == "(":
@@ -108,7 +108,7 @@ def tokens_of(text: str) -> list[Token]:
 def _refuse_unless_raised(number: str, text: str, at: int) -> None:
     """2e^3 is a product with Euler's number; 2e alone is rather the beginning of 2e6."""
     if not _RAISED.match(text, at):
-        told = f"{number[:60]}e is half a number: write {number[:60]}e6"
+        told = f"{number[:60]}e is an incomplete number: write {number[:60]}e6"
         raise ToolFailed(f"{told}, or {number[:60]}*e for Euler's number.")
 
 

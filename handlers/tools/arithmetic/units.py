@@ -142,7 +142,7 @@ class Units:
         for name, exponent in unit:
             step, zero, root = self._step(name)
             if zero:
-                raise ToolFailed(f"{name} has a zero of its own and can only be converted alone: convert to K first.")
+                raise ToolFailed(f"{name} has an offset zero and can only be converted alone: convert to K first.")
             if exponent.denominator == 1:
                 factor *= step**exponent.numerator
             else:

@@ -122,7 +122,7 @@ class Connection:
             except Forgotten:  # so it did not run: once more, when it is connected anew
                 self._lose(session)
         raise ToolFailed(
-            f"The MCP server {self.server.name} is not connected at the moment. It is tried again by itself; go on "
+            f"The MCP server {self.server.name} is not connected at the moment. The bot keeps trying; go on "
             f"without {shown(tool)}, and say so."
         )
 

@@ -27,7 +27,7 @@ def url_fault(url: str) -> str:
     if not re.match(r"https?://[^/\s]", url):
         return "must begin with http:// or https://"
     if not url.isprintable() or " " in url:
-        return "has a blank or a sign in it that no address has"
+        return "contains a blank or a character that no address may contain"
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -42,7 +42,7 @@ def header_fault(headers: Mapping[str, str]) -> str:
         if not _TOKEN.fullmatch(name):
             return f"has a name that no header has: {name[:40]!r}"
         if not value.isascii() or not value.isprintable():
-            return f"has a value for {name} with signs that no header has: is it pasted wrongly?"
+            return f"has a value for {name} with characters that no header may contain: was it pasted wrongly?"
     return ""
 
 

@@ -32,7 +32,7 @@ async def http(endpoint: Endpoint, limits: Limits, notes: Notes) -> AsyncIterato
             refused = response.status_code in _REFUSALS or response.status_code >= 500
             notes.refused = f"it answers HTTP {response.status_code}" if refused else ""
         if response.headers.get("content-encoding", "identity") != "identity":  # a bomb would unfold behind the limit
-            raise httpx2.DecodingError("compressed, although nobody asked for that", request=response.request)
+            raise httpx2.DecodingError("compressed, although that was not asked for", request=response.request)
         stream = response.headers.get("content-type", "").lower().startswith(_STREAM)
         response.stream = _Bounded(response.stream, limits, stream)
 

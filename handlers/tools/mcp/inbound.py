@@ -111,7 +111,7 @@ class Inbound(Sieve):
         if name in self.listed:
             return "there is another of this name"
         if len(name) > _LONGEST_NAME or told_fault(name)[1]:
-            return "its name is none that can be told to anybody"
+            return "its name can't be shown"
         if not isinstance(schema, dict) or schema.setdefault("type", "object") != "object":
             return "its schema is not one of an object"
         if is_deeper(schema):

@@ -19,7 +19,7 @@ def reason_of(error: BaseException | None) -> str:
         case Hung():
             return str(error)
         case FileNotFoundError():
-            return f"{error.filename} is not there: install it, or mend command or cwd in mcp.json"
+            return f"{error.filename} is not there: install it, or fix command or cwd in mcp.json"
         case OSError():
             return f"it can't be started ({error.strerror or error})"
         case MCPError(code=types.CONNECTION_CLOSED):
@@ -33,7 +33,7 @@ def reason_of(error: BaseException | None) -> str:
         case httpx2.InvalidURL():
             return f"its url in mcp.json is no address ({error})"
         case UnicodeError():
-            return "its entry in mcp.json, or what it sends, has signs that can't be written (UTF-8)"
+            return "its entry in mcp.json, or what it sends, has characters that can't be encoded (UTF-8)"
         case ValueError() | OverflowError():
             return f"its entry in mcp.json, or what it sends, can't be used ({error})"
     return f"it failed ({type(error).__name__})"

@@ -90,7 +90,7 @@ def _server(toolkits: Sequence[Toolkit], run: Run, version: str, traits: TraitsO
             text, failed = str(error), True
         except Exception as error:  # whatever a tool's author did not foresee: the client is told, the log has it
             log.exception("[MCP] %s failed", params.name)
-            text, failed = f"{params.name} failed inside ({type(error).__name__}).", True
+            text, failed = f"{params.name} failed internally ({type(error).__name__}).", True
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
     return Server("tierbot", version=version, instructions=about, on_list_tools=listed, on_call_tool=called)

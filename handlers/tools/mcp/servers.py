@@ -138,7 +138,7 @@ def _server(listed: JsonObject, name: str, environment: Mapping[str, str], folde
 def _reached(made: Server, section: JsonObject, environment: Mapping[str, str], folder: Path) -> Server:
     kind = section.values.get("type", "stdio" if "command" in section.values else "http")
     if kind == "sse":
-        raise _fault(section, "type", "is the transport of 2024; give the url of the server's streamable HTTP")
+        raise _fault(section, "type", "is the old transport of 2024; use the server's streamable HTTP url")
     if kind not in _TYPES:
         raise _fault(section, "type", f"must be one of {', '.join(_TYPES[:2])}")
     if ("command" in section.values) == ("url" in section.values):
@@ -199,7 +199,7 @@ def _texts(section: JsonObject, key: str, environment: Mapping[str, str]) -> dic
     found = {}
     for name, value in child.values.items() if child else ():
         if not isinstance(value, str):
-            raise _fault(section, key, f"must have texts only; {name} is none")
+            raise _fault(section, key, f"must only have strings; {name} is not one")
         found[name] = _expanded(section, key, value, environment)
     return found
 

@@ -96,13 +96,13 @@ class Session:
         except TimeoutError:
             self._doubt()
             raise ToolFailed(
-                f"{tool} of {server} did not answer within {seconds:g} s and was told to stop; it may have done a "
+                f"{tool} of {server} did not answer within {seconds:g} s and was told to stop; it may have done "
                 "part of its work. Ask for less, or go on without it."
             ) from None
         except MCPError as error:
             raise self._failed(tool, error) from None
         except (ValidationError, RuntimeError, ValueError) as error:  # what the SDK makes of a wrong answer
-            raise ToolFailed(f"{server} answered {tool} with what is no result ({type(error).__name__}).") from None
+            raise ToolFailed(f"{server} answered {tool} with an invalid result ({type(error).__name__}).") from None
         text = told(result, self._limits.result_chars, self._server.hidden)
         if result.is_error:
             self._suspect()
@@ -114,7 +114,7 @@ class Session:
         notes = self._notes
         words = notes.reason or notes.refused or reason_of(error)
         said = notes.last(self._server.hidden)
-        return readable(self._server.hidden(f"{words}; its last words: {said}" if said else words), 600)
+        return readable(self._server.hidden(f"{words}; last output: {said}" if said else words), 600)
 
     def _door(self) -> AbstractAsyncContextManager[Any]:
         match self._server.reached:
@@ -142,8 +142,8 @@ class Session:
             return Forgotten()
         if error.code == types.CONNECTION_CLOSED:
             return ToolFailed(
-                f"The MCP server {self._server.name} ended in the middle of {tool}, which may have done a part of its "
-                "work. It is started again by itself: look how things are before you call it again."
+                f"The MCP server {self._server.name} ended in the middle of {tool}, which may have done part of its "
+                "work. It restarts by itself: check what was done before you call it again."
             )
         self._doubt()  # an unknown tool: perhaps they have other names now
         message = readable(self._server.hidden(error.message), _LONGEST_ERROR)

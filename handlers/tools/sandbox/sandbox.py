@@ -29,7 +29,7 @@ from handlers.tools.sandbox.places import Busy, Places
 from handlers.tools.sandbox.size import Moved, Size, measure
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.sandbox.watch import Watch, machine
-from routing.errors import ToolFailed
+from routing.errors import Reason, ToolFailed
 
 log = logging.getLogger("handlers.tools")
 
@@ -42,7 +42,6 @@ AGAIN_SECONDS = 60.0
 """Until what failed is tried again: a full disk, a machine without memory."""
 _TOO_FULL = 128 + signal.SIGXFSZ
 """How a shell ends that wrote more into a file than the folder had left."""
-NEEDED = "0.10 or newer is needed, or 0.8 with the security update of 2024, as in Debian 12"
 """For --bind-fd, which the distributions took over into older ones."""
 _PROBE = (str(interpreter()), "-c", "print(6 * 7)")
 _SOURCE = Path(__file__).resolve().parents[3]
@@ -62,8 +61,8 @@ class _Order:
     bubblewrap: Bubblewrap
 
 
-NOT_INSTALLED = "bubblewrap is not installed (sudo apt install bubblewrap, then restart the bot)"
-NO_PROCESSES = "the bot does not see its own processes in /proc, so no limit on them would hold"
+NOT_INSTALLED = Reason("bubblewrap is not installed (sudo apt install bubblewrap, then restart the bot)")
+NO_PROCESSES = Reason("the bot can't see its processes in /proc, so it can't limit them")
 
 
 class Sandbox:
@@ -112,13 +111,15 @@ class Sandbox:
         """Run a program with the person's folder as its working directory. Raises ToolFailed when it can't even be
         started. Cancelled, it kills everything inside and returns when the last process is gone."""
         if off := await self.reason_off():
-            raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can mend that; go on without.")
+            raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can fix that; go on without it.")
         assert self.form is not None
         try:
             async with self._places.taken(person_id, self.wait_seconds):
                 return await self._stoppable(_Order(self._files, person_id, argv, stdin, self._as(self.form)))
         except Busy:
-            told = f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not begun"
+            told = (
+                f"The sandbox was busy with other commands for {self.wait_seconds:.0f} s, so this one was not started"
+            )
             raise ToolFailed(f"{told}: try again in a minute.") from None
         except BrokenSandbox as error:
             log.warning("[Sandbox] %s", error)
@@ -170,13 +171,15 @@ class Sandbox:
             output, cut = transcript.told()
             return Ran(output, code, ended, loop.time() - began, cut)
 
-    def _lasting(self) -> str | None:
+    def _lasting(self) -> Reason | None:
         """Why no command can ever be run here before something is installed."""
         if shutil.which(self._program) is None:
             return NOT_INSTALLED
-        return None if seccomp.known() else f"the sandbox knows x86-64 and 64-bit ARM only, not {platform.machine()}"
+        if seccomp.known():
+            return None
+        return Reason("the sandbox only supports x86-64 and 64-bit ARM, not {machine}", machine=platform.machine())
 
-    async def _probe(self) -> str | None:
+    async def _probe(self) -> Reason | None:
         complaints: list[str] = []
         try:
             seeing = await self._in_thread(lambda: next(filter(sees, self._families), None))
@@ -192,10 +195,11 @@ class Sandbox:
                     return None
                 complaints.append(complaint)
         except OSError as error:
-            return f"trying it failed ({error})"
+            return Reason("its test failed ({error})", error=error)
         if "Unknown option" in complaints[0]:
-            return f"bubblewrap is too old ({complaints[0]}): {NEEDED}"
-        return f"bubblewrap can't work here ({complaints[0]})"
+            words = "bubblewrap is too old ({error}): 0.10 or newer is needed, or 0.8 with the security update of 2024"
+            return Reason(words, error=complaints[0])
+        return Reason("bubblewrap can't work here ({error})", error=complaints[0])
 
     async def _complaint(self, form: Form) -> str | None:
         """What goes wrong when Python calculates inside; None when nothing does."""

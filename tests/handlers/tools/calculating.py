@@ -14,7 +14,7 @@ from routing.types import Person
 
 SCOPE = ToolScope(Person(7, "user", "Ada"), 1, TierDecision("balanced", "default", ""))
 TOOLS = CalculatorTools()
-TOO_LARGE = "The result is too large: 10,000 digits are the most."
+TOO_LARGE = "The result is too large: 10,000 digits is the maximum."
 
 
 def result(expression: str) -> str:

@@ -181,7 +181,7 @@ def test_comparisons(expression: str, said: str) -> None:
         ("1+", "The expression ends after +: a value is missing."),
         ("2 * (3 + )", "A value is missing between + and )."),
         ("*3", "Nothing begins with *."),
-        ("2 3", "A sign such as * or + is missing before 3."),
+        ("2 3", "An operator such as * or + is missing before 3."),
         ("1/0", "Division by zero: it has no result."),
         ("5 mod 0", "Division by zero: it has no result."),
         ("0^-1", "Division by zero: 0 has no negative power."),
@@ -191,16 +191,16 @@ def test_comparisons(expression: str, said: str) -> None:
         ("log(8, 1)", "A logarithm takes a number above 0, and a base above 0 other than 1."),
         ("asin(2)", "This function has no real result there: the number is outside its domain."),
         ("tan(90°)", "tan has no result there: it is infinite."),
-        ("sin(10^20)", "1e+15 is the most that this function takes."),
+        ("sin(10^20)", "1e+15 is the maximum for this function."),
         ("factorial(2.5)", "What is counted must be a whole number."),
         ("factorial(-1)", "What is counted can't be negative."),
-        ("squrt(4)", "squrt is no function, constant or unit. Did you mean sqrt"),
+        ("squrt(4)", "squrt is not a function, constant or unit. Did you mean sqrt"),
         ("sqrt 4", "sqrt is a function and needs brackets: sqrt(2)."),
-        ("sqrt(1,234)", "sqrt takes 1 argument, not 2. Within a function a comma parts two arguments"),
-        ("6/2(1+2)", "What is divided is unclear: write a * sign and brackets, as in 6/(2*(1+2))."),
+        ("sqrt(1,234)", "sqrt takes 1 argument, not 2. Inside a function a comma separates arguments"),
+        ("6/2(1+2)", "The order is unclear: write a * sign and brackets, as in 6/(2*(1+2))."),
         ("1.5 in hex", "Only a whole number can be written in hex."),
         ("1 < 2 < 3", "< is not expected after 2."),
-        ("$5 * 3", "'$' means nothing in an expression: leave it out."),
+        ("$5 * 3", "'$' is not valid in an expression: leave it out."),
         ("x" * 1001, "The expression is longer than 1,000 characters: do it in steps."),
     ],
 )
@@ -239,5 +239,5 @@ async def test_side_by_side() -> None:
 
 @pytest.mark.parametrize("expression", ["1e", "2E + 1", "3.5e", "(1e)", "1e km"])
 def test_half_a_number_is_refused(expression: str) -> None:
-    with pytest.raises(ToolFailed, match=r"is half a number: write .*e6, or .*\*e for Euler's number"):
+    with pytest.raises(ToolFailed, match=r"is an incomplete number: write .*e6, or .*\*e for Euler's number"):
         asyncio.run(TOOLS.calculate(SCOPE, expression))

@@ -72,12 +72,12 @@ def test_no_python(expression: str) -> None:
         ("1e-99999", "The result is too small: it is nearer to 0 than 10^-10,000."),
         ("exp(-10**9)", "The result is too small: it is nearer to 0 than 10^-10,000."),
         ("round(1, 10**9)", "A number has at most 10,000 places."),
-        ("(" * 400 + "1" + ")" * 400, "More than 40 brackets, signs or powers within each other: use fewer."),
-        ("-" * 900 + "1", "More than 40 brackets, signs or powers within each other: use fewer."),
-        ("2" + "^2" * 400, "More than 40 brackets, signs or powers within each other: use fewer."),
-        ("√" * 900 + "2", "More than 40 brackets, signs or powers within each other: use fewer."),
-        ("abs(" * 150 + "1" + ")" * 150, "More than 40 brackets, signs or powers within each other: use fewer."),
-        ("m^" * 400, "More than 40 brackets, signs or powers within each other: use fewer."),
+        ("(" * 400 + "1" + ")" * 400, "More than 40 nested brackets, signs or powers: use fewer."),
+        ("-" * 900 + "1", "More than 40 nested brackets, signs or powers: use fewer."),
+        ("2" + "^2" * 400, "More than 40 nested brackets, signs or powers: use fewer."),
+        ("√" * 900 + "2", "More than 40 nested brackets, signs or powers: use fewer."),
+        ("abs(" * 150 + "1" + ")" * 150, "More than 40 nested brackets, signs or powers: use fewer."),
+        ("m^" * 400, "More than 40 nested brackets, signs or powers: use fewer."),
     ],
 )
 @pytest.mark.timeout(20)  # a hundred times what any of them takes: what is not bounded takes for ever

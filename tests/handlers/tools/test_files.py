@@ -65,7 +65,7 @@ async def test_everybody_has_a_folder_of_their_own(tools: FileTools) -> None:
         ("new/", "x", "new/ names a folder: give the name of a file"),
         ("folder", "x", "folder is a folder: use list_files"),
         ("link", "x", "link is a link: links are not followed, use the file itself"),
-        ("hard", "x", "hard is a hard link, a second name of a file: make a copy and use that"),
+        ("hard", "x", "hard is a hard link to another file: make a copy and use that"),
         ("pipe", "x", "pipe is a pipe: choose another path"),
         ("file/a.txt", "x", "file is a file, not a folder: choose another path"),
         (f"{UNFINISHED}1", "x", "Names that begin with .tierbot-unfinished- are taken"),

@@ -129,7 +129,7 @@ def links(own: Path, outside: Path) -> None:
         ("folder/a.txt", "folder is a link, not a folder: links are not followed, use the file itself."),
         ("up/7/link.txt", "up is a link, not a folder: links are not followed, use the file itself."),
         ("root/etc/passwd", "root is a link, not a folder: links are not followed, use the file itself."),
-        ("hard.txt", "hard.txt is a hard link, a second name of a file: make a copy and use that."),
+        ("hard.txt", "hard.txt is a hard link to another file: make a copy and use that."),
     ],
 )
 def test_no_link_is_followed(tmp_path: Path, own: Path, outside: Path, path: str, said: str) -> None:

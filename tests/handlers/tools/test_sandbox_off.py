@@ -10,7 +10,6 @@ import pytest
 
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import FORMS
-from handlers.tools.sandbox.sandbox import NEEDED
 from routing.errors import ToolFailed
 from tests.handlers.tools.test_sandbox import made, shell
 
@@ -63,4 +62,4 @@ async def test_an_old_bubblewrap_is_named(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho 'bwrap: Unknown option --bind-fd' >&2\nexit 1\n")
     program.chmod(0o755)
     off = str(await Sandbox(tmp_path / "files", SandboxLimits(), str(program)).reason_off())
-    assert off == f"bubblewrap is too old (bwrap: Unknown option --bind-fd): {NEEDED}"
+    assert off.startswith("bubblewrap is too old (bwrap: Unknown option --bind-fd): 0.10 or newer is needed")

@@ -20,7 +20,7 @@ async def test_who_waits_too_long_is_told_that_others_were_first(tmp_path: Path)
     running = [asyncio.create_task(shell(sandbox, line.format(name))) for name in ("one", "two")]
     await asyncio.gather(heard(one), heard(two))
     sandbox.wait_seconds = 0
-    with pytest.raises(ToolFailed, match=r"busy with other commands.* was not begun: try again in a minute"):
+    with pytest.raises(ToolFailed, match=r"busy with other commands.* was not started: try again in a minute"):
         await shell(sandbox, "touch third")
     assert (await shell(sandbox, "echo mine", BEN)).output == "mine\n"
     for task in running:

@@ -18,6 +18,14 @@ def test_an_unmeasured_model_may_be_loaded_first(model: str) -> None:
     assert given.deadline_seconds == 600
 
 
+def test_a_time_limit_is_in_whole_seconds() -> None:
+    pace = Pace()
+    pace.note("local/m", 12.34, 40, Usage(10, 1234))
+    given = pace.contract(BALANCED, "local/m", 600)
+    seconds = (given.first_token_seconds, given.try_seconds, given.deadline_seconds)
+    assert seconds == tuple(map(round, seconds))
+
+
 def test_other_providers_keep_their_contract() -> None:
     pace = Pace()
     pace.note("openai/gpt-5.1", 20, 40, Usage(10, 10))

@@ -39,7 +39,7 @@ def test_every_strategy_can_be_chosen_by_its_name(strategy: Strategy) -> None:
 @pytest.mark.parametrize(
     ("presentation", "line", "reason"),
     [
-        ({"XXL": {}}, 4, "tools.presentation.XXL is no size class: there are S, M, L, XL"),
+        ({"XXL": {}}, 4, "tools.presentation.XXL is not a size class: use one of S, M, L, XL"),
         ({"s": {}}, 4, "tools.presentation.s is no size class"),
         ({"S": {"strategy": "best"}}, 5, "tools.presentation.S.strategy must be one of top_k, reorder, full, hybrid"),
         ({"S": {"strategy": 3}}, 5, "tools.presentation.S.strategy must be a text"),

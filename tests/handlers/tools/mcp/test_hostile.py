@@ -93,7 +93,7 @@ async def test_a_name_with_half_a_character(on: Stage) -> None:
     await on.connected("bad")
     assert on.names() == ["bad_echo"]
     assert [warning.partition(" is left out: ")[2] for warning in on.state("bad").warnings] == [
-        "its name is none that can be told to anybody"
+        "its name can't be shown"
     ] * 2
 
 

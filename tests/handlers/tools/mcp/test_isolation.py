@@ -41,7 +41,7 @@ async def test_one_that_ends_at_its_start_says_why_and_comes_back(on: Stage) -> 
     on.server("bad", {"start": "die"})
     await with_good(on)
     await on.until(lambda: on.state("bad").status == "failed")
-    assert on.state("bad").reason == "it ended with exit code 4; its last words: bad TOKEN-123456 given"
+    assert on.state("bad").reason == "it ended with exit code 4; last output: bad TOKEN-123456 given"
     with pytest.raises(ToolFailed, match="no tool bad_echo"):
         await on.call("bad_echo")
     on.plan("bad")
@@ -68,7 +68,7 @@ async def test_one_that_is_not_there(on: Stage) -> None:
     on.entry("bad", {"command": "no-such-program", "args": []})
     await with_good(on)
     await on.until(lambda: on.state("bad").status == "failed")
-    assert on.state("bad").reason == "no-such-program is not there: install it, or mend command or cwd in mcp.json"
+    assert on.state("bad").reason == "no-such-program is not there: install it, or fix command or cwd in mcp.json"
 
 
 async def test_one_that_dies_in_the_middle_of_a_call(on: Stage) -> None:
@@ -266,6 +266,6 @@ async def test_a_result_that_is_none(on: Stage) -> None:
     on.server("bad", {"tools": ["nonsense", "echo"]})
     await with_good(on)
     await on.connected("bad")
-    with pytest.raises(ToolFailed, match="bad answered nonsense with what is no result"):
+    with pytest.raises(ToolFailed, match="bad answered nonsense with an invalid result"):
         await on.call("bad_nonsense")
     assert await on.call("bad_echo") == "echo {}"

@@ -84,7 +84,7 @@ def test_calls_over_stdio() -> None:
     )
     assert said["content"] == [{"type": "text", "text": "hü"}] and said["isError"] is False
     assert (failed["content"][0]["text"], failed["isError"]) == ("The disk is full. Delete something.", True)
-    assert (inside["content"][0]["text"], inside["isError"]) == ("say failed inside (KeyError).", True)
+    assert (inside["content"][0]["text"], inside["isError"]) == ("say failed internally (KeyError).", True)
     assert (unknown["content"][0]["text"], unknown["isError"]) == ("There is no tool nothing here.", True)
 
 
