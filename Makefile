@@ -49,7 +49,7 @@ bench-tools: $(VENV)/.dev
 bench-failover: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks.failover
 
-# Trains the encoder, small talk and the fusion anew, from the folder of data/tool-routing (about two hours, 3 GB).
+# Trains the encoder, small talk and the fusion again, from the folder of data/tool-routing (about two hours, 3 GB).
 DATA ?= benchmarks/data/tool-routing
 train-embeddings: $(VENV)/.embeddings
 	@$(BIN)/python -m benchmarks.training.encoder --data $(DATA) --out routing/selection/encoder

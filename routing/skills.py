@@ -169,7 +169,7 @@ def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object
 def _value(origin: str, values: Mapping[str, object], key: str) -> str:
     value = values.get(key, "")
     if not isinstance(value, str):
-        raise ConfigError(f"{origin}: {key} must be a text.")
+        raise ConfigError(f"{origin}: {key} must be a string.")
     return "" if value.strip() in _ABSENT else value.strip()
 
 

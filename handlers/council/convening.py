@@ -71,7 +71,7 @@ def read_wanted(rest: str) -> tuple[Wanted, str]:
 def _checked(number: int) -> int:
     if not LEAST_SEATS <= number <= MOST_SEATS:
         words = (
-            "A council has {least} to {most} members, not {n}. Nobody was asked. Write for example /council {least} "
+            "A council has {least} to {most} members, not {n}. No model was asked. Write for example /council {least} "
             "and your question; if the question itself begins with a number, put a word before it."
         )
         raise Refused(words, least=LEAST_SEATS, most=MOST_SEATS, n=number)
@@ -174,7 +174,7 @@ class Convening:
     def _too_few(self, say: Say, asked: int, found: Sequence[Seat], passed: Iterable[Passed]) -> Refused:
         told = passed_over(say, self.models, passed)
         return Refused(
-            "You asked for {asked} members, but only {n} models can take part: {models}. {passed} Nobody was asked.",
+            "You asked for {asked} members, but only {n} models can take part: {models}. {passed} No model was asked.",
             asked=asked,
             n=len(found),
             models=names(seat.model for seat in found),

@@ -214,7 +214,7 @@ def _unsaid(error: BaseException) -> Reason:
     """Where the provider said nothing: whether it was the line."""
     if isinstance(error, json.JSONDecodeError):
         return Reason("its answer can't be read")
-    return Reason("connection error" if _broken(error) else "it gave no reason")
+    return Reason("Connection error" if _broken(error) else "it gave no reason")
 
 
 def _broken(error: BaseException) -> bool:

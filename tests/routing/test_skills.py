@@ -104,13 +104,13 @@ def test_an_illegal_name_is_named(name: str) -> None:
         ("---\nname: x\n---", "description is missing"),
         ("---\ndescription: ''\n---", "description is missing"),
         ("---\ndescription: null\n---", "description is missing"),
-        ("---\ndescription: [a]\n---", "description must be a text"),
-        ("---\ndescription: {a: b}\n---", "description must be a text"),
-        ("---\nname: [a]\ndescription: d\n---", "name must be a text"),
+        ("---\ndescription: [a]\n---", "description must be a string"),
+        ("---\ndescription: {a: b}\n---", "description must be a string"),
+        ("---\nname: [a]\ndescription: d\n---", "name must be a string"),
         ("---\ndescription: d\nmodel_tier: turbo\n---", "'turbo' must be one of balanced, smart, coding, deep"),
         ("---\ndescription: d\nmodel_tier: auto\n---", "model_tier 'auto' must be one of"),
         ("---\ndescription: d\nmodel_tier: routing\n---", "model_tier 'routing' must be one of"),
-        ("---\ndescription: d\nmodel_tier: [coding]\n---", "model_tier must be a text"),
+        ("---\ndescription: d\nmodel_tier: [coding]\n---", "model_tier must be a string"),
         ("---\ndescription: d\nkeywords: {a: b}\n---", "keywords must be a list of strings"),
         ("---\ndescription: d\nkeywords: [[a]]\n---", "keywords must be a list of strings"),
         ("---\n- a\n- b\n---", "must be lines of the form `key: value`"),
@@ -124,7 +124,7 @@ def test_an_illegal_name_is_named(name: str) -> None:
         ("---\ndescription: \x01\n---", "not valid YAML, special characters are not allowed"),
         ("---\na: " + "[" * 3_000 + "\n---", "not valid YAML, or nested too deeply"),
         ("---\ndescription: d\nx: " + "y" * 16_000 + "\n---", "the frontmatter is longer than 16,000 characters"),
-        ("---\ndescription: !!python/object/apply:os.getcwd []\n---", "description must be a text"),
+        ("---\ndescription: !!python/object/apply:os.getcwd []\n---", "description must be a string"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(text: str, reason: str) -> None:
@@ -139,7 +139,7 @@ def test_a_billion_laughs_are_none(link: str) -> None:
     levels = [f"l{n}: &l{n} {link.format(f'*l{n - 1}')}" for n in range(1, 40)]
     text = "\n".join(["---", "l0: &l0 {k: ha}", *levels, "description: d", "---", "body"])
     assert parse_skill("x", text).description == "d"
-    with pytest.raises(ConfigError, match="description must be a text"):
+    with pytest.raises(ConfigError, match="description must be a string"):
         parse_skill("x", text.replace("description: d", "description: *l39"))
     with pytest.raises(ConfigError, match="keywords must be a list of strings"):
         parse_skill("x", text.replace("description: d", "description: d\nkeywords: [*l39]"))

@@ -22,7 +22,7 @@ async def test_a_stranger_gets_a_code_and_no_model_until_the_owner_approves_by_c
         assert approved.text == "✅ Mallory can use me now."
         welcome = await on.tg.reply(answer, after=answer, matching="You may use me now")
         assert (await ask(on, "hi", user="mallory")).text == "You said: hi"
-        assert "Nobody waits" in (await ask(on, f"/access pair {code}")).text
+        assert "No one is waiting" in (await ask(on, f"/access pair {code}")).text
     assert welcome.chat.id == answer.chat.id and len(on.ms.calls) == 1
 
 
@@ -69,7 +69,7 @@ async def test_five_wrong_codes_lock_the_owner_out_for_an_hour(on: Stage) -> Non
     async with running(on, clock):
         code = code_in(await ask(on, "hello", user="mallory"))
         for _ in range(5):
-            assert "Nobody waits" in (await ask(on, "/access pair AAAA-AAAA")).text
+            assert "No one is waiting" in (await ask(on, "/access pair AAAA-AAAA")).text
         assert "Too many wrong codes" in (await ask(on, f"/access pair {code}")).text
         clock.ahead = 3601.0
         code = code_in(await ask(on, "hello", user="mallory"))

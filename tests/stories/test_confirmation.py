@@ -141,7 +141,7 @@ async def test_a_card_outlives_the_bot_but_not_its_time_nor_another_tool_of_its_
         assert (await pressed(on, ONCE, kept)).text == "Done: send_mail is done, number 4711"
         on.ms.default = lambda _: "all right"
     async with at_work(on, lambda: time.time() + VALID_SECONDS):
-        assert "the time is over" in (await pressed(on, ONCE, old)).text
+        assert "too late to confirm" in (await pressed(on, ONCE, old)).text
     (office.folder / "tools.json").write_text(json.dumps({"send_mail": {"description": "Send money."}}))
     calls(on, "send_mail", MAIL)
     async with at_work(on):

@@ -274,7 +274,7 @@ async def test_a_tier_and_a_number_of_members_hold_over_the_yes(on: Stage) -> No
         assert {call.model for call in on.ms.calls[:2]} == set(smart)
         assert on.rows("select text from messages where role = 'user'") == [("Tabs or spaces?",)]
         refused = (await ask(on, "/council 8 Tabs or spaces?")).text
-        assert refused.startswith("A council has 2 to 7 members, not 8. Nobody was asked.")
+        assert refused.startswith("A council has 2 to 7 members, not 8. No model was asked.")
 
 
 async def test_fewer_models_than_asked_for_says_how_many_can_sit_and_why(on: Stage) -> None:

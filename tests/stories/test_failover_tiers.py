@@ -48,7 +48,7 @@ def fails(status: int, retry_after: float | None = None) -> Callable[[ModelServe
 ONCE = {
     "hangs": (hangs, LATE),
     "no first token": (begins_and_says_nothing, LATE),
-    "reset": (resets, "connection error"),
+    "reset": (resets, "Connection error"),
     "429": (fails(429, retry_after=30), "try again in 30 s"),
     "401": (fails(401), "openai refused the key in OPENAI_API_KEY"),
     "403": (fails(403), "openai refused the key in OPENAI_API_KEY"),

@@ -40,7 +40,7 @@ async def test_a_connection_that_breaks_is_called_so(on: Stage, order: tuple[str
     on.ms.reset(when=at(first.partition("/")[0]))
     async with running(on):
         answer = await ask(on, "hm")
-    assert answer.text == f"You said: hm\n\n↪ {order[1]} answered: {first}: connection error."
+    assert answer.text == f"You said: hm\n\n↪ {order[1]} answered: {first}: Connection error."
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])

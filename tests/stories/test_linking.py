@@ -147,7 +147,7 @@ async def test_an_account_can_be_parted_again(on: Stage, dc: DiscordServer) -> N
         account = re.search(r"discord:\d+", linked.text)
         assert account is not None
         assert "not one of your accounts" in (await ask(on, "/access unlink discord:5")).text
-        assert f"{account.group()} is no longer yours" in (await ask(on, f"/access unlink {account.group()}")).text
+        assert f"{account.group()} is unlinked" in (await ask(on, f"/access unlink {account.group()}")).text
         assert "This bot is private" in (await written(dc, "hello again", "ali")).text
         assert (await ask(on, "/whoami")).text.endswith("role owner.")
     assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]
@@ -186,7 +186,7 @@ async def test_who_was_parted_cannot_come_back_by_a_code_they_had_made(on: Stage
         assert eve is not None and kept is not None
         assert "is older than this account" in (await written(dc, f"/access unlink telegram:{OWNER}", "eve")).text
         await ask(on, f"/access unlink {eve.group()}")
-        told = await dc.reply(dc.dm("eve"), matching="parted")
+        told = await dc.reply(dc.dm("eve"), matching="unlinked")
         assert f"telegram:{OWNER}" in told.text, "who is parted is told"
         assert "is not valid" in (await written(dc, f"/access link {kept.group()}", "eve")).text
     assert on.rows(PEOPLE) == [("telegram", str(OWNER), "owner")]

@@ -39,7 +39,7 @@ async def test_where_no_answer_fits_nobody_is_asked(on: Stage) -> None:
     async with running(on):
         said = await ask(on, "hm")
         assert re.match(
-            r"💰 This would cost about \$0\.0\d+, more than your limit of \$0\.0001 a day ever has", said.text
+            r"💰 This would cost about \$0\.0\d+, more than your limit of \$0\.0001 a day allows", said.text
         )
         assert labels(said) == ["🔁 Retry"] and asked(on) == []
         assert "nothing yet" in (await ask(on, "/usage")).text
@@ -79,7 +79,7 @@ async def test_what_was_spent_counts_after_a_restart_and_ends_with_the_day(on: S
     async with running(on, clock):
         said = await ask(on, "hm")
         assert re.search(r"cost about \$0\.0\d+ and exceed your limit of \$0\.06 a day: \$0\.04\d* is", said.text)
-        assert "opens again in" in said.text and len(asked(on)) == 1
+        assert "the limit resets in" in said.text and len(asked(on)) == 1
         clock.ahead = DAY
         assert (await ask(on, "hm")).text == "You said: hm"
 
@@ -116,7 +116,7 @@ async def test_what_has_no_known_price_is_never_the_cheapest(on: Stage) -> None:
         tier: {"pool": [f"openai/strange-{tier}"]} for tier in ("balanced", "smart", "coding", "deep")
     }
     async with running(on):
-        assert "Nobody was asked" in (await ask(on, "hm")).text
+        assert "No model was asked" in (await ask(on, "hm")).text
     assert asked(on) == []
 
 
@@ -142,7 +142,7 @@ async def test_an_unknown_price_is_counted_apart_and_never_as_nothing(on: Stage)
         assert "Today: $0.22 of $0.30 (one unpriced)" in (await ask(on, "/budget")).text
     on.config["budget"] = {"perUserDailyUsd": 0.3, "assumeUnknownUsdPerMillion": 1000}
     async with running(on):
-        assert "Nobody was asked" in (await ask(on, "hm")).text, "at the rate that the owner says"
+        assert "No model was asked" in (await ask(on, "hm")).text, "at the rate that the owner says"
 
 
 async def test_in_the_middle_of_a_turn_what_was_said_is_kept(on: Stage) -> None:

@@ -68,7 +68,7 @@ async def test_everybody_has_a_folder_of_their_own(tools: FileTools) -> None:
         ("hard", "x", "hard is a hard link to another file: make a copy and use that"),
         ("pipe", "x", "pipe is a pipe: choose another path"),
         ("file/a.txt", "x", "file is a file, not a folder: choose another path"),
-        (f"{UNFINISHED}1", "x", "Names that begin with .tierbot-unfinished- are taken"),
+        (f"{UNFINISHED}1", "x", "Names that begin with .tierbot-unfinished- are reserved"),
         ("a.txt", "x" * (MOST_WRITTEN + 1), "1,000,001 characters are more than the 1,000,000"),
         ("a.txt", "ab\ud83d", "Character 3 of the content is half a character"),
     ],

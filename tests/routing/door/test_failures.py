@@ -187,7 +187,7 @@ OPENAI, CLAUDE, GEMINI = "OpenAIException", "AnthropicException", "Vertex_ai_bet
 DOWN = "The server had an error"
 SAID = [
     (f"InternalServerError: {OPENAI} - {DOWN}.", DOWN),
-    (f"InternalServerError: {OPENAI} - Connection error.", "connection error"),
+    (f"InternalServerError: {OPENAI} - Connection error.", "Connection error"),
     (f"Timeout Error: {OPENAI} - Request timed out.", "Request timed out"),
     ("APITimeoutError - Request timed out. Error_str: Request timed out.", "Request timed out"),
     (f"""{OPENAI} - {{'message': "This model's name is odd", 'param': 1}}""", "This model's name is odd"),
@@ -214,7 +214,7 @@ def test_a_reason_is_in_the_vendors_words_and_not_in_the_librarys(text: str, rea
 def test_a_connection_that_breaks_without_a_word_is_called_so(vendor: str) -> None:
     error = make("APIConnectionError", f"litellm.APIConnectionError: {vendor} - ")
     error.__cause__ = make("ReadError")
-    assert explain(error, "acme/m", ACME).reason == "connection error"
+    assert explain(error, "acme/m", ACME).reason == "Connection error"
 
 
 def test_an_answer_that_is_no_json_can_not_be_read() -> None:

@@ -87,7 +87,7 @@ def test_what_is_no_sum_of_money_is_refused_with_its_line(key: str, value: objec
         ({"timeZone": "Berlin"}, "line 3: budget.timeZone must be a time zone"),
         ({"timeZone": "../etc/passwd"}, "line 3: budget.timeZone must be a time zone"),
         ({"timeZone": "Europe"}, "line 3: budget.timeZone must be a time zone"),
-        ({"timeZone": 1}, "line 3: budget.timeZone must be a text"),
+        ({"timeZone": 1}, "line 3: budget.timeZone must be a non-empty string"),
     ],
 )
 def test_other_wrong_values(body: object, said: str) -> None:

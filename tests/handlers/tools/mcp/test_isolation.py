@@ -76,7 +76,7 @@ async def test_one_that_dies_in_the_middle_of_a_call(on: Stage) -> None:
     await with_good(on)
     await on.connected("bad")
     before = await on.call("bad_pid")
-    with pytest.raises(ToolFailed, match="ended in the middle of die, which may have done a part of its work"):
+    with pytest.raises(ToolFailed, match="ended in the middle of die, which may have done part of its work"):
         await on.call("bad_die")
     assert await on.call("good_echo") == "echo {}"
     await on.until(lambda: on.state("bad").status != "connected")
