@@ -94,7 +94,7 @@ class CouncilTools:
             raise ToolFailed(str(refused)) from None
         if most is not None and plan.dollars is not None and spent(bill.calls) + plan.dollars > most:
             raise ToolFailed(
-                f"This council would cost about ${plan.dollars:.2f}, and a turn may cost ${most:.2f}. Nobody was "
-                "asked. Ask fewer members or a cheaper tier, or answer without it."
+                f"This council would cost about ${plan.dollars:.2f}, and a turn may cost ${most:.2f}. No model "
+                "was asked. Ask fewer members or a cheaper tier, or answer without it."
             )
         return plan, bill

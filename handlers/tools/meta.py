@@ -174,9 +174,9 @@ def _source(choice: ModelChoice) -> str:
         case "configured":
             return "as configured"
         case "cheapest":
-            return "the cheapest, for a limit of money is reached"
+            return "the cheapest, because a spending limit is reached"
         case "fallback":
-            return f"for want of a key for {', '.join(choice.keyless)}"
+            return f"because there is no key for {', '.join(choice.keyless)}"
         case "stand-in":
             return f"in place of models without a key: {', '.join(choice.keyless)}"
         case "local":

@@ -93,7 +93,7 @@ class Signature:
         except (PydanticUserError, NameError, TypeError, RecursionError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
             raise ConfigError(
-                f"The parameters of the tool {self._tool} can't be told to a model: {reason}. "
+                f"The parameters of the tool {self._tool} can't be described to a model: {reason}. "
                 "Use plain types: str, int, float, bool, list, dict, Literal, Enum, dataclass, TypedDict, BaseModel."
             ) from error
         return model, plain(schema, proven=True)

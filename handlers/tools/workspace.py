@@ -84,7 +84,7 @@ class WorkspaceToolkits:
             return _printable(str(error))
         except Exception as error:  # whatever nobody foresaw in a file: the others are taken up, and the bot starts
             log.exception("[Toolkits] %s", _printable(name))
-            return _printable(f"{name} can't be taken up ({type(error).__name__}).")
+            return _printable(f"{name} can't be loaded ({type(error).__name__}).")
 
     def _take(self, broken: dict[str, str]) -> bool:
         """Put together what was read; of a file with a fault, its last good version."""

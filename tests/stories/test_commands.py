@@ -206,7 +206,7 @@ async def test_german_answers_and_menus_by_setting_and_back(on: Stage) -> None:
         shown = await ask(on, "/settings language de")
         assert shown.text.splitlines()[0] == "Sprache: Deutsch"
         assert (await ask(on, "/tier")).text.splitlines()[0] == "Tier: balanced, Force: off"
-        assert "Es gilt: balanced" in (await ask(on, "/tier")).text.splitlines()[1]
+        assert "Aktiv: balanced" in (await ask(on, "/tier")).text.splitlines()[1]
         assert "Befehl" in (await ask(on, "/qqqqqqq")).text
         assert "Es wurde nichts geändert" in (await ask(on, "/tier turbo")).text
         help_text = (await ask(on, "/help all")).text

@@ -85,7 +85,9 @@ async def test_a_model_that_nobody_has_a_key_for_is_explained(on: Stage) -> None
     async with running(on):
         shown = await told(on, "show_config")
     deep = next(line for line in shown.splitlines() if line.startswith("deep: "))
-    assert deep.startswith("deep: openai/gpt-5.1") and "for want of a key for groq/llama-3.3-70b-versatile" in deep
+    assert (
+        deep.startswith("deep: openai/gpt-5.1") and "because there is no key for groq/llama-3.3-70b-versatile" in deep
+    )
     coding = next(line for line in shown.splitlines() if line.startswith("coding: "))
     assert coding.startswith("coding: openai/gpt-5.1, ")
     assert coding.endswith(", in place of models without a key: groq/llama-3.3-70b-versatile.")

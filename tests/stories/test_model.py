@@ -223,7 +223,9 @@ async def test_an_empty_catalogue_says_so(on: Stage) -> None:
         said = (await ask(on, "/model list openai")).text
         assert said.startswith("I don't know any models of openai: models/models.json lists none.")
         everything = (await ask(on, "/model list")).text
-        assert "local/smollm2-135m-instruct" in everything and "I don't know any models of ollama, openai:" in everything
+        assert (
+            "local/smollm2-135m-instruct" in everything and "I don't know any models of ollama, openai:" in everything
+        )
         assert labels(await ask(on, "/model smart")) != []
 
 

@@ -164,4 +164,4 @@ def test_a_file_that_nobody_foresaw_is_named_and_the_others_are_taken_up(
     write(folder, "b.json", "b1", parameters=strange)
     write(folder, "c.json", "c1")
     assert toolkits.refresh() and used(toolkits) == {"a": ["a1"], "c": ["c1"]}
-    assert toolkits.broken == {"b.json": "b.json can't be taken up (TypeError)."} and "Traceback" in caplog.text
+    assert toolkits.broken == {"b.json": "b.json can't be loaded (TypeError)."} and "Traceback" in caplog.text

@@ -236,8 +236,8 @@ def chunk(cost: str) -> list[Step]:
     [
         ('{"maxUsd": 0.5}', 2, "$0.5"),
         ('{"maxUsd": 0.1}', 1, "$0.1"),
-        ('{"maxModelCalls": 4}', 3, "4 calls"),
-        ('{"maxModelCalls": 1}', 0, "1 calls"),
+        ('{"maxModelCalls": 4}', 3, "4 model calls"),
+        ('{"maxModelCalls": 1}', 0, "1 model calls"),
         ("{}", 4, ""),
     ],
     ids=["money", "money at once", "calls", "the only call", "nothing"],
