@@ -26,3 +26,11 @@ async def test_each_url_opens_the_driver_that_it_names(database: Database, datab
         return
     assert isinstance(database, AsyncDatabase) and isinstance(database._engine, AsyncEngine)
     assert database._engine.driver == driver.split("+")[1]
+
+
+async def test_both_sqlite_drivers_have_the_same_settings(database: Database, database_url: str) -> None:
+    if not database_url.startswith("sqlite"):
+        return
+    wanted = {"busy_timeout": 5000, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+    for name, value in wanted.items():
+        assert await database.read(lambda c, name=name: c.exec_driver_sql(f"PRAGMA {name}").scalar()) == value, name
