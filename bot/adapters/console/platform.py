@@ -21,6 +21,8 @@ from routing.types import Attachment, InboundMessage, OutboundMessage, Press
 __all__ = ["ConsolePlatform", "Unanswered"]
 
 _PRESS = re.compile(rf"\s{{0,9}}{PRESS} (\d{{1,2}})\s{{0,9}}")
+NOTICE = "notice"
+"""The `reply_to` of a message past the outbox: the line that it is about still waits for its reply."""
 GONE_SECONDS = 60.0
 """When to try again after the reader has left: not in this process's life, which ends with `run`."""
 
@@ -97,6 +99,8 @@ class ConsolePlatform:
         """Print a reply whole, as its one piece. Raises SendLater when nobody reads any more."""
         if places := tuple(place for place, _ in press_only(message.buttons)):
             self._pressable = outbox_id, places
+        if not outbox_id:
+            message = replace(message, reply_to=NOTICE)
         if not first_piece:
             try:
                 await self._ready().say(message, recovered)

@@ -166,6 +166,19 @@ async def test_what_answers_no_line_of_this_run_stays_off_stdout(ends: Ends, his
     assert ends.complaints() == "(recovered)\nearly\n\nresumed\n\n(recovered)\nagain\n\n"
 
 
+async def test_a_notice_past_the_outbox_is_not_the_reply(ends: Ends, history: Path) -> None:
+    """Such as one that says that nothing can be saved at the moment."""
+    desk = Desk(lambda _: None)
+    async with talking(desk, ends, history):
+        ends.type(b"one\n")
+        await until(lambda: bool(desk.messages))
+        said = desk.messages[0]
+        notice = OutboundMessage(said.chat, "the disk is full", reply_to=said.message_id)
+        assert [sent.last async for sent in desk.platform.send(notice, 0, 0, False)] == [True]
+        await desk.reply(said, "mine")
+    assert (ends.printed(), ends.complaints()) == ("mine\n\n", "the disk is full\n\n")
+
+
 async def test_a_message_without_a_reply_has_an_empty_one(ends: Ends, history: Path) -> None:
     async def unanswered(message: InboundMessage) -> None:
         if not message.text.startswith("ignored"):
