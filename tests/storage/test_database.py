@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from storage.async_engine import AsyncDatabase
@@ -32,5 +32,8 @@ async def test_both_sqlite_drivers_have_the_same_settings(database: Database, da
     if not database_url.startswith("sqlite"):
         return
     wanted = {"busy_timeout": 5000, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
-    for name, value in wanted.items():
-        assert await database.read(lambda c, name=name: c.exec_driver_sql(f"PRAGMA {name}").scalar()) == value, name
+
+    def settings(connection: Connection) -> dict[str, object]:
+        return {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in wanted}
+
+    assert await database.read(settings) == wanted

@@ -9,12 +9,14 @@ import pytest
 from tests.library import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.servers.model.script import BEFORE_HEADERS
-from tests.stories.discording import settled, up
+from tests.stories.discording import hurried, settled, shown, up
 from tests.stories.doors import code_in, quiet
 from tests.stories.failing import POOLS, Clock, asked, at, vendors
 from tests.stories.harness import OWNER, Stage, ask, running
 from tests.stories.killing import until
 from tests.stories.test_linking import written
+
+__all__ = ["hurried"]
 
 TWO_HOURS = 7200.0
 
@@ -121,3 +123,15 @@ async def test_a_model_stays_on_its_break(on: Stage) -> None:
         await ask(on, "two")
         assert "up 2 h" not in (await ask(on, "/status full")).text
     assert asked(on) == [POOLS["balanced"][0], POOLS["balanced"][1], POOLS["balanced"][1]]
+
+
+async def test_a_command_on_discord_is_still_answered_to_its_interaction(
+    on: Stage, dc: DiscordServer, hurried: None
+) -> None:
+    """For fifteen minutes of real time; later it would go to the channel, where others may read it."""
+    clock = Clock()
+    async with running(on, clock, time.time) as app:
+        await up(dc, app)
+        clock.ahead = TWO_HOURS
+        asked = dc.slash("whoami")
+        await dc.wait_for(lambda _: shown(asked))

@@ -66,7 +66,7 @@ class DiscordPlatform:
         self._clock = clock
         self._steady = steady or clock
         self._client = client = make_client(options, self)
-        self._stage = Stage(client, options.pace, clock)
+        self._stage = Stage(client, options.pace, self._steady)
         self._outbound = Outbound(self._stage)
         self._accept = accept
         self._interactions = Interactions(self._stage, accept, specs, suggestions, unanswered)
