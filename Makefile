@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+WORKERS ?= 3
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
 .PHONY: chat run model embeddings test test-attacks test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
@@ -20,8 +20,9 @@ model: $(VENV)/.base $(BIN)/tierbot
 # For EMBEDDINGS=sentence-transformers:<model>; about 1 GB with torch.
 embeddings: $(VENV)/.sentence-transformers
 
+# All but the attacks, which make test-attacks runs.
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/attacks
 
 # Attacks through the bot, and those on the sandbox and the webhook beside the other tests of these.
 ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py $(wildcard tests/handlers/tools/test_sandbox*.py)

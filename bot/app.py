@@ -93,8 +93,9 @@ class App:
             await notices.tell_owners("⚠️ {reason}", reason=reason)
         if any(unreadable):
             words = (
-                "⚠️ Some entries of my database are damaged, so I set them aside: {messages} unanswered messages and "
-                "{replies} unsent replies. Ask the people concerned to send their messages again; the log has details."
+                "⚠️ Some entries of my database are damaged, so I set them aside (unanswered messages: {messages}, "
+                "unsent replies: {replies}). Ask the people concerned to send their messages again; the log has "
+                "details."
             )
             await notices.tell_owners(words, messages=unreadable[0], replies=unreadable[1])
 

@@ -76,13 +76,16 @@ class ModelCommand:
                 said = await self._reset(ask, tier)
             case ["reasoning", level]:
                 said = await self._set_reasoning(ask, tier, level)
-            case [name] if name != "reasoning":
-                if (unknown := await self._unknown(ask, tier, words[1])) is not None:
+            case [typed] if typed != "reasoning":
+                name = self._spelt(words[1])
+                if (unknown := await self._unknown(ask, tier, name)) is not None:
                     return unknown
-                said = await self._set_model(ask, tier, words[1])
+                said = await self._set_model(ask, tier, name)
             case [_, last] if last == ANYWAY:
-                self._check_name(words[1])
-                said = await self._set_model(ask, tier, words[1])
+                name = self._spelt(words[1])
+                if self._check_name(name) == LOCAL_PROVIDER and not await self._known(name):
+                    raise Refused("There is no model {name} on this machine. Nothing was changed.", name=name)
+                said = await self._set_model(ask, tier, name)
             case _:
                 raise _usage()
         shown = await self._show(ask)
@@ -174,6 +177,11 @@ class ModelCommand:
             if provider_of(name) in offered:
                 offered[provider_of(name)].append(name)
         return offered
+
+    def _spelt(self, name: str) -> str:
+        """With the provider as the configuration spells it."""
+        provider, slash, rest = name.partition("/")
+        return f"{provider.lower()}{slash}{rest}" if provider.lower() in self._models.config.allowed else name
 
     def _check_name(self, name: str) -> str:
         """The provider of a model that may be chosen here. Raises Refused."""

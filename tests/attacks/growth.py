@@ -9,6 +9,8 @@ NOTICEABLE = 0.004
 """Seconds of CPU; less can't be told from noise, and what is quadratic takes more at the largest size."""
 MOST = 11.0
 """How many times longer a text four times as long may take: 4 is linear, 16 is quadratic."""
+LONG = 1_000
+"""From here on four times as long still ends, whatever is wrong."""
 SIZES = (16, 24, 250, 1_000, 6_000)
 """The small ones find what is exponential before it is hopeless."""
 
@@ -23,11 +25,14 @@ def superlinear(work: Callable[[int], object], sizes: tuple[int, ...] = SIZES) -
 
 
 def _worse(work: Callable[[int], object], size: int) -> bool:
-    """Measured twice more: a machine that was busy elsewhere for a moment proves nothing."""
-    ratios = (
-        min(_seconds(work, size) for _ in range(2)) / min(_seconds(work, size // 4) for _ in range(3)) for _ in "ab"
-    )
-    return all(ratio > MOST for ratio in ratios)
+    """Measured twice more, the second time four times as long where that can't be hopeless: a machine that was busy
+    elsewhere for a moment proves nothing."""
+    longer = size * 4 if size >= LONG else size
+    return all(_ratio(work, each) > MOST for each in (size, longer))
+
+
+def _ratio(work: Callable[[int], object], size: int) -> float:
+    return min(_seconds(work, size) for _ in range(2)) / min(_seconds(work, size // 4) for _ in range(3))
 
 
 def _seconds(work: Callable[[int], object], size: int) -> float:

@@ -192,6 +192,9 @@ async def test_any_model_of_an_allowed_provider_with_a_key_may_be_chosen(on: Sta
         await ask(on, "!smart hi")
         assert on.ms.last.model == "claude-sonnet-4-20250514"
         assert labels(await ask(on, "/model smart anthropic/claude-unheard-of")) == [], "it has no key"
+        assert "smart now uses openai/gpt-5.2" in (await ask(on, "/model smart OpenAI/gpt-5.2")).text
+        refused = await ask(on, "/model smart local/foo anyway")
+        assert refused.text == "There is no model local/foo on this machine. Nothing was changed."
 
 
 async def test_the_picker_has_the_current_model_first_and_goes_on_page_by_page(on: Stage) -> None:

@@ -23,7 +23,7 @@ async def test_unreadable_messages_and_replies_are_set_aside_and_told_once(on: S
     )
     async with running(on):
         told = await on.tg.reply(OWNER, matching=DAMAGED)
-        assert "2 unanswered messages and 1 unsent replies" in told.text
+        assert "(unanswered messages: 2, unsent replies: 1)" in told.text
         assert (await ask(on, "and now?")).text == "You said: and now?"
     async with running(on):
         assert (await ask(on, "and then?")).text == "You said: and then?"

@@ -43,7 +43,7 @@ async def test_an_encoder_that_fails_at_the_start_is_tried_again(made: Made, cap
     )
     said = await one.chooser.choose("the weather forecast")
     assert said.doubt == "the model is missing" and [each.why for each in said.activated] == ["keyword"]
-    assert "[Embeddings] None: the model is missing" in caplog.text
+    assert "[Embeddings] Off: the model is missing" in caplog.text
     gate.set()
     await one.indexed()
     assert await one.found(OPEN) == {"weather": "embed"} and (await one.chooser.choose(OPEN)).doubt == ""

@@ -72,7 +72,7 @@ async def test_a_store_that_fails_costs_only_the_keeping(
     one = await made(embedder=FakeEmbedder(), store=store).indexed()
     assert await one.found(OPEN) == {"weather": "embed"} and store.rows == {}
     await store.forgot.wait()
-    for said in ("can't be read (The disk is full.)", "can't be kept (The disk", "can't be deleted (The disk"):
+    for said in ("can't be read (The disk is full.)", "can't be saved (The disk", "can't be deleted (The disk"):
         assert said in caplog.text
     store.fault = None
     assert (await made(embedder=FakeEmbedder(), store=store).indexed()).chooser.doubt == "" and store.rows

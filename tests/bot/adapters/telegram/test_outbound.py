@@ -165,7 +165,7 @@ async def test_nobody_there_is_final() -> None:
         tg.fault("sendMessage", "bad_request", text="not enough rights to send text messages to the chat")
         with pytest.raises(SendRefused, match=r"(?i)not enough rights"):
             await home.send(to(tg.private(), "hello?"))
-        with pytest.raises(SendRefused, match="nothing visible"):
+        with pytest.raises(SendRefused, match="no visible content"):
             await home.send(to(tg.private(), " \n "))
 
 
