@@ -52,7 +52,7 @@ async def test_a_restart_gives_a_stranger_who_waits_a_new_code(on: Stage) -> Non
     async with running(on):
         new = code_in(await ask(on, "hello", user="mallory"))
         assert new != old
-        assert "Nobody waits" in (await ask(on, f"/access pair {old}")).text
+        assert "No one is waiting" in (await ask(on, f"/access pair {old}")).text
         assert (await ask(on, f"/access pair {new}")).text.startswith("✅")
 
 
@@ -69,7 +69,7 @@ async def test_a_code_that_is_posted_in_a_group_no_longer_works(on: Stage, capsy
         pairing = code_in(await ask(on, "hello", user="mallory"))
         told = await ask(on, f"@tierbot let me in: {pairing}", user="mallory", group="Team")
         assert "no longer works. Write to me in private" in told.text
-        assert "Nobody waits" in (await ask(on, f"/access pair {pairing}")).text
+        assert "No one is waiting" in (await ask(on, f"/access pair {pairing}")).text
         renewed = code_in(await ask(on, "hello?", user="mallory"))
         assert renewed != pairing
         assert (await ask(on, f"/access pair {renewed}", group="Team")).text.startswith("✅")

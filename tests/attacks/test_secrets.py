@@ -118,8 +118,10 @@ def listening() -> Iterator[str]:
     """The address of an MCP server that tells what headers it gets."""
     with subprocess.Popen([sys.executable, str(UNRULY), "0"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
-        process.kill()
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+        finally:
+            process.kill()
 
 
 async def test_an_mcp_server_that_gives_its_secrets_away_gives_them_to_nobody(on: Stage) -> None:
@@ -150,7 +152,7 @@ async def test_an_mcp_server_that_gives_its_secrets_away_gives_them_to_nobody(on
             json.dumps({"mcpServers": {"child": child, "dead": dead, "remote": remote}})
         )
         async with BotProcess(on, env={"LOG_LEVEL": "DEBUG"}) as bot:
-            await until(lambda: bot.log.count(": connected") == 2 and "last words" in bot.log)
+            await until(lambda: bot.log.count(": connected") == 2 and "last output" in bot.log)
             told = [(await ask(on, tool)).text for tool in ("child_echo", "child_refuse", "remote_headers")]
             told += [(await ask(on, "child_crash")).text]
             told += [(await ask(on, "/tools")).text, (await ask(on, "/status full")).text]

@@ -61,7 +61,7 @@ async def test_no_tool_outlives_its_turn() -> None:
         return "never"
 
     toolbox = FakeToolbox({"hangs": hangs}, hangs=Traits(seconds=3600.0))
-    assert "hangs was ended after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}"), seconds=0.01))[0]
+    assert "hangs timed out after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}"), seconds=0.01))[0]
     assert toolbox.ended == []
 
 
@@ -87,4 +87,4 @@ async def test_a_tool_with_time_of_its_own_has_its_own_limit() -> None:
         return "never"
 
     toolbox = FakeToolbox({"hangs": hangs}, hangs=Traits(seconds=0.01, own_time=True))
-    assert "hangs was ended after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}")))[0]
+    assert "hangs timed out after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}")))[0]

@@ -179,7 +179,7 @@ async def test_a_hanging_tool_is_ended() -> None:
 
     toolbox = FakeToolbox({"hangs": hangs, "echo": echo}, hangs=Traits(seconds=0.01))
     outcome = await run(FakeLlm(calls(call("hangs"), call("echo")), says("ok")), toolbox)
-    assert "hangs was ended after" in results(outcome)[0] and results(outcome)[1] == "echo "
+    assert "hangs timed out after" in results(outcome)[0] and results(outcome)[1] == "echo "
     assert toolbox.ended == ["echo {}"]
 
 

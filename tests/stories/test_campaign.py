@@ -58,7 +58,7 @@ class Line:
         """What the bot said to the questions, once each. A copy counts only when it has no mark."""
         found: list[str] = []
         for text in self.heard():
-            if text.endswith(" …") or "may be missing or doubled" in text:
+            if text.endswith(" …") or "may be missing or duplicated" in text:
                 continue
             plain = text.removeprefix(MARK).strip()
             if not plain or (text.startswith(MARK) and plain in found[-1:]):

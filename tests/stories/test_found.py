@@ -17,7 +17,7 @@ async def test_an_old_request_takes_no_role_away(on: Stage) -> None:
         await on.tg.reply(timeout=20)
         owner_code = bot.log.split("Owner code: ")[1][:9]
         assert "You are the owner now" in (await ask(on, owner_code)).text
-        assert "Nobody waits" in (await ask(on, f"/access pair telegram:{OWNER}")).text
+        assert "No one is waiting" in (await ask(on, f"/access pair telegram:{OWNER}")).text
         assert "role owner" in (await ask(on, "/whoami")).text
 
 

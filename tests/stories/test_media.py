@@ -77,7 +77,7 @@ async def test_what_is_beyond_four_pictures_or_20_mb_is_named(on: Stage) -> None
             on.tg.say_photo(RED + bytes([number]), caption="Compare" if not number else "", media_group="a1")
         answer = await on.tg.reply()
         assert pictures(on.ms.last) == [RED + bytes([number]) for number in range(4)]
-        left_out = "🖼 I left out {} of your pictures: I look at 4 at a time, up to 20 MB together."
+        left_out = "🖼 I left out {} of your pictures: I look at 4 at a time, up to 20 MB in total."
         assert answer.text.endswith(left_out.format(2))
         for number in range(3):
             large = RED + bytes([number]) * 9_000_000

@@ -117,7 +117,7 @@ async def test_copies_end_and_the_next_answer_goes_on(
         await on.tg.wait_for(lambda _: lost.hits)
         on.tg.say("next")
         await on.tg.reply(matching="You said: next")
-        await on.tg.reply(matching="may be missing or doubled")
+        await on.tg.reply(matching="may be missing or duplicated")
         await until(lambda: on.rows("SELECT count(*) FROM outbox WHERE state IN ('pending', 'attempting')") == [(0,)])
     assert texts(on)[:3] == ["You said: hello"] + ["(recovered) You said: hello"] * 2
     assert sorted(texts(on)[3:])[0] == "You said: next" and len(texts(on)) == 5

@@ -152,7 +152,7 @@ async def test_a_result_becomes_a_text(given: object, told: str) -> None:
 async def test_an_error_is_told_and_one_that_was_raised_is_not_taken_for_wrong_arguments() -> None:
     with pytest.raises(ToolFailed, match="There is no Rome: try Roma"):
         await run(tool(lambda: error("There is no Rome: try Roma.")), {}, SCOPE)
-    with pytest.raises(ToolFailed, match="without saying why"):
+    with pytest.raises(ToolFailed, match="without giving a reason"):
         await run(tool(lambda: error("")), {}, SCOPE)
 
     def breaks() -> str:

@@ -33,7 +33,7 @@ async def test_there_is_no_tool_that_the_role_forbids(name: str) -> None:
 
 
 async def test_a_tool_that_raises_is_in_the_log_and_not_in_the_words(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(ToolFailed, match=r"breaks failed inside \(RuntimeError\)") as found:
+    with pytest.raises(ToolFailed, match=r"breaks failed internally \(RuntimeError\)") as found:
         await run("breaks", '{"path": "a"}')
     assert "secret detail" in caplog.text and "secret detail" not in str(found.value)
 

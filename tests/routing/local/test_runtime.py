@@ -157,7 +157,7 @@ async def test_closing_ends_what_runs_and_what_still_loads(tmp_path: Path, clock
     with pytest.raises(asyncio.CancelledError):
         await loading
     assert not any(map(alive, before))
-    with pytest.raises(Unreachable, match="is ending"):
+    with pytest.raises(Unreachable, match="is stopping"):
         await runtime.address(MODEL)
 
 
