@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,6 +37,8 @@ KILLED_ROUNDS = 6
 KILLED_OUTAGE_SECONDS = 300.0
 """The same with the waits of real platforms, and two starts."""
 MARK = "(recovered)"
+PARKED = "may be missing or duplicated"
+APOLOGIES = ("⚠️", "⏱", "⏳", "✂️")
 TELEGRAM_KINDS: tuple[TelegramKind, ...] = (
     *("too_many", "server_error", "drop_before", "drop_after", "hang_after", "hang", "drip"),
 )
@@ -58,13 +61,17 @@ class Line:
         """What the bot said to the questions, once each. A copy counts only when it has no mark."""
         found: list[str] = []
         for text in self.heard():
-            if text.endswith(" …") or "may be missing or duplicated" in text:
+            if text.endswith(" …") or PARKED in text:
                 continue
             plain = text.removeprefix(MARK).strip()
             if not plain or (text.startswith(MARK) and plain in found[-1:]):
                 continue
             found.append(plain)
         return found
+
+    def parked(self) -> int:
+        """How many answers were given up because no delivery was confirmed, of which the person was told."""
+        return sum(PARKED in text for text in self.heard())
 
 
 def moody(random: Random) -> Callable[[ModelRequest], Script]:
@@ -152,7 +159,8 @@ class Campaign:
         print(f"round {self._rounds - 1}: {took:.0f} s")
 
     def _missing(self) -> list[str]:
-        return [line.asked[len(line.answers())] for line in self._chats if len(line.answers()) < len(line.asked)]
+        told = [(line, len(line.answers()) + line.parked()) for line in self._chats]
+        return [line.asked[count] for line, count in told if count < len(line.asked)]
 
     async def end(self) -> None:
         """Let everything through, and wait until nothing is left to send."""
@@ -165,19 +173,27 @@ class Campaign:
         repeated = [each for each in self._on.tg.violations if "message is not modified" in each.description]
         for each in repeated:  # an edit whose answer was lost
             self._on.tg.violations.remove(each)
-        halves = marked = sorry = 0
+        halves = marked = sorry = parked = 0
         for line in self._chats:
-            given = line.answers()
-            assert len(given) == len(line.asked), (line.asked, given)
-            for question, text in zip(line.asked, given, strict=True):
-                first = text.partition("\n")[0]  # an unanswered question is asked again with it
-                told = f"{question}. " in f"{first} "
-                assert told or "⚠️" in text or "⏱" in text, (question, text)
-                sorry += not told
+            given, lost = deque(line.answers()), line.parked()
+            parked += lost
+            for question in line.asked:
+                first = given[0].partition("\n")[0] if given else ""  # an unanswered question is asked again with it
+                told, apology = (
+                    f"{question}. " in f"{first} ",
+                    any(sign in text for text in list(given)[:1] for sign in APOLOGIES),
+                )
+                if told or apology:
+                    given.popleft()
+                    sorry += not told
+                else:
+                    assert lost, (question, given)
+                    lost -= 1
+            assert not given, (line.asked, given)
             halves += sum(text.endswith(" …") for text in line.heard())
             marked += sum(text.startswith(MARK) for text in line.heard())
         asked = sum(len(line.asked) for line in self._chats)
-        print(f"{asked} questions, {sorry} answered with an apology, {marked} marked, {halves} halves")
+        print(f"{asked} questions, {sorry} answered with an apology, {marked} marked, {parked} parked, {halves} halves")
         print(f"the longest round {self._longest:.0f} s")
 
 
