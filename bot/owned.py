@@ -67,7 +67,7 @@ async def keep_fresh(
                     await tell(waiting)
             await tooling.refresh()
             told = ""
-        except Exception as error:  # whatever nobody foresaw in a file: the next round may find it mended
+        except Exception as error:  # an unexpected error in a file: the next round may find it fixed
             if repr(error) != told:
                 log.exception("The edit can't be applied. The last good configuration stays in use.")
             told = repr(error)

@@ -45,5 +45,5 @@ class Aftermath:
     async def _guarded(self, look: Look, message: InboundMessage, record: TurnRecord) -> None:
         try:
             await look(message, record)
-        except Exception:  # the answer is there already: nothing that goes wrong here may touch it
+        except Exception:  # the answer is out already; an error here must not affect it
             log.exception("The check after turn %s failed", record.turn_id)

@@ -213,7 +213,7 @@ class Chat:
         return "\n\n".join(parts)
 
     async def _heard(self, ask: Ask, attachment: Attachment) -> str:
-        """The words of a voice message, paid for by whoever sent it."""
+        """The text of a voice message, charged to its sender."""
         conversation = await self._history.current(ask.message.chat)
         try:
             return await self._transcribe(attachment, bill_of(ask), ask.turn_id, conversation.id)

@@ -111,7 +111,7 @@ class Dispatcher:
             reply = await patiently(self._reply, message, entries[0], live, stop)
         except Refused as refusal:
             reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
-        except Exception:  # the boundary of every error: whoever asked is answered, whatever it was
+        except Exception:  # the error boundary: the person is always answered
             log.exception("A message could not be handled")
             words = "⚠️ Something went wrong (turn {turn}). Please send it again; the log has the details."
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
@@ -125,7 +125,7 @@ class Dispatcher:
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
         try:
             kept = await patiently(self._ledger.finish, ids, replies, reply.record)
-        except Exception:  # as above; what can never be kept would be tried again for ever
+        except Exception:  # as above; a message that can never be stored would be tried for ever
             log.exception("The result of a message could not be saved")
             words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
             sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)

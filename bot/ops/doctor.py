@@ -81,7 +81,7 @@ async def _isolated(check: Check, inspection: Inspection) -> list[Finding]:
         return []  # the check of the configuration lists every fault of a file
     except ConfigError as error:
         return [fail(check.__name__, str(error), "Fix what the message names.")]
-    except Exception as error:  # whatever a check did not foresee is what the doctor is to tell
+    except Exception as error:  # an error that the check did not expect is a finding, too
         kind = "took too long" if isinstance(error, TimeoutError) else f"failed: {type(error).__name__}: {error}"
         return [fail(check.__name__, f"this check {kind}", "Please report this with the line above.")]
 

@@ -53,7 +53,7 @@ class Arguments:
             if not foreign:
                 given = {name: _chosen(value, _property(name, validator)) for name, value in given.items()}
             wrong = next(validator.iter_errors(given), None)
-        except Exception as error:  # somebody else's schema that can't be followed: the tool has to judge by itself
+        except Exception as error:  # an outside schema that can't be resolved: the tool has to check by itself
             log.warning("[Tools] The schema of %s can't be followed (%s)", call.name, type(error).__name__)
             return given
         if wrong is not None:

@@ -33,7 +33,7 @@ class Lane:
                 return
             try:
                 result = call()
-            except Exception as error:  # the call's own, for whoever made it
+            except Exception as error:  # passed on to the caller
                 done.set_exception(error)
             else:
                 done.set_result(result)

@@ -71,7 +71,7 @@ class Pipe:
             self._replied.clear()
             try:
                 await self._take(message)
-            except Exception as error:  # whatever the storage raises, nothing will come
+            except Exception as error:  # after any storage error no answer will come
                 await self._complain(not_taken(error) + "\n")
                 return 1
             await self._reply(message)

@@ -127,7 +127,7 @@ class Prompt:
     async def _ask(self, line: str) -> None:
         try:
             await self._take(self._speaker.says(line))
-        except Exception as error:  # whatever the storage raises, the person is told and can try again
+        except Exception as error:  # any storage error: the person is told and can try again
             async with in_terminal():
                 self._stderr.write(not_taken(error) + "\n")
                 self._stderr.flush()

@@ -135,7 +135,7 @@ class CatchUp:
                 message = read(payload, place, me)
                 fresh = int(payload["id"]) > mark
                 said = fresh or place.private or calls(payload, me)
-            except Exception as error:  # as in `receiving`: one that cannot be read must not hide the others
+            except Exception as error:  # as in `receiving`: one unreadable message must not hide the others
                 log.error("Discord: can't parse message %s: %s", payload.get("id"), type(error).__name__)
                 continue
             # Before the mark the bot may not have taken part in this thread yet.

@@ -92,7 +92,7 @@ class Connection:
             except discord.PrivilegedIntentsRequired as error:
                 pause = 0.0 if self._client.content else self._trouble.with_connection(error)
                 self._client.do_without_content()
-            except Exception as error:  # whatever ended it, there is another try
+            except Exception as error:  # any error is followed by another try
                 first = self._first is not None and not self._first.done()
                 if first and is_refusal(error):
                     self._progress.trouble = refused(self._options.api_root)

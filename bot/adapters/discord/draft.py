@@ -71,7 +71,7 @@ class Draft:
         try:
             async with asyncio.timeout(FAREWELL):
                 await self._begin(preview(markdown, ROOM))
-        except Exception:  # whatever it is: what is only looked for must not keep the final text back
+        except Exception:  # looking for the draft must never hold back the final text
             log.debug("a preview may not have been deleted", exc_info=True)
 
     @property

@@ -63,7 +63,7 @@ def _guarded(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
     def guarded(payload: Any) -> None:
         try:
             parse(payload)
-        except Exception as error:  # whatever is made of what is not known yet
+        except Exception as error:  # events of unknown kinds may raise anything
             log.error("Discord: can't parse a %s event, skipping it: %s", event, type(error).__name__)
             log.debug("the unreadable event", exc_info=True)
 

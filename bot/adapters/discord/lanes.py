@@ -49,7 +49,7 @@ class Lanes:
             work = lane.popleft()
             try:
                 await work()
-            except Exception:  # whatever nobody foresaw: what waits behind it is not to blame
+            except Exception:  # an unexpected error must not hold up the entries after it
                 log.exception("Discord: an event in channel %s is lost", channel_id)
         del self._lanes[channel_id]
         if self.idle:

@@ -56,7 +56,7 @@ class Receiver:
             if update.message_reaction is not None:
                 return reactions.read(update.message_reaction, update.update_id, self._me), None
             return read(update, self._me, now), moved(update)
-        except Exception as error:  # whatever the library makes of what it does not know
+        except Exception as error:  # the library may raise anything for updates it does not know
             number = raw.get("update_id") if isinstance(raw, dict) else None
             log.error("Telegram: can't parse update %s, skipping it: %s", number, type(error).__name__)
             log.debug("the unreadable update has %s", _outline(raw))
