@@ -13,6 +13,10 @@ MOST_LAG_SECONDS = 0.03
 """How late the event loop may come to a timer for another turn to begin. A command has about twenty steps."""
 LONGEST_SECONDS = 2.0
 """The first turn in line waits no longer than this."""
+BURST = 50
+"""Messages accepted at once that show that more of a backlog is on its way."""
+BURST_SECONDS = 0.25
+"""After a burst, turns wait this long for the next one: a command may stand behind the rest of the backlog."""
 
 
 class Admission:
@@ -21,11 +25,18 @@ class Admission:
     def __init__(self) -> None:
         self._running = 0
         self._line = asyncio.Lock()
+        self._burst_until = 0.0
+
+    def accepted(self, messages: int) -> None:
+        """Note how many messages have just arrived together."""
+        if messages >= BURST:
+            self._burst_until = asyncio.get_running_loop().time() + BURST_SECONDS
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait until one more turn may begin, in order."""
-        if self._running >= ALWAYS or self._line.locked():
+        now = asyncio.get_running_loop().time
+        if self._running >= ALWAYS or self._line.locked() or now() < self._burst_until:
             async with self._line:
                 await self._wait()
         self._running += 1
@@ -37,8 +48,8 @@ class Admission:
     async def _wait(self) -> None:
         now = asyncio.get_running_loop().time
         latest = now() + LONGEST_SECONDS
-        while self._running >= ALWAYS and now() < latest:
+        while now() < latest and (self._running >= ALWAYS or now() < self._burst_until):
             began = now()
             await asyncio.sleep(PROBE_SECONDS)
-            if now() - began - PROBE_SECONDS <= MOST_LAG_SECONDS:
+            if now() - began - PROBE_SECONDS <= MOST_LAG_SECONDS and now() >= self._burst_until:
                 return

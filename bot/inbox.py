@@ -105,6 +105,7 @@ class Inbox:
         """Keep messages; when this returns they are durable. What is known already is dropped."""
         async with self._routing:
             entries = await self._kept(messages)
+            self._admission.accepted(len(entries))
             for entry in entries if self._resumed else ():  # before that, `resume` finds them in their place
                 await self._route(entry)
 

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from bot.admission import ALWAYS, Admission
+from bot.admission import ALWAYS, BURST, Admission
 
 
 async def begin(admission: Admission, number: int) -> list[AsyncExitStack]:
@@ -45,3 +45,25 @@ async def test_while_the_loop_is_late_a_turn_begins_when_another_ends(monkeypatc
     for task in waiting:
         task.cancel()
     await asyncio.wait(waiting)
+
+
+async def test_a_burst_holds_turns_back_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the rest of a backlog, and the commands in it, are fetched first."""
+    monkeypatch.setattr("bot.admission.BURST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    admission = Admission()
+    admission.accepted(BURST - 1)
+    await begin(admission, 1)
+    admission.accepted(BURST)
+    held = asyncio.create_task(begin(admission, 1))
+    await asyncio.wait([held], timeout=0.1)
+    assert not held.done()
+    held.cancel()
+
+
+async def test_the_first_turn_in_line_is_not_held_back_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.admission.BURST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 0.02)
+    admission = Admission()
+    admission.accepted(BURST)
+    await begin(admission, 3)
