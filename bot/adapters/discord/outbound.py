@@ -18,9 +18,10 @@ from bot.adapters.discord.parts import NONCE, Part, parts, written_out
 from bot.adapters.discord.stage import EPHEMERAL, PROTECTED, File, Json, Stage
 from bot.adapters.discord.target import Target
 from bot.platform import SendFailed, SendRefused, Sent
+from handlers.recent import Recent
 from routing.types import OutboundMessage
 
-_DOUBTS = 256  # pieces remembered
+_REMEMBERED = 256  # pieces
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,8 @@ class Outbound:
         self._stage = stage
         self._doubts: dict[str, float] = {}
         """Since when a piece may have arrived without our knowing it, by its nonce."""
+        self._left: Recent[tuple[int, int], list[Part]] = Recent(_REMEMBERED)
+        """By reply and piece: the messages that are left to send in place of refused files of code."""
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
@@ -56,20 +59,29 @@ class Outbound:
         while index < len(made):
             again = recovered and index == first_piece
             try:
-                sent = await self._deliver(target, made[index], index == 0, again)
+                sent = await self._piece(target, (outbox_id, index), made[index], again)
             except _Unattached as unattached:
                 if made[index].whole:
                     made = parts(message, outbox_id, in_full=True)
                 else:
-                    made[index] = made[index].noted(unattached.reason)
-                sent = await self._deliver(target, made[index], index == 0, again)
-                for part in written_out(message, outbox_id, made[index].instead, index + 1):
-                    sent = await self._deliver(target, part, False, again)
+                    code = written_out(message, outbox_id, made[index].instead, index + 1)
+                    self._left.put((outbox_id, index), [made[index].noted(unattached.reason), *code])
+                sent = await self._piece(target, (outbox_id, index), made[index], again)
             index += 1
             last = index == len(made) or target.shut
             yield Sent(sent, last)
             if last:
                 return
+
+    async def _piece(self, target: Target, place: tuple[int, int], part: Part, again: bool) -> str:
+        """The id of its last message. Code in place of a refused file goes on where an earlier try was interrupted."""
+        unsent = self._left.get(place) or [part]
+        while True:
+            sent = await self._deliver(target, unsent[0], place[1] == 0 and unsent[0].nonce == part.nonce, again)
+            del unsent[0]
+            if not unsent or target.shut:
+                self._left.drop(place)
+                return sent
 
     async def _deliver(self, target: Target, part: Part, first: bool, again: bool) -> str:
         """The message's id."""
@@ -167,7 +179,7 @@ class Outbound:
 
     def _doubt(self, nonce: str, since: float) -> None:
         self._doubts.setdefault(nonce, since)
-        if len(self._doubts) > _DOUBTS:
+        if len(self._doubts) > _REMEMBERED:
             del self._doubts[next(iter(self._doubts))]
 
 

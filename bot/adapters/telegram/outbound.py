@@ -15,8 +15,11 @@ from bot.adapters.telegram.parts import NO_PREVIEW, RECOVERED, Part, parts
 from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import SendRefused, Sent
 from bot.rendering.telegram import Piece, pieces
+from handlers.recent import Recent
 from routing.stores import ChatStore
 from routing.types import ChatKey, OutboundMessage, Picture
+
+_REFUSED = 256  # pieces remembered whose file was refused
 
 log = logging.getLogger(__name__)
 _ENTITIES = ("entities", "caption_entities")
@@ -31,12 +34,22 @@ class _Target:
     plain: bool = False
 
 
+class _InText(Exception):
+    """A file of code was refused; these messages say the same."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        super().__init__()
+        self.parts = parts
+
+
 class Outbound:
     """Sends replies. All errors of the network and of Telegram leave as SendLater or SendRefused."""
 
     def __init__(self, stage: Stage, chats: ChatStore) -> None:
         self._stage = stage
         self._chats = chats
+        self._unsent: Recent[tuple[int, int], list[tuple[Part, Json]]] = Recent(_REFUSED)
+        """By reply and piece: the messages that are left to send in place of a refused file of code."""
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
@@ -54,10 +67,28 @@ class Outbound:
                 sent = await self._edit(target, message.edits, part.piece, markup)
             if not sent:
                 quoted = index == 0 and target.chat_id.startswith("-")  # in private it is plain what is answered
-                if recovered and index == first_piece:
-                    part = await self._marked(target, part)
-                sent = await self._new(target, part, _extras(markup, message.reply_to if quoted else ""))
+                extras = _extras(markup, message.reply_to if quoted else "")
+                again = recovered and index == first_piece
+                sent = await self._piece((outbox_id, index), target, part, extras, again)
             yield Sent(sent, last)
+
+    async def _piece(self, place: tuple[int, int], target: _Target, part: Part, extras: Json, again: bool) -> str:
+        """The id of its last message. Code in place of a refused file goes on where an earlier try was interrupted."""
+        unsent = self._unsent.get(place) or [(part, extras)]
+        while True:
+            part, extras = unsent[0]
+            try:
+                sent = await self._new(target, await self._marked(target, part) if again else part, extras)
+            except _InText as refused:
+                note, *code = refused.parts
+                unsent = [(note, extras), *((each, {}) for each in code)]
+                self._unsent.put(place, unsent)
+            else:
+                del unsent[0]
+                if not unsent:
+                    self._unsent.drop(place)
+                    return sent
+            again = False
 
     async def _edit(self, target: _Target, message_id: str, piece: Piece, markup: Json | None) -> str:
         """The message's id, or empty when it cannot be edited and a new one is due. A repetition does no harm."""
@@ -78,18 +109,18 @@ class Outbound:
 
     async def _new(self, target: _Target, part: Part, extras: Json) -> str:
         """A message of its own. Where a file is refused, the person learns that and why, with the text: without its
-        picture a reply has arrived, without its document it has not. Code goes as text then, and all of it again when
-        the process dies on the way."""
+        picture a reply has arrived, without its document it has not. Raises _InText for code."""
         method, data = await part.call()
         try:
             result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data | extras, target)
         except BadRequest as error:
             if part.file is not None:
                 log.warning("Telegram refused a file: %s", error.message)
-                told = await self._new(target, part.noted(error.message), extras)
-                for piece in pieces(part.instead):
-                    told = await self._new(target, Part(piece), {})
-                if isinstance(part.file, Picture) or part.instead:
+                note = part.noted(error.message)
+                if part.instead:
+                    raise _InText([note, *map(Part, pieces(part.instead))]) from error
+                told = await self._new(target, note, extras)
+                if isinstance(part.file, Picture):
                     return told
             raise failure(error) from error
         return str(result["message_id"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from bot.adapters.discord.parts import MOST_PIECES, NONCE
@@ -107,6 +109,23 @@ async def test_where_files_are_forbidden_the_code_is_text() -> None:
         told, *code = general.from_bot()
         assert told.text == "One:\n\n📎 `main.py` is attached.\n⚠️ main.py: Missing Permissions"
         assert all(each.text.startswith("```python\nprint") for each in code) and sent.message_id == str(code[-1].id)
+        assert "".join(each.text for each in code).count("print('line')") == 400
+
+
+async def test_code_in_place_of_refused_files_goes_on_where_it_was_interrupted() -> None:
+    """However long after: Discord shows what has the same nonce again after two minutes."""
+    now = [time.time()]
+    async with scene(clock=lambda: now[0]) as here:
+        general = here.dc.channel()
+        here.dc.forbid(general, "attach_files")
+        here.dc.fault("POST /channels/*/messages", "server_error", status=503, skip=3)
+        message = to(general, f"One:\n\n```python\n{LONG_CODE}```", attached=ATTACHED)
+        with pytest.raises(SendLater):
+            await here.send(message)
+        now[0] += 600
+        await here.send(message)
+        told, *code = general.from_bot()
+        assert told.text.startswith("One:") and all(each.text.startswith("```python") for each in code)
         assert "".join(each.text for each in code).count("print('line')") == 400
 
 

@@ -181,3 +181,22 @@ async def test_where_files_are_refused_the_code_is_text() -> None:
         assert told.text.splitlines()[-1] == "⚠️ main.py: Not enough rights to send documents to the chat"
         assert "\n".join(each.text for each in code) == CODE.rstrip() and sent.message_id == str(code[-1].id)
         assert {entity["type"] for each in code for entity in each.entities} == {"pre"}
+
+
+@pytest.mark.parametrize("kind", ["too_many", "server_error", "hang_after"])
+async def test_code_in_place_of_a_refused_file_goes_on_where_it_was_interrupted(kind: str) -> None:
+    async with TelegramServer() as tg, house(tg, pace={"answer": 0.3}) as home:
+        tg.fault("sendDocument", "bad_request", text="not enough rights to send documents to the chat", times=None)
+        tg.fault("sendMessage", kind, skip=2, retry_after=1, seconds=2)  # type: ignore[arg-type]
+        reply = to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED)
+        with pytest.raises(SendLater) as caught:
+            await home.send(reply)
+        await home.send(reply, again=caught.value.maybe_sent)
+        told, *code = tg.private().from_bot()
+        assert "⚠️ main.py" in told.text and len(tg.calls("sendDocument")) == 1
+        texts = [each.text for each in code]
+        if caught.value.maybe_sent:
+            again = texts.index("(recovered)")
+            assert texts[again - 1] == texts[again + 1]
+            del texts[again : again + 2]
+        assert "\n".join(texts) == CODE.rstrip()
