@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -17,6 +18,8 @@ BURST = 50
 """Messages accepted at once that show that more of a backlog is on its way."""
 BURST_SECONDS = 0.25
 """After a burst, turns wait this long for the next one: a command may stand behind the rest of the backlog."""
+LONGEST_BURST_SECONDS = 10.0
+"""Bursts that follow each other hold turns back no longer than this: three times what 10,000 messages take."""
 
 
 class Admission:
@@ -25,12 +28,18 @@ class Admission:
     def __init__(self) -> None:
         self._running = 0
         self._line = asyncio.Lock()
+        self._burst_began = self._last_burst = -math.inf
         self._burst_until = 0.0
 
     def accepted(self, messages: int) -> None:
         """Note how many messages have just arrived together."""
-        if messages >= BURST:
-            self._burst_until = asyncio.get_running_loop().time() + BURST_SECONDS
+        if messages < BURST:
+            return
+        now = asyncio.get_running_loop().time()
+        if now - self._last_burst > BURST_SECONDS:
+            self._burst_began = now
+        self._last_burst = now
+        self._burst_until = min(now + BURST_SECONDS, self._burst_began + LONGEST_BURST_SECONDS)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

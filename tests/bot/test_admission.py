@@ -67,3 +67,16 @@ async def test_the_first_turn_in_line_is_not_held_back_for_ever(monkeypatch: pyt
     admission = Admission()
     admission.accepted(BURST)
     await begin(admission, 3)
+
+
+async def test_bursts_without_end_do_not_hold_turns_back_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.admission.BURST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr("bot.admission.LONGEST_BURST_SECONDS", 0.05)
+    admission = Admission()
+    admission.accepted(BURST)
+    turns = asyncio.create_task(begin(admission, 3))
+    while not turns.done():
+        admission.accepted(BURST)
+        await asyncio.wait([turns], timeout=0.01)
+    turns.result()
