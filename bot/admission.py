@@ -7,6 +7,8 @@ import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from routing.stop import Stop
+
 ALWAYS = 8
 """Turns that run at once in any case."""
 PROBE_SECONDS = 0.01
@@ -31,6 +33,11 @@ class Admission:
         self._burst_began = self._last_burst = -math.inf
         self._burst_until = 0.0
 
+    @property
+    def has_line(self) -> bool:
+        """Whether turns wait."""
+        return self._line.locked()
+
     def accepted(self, messages: int) -> None:
         """Note how many messages have just arrived together."""
         if messages < BURST:
@@ -42,17 +49,20 @@ class Admission:
         self._burst_until = min(now + BURST_SECONDS, self._burst_began + LONGEST_BURST_SECONDS)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait until one more turn may begin, in order."""
+    async def turn(self, stop: Stop) -> AsyncIterator[None]:
+        """Wait until one more turn may begin, in order; no longer when this one is stopped."""
         now = asyncio.get_running_loop().time
         if self._running >= ALWAYS or self._line.locked() or now() < self._burst_until:
-            async with self._line:
-                await self._wait()
+            await stop.guard(self._wait_in_line())
         self._running += 1
         try:
             yield
         finally:
             self._running -= 1
+
+    async def _wait_in_line(self) -> None:
+        async with self._line:
+            await self._wait()
 
     async def _wait(self) -> None:
         now = asyncio.get_running_loop().time

@@ -34,7 +34,8 @@ CUT_LENGTH = 4000
 MARKS_AT_ONCE = 4
 """Calls on their way that show messages to be waiting."""
 BUSY_CHATS = 16
-"""With replies to more chats on their way, nothing is shown to be waiting: the replies come first."""
+"""With replies to more chats on their way, or turns that wait to begin, nothing is shown to be waiting: the replies
+come first."""
 TOLD_CHATS = 1000
 """Chats remembered that have had a reply, and so may be told that the storage fails."""
 STORAGE_FAILS = (
@@ -217,7 +218,8 @@ class Inbox:
             while self._unmarked:
                 chat = next(iter(self._unmarked))
                 entry = self._unmarked.pop(chat)
-                if self._outbox.chats <= BUSY_CHATS and entry in self._waiting.get(chat, ()):
+                busy = self._outbox.chats > BUSY_CHATS or self._admission.has_line
+                if not busy and entry in self._waiting.get(chat, ()):
                     await self._platforms[chat.platform].waiting(entry.message)
         finally:
             self._marking -= 1
@@ -232,8 +234,8 @@ class Inbox:
                 await _ended(before[0])  # a /tier just before the question holds for it
                 stop = Stop()
                 try:
-                    async with self._admission.turn():
-                        with self._running.enter(chat, stop, entries[0].message.user):
+                    with self._running.enter(chat, stop, entries[0].message.user):
+                        async with self._admission.turn(stop):
                             # Counted before it begins: a message that kills the process does so a few times only.
                             await patiently(self._store.begin, [entry.id for entry in entries])
                             await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)

@@ -8,13 +8,14 @@ from contextlib import AsyncExitStack
 import pytest
 
 from bot.admission import ALWAYS, BURST, Admission
+from routing.stop import Stop
 
 
 async def begin(admission: Admission, number: int) -> list[AsyncExitStack]:
     """So many turns, each to be ended by its `aclose`."""
     stacks = [AsyncExitStack() for _ in range(number)]
     for stack in stacks:
-        await stack.enter_async_context(admission.turn())
+        await stack.enter_async_context(admission.turn(Stop()))
     return stacks
 
 
@@ -31,7 +32,7 @@ async def test_while_the_loop_is_late_a_turn_begins_when_another_ends(monkeypatc
     order: list[int] = []
 
     async def turn(number: int) -> None:
-        async with admission.turn():
+        async with admission.turn(Stop()):
             order.append(number)
             await asyncio.Event().wait()
 

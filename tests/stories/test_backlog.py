@@ -69,6 +69,23 @@ async def test_a_turn_waits_for_a_busy_process_and_a_command_does_not(
         await on.tg.reply(waits, matching="You said: hello")
 
 
+async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.admission.ALWAYS", 1)
+    monkeypatch.setattr("bot.admission.MOST_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    on.env |= {"BOT_ACCESS": "open"}
+    gate = on.ms.gate("done")
+    async with running(on):
+        on.tg.say("think")
+        await gate.reached()
+        on.tg.say("hello", user="bob")
+        stop = on.tg.say("/stop", user="bob")
+        assert "Stopped" in (await on.tg.reply(stop, after=stop)).text
+        gate.open()
+        await settled(on)
+    assert len(on.ms.calls) == 1
+
+
 async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_before(
     on: Stage, dc: DiscordServer, hurried: None
 ) -> None:
