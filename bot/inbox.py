@@ -236,6 +236,8 @@ class Inbox:
                 try:
                     with self._running.enter(chat, stop, entries[0].message.user):
                         async with self._admission.turn(stop):
+                            if self._closing:
+                                return  # the next start begins it
                             # Counted before it begins: a message that kills the process does so a few times only.
                             await patiently(self._store.begin, [entry.id for entry in entries])
                             await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)

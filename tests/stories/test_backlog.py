@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from storage.inbox import SqlInbox
@@ -84,6 +86,28 @@ async def test_a_turn_that_waits_for_a_busy_process_can_be_stopped(on: Stage, mo
         gate.open()
         await settled(on)
     assert len(on.ms.calls) == 1
+
+
+async def test_a_turn_that_waits_for_a_busy_process_does_not_begin_while_it_ends(
+    on: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.admission.ALWAYS", 1)
+    monkeypatch.setattr("bot.admission.MOST_LAG_SECONDS", -1.0)
+    monkeypatch.setattr("bot.admission.LONGEST_SECONDS", 600.0)
+    on.env |= {"BOT_ACCESS": "open"}
+    gate = on.ms.gate("done")
+    async with running(on) as app:
+        on.tg.say("think")
+        await gate.reached()
+        waits = on.tg.say("hello", user="bob")
+        await on.tg.wait_for(lambda _: on.rows("select count(*) from inbox") == [(2,)])
+        ending = asyncio.create_task(app.inbox.drain(30.0))
+        await asyncio.sleep(0)
+        gate.open()
+        await ending
+        assert len(on.ms.calls) == 1
+    async with running(on):
+        await on.tg.reply(waits, matching="You said: hello")
 
 
 async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_before(
