@@ -1,4 +1,5 @@
-"""An MCP server that gives away its arguments and its environment: as a result, as an error, and on its stderr.
+"""An MCP server that gives away its arguments and its environment: as a result, as an error, on its stderr, and in what
+it says of itself and its tools.
 
 python spilling.py ARGUMENT...      (with --die it ends at once)
 """
@@ -11,7 +12,8 @@ import sys
 from typing import Any
 
 SPILT = f"{sys.argv[1:]} {sys.argv[-1]} and {os.environ.get('SPILT_KEY')}"
-TOOLS = [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in ("echo", "refuse", "crash")]
+SCHEMA = {"type": "object", "properties": {"q": {"type": "string", "description": SPILT, "default": SPILT}}}
+TOOLS = [{"name": name, "description": SPILT, "inputSchema": SCHEMA} for name in ("echo", "refuse", "crash")]
 
 if "--die" in sys.argv:
     sys.exit(SPILT)
@@ -27,6 +29,7 @@ for line in sys.stdin:
             "protocolVersion": version,
             "capabilities": capabilities,
             "serverInfo": {"name": "s", "version": "1"},
+            "instructions": SPILT,
         }
     elif method == "tools/list":
         answer["result"] = {"tools": TOOLS}

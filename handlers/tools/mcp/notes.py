@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-_KEPT_CHARS = 2_000
+_KEPT_CHARS = 20_000
+"""Enough for the longest secret, a private key or the JSON of a service account: one that is cut would not be found."""
 _SHOWN_CHARS = 300
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
@@ -20,6 +20,8 @@ from handlers.tools.mcp.texts import readable, said, shown
 from routing.tools.toolkits import ToolCard, Toolkit, ToolText
 
 _LONGEST_ABOUT = 500
+_WORDS = ("description", "title", "$comment")
+_VALUES = ("default", "examples")
 
 
 def read_listing(server: Server, prefix: str, listing: Listing, taken: Collection[str], limits: Limits) -> Offer:
@@ -33,7 +35,7 @@ def read_listing(server: Server, prefix: str, listing: Listing, taken: Collectio
                 f"{late:,} of its tools are left out: reading took longer than {limits.reading_seconds:g} s"
             )
             break
-        read, words = _read(tool, limits)
+        read, words = _read(_without_secrets(tool, server.hidden), limits)
         warnings += words
         found += [read] if read else []
     names = tool_names(prefix, [each.tool.name for each in found], taken)
@@ -43,12 +45,13 @@ def read_listing(server: Server, prefix: str, listing: Listing, taken: Collectio
     cards = tuple(with_hints(names[each.tool.name], each.plain, each.hinted) for each in found)
     toolkit = Toolkit(
         f"{NAMESPACE}{server.name}",
-        readable(listing.about, _LONGEST_ABOUT) or server.name,
+        readable(server.hidden(listing.about), _LONGEST_ABOUT) or server.name,
         category=_category(cards),
         tools=cards,
         source="mcp",
     )
     tools = {names[each.tool.name]: each.tool for each in found}
+    warnings = [server.hidden(each) for each in warnings]
     return Offer(toolkit, tools, tuple(warnings), _digest(toolkit, tools, warnings))
 
 
@@ -59,6 +62,29 @@ class _Read:
     tool: ListedTool
     hinted: Hinted
     plain: ToolText
+
+
+def _without_secrets(tool: ListedTool, hidden: Callable[[str], str]) -> ListedTool:
+    """The model, /tools and the index of tools get what a server says of its tools: some name their address there,
+    with the password."""
+    schema, hints = _cleaned(tool.schema, hidden), _cleaned(tool.hints, hidden)
+    return replace(tool, description=hidden(tool.description), schema=schema, hints=hints)
+
+
+def _cleaned(value: Any, hidden: Callable[[str], str]) -> Any:
+    """A schema or hints with the secrets hidden in its words and without values that hold one. Keywords such as
+    `type` stay: their values may also stand in the environment."""
+    if isinstance(value, list):
+        return [_cleaned(each, hidden) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {}
+    for key, each in value.items():
+        if key in _WORDS and isinstance(each, str):
+            found[key] = hidden(each)
+        elif key not in _VALUES or isinstance(each, Mapping) or hidden(str(each)) == str(each):
+            found[key] = _cleaned(each, hidden)
+    return found
 
 
 def _read(tool: ListedTool, limits: Limits) -> tuple[_Read | None, list[str]]:

@@ -84,6 +84,12 @@ def test_notes_are_bounded_and_on_one_line() -> None:
     assert notes.last(str).endswith("Traceback: · at \ufffd · fatal") and len(notes.last(str)) <= 300
 
 
+def test_a_long_secret_is_found_at_the_end_of_what_a_server_said() -> None:
+    notes, secret = Notes(), "-----BEGIN PRIVATE KEY-----" * 120
+    notes.add(f"can't use {secret}".encode())
+    assert notes.last(lambda text: text.replace(secret, "•••")) == "can't use •••"
+
+
 def test_a_pace_slows_only_what_is_too_much() -> None:
     pace = Pace(replace(USUAL, messages_per_second=10, bytes_per_second=100, burst_seconds=2), now=1_000)
     assert pace.owed(150, 15, now=1_000) == 0
