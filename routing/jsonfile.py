@@ -41,7 +41,8 @@ class JsonFile:
             at = at[:-1]
         place = ".".join(str(part) for part in path)
         subject = f"{place} {reason}" if place else reason
-        return FileFault(f"{self.origin} line {self.lines.get(at, 1)}: {subject}.", path)
+        end = "" if subject.endswith("?") else "."
+        return FileFault(f"{self.origin} line {self.lines.get(at, 1)}: {subject}{end}", path)
 
     def without(self, path: Keys) -> JsonFile:
         """The same file without a value, or without the list that holds it; the lines of the others stay."""

@@ -122,6 +122,7 @@ BY_NAME: dict[str, type[ModelError]] = {
 
 
 OUT_OF_CREDIT = "its account is out of credit"
+NO_CONNECTION = "Connection error"
 PLAIN: dict[type[ModelError], str] = {
     ModelUnknown: "it does not know this model",
     PolicyRefused: "its content rules",
@@ -167,6 +168,8 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
     if kind is Unreachable and profile.name == OLLAMA and _broken(error):
         return Unreachable(model, Reason("Ollama is not running"), _retry_after(error, clock))
     plain = PLAIN.get(kind, PLAIN[Unreachable])
+    if kind is Unreachable and type(error).__name__ != "Timeout" and _broken(error):
+        plain = NO_CONNECTION
     explained = kind(model, Reason(plain) if reason else _unsaid(error), _retry_after(error, clock), reason)
     if isinstance(explained, Unreachable):
         explained.own = _status(error) >= 500
@@ -214,7 +217,7 @@ def _unsaid(error: BaseException) -> Reason:
     """Where the provider said nothing: whether it was the line."""
     if isinstance(error, json.JSONDecodeError):
         return Reason("its answer can't be read")
-    return Reason("Connection error" if _broken(error) else "it gave no reason")
+    return Reason(NO_CONNECTION if _broken(error) else "it gave no reason")
 
 
 def _broken(error: BaseException) -> bool:

@@ -15,6 +15,7 @@ from routing.errors import ConfigError, FileFault
 from routing.jsonfile import JsonFile
 from routing.models.catalog import Catalog
 from routing.models.discovery import PROVIDERS, load_discovered
+from routing.text import nearest
 
 IGNORED_ENV = "./.env"
 _NO_CONFIG = ("runtime-config.json", "none, defaults apply")
@@ -46,14 +47,17 @@ async def files(inspection: Inspection) -> list[Finding]:
     else:
         found.append(ok("models.json", "the bundled one"))
 
+    unknown: tuple[str, ...] = ()
+
     def reads(file: JsonFile) -> None:
-        workspace.config(file)
+        nonlocal unknown
+        unknown = workspace.config(file).unknown_keys
         workspace.sandbox_limits(file)
 
     faults = _faults("runtime-config.json", workspace.config_source, reads)
     if any(finding.status == "fail" for finding in faults):
-        return [*found, *faults]
-    if unknown := workspace.config().unknown_keys:
+        return [*found, *faults, *map(_unknown_key, unknown)]
+    if unknown:
         return [*found, *map(_unknown_key, unknown)]
     return [*found, *faults] if workspace.config_file.exists() else [*found, ok(*_NO_CONFIG)]
 
@@ -102,9 +106,9 @@ def _faults(name: str, opening: Callable[[], JsonFile], reading: Callable[[JsonF
 
 
 def _unknown_key(key: str) -> Finding:
-    near = process.extractOne(key, known_keys(), score_cutoff=_ALIKE)
-    mend = f"Did you mean {near[0]}?" if near else "Remove it; it has no effect."
-    return warn("runtime-config.json", f"unknown key: {key}", mend)
+    near = nearest(key, known_keys())
+    mend = f"Did you mean {near}?" if near else "Remove it; it has no effect."
+    return warn("runtime-config.json", f"{key} is not a known key", mend)
 
 
 def _strange(name: str, path: str) -> Finding:

@@ -143,7 +143,7 @@ def _reached(made: Server, section: JsonObject, environment: Mapping[str, str], 
         raise _fault(section, "type", f"must be one of {', '.join(_TYPES[:2])}")
     if ("command" in section.values) == ("url" in section.values):
         hint = _unknown(section, _FIELDS)
-        raise _fault(section, "", "must have either command or url" + (f" ({hint[0]})" if hint else ""))
+        raise _fault(section, "", "must have either command or url" + (f" ({hint[0].rstrip('.')})" if hint else ""))
     if "url" in section.values:
         url = _expanded(section, "url", section.text("url", ""), environment)
         headers = _texts(section, "headers", environment)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.logs import Redactor
 from bot.ops.checks import configuration, machine
 from bot.ops.checks.finding import Inspection
 from bot.ops.doctor import examine
@@ -94,7 +95,11 @@ async def test_configuration_files_are_read(on: Stage) -> None:
     on.config = {"modelRoutr": {}, "tools": {"maxChars": 1}}
     worst, said = await status(on, "runtime-config.json")
     assert worst == "warn"
-    assert "modelRoutr → Did you mean modelRouter?" in said and "unknown key: tools.maxChars" in said
+    assert (
+        "modelRoutr is not a known key → Did you mean modelRouter?" in said
+        and "tools.maxChars is not a known key" in said
+    )
+    assert Redactor(()).clean(said) == said, "the report shows it"
     inspection = inspected(on)
     inspection.workspace.config_file.write_text('{\n "llm": [\n}', encoding="utf-8")
     found = await examine(inspection)

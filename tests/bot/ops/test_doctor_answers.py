@@ -63,7 +63,7 @@ async def test_a_pool_of_one_provider_is_named(on: Stage) -> None:
 async def test_every_fault_of_the_configuration_is_listed_once(on: Stage) -> None:
     on.config |= {
         "tiers": {"smart": {"deadlineSecond": 5, "attempts": 0, "pool": ["gpt"]}, "deep": {"deadlineSeconds": -1}},
-        "modelRouter": {"temperature": "hot"},
+        "modelRouter": {"temperature": "hot", "smartModle": "openai/gpt-5.1"},
         "sandbox": {"seconds": "x"},
     }
     report = await findings(on, **dict.fromkeys(POOLS, ""))
@@ -74,6 +74,11 @@ async def test_every_fault_of_the_configuration_is_listed_once(on: Stage) -> Non
     ):  # fmt: skip
         assert len([detail for detail in faults if part in detail]) == 1, part
     assert len(faults) == 5
+    unknown = {finding.detail: finding.mend for finding in report if "not a known key" in finding.detail}
+    assert unknown == {
+        "tiers.smart.deadlineSecond is not a known key": "Did you mean tiers.smart.deadlineSeconds?",
+        "modelRouter.smartModle is not a known key": "Did you mean modelRouter.smartModel?",
+    }
     assert not [finding for finding in report if "report this" in finding.mend]
 
 

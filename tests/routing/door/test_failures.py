@@ -211,10 +211,11 @@ def test_a_reason_is_in_the_vendors_words_and_not_in_the_librarys(text: str, rea
 
 
 @pytest.mark.parametrize("vendor", ["AnthropicException", GEMINI])
-def test_a_connection_that_breaks_without_a_word_is_called_so(vendor: str) -> None:
-    error = make("APIConnectionError", f"litellm.APIConnectionError: {vendor} - ")
-    error.__cause__ = make("ReadError")
-    assert explain(error, "acme/m", ACME).reason == "Connection error"
+def test_a_connection_that_breaks_is_called_so(vendor: str) -> None:
+    for words in ("", "Cannot connect to host 127.0.0.1:9"):
+        error = make("APIConnectionError", f"litellm.APIConnectionError: {vendor} - {words}")
+        error.__cause__ = make("ReadError")
+        assert explain(error, "acme/m", ACME).reason == "Connection error"
 
 
 def test_an_answer_that_is_no_json_can_not_be_read() -> None:

@@ -85,8 +85,8 @@ def test_what_is_not_known_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     path.write_text('{"mcpServer": {},\n"mcpServers": {"a": {"command": "x",\n"enviroment": {}, "zzzz": 1}}}')
     assert read_servers(path, ENVIRONMENT).problems == (
-        "mcp.json line 1: mcpServer is not known and has no effect; did you mean mcpServers?.",
-        "mcp.json line 3: mcpServers.a.enviroment is not known and has no effect; did you mean env?.",
+        "mcp.json line 1: mcpServer is not known and has no effect; did you mean mcpServers?",
+        "mcp.json line 3: mcpServers.a.enviroment is not known and has no effect; did you mean env?",
         "mcp.json line 3: mcpServers.a.zzzz is not known and has no effect.",
     )
 
