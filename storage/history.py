@@ -43,6 +43,7 @@ class SqlHistory:
         self._clock = clock
         self._now_in: dict[ChatKey, Conversation] = {}
         self._set: dict[int, Switches] = {}
+        self._changes = 0
 
     async def current(self, chat: ChatKey) -> Conversation:
         if chat not in self._now_in:
@@ -122,10 +123,14 @@ class SqlHistory:
     async def switches(self, conversation_id: int) -> Switches:
         if conversation_id not in self._set:
             question = select(conversations).where(conversations.c.id == conversation_id)
+            changes = self._changes
             row = await self._database.read(lambda c: c.execute(question).one())
+            found = Switches(row.tier, row.tier_at, row.skill, row.skill_at)
             if len(self._set) >= _REMEMBERED:
                 self._set.clear()
-            self._set[conversation_id] = Switches(row.tier, row.tier_at, row.skill, row.skill_at)
+            if changes == self._changes:  # else it may be out of date
+                self._set[conversation_id] = found
+            return found
         return self._set[conversation_id]
 
     async def set_conversation_tier(self, conversation_id: int, tier: Tier | None) -> None:
@@ -142,6 +147,7 @@ class SqlHistory:
     async def _change(self, conversation_id: int, **values: object) -> None:
         change = update(conversations).where(conversations.c.id == conversation_id).values(**values)
         await self._database.write(lambda c: c.execute(change))
+        self._changes += 1
         self._set.pop(conversation_id, None)
 
     async def _switch(self, chat: ChatKey, conversation: Conversation) -> Conversation:

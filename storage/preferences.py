@@ -23,6 +23,7 @@ class SqlPreferences:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[int, tuple[Preferences, PersonSettings]] = {}
+        self._changes = 0
 
     async def get(self, person_id: int) -> Preferences:
         return (await self._load(person_id))[0]
@@ -62,14 +63,17 @@ class SqlPreferences:
 
     def forget(self, person_id: int) -> None:
         """Read them anew the next time."""
+        self._changes += 1
         self._known.pop(person_id, None)
 
     async def _load(self, person_id: int) -> tuple[Preferences, PersonSettings]:
         if person_id not in self._known:
+            changes = self._changes
             found = await self._database.read(lambda c: _read(c, person_id))
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[person_id] = found
+            if changes == self._changes:  # else it may be out of date
+                self._known[person_id] = found
             return found
         return self._known[person_id]
 

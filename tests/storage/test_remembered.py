@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
+from sqlalchemy import Connection
 
 from routing.types import ChatKey
 from storage import history, preferences
@@ -13,6 +18,7 @@ from storage.preferences import SqlPreferences
 from tests.storage.samples import ANN, Hand
 
 MOST = 20
+T = TypeVar("T")
 
 
 def kept(store: object) -> int:
@@ -38,3 +44,34 @@ async def test_memory_is_bounded_and_what_was_forgotten_is_read_again(
     assert (await talks.current(chats[0])).id == first.id
     assert (await talks.switches(first.id)).skill == "poet"
     assert (await settings.get(ann.id)).tier == "smart"
+
+
+class Late:
+    """A database whose reads bring what was true a moment ago, as a connection beside the writer's may."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.write = database.write
+        self.both, self.may_return = asyncio.Barrier(3), asyncio.Event()
+
+    async def read(self, step: Callable[[Connection], T]) -> T:
+        found = await self._database.read(step)
+        if not self.may_return.is_set():
+            await self.both.wait()
+            await self.may_return.wait()
+        return found
+
+
+async def test_a_read_that_a_change_overtook_is_not_remembered(database: Database, clock: Hand) -> None:
+    ann = await SqlPeople(database, SqlPreferences(database), clock).admit(ANN, "Ann", "user", "t")
+    talk = await SqlHistory(database, clock).current(ChatKey("telegram", "1"))
+    late = Late(database)
+    settings, talks = SqlPreferences(late), SqlHistory(late, clock)  # type: ignore[arg-type]
+    preferences, switches = asyncio.create_task(settings.get(ann.id)), asyncio.create_task(talks.switches(talk.id))
+    await late.both.wait()
+    await settings.set_tier(ann.id, "smart", True)
+    await talks.set_skill(talk.id, "poet")
+    late.may_return.set()
+    await asyncio.wait([preferences, switches])
+    assert (await settings.get(ann.id)).tier == "smart"
+    assert (await talks.switches(talk.id)).skill == "poet"
