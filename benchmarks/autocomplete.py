@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.contestants import KEY
 from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
-from bot.adapters.discord.autocomplete import suggested
+from bot.adapters.discord.commands import suggest
 from handlers.commands import COMMANDS
 from handlers.suggestions import MOST, Suggestions
 from handlers.tools.toolbox import Toolbox
@@ -81,7 +81,7 @@ async def _measure(folder: Path, times: int) -> Samples:
 
 async def _sample(offered: Suggestions, text: str) -> float:
     began = time.perf_counter()
-    words = await suggested(_asked(text), USER, offered)
+    words = await suggest(_asked(text), USER, offered)
     took = (time.perf_counter() - began) * 1000
     if len(words) > MOST or (not words and text in ("", *TYPED["a beginning"])):
         raise RuntimeError(f"{len(words)} suggestions for {text!r}")

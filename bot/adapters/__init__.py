@@ -1,1 +1,1 @@
-"""One module or package for each chat platform: the SDK's objects ⇄ our messages, nothing more."""
+"""Chat platforms, one package each: SDK objects to and from our messages."""

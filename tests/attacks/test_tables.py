@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from bot.adapters.discord.places import Places
+from bot.adapters.discord.channels import Channels
 from bot.adapters.telegram.flood import Flood, Limits, Rate
 from bot.adapters.telegram.webhook import nesting
 from bot.inbox import TOLD_CHATS
@@ -85,7 +85,7 @@ async def test_thousands_of_chats_leave_a_bounded_number_of_entries() -> None:
     now = NOON
     accounts, ceilings = Accounts(Books(), lambda: now), [Ceiling("person", "day", Decimal(1))]
     order, turns, flood = CommandOrder(*[None] * 5), RunningTurns(), Flood(Limits(chat=Rate(1, 1.0)), lambda: now)  # type: ignore[arg-type]
-    sessions, places, files = Sessions(lambda: now), Places(None), FileTools(Path("files"))  # type: ignore[arg-type]
+    sessions, channels, files = Sessions(lambda: now), Channels(None), FileTools(Path("files"))  # type: ignore[arg-type]
     outputs, failures, limit = Outputs(), Failures(), RateLimit((Window(1, 60.0),))
     for number in range(CHATS):
         now += 1.0
@@ -97,12 +97,12 @@ async def test_thousands_of_chats_leave_a_bounded_number_of_entries() -> None:
         order.answered([entry])
         await flood.turn(chat.chat_id)
         await accounts.opened(ceilings, number, chat, BudgetLimits())
-        places.join([chat])
+        channels.join([chat])
         limit.take(number, now)
         outputs.note("smart", f"openai/{number}", 1)
         failures.note(f"openai/{number}", "?", now)
     assert entries(order) == entries(turns) == 0
-    for thing in (accounts, flood, sessions, places, files, outputs, failures, limit):
+    for thing in (accounts, flood, sessions, channels, files, outputs, failures, limit):
         assert entries(thing) <= MOST, type(thing).__name__
 
 

@@ -13,8 +13,9 @@ from typing import get_args
 import pytest
 
 from bot import kinds, outbox
-from bot.adapters.discord import failure, guilds, trouble
-from bot.adapters.discord.inbound import UNREADABLE
+from bot.adapters.discord import connection, guilds
+from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
+from bot.adapters.discord.messages import UNREADABLE
 from bot.adapters.telegram import content
 from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, tool_policy, wording
 from handlers.access import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED
@@ -92,12 +93,12 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "verdict.greeting.template": (),  # of Greeting
     "template": (  # of tell_owners in Notices and Outages, and of the alarms of Discord; in wording: FAILURES
         *(outages.KEY, outages.CREDIT, outages.MODEL),
-        *("⚠️ " + words for words in (trouble.REVOKED, trouble.SHARDS, trouble.CLOSED)),
-        "⚠️ Discord: " + trouble.BLIND,
+        *("⚠️ " + words for words in (connection.REVOKED, connection.SHARDS, connection.CLOSED)),
+        "⚠️ Discord: " + connection.NO_CONTENT,
         *(limits.NEVER, limits.BUSY, limits.FULL),
         *(guilds.NO_HISTORY, guilds.NO_FILES, guilds.NO_THREADS),
     ),
-    "str(values['reason'])": (*failure.REASONS.values(), outbox.UNCONFIRMED),
+    "str(values['reason'])": (*DISCORD_REASONS.values(), outbox.UNCONFIRMED),
     "plain": (*failures.PLAIN.values(), failures.OUT_OF_CREDIT),
     "message": (),  # the console's way to show a reply
 }

@@ -31,7 +31,7 @@ SENDING = "/channels/{channel_id}/messages"
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The waits that are long to spare Discord, short."""
     monkeypatch.setattr("bot.adapters.discord.DiscordOptions", partial(DiscordOptions, pace=HURRIED))
-    monkeypatch.setattr("bot.adapters.discord.failure.REVOKED", 0.3)
+    monkeypatch.setattr("bot.adapters.shared.failures.REVOKED_SECONDS", 0.3)
 
 
 async def up(dc: DiscordServer, app: App) -> None:

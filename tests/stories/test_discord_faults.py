@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
+from bot.adapters.discord.outbound import TOO_LATE_FOR_ONE
 from bot.adapters.discord.parts import RECOVERED
-from bot.adapters.discord.target import TOO_LATE_FOR_ONE
 from handlers.languages import Say
 from tests.servers.discord import DiscordServer, Fault, Interaction, User
 from tests.servers.model import Gate
@@ -205,7 +205,7 @@ async def test_a_follow_up_whose_answer_was_lost_is_not_doubled_in_silence(
     on: Stage, dc: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No nonce protects it: what may be there already says so when it comes again."""
-    monkeypatch.setattr("bot.adapters.discord.failure.AMBIGUOUS", 0.1)
+    monkeypatch.setattr("bot.adapters.shared.failures.AMBIGUOUS_SECONDS", 0.1)
     on.ms.reply("One answer.")
     async with running(on) as app:
         await up(dc, app)

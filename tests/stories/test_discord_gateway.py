@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.adapters.discord.trouble import BLIND, REVOKED
+from bot.adapters.discord.connection import NO_CONTENT, REVOKED
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import GUILDS
 from tests.stories.discording import hurried, mention, settled, texts, told, up
@@ -84,14 +84,14 @@ async def test_an_intent_that_is_refused_is_told_once_and_done_without(
         await up(dc, app)
         dc.grant()
         dc.invalidate()  # the next IDENTIFY is closed with 4014
-        await told(on, dc, f"⚠️ Discord: {BLIND}")
+        await told(on, dc, f"⚠️ Discord: {NO_CONTENT}")
         assert (await mention(dc, "and now?")).text == "You said: and now?"
         assert (await ask(on, "there?")).text == "You said: there?"
     async with running(on) as app:
         await up(dc, app)
         assert (await mention(dc, "again?")).text == "You said: again?"
         await settled(on)
-        await told(on, dc, BLIND)
+        await told(on, dc, NO_CONTENT)
     async with running(on) as app:
         await up(dc, app)
         await dc.reply(dc.say("and in private?"), matching="and in private?")

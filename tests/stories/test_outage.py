@@ -19,8 +19,8 @@ QUICK = Pace(backoff=0.05, longest_backoff=0.2, conflict=0.2, longest_conflict=0
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The waits that are long to spare Telegram, short."""
     monkeypatch.setattr("bot.adapters.telegram.TelegramOptions", partial(TelegramOptions, pace=QUICK))
-    monkeypatch.setattr("bot.adapters.telegram.failure.AMBIGUOUS", 0.2)
-    monkeypatch.setattr("bot.adapters.telegram.failure.REVOKED", 0.2)
+    monkeypatch.setattr("bot.adapters.shared.failures.AMBIGUOUS_SECONDS", 0.2)
+    monkeypatch.setattr("bot.adapters.shared.failures.REVOKED_SECONDS", 0.2)
 
 
 async def test_flood_control_on_a_send_is_honoured_and_keeps_the_order(on: Stage) -> None:

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import aiohttp
 import discord
 
-from bot.adapters.discord.client import point, proxy_for
+from bot.adapters.discord.client import NETWORK, configure_library, proxy_for
+from bot.adapters.discord.connection import is_refusal, refused, why
 from bot.adapters.discord.options import DiscordOptions
-from bot.adapters.discord.trouble import NETWORK, is_refusal, refused, why
 from routing.errors import ConfigError, TierbotError
 
 
@@ -38,7 +38,7 @@ class DiscordReport:
 
 async def check_token(options: DiscordOptions, seconds: float = 5.0) -> DiscordReport:
     """Within `seconds`. Raises ConfigError for a refused token, DiscordSilent otherwise."""
-    point(options)
+    configure_library(options)
     dates: list[str] = []
     client = discord.Client(
         intents=discord.Intents.none(), proxy=proxy_for(options), http_trace=_dating(dates), max_ratelimit_timeout=30.0

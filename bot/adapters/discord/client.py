@@ -1,7 +1,7 @@
-"""discord.py's client as this package uses it: one for the life of the platform, told of events in their order.
+"""discord.py's client for this bot: events in the order of the gateway, calls with a time limit.
 
-Messages and interactions come as Discord sent them. The library's objects for them would need its caches, and its
-events would come one task each, behind READY or before it.
+Messages and interactions stay as Discord sent them. The library's objects for them need its caches, and its events
+run as separate tasks, before READY or after it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -20,20 +20,44 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-from bot.adapters.discord.content import Json as Json
-from bot.adapters.discord.events import Listener, listen
 from bot.adapters.discord.options import DiscordOptions
 
 log = logging.getLogger(__name__)
+Json = dict[str, Any]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+NETWORK = (OSError, aiohttp.ClientError, TimeoutError)
+CALL_TIMEOUT = aiohttp.ClientTimeout(total=20.0, sock_connect=10.0)
+"""For calls without a timeout of their own; the library's default is five minutes."""
 _LONGEST_LIMIT = 30.0  # seconds to sit out a 429 within a call; a longer one is raised as RateLimited
-WHOLE_CALL = aiohttp.ClientTimeout(total=20.0, sock_connect=10.0)
-"""Of each call that names no other; the library's own limit is five minutes."""
-_HANG_UP = 2.0  # seconds for a farewell; a dead connection does not even close
+_HANG_UP = 2.0  # seconds for closing; a dead connection does not even close
+
+
+class Listener(Protocol):
+    """Receives gateway events; no method may block."""
+
+    def session_started(self, payload: Json) -> None:
+        """READY: events before it may be missing."""
+
+    def session_resumed(self, payload: Json) -> None:
+        """RESUMED: nothing is missing."""
+
+    def disconnected(self, shard: int) -> None:
+        """A connection ended or could not be reopened."""
+
+    def guild_created(self, payload: Json) -> None:
+        """GUILD_CREATE, which names the last message of each channel."""
+
+    def guild_removed(self, name: str) -> None:
+        """The bot was removed from a server."""
+
+    def message_created(self, payload: Json) -> None: ...
+    def message_edited(self, payload: Json) -> None: ...
+    def interaction_created(self, payload: Json) -> None: ...
+    def reaction_changed(self, payload: Json, removed: bool) -> None: ...
 
 
 class Client(discord.Client):
-    """One gateway connection. `content` says whether what people write is readable without a mention."""
+    """One gateway connection for the life of the platform."""
 
     def __init__(self, options: DiscordOptions, listener: Listener) -> None:
         self._wanted = discord.Intents(
@@ -52,55 +76,56 @@ class Client(discord.Client):
             heartbeat_timeout=options.pace.silence,
             max_ratelimit_timeout=_LONGEST_LIMIT,
         )
-        listen(self._connection.parsers, listener)
-        self.http.request = partial(self.http.request, timeout=WHOLE_CALL)  # type: ignore[method-assign]
+        _listen(self._connection.parsers, listener)
+        self.http.request = partial(self.http.request, timeout=CALL_TIMEOUT)  # type: ignore[method-assign]
 
     @property
     def content(self) -> bool:
+        """Whether the bot can read messages that do not mention it."""
         return self._wanted.message_content
 
     async def enter(self, token: str) -> None:
-        """Log in, again if it failed before. Raises LoginFailure, or what a call raises."""
+        """Log in; may be repeated. Raises LoginFailure, or what a call raises."""
         await self.http.close()
         self.http.connector = discord.utils.MISSING
         await self.login(token)
 
     def do_without_content(self) -> None:
-        """From the next IDENTIFY on."""
+        """Leave the message content intent out of the next IDENTIFY."""
         self._wanted.message_content = False
 
     async def setup_hook(self) -> None:
-        """Asking for an intent that the application has not been given would close the gateway."""
+        """The gateway closes connections that ask for an intent the application lacks."""
         flags = self.application_flags
         self._wanted.message_content = flags.gateway_message_content or flags.gateway_message_content_limited
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
-        """Discord takes one IDENTIFY in five seconds."""
+        """Discord accepts one IDENTIFY in five seconds."""
         if not initial:
             await asyncio.sleep(self._gap)
 
     async def on_disconnect(self) -> None:
-        self._listener.lost(0)
+        self._listener.disconnected(0)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
-        self._listener.removed(guild.name)
+        self._listener.guild_removed(guild.name)
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
         log.exception("Discord: %s failed", event_method)
 
-    def acknowledgements(self) -> tuple[float, ...]:
-        """How long the last heartbeat of each connection took; a number changes with every acknowledged one."""
+    def heartbeats(self) -> tuple[float, ...]:
+        """Seconds that the last heartbeat of each connection took; the value changes with each acknowledgement."""
         return (self.latency,)
 
     async def hang_up(self) -> None:
-        """Drop the gateway connections, so that `connect` begins anew; HTTP goes on."""
+        """Drop the gateway connections so that `connect` starts anew; HTTP is not affected."""
         if self.ws is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_HANG_UP):
                     await self.ws.close()
 
     async def close(self) -> None:
-        """The library calls this when the gateway refuses it; replies must still go out then. `leave` is the end."""
+        """Does nothing before `leave`: the library calls it when the gateway refuses it, and replies must go on."""
         if self._leaving:
             await super().close()
 
@@ -114,19 +139,19 @@ class Client(discord.Client):
 
 
 class ShardedClient(Client, discord.AutoShardedClient):
-    """Open as many gateway connections as Discord recommends."""
+    """As many gateway connections as Discord recommends."""
 
     async def launch_shard(self, gateway: yarl.URL, shard_id: int, *, initial: bool = False) -> None:
-        """At the address from the options; `gateway` is the one that came with the recommendation."""
+        """Connect to the address from the options instead of the recommended one."""
         await super().launch_shard(DiscordWebSocket.DEFAULT_GATEWAY, shard_id, initial=initial)
 
     async def on_disconnect(self) -> None:
-        """Said once more with the number."""
+        """`on_shard_disconnect` follows with the shard's number."""
 
     async def on_shard_disconnect(self, shard_id: int) -> None:
-        self._listener.lost(shard_id)
+        self._listener.disconnected(shard_id)
 
-    def acknowledgements(self) -> tuple[float, ...]:
+    def heartbeats(self) -> tuple[float, ...]:
         return tuple(latency for _, latency in self.latencies)
 
     async def hang_up(self) -> None:
@@ -137,14 +162,14 @@ class ShardedClient(Client, discord.AutoShardedClient):
 
 def make_client(options: DiscordOptions, listener: Listener) -> Client:
     """The client for these options."""
-    point(options)
+    configure_library(options)
     return (ShardedClient if options.sharded else Client)(options, listener)
 
 
 @contextlib.contextmanager
 def unlocking(client: discord.Client) -> Iterator[None]:
-    """Around calls that may be given up. While the library sits out a global rate limit it holds back all calls; given
-    up in that time, it would hold them back for ever."""
+    """Put this around calls that may be cancelled. While the library sits out a global rate limit, it holds back every
+    call; if the waiting call is cancelled, it would hold them back for ever."""
     try:
         yield
     except asyncio.CancelledError:
@@ -152,9 +177,11 @@ def unlocking(client: discord.Client) -> Iterator[None]:
         raise
 
 
-def point(options: DiscordOptions) -> None:
-    """Tell the library where Discord is, for the whole process, and to be quiet: it logs every lost connection with a
-    traceback, and what matters of that is said in `trouble`."""
+def configure_library(options: DiscordOptions) -> None:
+    """Set Discord's addresses for the whole process, and silence the library's own log.
+
+    It logs every lost connection with a traceback; `connection` reports what matters.
+    """
     Route.BASE = options.api_root.rstrip("/")
     DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(options.gateway_url)
     logging.getLogger("discord").setLevel(logging.ERROR)
@@ -163,5 +190,46 @@ def point(options: DiscordOptions) -> None:
 
 
 def proxy_for(options: DiscordOptions) -> str | None:
-    """None for a server of one's own."""
+    """None for a server on this machine."""
     return None if urlsplit(options.api_root).hostname in LOOPBACK else options.proxy
+
+
+def _listen(parsers: dict[str, Callable[[Any], None]], listener: Listener) -> None:
+    """Route the events that matter to the listener, instead of to the library or after it."""
+    for event, parse in parsers.items():
+        parsers[event] = _guarded(event, parse)
+    for event, handle in (
+        ("MESSAGE_CREATE", listener.message_created),
+        ("MESSAGE_UPDATE", listener.message_edited),
+        ("INTERACTION_CREATE", listener.interaction_created),
+        ("MESSAGE_REACTION_ADD", partial(listener.reaction_changed, removed=False)),
+        ("MESSAGE_REACTION_REMOVE", partial(listener.reaction_changed, removed=True)),
+    ):
+        parsers[event] = _guarded(event, handle)
+    for event, handle in (
+        ("READY", listener.session_started),
+        ("RESUMED", listener.session_resumed),
+        ("GUILD_CREATE", listener.guild_created),
+    ):
+        parsers[event] = _both(parsers[event], _guarded(event, handle))
+
+
+def _guarded(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Skip an event that can't be parsed: raised, the error would end this connection and the ones after it."""
+
+    def guarded(payload: Any) -> None:
+        try:
+            parse(payload)
+        except Exception as error:  # events of unknown kinds may raise anything
+            log.error("Discord: can't parse a %s event, skipping it: %s", event, type(error).__name__)
+            log.debug("the unreadable event", exc_info=True)
+
+    return guarded
+
+
+def _both(first: Callable[[Any], None], second: Callable[[Any], None]) -> Callable[[Any], None]:
+    def both(payload: Any) -> None:
+        first(payload)
+        second(payload)
+
+    return both

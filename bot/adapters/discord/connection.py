@@ -4,80 +4,144 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Protocol
 
 import discord
 
-from bot.adapters.discord.client import Client
-from bot.adapters.discord.options import DiscordOptions
-from bot.adapters.discord.trouble import Trouble, is_refusal, refused
+from bot.adapters.discord.client import NETWORK, Client
+from bot.adapters.discord.options import OFFICIAL_ROOT, DiscordOptions, Pace
+from bot.adapters.shared.connection import ConnectionBackoff, cause_of
 from bot.platform import Progress
-from routing.errors import ConfigError
+from routing.errors import ConfigError, Reason
 from routing.ports import Clock
 
 log = logging.getLogger(__name__)
 
+REVOKED = "Discord refuses the token; set a valid DISCORD_BOT_TOKEN and restart"
+NO_CONTENT = (
+    "the app can't read messages, so I only see direct messages, mentions and commands; to change that, "
+    "turn on Message Content Intent in the developer portal (Bot) and restart"
+)
+SHARDS = "Discord asks for sharding; set DISCORD_SHARDED=true and restart"
+CLOSED = "Discord closed the connection ({code})"
+_REFUSED, _SHARDING = 4004, 4011  # the gateway's close codes
+_UNPLANNED = 4  # times the longest wait after an unknown error: each IDENTIFY counts, and there are 1000 a day
+
+
+class Alert(Protocol):
+    """Takes a sentence for the owners; an empty one when all is well."""
+
+    def __call__(self, template: str, /, **values: object) -> None: ...
+
+
+class DiscordBackoff(ConnectionBackoff):
+    """`alert` gets what the owners have to fix, and an empty sentence once it is fixed."""
+
+    def __init__(self, progress: Progress, pace: Pace, alert: Alert) -> None:
+        super().__init__("Discord", progress, pace.backoff, pace.longest_backoff)
+        self._pace = pace
+        self._alert = alert
+
+    def recovered(self) -> None:
+        super().recovered()
+        self._alert(self._standing and f"⚠️ Discord: {self._standing}")
+
+    def without_content(self, missing: bool) -> None:
+        """Whether the message content intent is missing."""
+        if missing and not self._standing:
+            log.warning("Discord: %s", NO_CONTENT)
+        self._standing = NO_CONTENT if missing else ""
+
+    def saving_failed(self, error: Exception) -> float:
+        """Seconds to wait after messages could not be saved."""
+        why = cause_of(error)
+        self._report(Reason("messages can't be saved ({error}); they wait in memory until they can", error=why))
+        return self._pause()
+
+    def connection_failed(self, error: BaseException) -> float:
+        """Seconds to wait after the login failed or the connection ended for good."""
+        closed = error.code if isinstance(error, discord.ConnectionClosed) else None
+        if closed is not None or is_refusal(error):
+            template = {_REFUSED: REVOKED, None: REVOKED, _SHARDING: SHARDS}.get(closed, CLOSED)
+            self._report(Reason(template, code=closed))
+            self._alert(f"⚠️ {template}", code=closed)
+            return self._pace.revoked
+        cause = _cause(error)
+        if isinstance(cause, discord.RateLimited):
+            return cause.retry_after
+        self._report(Reason("no connection to Discord ({error})", error=why(cause)), logging.WARNING)
+        if isinstance(cause, (*NETWORK, discord.HTTPException)):
+            return self._pause()
+        log.debug("the connection broke", exc_info=error)
+        return self._pause(longest=self._longest * _UNPLANNED)
+
+    def disconnected(self) -> None:
+        """The connection could not be reopened at once."""
+        self._report(Reason("no connection to Discord (trying again)"), logging.WARNING)
+
 
 class Connection:
-    """The library resumes a session by itself, and pauses longer and longer between its tries; after `Pace.deaf`
-    seconds without an acknowledged heartbeat this begins a new one."""
+    """The library resumes a session by itself, with growing pauses between its attempts. After `Pace.deaf` seconds
+    without an acknowledged heartbeat this starts a new session."""
 
     def __init__(
-        self, client: Client, options: DiscordOptions, progress: Progress, trouble: Trouble, clock: Clock
+        self, client: Client, options: DiscordOptions, progress: Progress, backoff: DiscordBackoff, clock: Clock
     ) -> None:
         self._client = client
         self._options = options
         self._progress = progress
-        self._trouble = trouble
+        self._backoff = backoff
         self._clock = clock
         self._pace = options.pace
         self._entered = False
         self._first: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
-        self._watch: asyncio.Task[None] | None = None
+        self._watchdog: asyncio.Task[None] | None = None
         self._beats: dict[int, tuple[float, float]] = {}
-        """Of each gateway connection: how long its last heartbeat took, and when that was seen."""
+        """By shard: how long its last heartbeat took, and when that was seen."""
         self._heard_at = 0.0
         self._losses: dict[int, int] = {}
-        """Of each gateway connection, since it last worked."""
-        self.renewals = 0
+        """By shard: disconnects since it last worked."""
 
     async def start(self) -> None:
-        """Connect; returns once Discord sends events, or when that takes longer, while connecting goes on. Raises
-        ConfigError for a token that is refused."""
+        """Return once Discord sends events, or after `Pace.first_try` seconds while connecting goes on.
+
+        Raises ConfigError for a refused token.
+        """
         self._first = asyncio.get_running_loop().create_future()
         self._heard_at = self._clock()
         self._task = asyncio.create_task(self._run())
-        self._watch = asyncio.create_task(self._guard())
+        self._watchdog = asyncio.create_task(self._watch())
         either: set[asyncio.Future[None]] = {self._first, self._task}
         await asyncio.wait(either, timeout=self._pace.first_try, return_when=asyncio.FIRST_COMPLETED)
         if self._first.done():
             self._first.result()
 
     async def stop(self) -> None:
-        """No new connection from now on."""
-        tasks = [task for task in (self._watch, self._task) if task is not None]
+        """Open no connection from now on."""
+        tasks = [task for task in (self._watchdog, self._task) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def alive(self, shard: int) -> None:
-        """The gateway has taken the session of this connection, new or resumed."""
+    def connected(self, shard: int) -> None:
+        """The gateway accepted the session of this shard, new or resumed."""
         self._losses.pop(shard, None)
         self._heard_at = self._progress.last_step = self._progress.last_contact = self._clock()
         if max(self._losses.values(), default=0) <= 1:
-            self._trouble.over()
-        self._tried(None)
+            self._backoff.recovered()
+        self._first_attempt(None)
 
-    def lost(self, shard: int) -> None:
-        """The connection ended; the first time that is nothing yet, Discord asks for it now and then."""
+    def disconnected(self, shard: int) -> None:
+        """The first disconnect is no problem yet: Discord asks for one now and then."""
         self._progress.last_step = self._clock()
         self._losses[shard] = self._losses.get(shard, 0) + 1
         if self._losses[shard] > 1:
-            self._trouble.disconnected()
-            self._tried(None)
+            self._backoff.disconnected()
+            self._first_attempt(None)
 
-    def _tried(self, error: Exception | None) -> None:
-        """How the first try went, for `start`."""
+    def _first_attempt(self, error: Exception | None) -> None:
+        """Tell `start` how the first attempt went."""
         if self._first is not None and not self._first.done():
             self._first.set_exception(error) if error is not None else self._first.set_result(None)
 
@@ -87,33 +151,33 @@ class Connection:
                 if not self._entered:
                     await self._client.enter(self._options.token)
                     self._entered = True
-                self._trouble.blind(not self._client.content)
+                self._backoff.without_content(not self._client.content)
                 await self._client.connect()
             except discord.PrivilegedIntentsRequired as error:
-                pause = 0.0 if self._client.content else self._trouble.with_connection(error)
+                pause = 0.0 if self._client.content else self._backoff.connection_failed(error)
                 self._client.do_without_content()
-            except Exception as error:  # any error is followed by another try
+            except Exception as error:  # after any error the next attempt may work
                 first = self._first is not None and not self._first.done()
                 if first and is_refusal(error):
                     self._progress.trouble = refused(self._options.api_root)
-                    self._tried(ConfigError(self._progress.trouble))
+                    self._first_attempt(ConfigError(self._progress.trouble))
                     return
-                pause = self._trouble.with_connection(error)
-                self._tried(None)
+                pause = self._backoff.connection_failed(error)
+                self._first_attempt(None)
             else:
                 return
             self._progress.last_step = self._clock()
             self._heard_at = self._clock() + pause
             await asyncio.sleep(pause)
 
-    async def _guard(self) -> None:
-        """Look for acknowledged heartbeats. What else arrives is no sign that what is sent arrives, too."""
+    async def _watch(self) -> None:
+        """Look for acknowledged heartbeats. Other events do not show that what we send arrives."""
         while True:
             await asyncio.sleep(self._pace.watch)
             now = self._clock()
-            for number, took in enumerate(self._client.acknowledgements()):
-                if number not in self._beats or self._beats[number][0] != took:
-                    self._beats[number] = took, now
+            for shard, took in enumerate(self._client.heartbeats()):
+                if shard not in self._beats or self._beats[shard][0] != took:
+                    self._beats[shard] = took, now
                     self._progress.last_step = self._progress.last_contact = now
             silent = now - max(self._heard_at, min((at for _, at in self._beats.values()), default=0.0))
             if silent <= self._pace.deaf or self._task is None:
@@ -122,7 +186,32 @@ class Connection:
             self._task.cancel()
             await asyncio.wait({self._task})
             await self._client.hang_up()
-            self.renewals += 1
             self._beats.clear()
             self._heard_at = self._clock()
             self._task = asyncio.create_task(self._run())
+
+
+def refused(api_root: str) -> str:
+    """The sentence for a token that can't log in."""
+    own = "" if api_root == OFFICIAL_ROOT else f", and see that DISCORD_API_ROOT ({api_root}) is right"
+    how = "copy the token again from the developer portal (Bot, Reset Token)"
+    return f"Discord refuses DISCORD_BOT_TOKEN; {how}{own}."
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether Discord refuses the token."""
+    if isinstance(error, discord.ConnectionClosed):
+        return error.code == _REFUSED
+    return isinstance(error, discord.LoginFailure) or (isinstance(error, discord.HTTPException) and error.status == 401)
+
+
+def why(error: BaseException) -> str:
+    """One clause without secrets."""
+    return f"it answered {error.status}" if isinstance(error, discord.HTTPException) else type(error).__name__
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The library raises AttributeError after a first connection that failed; the error before it is the cause."""
+    before = error.__context__
+    known = isinstance(before, (*NETWORK, discord.DiscordException))
+    return before if isinstance(error, AttributeError) and known and before is not None else error

@@ -1,4 +1,4 @@
-"""The bytes of what people send. Discord's addresses live for a day; an old one is asked for anew."""
+"""The bytes of what people send. Discord's addresses expire after a day; `fetch` gets a new one then."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import logging
 
 import discord
 
-from bot.adapters.discord.client import Client, unlocking
-from bot.adapters.discord.content import REF, wholes
-from bot.adapters.discord.trouble import NETWORK
+from bot.adapters.discord.client import NETWORK, Client, unlocking
+from bot.adapters.discord.messages import REF, with_forwarded
 from routing.errors import Refused
 from routing.types import Attachment
 
 log = logging.getLogger(__name__)
-MAX_MEGABYTES = 20  # as much as other platforms hand out
+MAX_MEGABYTES = 20  # like other platforms
 _SECONDS = 30.0
 _TOO_LARGE = "That file is too large; I accept up to {limit} MB. Send a smaller one."
 _GONE = "Discord no longer has that file. Send it again."
@@ -22,7 +21,7 @@ _UNREACHABLE = "I couldn't get the file from Discord. Send it again in a minute.
 
 
 async def fetch(client: Client, attachment: Attachment) -> bytes:
-    """Raises Refused when it is too large, gone, or out of reach."""
+    """Raises Refused if the file is too large, deleted or can't be reached."""
     if attachment.size > MAX_MEGABYTES * 2**20:
         raise Refused(_TOO_LARGE, limit=MAX_MEGABYTES)
     place, _, url = attachment.ref.removeprefix(REF).partition(" ")
@@ -31,7 +30,7 @@ async def fetch(client: Client, attachment: Attachment) -> bytes:
             try:
                 return await client.http.get_from_cdn(url)
             except (discord.NotFound, discord.Forbidden):
-                return await client.http.get_from_cdn(await _renewed(client, place))
+                return await client.http.get_from_cdn(await _new_address(client, place))
     except (discord.NotFound, discord.Forbidden, LookupError):
         raise Refused(_GONE) from None
     except (*NETWORK, discord.DiscordException) as error:
@@ -39,10 +38,11 @@ async def fetch(client: Client, attachment: Attachment) -> bytes:
         raise Refused(_UNREACHABLE) from None
 
 
-async def _renewed(client: Client, place: str) -> str:
-    """The file's present address. Raises LookupError when its message no longer has it, or what a call raises."""
+async def _new_address(client: Client, place: str) -> str:
+    """Raises LookupError if the message no longer has the file, or what a call raises."""
     channel_id, message_id, file_id = place.split("/")
     with unlocking(client):
         payload = dict(await client.http.get_message(int(channel_id), int(message_id)))
-    found = [one for whole in wholes(payload) for one in whole.get("attachments") or () if str(one["id"]) == file_id]
+    attachments = (one for part in with_forwarded(payload) for one in part.get("attachments") or ())
+    found = [one for one in attachments if str(one["id"]) == file_id]
     return str(found[0]["url"])

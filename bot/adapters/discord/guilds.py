@@ -1,4 +1,4 @@
-"""The servers that the bot is in, and what it may not do in their channels: their owners can mend that."""
+"""What the owners have to fix on Discord: removals from servers, missing permissions, and refused connections."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable
+from typing import Protocol
 
 import discord
 
-from bot.adapters.discord.alarm import Alarm, Tell
 from handlers.patience import patiently
 from routing.stores import StateStore
 from routing.types import ChatKey
 
-STATE_KEY = "discord_guilds"
+GUILDS_KEY = "discord_guilds"
+TOLD_KEY = "discord_told"
+LACKS_KEY = "discord_told_lacks"
 REMOVED = "🚪 I was removed from the Discord server {server}. I keep its conversations, but can no longer answer there."
 NO_HISTORY = (
     "🔐 I can't read the history of #{channel} on the Discord server {server}, so messages sent to me there "
@@ -32,38 +34,79 @@ NO_THREADS = (
 log = logging.getLogger(__name__)
 
 
-class Guilds:
-    """Tells the owners of each removal, one while the bot was away as well, and of each permission that it lacks where
-    it is spoken to. Without View Channel or Send Messages there is no answer at all, which the outbox tells."""
+class Tell(Protocol):
+    """Sends a sentence to the owners, in their language."""
 
-    def __init__(self, client: discord.Client, state: StateStore, tell: Tell, alarm: Alarm, threads: bool) -> None:
+    async def __call__(self, template: str, /, **values: object) -> None: ...
+
+
+class OwnerAlerts:
+    """Tells the owners of a problem once, also across restarts, and again only if it was fixed in between."""
+
+    def __init__(self, tell: Tell, state: StateStore) -> None:
+        self._tell_owners = tell
+        self._state = state
+        self._lock = asyncio.Lock()
+        self._missing: set[str] | None = None
+
+    async def connection(self, template: str, /, **values: object) -> None:
+        """A problem with the connection; empty if there is none."""
+        sentence = template.format(**values)
+        async with self._lock:
+            if (await patiently(self._state.get, TOLD_KEY) or "") == sentence:
+                return
+            if sentence:
+                await patiently(self._tell_owners, template, **values)
+            await patiently(self._state.put, TOLD_KEY, sentence or None)
+
+    async def permission(self, name: str, template: str, /, **values: object) -> None:
+        """A missing permission, `name` with its channel; the template is empty if it is granted."""
+        async with self._lock:
+            if self._missing is None:
+                kept = await patiently(self._state.get, LACKS_KEY)
+                self._missing = set(json.loads(kept or "[]"))
+            if (name in self._missing) == bool(template):
+                return
+            if template:
+                await patiently(self._tell_owners, template, **values)
+            self._missing ^= {name}
+            await patiently(self._state.put, LACKS_KEY, json.dumps(sorted(self._missing)) if self._missing else None)
+
+
+class Guilds:
+    """Reports removals from servers, also those while the bot was away, and the permissions missing in channels where
+    people address the bot. Without View Channel or Send Messages no answer arrives at all, which the outbox reports."""
+
+    def __init__(
+        self, client: discord.Client, state: StateStore, tell: Tell, alerts: OwnerAlerts, threads: bool
+    ) -> None:
         self._client = client
         self._state = state
         self._tell_owners = tell
-        self._alarm = alarm
+        self._alerts = alerts
         self._needed = {"read_message_history": NO_HISTORY, "attach_files": NO_FILES}
         if threads:
             self._needed["create_public_threads"] = NO_THREADS
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def compare(self, left: str = "") -> None:
-        """Once the client knows every server that it is in, and when one was added or `left`."""
-        async with self._turn:
-            kept = await patiently(self._state.get, STATE_KEY)
+        """Look for servers that are gone, once the client knows all of them; `left` is one just removed."""
+        async with self._lock:
+            kept = await patiently(self._state.get, GUILDS_KEY)
             before: dict[str, str] = json.loads(kept or "{}")
             now = {str(guild.id): guild.name or before.get(str(guild.id), "") for guild in self._client.guilds}
             gone = {name or guild_id for guild_id, name in before.items() if guild_id not in now}
             for name in sorted(gone | ({left} if left else set())):
                 log.warning("Discord: the bot was removed from the server %s", name)
-                await patiently(self._say_removed, name)
+                await patiently(self._tell_removed, name)
             if now != before:
-                await patiently(self._state.put, STATE_KEY, json.dumps(now))
+                await patiently(self._state.put, GUILDS_KEY, json.dumps(now))
 
-    async def _say_removed(self, name: str) -> None:
+    async def _tell_removed(self, name: str) -> None:
         await self._tell_owners(REMOVED, server=name)
 
-    async def look(self, chats: Iterable[ChatKey]) -> None:
-        """At the permissions in the channels of these chats, as far as the client knows them."""
+    async def check_permissions(self, chats: Iterable[ChatKey]) -> None:
+        """In the channels of these chats, as far as the client knows them."""
         for channel_id in dict.fromkeys(chat.chat_id for chat in chats):
             channel = self._client.get_channel(int(channel_id)) if channel_id.isdecimal() else None
             if not isinstance(channel, discord.abc.GuildChannel) or channel.guild.me is None:
@@ -74,4 +117,4 @@ class Guilds:
             for permission, words in self._needed.items():
                 template = "" if getattr(given, permission) else words
                 names = {"channel": channel.name, "server": channel.guild.name}
-                await self._alarm.lacks(f"{channel_id} {permission}", template, **names)
+                await self._alerts.permission(f"{channel_id} {permission}", template, **names)

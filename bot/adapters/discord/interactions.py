@@ -1,4 +1,4 @@
-"""Interactions: commands, pressed buttons and chosen options become messages; suggestions are answered at once."""
+"""Commands, pressed buttons and menu choices as messages; suggestions while a command is typed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from bot.adapters.discord.autocomplete import suggested
-from bot.adapters.discord.callbacks import Callbacks
-from bot.adapters.discord.origin import LIFE, Origin, created
-from bot.adapters.discord.places import PLATFORM
-from bot.adapters.discord.stage import EPHEMERAL, Stage
-from bot.adapters.discord.tree import Json, typed
+import discord
+from discord import app_commands
+
+from bot.adapters.discord.channels import PLATFORM
+from bot.adapters.discord.client import Json
+from bot.adapters.discord.commands import as_typed, suggest
+from bot.adapters.discord.context import EPHEMERAL, TOKEN_SECONDS, ClientContext, InteractionRef, created
+from bot.adapters.discord.failures import CALL_ERRORS, reason
 from bot.platform import Accept
 from handlers.asking import CommandSpec
 from handlers.parsing import parse_command
@@ -21,24 +24,24 @@ from handlers.suggestions import Suggestions
 from routing.types import ChatKey, InboundMessage, Press, UserKey
 
 COMMAND, COMPONENT, AUTOCOMPLETE = 2, 3, 4
-"""Types of interactions."""
-THREADS = frozenset({10, 11, 12})
-"""Types of channels that are threads."""
-SURE = 1.5
-"""Seconds for keeping an interaction before it is acknowledged all the same: Discord gives up after three."""
-BOT_DM = 1
-"""The context of the bot's own direct messages."""
+"""Kinds of interactions."""
+SAVE_SECONDS = 1.5
+"""After this an interaction is acknowledged though it is not saved yet: Discord waits three seconds."""
+_THREAD_KINDS = frozenset({10, 11, 12})
+_BOT_DM = 1  # the context of the bot's own direct messages
+_CALLBACK_SECONDS = 5.0  # later Discord does not know the interaction any more
+_UNKNOWN, _ACKNOWLEDGED = 10062, 40060  # Discord's codes for interactions
 
 Unanswered = Callable[[InboundMessage], Coroutine[None, None, None]]
-"""Returns only when it is certain that no reply comes to a message."""
+"""Returns only when it is certain that a message gets no reply."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One interaction. `visiting`: it came through the person's own installation, to a place where the bot itself is
-    not, and its answers are for that person. `hidden`: what was pressed is seen by one person only."""
+    """One interaction. `visiting`: by the person's own installation, in a place that the bot has not joined, so only
+    this person sees the answers. `hidden`: only one person sees the message whose button was pressed."""
 
     id: int
     token: str
@@ -55,16 +58,16 @@ class Incoming:
 
 
 def read(payload: Json) -> Incoming:
-    """The body of an INTERACTION_CREATE. Raises LookupError, TypeError or ValueError for one of another form."""
+    """The body of an INTERACTION_CREATE. Raises LookupError, TypeError or ValueError if it is malformed."""
     member = payload.get("member") or {}
     user = member.get("user") or payload["user"]
     channel = payload.get("channel") or {"id": payload["channel_id"]}
-    is_thread = channel.get("type") in THREADS and bool(channel.get("parent_id"))
-    home, thread = (channel["parent_id"], channel["id"]) if is_thread else (channel["id"], "")
-    direct = payload.get("context", BOT_DM if "guild_id" not in payload else 0) == BOT_DM
+    is_thread = channel.get("type") in _THREAD_KINDS and bool(channel.get("parent_id"))
+    parent, thread = (channel["parent_id"], channel["id"]) if is_thread else (channel["id"], "")
+    direct = payload.get("context", _BOT_DM if "guild_id" not in payload else 0) == _BOT_DM
     owners = payload.get("authorizing_integration_owners") or {"0": ""}
     visiting = not direct and "0" not in owners
-    if visiting:  # its hidden answers must not be in the history of the others there
+    if visiting:  # a history of its own: others there do not see these answers
         thread = f"{thread}@{user['id']}"
     return Incoming(
         id=int(payload["id"]),
@@ -74,7 +77,7 @@ def read(payload: Json) -> Incoming:
         user_name=member.get("nick") or user.get("global_name") or user.get("username") or "",
         username=str(user.get("username") or ""),
         language=str(payload.get("locale") or "").partition("-")[0],
-        chat=ChatKey(PLATFORM, str(home), str(thread)),
+        chat=ChatKey(PLATFORM, str(parent), str(thread)),
         direct=direct,
         visiting=visiting,
         hidden=bool(((payload.get("message") or {}).get("flags") or 0) & EPHEMERAL),
@@ -83,124 +86,159 @@ def read(payload: Json) -> Incoming:
 
 
 class Interactions:
-    """Once `take` has returned, a command or press is durable; it is acknowledged as soon as it is, in the background.
-    What is under way in `take` must not hold up the next one. `sure` is `SURE`."""
+    """Once `take` has returned, a command or press is durable. It is acknowledged in the background as soon as it is
+    saved, or after `save_seconds`. Calls of `take` must not wait for each other."""
 
     def __init__(
         self,
-        stage: Stage,
+        context: ClientContext,
         accept: Accept,
         specs: Sequence[CommandSpec],
         suggestions: Suggestions,
         unanswered: Unanswered,
-        sure: float = SURE,
+        save_seconds: float = SAVE_SECONDS,
     ) -> None:
-        self._stage = stage
-        self._callbacks = Callbacks(stage)
+        self._context = context
         self._accept = accept
         self._specs = {spec.name: spec for spec in specs}
         self._suggestions = suggestions
         self._unanswered = unanswered
-        self._sure = sure
-        self._silences: set[asyncio.Task[None]] = set()
+        self._save_seconds = save_seconds
+        self._no_replies: set[asyncio.Task[None]] = set()
 
     async def take(self, payload: Json) -> None:
-        """What the gateway brought. One that can't be read is passed over."""
+        """Handle an INTERACTION_CREATE; one that can't be parsed is skipped."""
         try:
-            asked = read(payload)
-            message = await self._message(asked) if asked.kind in (COMMAND, COMPONENT) else None
+            incoming = read(payload)
+            message = await self._message(incoming) if incoming.kind in (COMMAND, COMPONENT) else None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             log.error("Discord: can't parse interaction %s: %s", payload.get("id"), type(error).__name__)
             return
         if message is not None:
-            await self._keep(asked, message, payload)
-        elif asked.kind == AUTOCOMPLETE:
-            self._stage.background.spawn(self._suggest(asked, payload))
+            await self._save(incoming, message, payload)
+        elif incoming.kind == AUTOCOMPLETE:
+            self._context.background.spawn(self._autocomplete(incoming, payload))
 
     async def close(self) -> None:
-        """Listen for silences no more; acknowledgements on their way are the stage's."""
-        for silence in self._silences:
-            silence.cancel()
-        await asyncio.gather(*self._silences, return_exceptions=True)
+        """Stop waiting for messages without a reply; acknowledgements are the context's background tasks."""
+        for task in self._no_replies:
+            task.cancel()
+        await asyncio.gather(*self._no_replies, return_exceptions=True)
 
-    async def _keep(self, asked: Incoming, message: InboundMessage, payload: Json) -> None:
-        """What could not be kept is not acknowledged, and the person sees that it failed."""
-        silence = self._listen(message) if asked.kind == COMMAND else None
-        keeping = asyncio.create_task(patiently(self._accept, [message]))
+    async def _save(self, incoming: Incoming, message: InboundMessage, payload: Json) -> None:
+        """If it can't be saved, it is not acknowledged, and the person sees that it failed."""
+        no_reply = self._watch(message) if incoming.kind == COMMAND else None
+        saving = asyncio.create_task(patiently(self._accept, [message]))
         try:
-            await asyncio.wait({keeping}, timeout=self._sure)
-            if keeping.done():
-                keeping.result()
+            await asyncio.wait({saving}, timeout=self._save_seconds)
+            if saving.done():
+                saving.result()
             else:
-                log.warning("Discord: interaction %d is acknowledged before it is saved", asked.id)
-            attend = self._announce(message, payload, silence) if silence else self._follow(payload)
-            self._stage.background.spawn(attend)
-            silence = None
-            await keeping
+                log.warning("Discord: interaction %d is acknowledged before it is saved", incoming.id)
+            self._context.background.spawn(self._acknowledge(message, payload, no_reply))
+            no_reply = None
+            await saving
         finally:
-            keeping.cancel()
-            if silence is not None:
-                silence.cancel()
+            saving.cancel()
+            if no_reply is not None:
+                no_reply.cancel()
 
-    async def _follow(self, payload: Json) -> None:
-        await self._callbacks.defer(payload, ephemeral=False)
+    def _watch(self, message: InboundMessage) -> asyncio.Task[None]:
+        """Started before the message is accepted: that it gets no reply may be known at once."""
+        task = asyncio.create_task(self._unanswered(message))
+        self._no_replies.add(task)
+        task.add_done_callback(self._no_replies.discard)
+        return task
 
-    def _listen(self, message: InboundMessage) -> asyncio.Task[None]:
-        """Before it is accepted: what gets no answer may be known at once."""
-        silence = asyncio.create_task(self._unanswered(message))
-        self._silences.add(silence)
-        silence.add_done_callback(self._silences.discard)
-        return silence
+    async def _acknowledge(self, message: InboundMessage, payload: Json, no_reply: asyncio.Task[None] | None) -> None:
+        """Announce a reply, and withdraw the announcement if there is none, as after a /stop."""
+        if no_reply is None:
+            await self._defer(payload, ephemeral=False)
+            return
+        ref = InteractionRef.unpack(message.message_id)
+        if await self._defer(payload, ephemeral=ref is not None and ref.ephemeral):
+            await asyncio.wait({no_reply}, timeout=TOKEN_SECONDS)
+            if no_reply.done() and not no_reply.cancelled():
+                await self._try(self._interaction(payload).delete_original_response())
+        no_reply.cancel()
 
-    async def _announce(self, message: InboundMessage, payload: Json, silence: asyncio.Task[None]) -> None:
-        """Say that an answer is coming. What gets none, such as a /stop that ends one, is not announced for ever."""
-        origin = Origin.unpack(message.message_id)
-        if await self._callbacks.defer(payload, ephemeral=origin is not None and origin.ephemeral):
-            await asyncio.wait({silence}, timeout=LIFE)
-            if silence.done() and not silence.cancelled():
-                await self._callbacks.withdraw(payload)
-        silence.cancel()
+    async def _defer(self, payload: Json, ephemeral: bool) -> bool:
+        """False if Discord does not know the interaction any more. A call without an answer may have been taken."""
+        asked = self._interaction(payload)
+        try:
+            async with asyncio.timeout(_CALLBACK_SECONDS):
+                await asked.response.defer(ephemeral=ephemeral, thinking=asked.type.name == "application_command")
+        except discord.HTTPException as error:
+            if error.code == _UNKNOWN:
+                self._context.forget(asked.id)
+                log.warning(
+                    "Discord: interaction %d was acknowledged too late; its answer is a plain message", asked.id
+                )
+            elif error.code != _ACKNOWLEDGED:
+                log.warning("Discord: interaction %d could not be acknowledged (%s)", asked.id, reason(error))
+            return error.code != _UNKNOWN
+        except CALL_ERRORS as error:
+            log.warning("Discord: interaction %d could not be acknowledged (%s)", asked.id, reason(error))
+        return True
 
-    async def _suggest(self, asked: Incoming, payload: Json) -> None:
-        await self._callbacks.suggest(payload, await suggested(asked.data, asked.user, self._suggestions))
+    async def _autocomplete(self, incoming: Incoming, payload: Json) -> None:
+        words = await suggest(incoming.data, incoming.user, self._suggestions)
+        choices = [app_commands.Choice(name=word, value=word) for word in words]
+        await self._try(self._interaction(payload).response.autocomplete(choices))
 
-    async def _message(self, asked: Incoming) -> InboundMessage:
-        me = self._stage.client.user
-        component = asked.kind == COMPONENT
-        text = _pressed(asked.data) if component else typed(asked.data)
-        ephemeral = asked.hidden if component else await self._for_one(asked, text)
-        hidden = ephemeral or asked.visiting
-        origin = Origin(asked.id, asked.token, int(asked.user.user_id), asked.language, component, hidden).pack()
+    async def _try(self, call: Coroutine[Any, Any, object]) -> None:
+        """Make a call whose failure does not matter."""
+        try:
+            async with asyncio.timeout(_CALLBACK_SECONDS):
+                await call
+        except CALL_ERRORS as error:
+            log.debug("an interaction's call failed: %s", reason(error))
+
+    def _interaction(self, payload: Any) -> discord.Interaction:
+        return discord.Interaction(data=payload, state=self._context.client._connection)
+
+    async def _message(self, incoming: Incoming) -> InboundMessage:
+        me = self._context.client.user
+        component = incoming.kind == COMPONENT
+        text = _chosen(incoming.data) if component else as_typed(incoming.data)
+        hidden = incoming.hidden if component else await self._is_private(incoming, text)
+        ref = InteractionRef(
+            incoming.id,
+            incoming.token,
+            int(incoming.user.user_id),
+            incoming.language,
+            component=component,
+            ephemeral=hidden or incoming.visiting,
+        ).pack()
         return InboundMessage(
-            user=asked.user,
-            chat=asked.chat,
+            user=incoming.user,
+            chat=incoming.chat,
             bot_id=str(me.id) if me else "",
-            update_id=str(asked.id),
+            update_id=str(incoming.id),
             text=text,
-            sent_at=created(asked.id),
+            sent_at=created(incoming.id),
             kind="press" if component else "message",
-            user_name=asked.user_name,
-            username=asked.username,
+            user_name=incoming.user_name,
+            username=incoming.username,
             bot_name=me.name if me else "",
-            private=asked.direct or asked.visiting,
-            language=asked.language,
-            message_id=origin,
-            press=Press(origin, origin) if component else None,
+            private=incoming.direct or incoming.visiting,
+            language=incoming.language,
+            message_id=ref,
+            press=Press(ref, ref) if component else None,
         )
 
-    async def _for_one(self, asked: Incoming, text: str) -> bool:
-        """Whether the answer is to be seen by one person only, as every refusal of a stranger is; in direct messages
-        it is anyway."""
-        if asked.direct:
+    async def _is_private(self, incoming: Incoming, text: str) -> bool:
+        """Whether only one person sees the answer; refusals of strangers are private, too."""
+        if incoming.direct:
             return False
         command = parse_command(text, "")
         spec = self._specs.get(command.name) if command else None
         if command is None or spec is None or spec.for_one(command.rest):
             return True
-        return await self._suggestions.is_stranger(asked.user)
+        return await self._suggestions.is_stranger(incoming.user)
 
 
-def _pressed(data: Json) -> str:
-    """The token of the button, or of what was chosen from a menu."""
+def _chosen(data: Json) -> str:
+    """The token of the pressed button or of the menu choice."""
     values = data.get("values") or [data["custom_id"]]
     return str(values[0])

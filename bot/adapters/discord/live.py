@@ -4,35 +4,121 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from hashlib import blake2s
 
 import discord
 
-from bot.adapters.discord.draft import ROOM, Draft
-from bot.adapters.discord.failure import TROUBLES, Refusal, refusal, retry_after
-from bot.adapters.discord.stage import EPHEMERAL, Stage, body
-from bot.adapters.pacing import NEVER, PacedLive
+from bot.adapters.discord.client import Json
+from bot.adapters.discord.context import EPHEMERAL, ClientContext, InteractionRef, body
+from bot.adapters.discord.failures import CALL_ERRORS, Refusal, may_have_arrived, refused_as, retry_after
+from bot.adapters.shared.streaming import CONTINUES, FAREWELL, NEVER, StreamedReply
 from bot.platform import KeepPlaceholder
 from bot.rendering.discord import MAX_TEXT, preview
 from routing.types import InboundMessage
 
+ROOM = MAX_TEXT - len(CONTINUES)
+
 log = logging.getLogger(__name__)
 
 
-class DiscordLive(PacedLive):
+class Draft:
+    """The message that will become the answer: a deferred answer, one that an earlier process began, or a new one.
+
+    `message_id` is empty while there is none; `ref` is the interaction to answer.
+    """
+
+    def __init__(self, context: ClientContext, message: InboundMessage, message_id: str, keep: KeepPlaceholder) -> None:
+        self.message_id = message_id
+        self.ref = InteractionRef.unpack(message.message_id if message.press is None else message.press.query)
+        self.pressed = message.press is not None
+        self.channel = message.chat.topic or message.chat.chat_id
+        self._context = context
+        self._message = message
+        self._keep = keep
+        self._may_exist = False
+
+    @property
+    def deferred(self) -> InteractionRef | None:
+        """The interaction whose deferred answer grows, while Discord accepts it."""
+        if self.ref is None or self.pressed or not self._context.accepts(self.ref):
+            return None
+        return self.ref
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the answer is for one person while a draft would be visible to all."""
+        return self.ref is not None and self.ref.ephemeral and self.deferred is None
+
+    async def write(self, text: str) -> None:
+        """Show this text. Raises `failures.CALL_ERRORS`."""
+        if (ref := self.deferred) is not None:
+            shown = await self._context.edit_original(ref, body(text))
+            self._context.keep_shown(str(ref.interaction_id), text, shown)
+            if not (ref.ephemeral or self.message_id):  # when the token has expired, it is edited as a message
+                await self._remember(shown)
+        elif self.message_id:
+            shown = await self._context.edit(self.channel, self.message_id, body(text))
+            self._context.keep_shown(self.message_id, text, shown)
+        else:
+            await self._begin(text)
+
+    async def find(self, markdown: str) -> None:
+        """Find a message that this process or an earlier one may have begun without learning its id, so that it does
+        not stay beside the final text."""
+        new = bool(markdown) and not (self.message_id or self.hidden or self.deferred)
+        if not self._may_exist and not (new and self._context.inherits(self._message.sent_at)):
+            return
+        self._may_exist = False
+        try:
+            async with asyncio.timeout(FAREWELL):
+                await self._begin(preview(markdown, ROOM))
+        except Exception:  # looking for the draft must never hold back the final text
+            log.debug("a preview may not have been deleted", exc_info=True)
+
+    @property
+    def _quotes(self) -> bool:
+        """In direct messages, and in a thread started from the message, it is clear what is answered."""
+        message = self._message
+        clear = message.private or self.pressed or message.message_id == message.chat.thread_id
+        return not clear and message.message_id.isdigit()
+
+    async def _begin(self, text: str) -> None:
+        """The nonce finds the message again if the response to this call is lost."""
+        nonce = blake2s(self._message.update_id.encode()).hexdigest()[:24]
+        text += CONTINUES
+        content: Json = body(text) | {"nonce": nonce, "enforce_nonce": True}
+        if self._quotes:
+            content["message_reference"] = {"message_id": self._message.message_id, "fail_if_not_exists": False}
+        before, self._may_exist = self._may_exist, True
+        try:
+            shown = await self._context.send(self.channel, content)
+        except CALL_ERRORS as error:
+            self._may_exist = before or may_have_arrived(error)
+            raise
+        self._may_exist = False
+        self._context.keep_shown(str(shown["id"]), text, shown)
+        await self._remember(shown)
+
+    async def _remember(self, shown: Json) -> None:
+        """Continue in this message, also after a restart."""
+        self.message_id = str(shown["id"])
+        await self._keep(self.message_id)
+
+
+class DiscordLive(StreamedReply):
     """One turn's live reply."""
 
     def __init__(
-        self, stage: Stage, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
+        self, context: ClientContext, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
     ) -> None:
-        super().__init__(stage.pace, stage.background.spawn, streaming)
-        self._stage = stage
-        self._channel = message.chat.topic or message.chat.chat_id
-        self._draft = Draft(stage, message, placeholder, keep)
+        super().__init__(context.pace, context.background.spawn, streaming)
+        self._context = context
+        self._draft = Draft(context, message, placeholder, keep)
         self._last = ""
         self._acknowledged = not self._draft.pressed
 
     async def working(self) -> None:
-        """A deferred answer says by itself that it is being made."""
+        """A deferred answer already shows that the bot is working."""
         if self._draft.deferred is None:
             await super().working()
 
@@ -41,34 +127,34 @@ class DiscordLive(PacedLive):
             super().show(text)
 
     async def acknowledge(self, text: str = "", spent: bool = False) -> None:
-        """The press itself was deferred on receipt; words are for who pressed."""
-        origin = self._draft.origin
-        if not self._draft.pressed or origin is None or not self._stage.opens(origin):
+        """The press was deferred when it arrived; the text is only for the person who pressed."""
+        ref = self._draft.ref
+        if not self._draft.pressed or ref is None or not self._context.accepts(ref):
             return
         if spent:
-            self._spawn(self._stage.courtesy(self._stage.original(origin, {"components": []})))
+            self._spawn(self._context.best_effort(self._context.edit_original(ref, {"components": []})))
         if self._acknowledged:
             return
         self._acknowledged = True
         if text:
             short = text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
-            notice = self._stage.follow_up(origin, body(short, flags=EPHEMERAL))
-            self._spawn(self._stage.courtesy(notice))
+            notice = self._context.follow_up(ref, body(short, flags=EPHEMERAL))
+            self._spawn(self._context.best_effort(notice))
 
     async def close(self) -> str:
-        await self._end()
+        await self._finish()
         draft = self._draft
         await draft.find(self._text)
-        if draft.pressed and draft.origin is not None and draft.origin.ephemeral:
-            return draft.origin.beside().pack()
+        if draft.pressed and draft.ref is not None and draft.ref.ephemeral:
+            return draft.ref.beside().pack()
         return draft.message_id
 
     async def _type(self) -> None:
-        await self._stage.type(self._channel)
+        await self._context.type(self._draft.channel)
 
     async def _preview(self, now: float) -> None:
         self._fresh = False
-        self._preview_at = now + self._stage.pace.edit_gap
+        self._preview_at = now + self._context.pace.edit_gap
         text = preview(self._text, ROOM)
         if not text or text == self._last or self._draft.hidden:
             return
@@ -76,23 +162,24 @@ class DiscordLive(PacedLive):
             await self._draft.write(text)
             self._last = text
         finally:
-            self._shown(self._stage.pace.edit_gap)
+            self._shown(self._context.pace.edit_gap)
 
-    def _disappointed(self, error: Exception) -> bool:
-        """A refused call is not repeated; after anything else the next one may do."""
-        if not isinstance(error, TROUBLES):
+    def _call_failed(self, error: Exception) -> bool:
+        """A refused call is not repeated; after anything else the next one may work."""
+        if not isinstance(error, CALL_ERRORS):
             return False
         log.debug("live reply: %s", type(error).__name__)
+        now = asyncio.get_running_loop().time()
         if isinstance(error, discord.RateLimited):
-            self._preview_at = asyncio.get_running_loop().time() + error.retry_after
+            self._preview_at = now + error.retry_after
         if not isinstance(error, discord.HTTPException) or error.status >= 500:
             return True
         if error.status == 429:
-            self._preview_at = asyncio.get_running_loop().time() + retry_after(error)
+            self._preview_at = now + retry_after(error)
             return True
-        if refusal(error) is Refusal.NOT_EDITABLE:
+        if refused_as(error, Refusal.NOT_EDITABLE):
             self._draft.message_id = ""
-        elif refusal(error) is not Refusal.ORIGIN:
+        elif not refused_as(error, Refusal.INTERACTION):
             self._typing_at = NEVER
         self._streaming = self._fresh = False
         return True

@@ -30,7 +30,6 @@ class Pace:
     typing_every: float = 8.0
     preview_after: float = 1.0
     edit_gap: float = 1.2
-    ambiguous: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)

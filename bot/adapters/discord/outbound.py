@@ -1,26 +1,27 @@
-"""Final replies: Markdown in pieces, sent, written over a preview, or as the answer to an interaction.
-
-Very long output is a file with its beginning as text. Files come with the last piece.
-"""
+"""Final replies: sent as messages, written over a preview, or given as the answer to an interaction."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import discord
 
-from bot.adapters.discord.failure import TROUBLES, Refusal, failure, may_have_arrived, reason, refusal
-from bot.adapters.discord.origin import Origin
-from bot.adapters.discord.parts import NONCE, Part, parts, written_out
-from bot.adapters.discord.stage import EPHEMERAL, PROTECTED, File, Json, Stage
-from bot.adapters.discord.target import Target
+from bot.adapters.discord.client import Json
+from bot.adapters.discord.context import EPHEMERAL, PROTECTED_SECONDS, ClientContext, File, InteractionRef, created
+from bot.adapters.discord.failures import CALL_ERRORS, Refusal, failure, may_have_arrived, reason, refused_as
+from bot.adapters.discord.parts import MAX_NONCE, Part, parts, written_out
 from bot.platform import SendFailed, SendRefused, Sent
+from handlers.languages import Say
 from handlers.recent import Recent
 from routing.types import OutboundMessage
 
+TOO_LATE_FOR_ONE = (
+    "📭 Your answer is private and came too late to be shown here, and I can't "
+    "send you direct messages. Please ask again."
+)
 _REMEMBERED = 256  # pieces
 
 log = logging.getLogger(__name__)
@@ -28,23 +29,80 @@ log = logging.getLogger(__name__)
 _Write = Callable[[Json, Sequence[File]], Awaitable[Json]]
 
 
-class _Unattached(Exception):
-    """Files are refused. The person learns why, and the whole answer goes as text, however long it is."""
+class _FileRefused(Exception):
+    """The person is told why, and the whole answer goes as text, however long it is."""
 
     def __init__(self, error: discord.HTTPException) -> None:
         super().__init__(error.text)
         self.reason = error.text or str(error.status)
 
 
+@dataclass(slots=True)
+class Target:
+    """Where a reply goes, and where it goes instead if that is gone.
+
+    `asked`: when the question was asked, in Unix seconds, 0 if unknown. `person`: the one who may see the rest, whose
+    interaction takes no answer any more. `unreachable`: this person accepts no direct messages.
+    """
+
+    channel_id: str
+    parent_id: str
+    ref: InteractionRef | None
+    edits: str
+    reply_to: str
+    asked: float
+    person: InteractionRef | None = None
+    unreachable: bool = False
+
+    @staticmethod
+    def of(message: OutboundMessage) -> Target:
+        """Interactions travel where message ids do."""
+        chat, pressed = message.chat, InteractionRef.unpack(message.edits)
+        ref = pressed or InteractionRef.unpack(message.reply_to)
+        if ref is not None and message.apart:
+            ref = ref.beside()
+        reply_to = message.reply_to if message.reply_to.isdigit() else ""
+        asked = ref.interaction_id if ref else int(reply_to or 0)
+        reply_to = reply_to if reply_to != chat.topic else ""  # the message that started this thread
+        edits = "" if pressed else message.edits
+        channel_id = chat.topic or chat.chat_id
+        return Target(channel_id, chat.chat_id, ref, edits, reply_to, created(asked) if asked else 0.0)
+
+    @property
+    def room(self) -> str:
+        """The channel for a message; `@` and a user's id is their direct channel."""
+        return self.channel_id if self.person is None or self.unreachable else f"@{self.person.user_id}"
+
+    def leave_interaction(self) -> None:
+        """It takes no answer any more: the rest goes to the channel, or to the person if it is private."""
+        if self.ref is not None and self.ref.ephemeral:
+            self.person, self.edits = self.ref, ""
+        self.ref = None
+
+    def leave_thread(self) -> bool:
+        """Continue in the parent of a thread that is gone; False if there is none."""
+        if self.room != self.channel_id or self.channel_id == self.parent_id:
+            return False
+        self.channel_id = self.parent_id
+        return True
+
+    def leave_person(self) -> str:
+        """They can't be written to: the note for the channel, empty if there is nothing to say."""
+        if self.person is None or self.unreachable:
+            return ""
+        self.unreachable = True
+        return f"<@{self.person.user_id}> {Say(self.person.language)(TOO_LATE_FOR_ONE)}"
+
+
 class Outbound:
     """Sends replies. All errors of the network and of Discord leave as SendLater or SendRefused."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._doubts: dict[str, float] = {}
-        """Since when a piece may have arrived without our knowing it, by its nonce."""
-        self._left: Recent[tuple[int, int], list[Part]] = Recent(_REMEMBERED)
-        """By reply and piece: the messages that are left to send in place of refused files of code."""
+    def __init__(self, context: ClientContext) -> None:
+        self._context = context
+        self._unconfirmed: Recent[str, float] = Recent(_REMEMBERED)
+        """By nonce, since when a piece may have arrived without our knowing it."""
+        self._unsent: Recent[tuple[int, int], list[Part]] = Recent(_REMEMBERED)
+        """By reply and piece, the messages still to send instead of refused files of code."""
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
@@ -53,135 +111,133 @@ class Outbound:
         made = parts(message, outbox_id)
         if not made:
             raise SendRefused("the reply has no visible content")
-        if made[0].whole and first_piece:  # once it was refused as a file; as one it has no further piece
+        if made[0].whole and first_piece:  # as a file it has no second piece, so the file was refused earlier
             made = parts(message, outbox_id, in_full=True)
         target, index = Target.of(message), first_piece
         while index < len(made):
             again = recovered and index == first_piece
             try:
-                sent = await self._piece(target, (outbox_id, index), made[index], again)
-            except _Unattached as unattached:
+                sent = await self._send_piece(target, (outbox_id, index), made[index], again)
+            except _FileRefused as refused:
                 if made[index].whole:
                     made = parts(message, outbox_id, in_full=True)
                 else:
                     code = written_out(message, outbox_id, made[index].instead, index + 1)
-                    self._left.put((outbox_id, index), [made[index].noted(unattached.reason), *code])
-                sent = await self._piece(target, (outbox_id, index), made[index], again)
+                    self._unsent.put((outbox_id, index), [made[index].noted(refused.reason), *code])
+                sent = await self._send_piece(target, (outbox_id, index), made[index], again)
             index += 1
-            last = index == len(made) or target.shut
+            last = index == len(made) or target.unreachable
             yield Sent(sent, last)
             if last:
                 return
 
-    async def _piece(self, target: Target, place: tuple[int, int], part: Part, again: bool) -> str:
-        """The id of its last message. Code in place of a refused file goes on where an earlier try was interrupted."""
-        unsent = self._left.get(place) or [part]
+    async def _send_piece(self, target: Target, place: tuple[int, int], part: Part, again: bool) -> str:
+        """The id of its last message. Code instead of a refused file continues where an earlier attempt stopped."""
+        unsent = self._unsent.get(place) or [part]
         while True:
             sent = await self._deliver(target, unsent[0], place[1] == 0 and unsent[0].nonce == part.nonce, again)
             del unsent[0]
-            if not unsent or target.shut:
-                self._left.drop(place)
+            if not unsent or target.unreachable:
+                self._unsent.drop(place)
                 return sent
 
     async def _deliver(self, target: Target, part: Part, first: bool, again: bool) -> str:
         """The message's id."""
-        if target.origin is not None:
-            if self._stage.opens(target.origin) and (sent := await self._answer(target.origin, part, first, again)):
+        if target.ref is not None:
+            if self._context.accepts(target.ref) and (sent := await self._answer(target.ref, part, first, again)):
                 return sent
-            target.leave_origin()
+            target.leave_interaction()
         if first and target.edits and (sent := await self._edit(target, part)):
             return sent
-        if target.alone is not None:  # a press of a button there would not be found to come from where it belongs
+        if target.person is not None:  # a button pressed in their direct channel would belong to no conversation
             part = replace(part, controls=())
         return await self._new(target, part, first, again)
 
-    async def _answer(self, origin: Origin, part: Part, first: bool, again: bool) -> str:
-        """The message's id, or empty when the interaction takes no answer any more."""
-        rewriting = first and not origin.apart
-        key = str(origin.interaction_id)
-        if rewriting and (sent := await self._as_shown(key, part)):
+    async def _answer(self, ref: InteractionRef, part: Part, first: bool, again: bool) -> str:
+        """The message's id; empty if the interaction takes no answer any more."""
+        rewriting = first and not ref.apart
+        if rewriting and (sent := await self._as_shown(str(ref.interaction_id), part)):
             return sent
-        if again and not rewriting:  # no nonce protects these
+        if again and not rewriting:  # follow-ups have no nonce
             part = part.marked()
-        write = partial(self._stage.original if rewriting else self._stage.follow_up, origin)
+        write = partial(self._context.edit_original if rewriting else self._context.follow_up, ref)
         try:
-            return await self._carried(write, part.content(0 if rewriting else EPHEMERAL * origin.ephemeral), part)
-        except TROUBLES as error:
-            if _is(error, Refusal.ORIGIN, Refusal.NOT_EDITABLE):
+            return await self._write(write, part.content(0 if rewriting else EPHEMERAL * ref.ephemeral), part)
+        except CALL_ERRORS as error:
+            if refused_as(error, Refusal.INTERACTION, Refusal.NOT_EDITABLE):
                 log.info("An interaction has expired (%s); its answer goes to the channel", reason(error))
                 return ""
             raise failure(error, repeatable=rewriting) from error
 
     async def _edit(self, target: Target, part: Part) -> str:
-        """The message's id, or empty when it cannot be edited and a new one is due. A repetition does no harm."""
+        """The message's id; empty if it can't be edited and a new one is needed. Repeating an edit is harmless."""
         if sent := await self._as_shown(target.edits, part):
             return sent
         try:
-            return await self._carried(partial(self._stage.edit, target.channel_id, target.edits), part.content(), part)
-        except TROUBLES as error:
-            if _is(error, Refusal.NOT_EDITABLE, Refusal.CHANNEL):
+            write = partial(self._context.edit, target.channel_id, target.edits)
+            return await self._write(write, part.content(), part)
+        except CALL_ERRORS as error:
+            if refused_as(error, Refusal.NOT_EDITABLE, Refusal.CHANNEL):
                 return ""
             raise failure(error, repeatable=True) from error
 
     async def _new(self, target: Target, part: Part, first: bool, again: bool) -> str:
-        """A message of its own, without what it answers or in the parent channel where those are gone."""
-        now = self._stage.clock()
-        if again:  # by an earlier process, at the earliest when the question was asked
-            self._doubt(part.nonce, target.asked)
-        if now - self._doubts.get(part.nonce, now) >= PROTECTED:
+        """Send a new message. If the message it answers or its thread is gone, it is sent without them."""
+        now = self._context.clock()
+        if again:  # an earlier process may have sent it, at the earliest when the question was asked
+            self._note_unconfirmed(part.nonce, target.asked)
+        if self._unconfirmed_for(part, now) >= PROTECTED_SECONDS:
             part = part.marked()
         content = part.content() | {"nonce": part.nonce, "enforce_nonce": True}
-        if first and target.reply_to and self._stage.in_guild(target.channel_id):
+        if first and target.reply_to and self._context.in_guild(target.channel_id):
             content["message_reference"] = {"message_id": target.reply_to, "fail_if_not_exists": False}
         while True:
             try:
-                sent = await self._carried(partial(self._stage.send, target.room), content, part)
-            except TROUBLES as error:
-                if _is(error, Refusal.REFERENCE) and content.pop("message_reference", None):
+                sent = await self._write(partial(self._context.send, target.room), content, part)
+            except CALL_ERRORS as error:
+                if refused_as(error, Refusal.REFERENCE) and content.pop("message_reference", None):
                     continue
-                if _is(error, Refusal.CHANNEL) and target.leave_room():
+                if refused_as(error, Refusal.CHANNEL) and target.leave_thread():
                     continue
-                if _is(error, Refusal.PERSON) and (words := target.leave_person()):
+                if refused_as(error, Refusal.PERSON) and (words := target.leave_person()):
                     log.info("Someone doesn't accept direct messages; their channel gets a note instead")
-                    return await self._new(target, Part(words, f"shut-{part.nonce}"[:NONCE]), False, False)
-                raise self._unsent(error, part, now) from error
-            self._doubts.pop(part.nonce, None)
+                    return await self._new(target, Part(words, f"shut-{part.nonce}"[:MAX_NONCE]), False, False)
+                raise self._failure(error, part, now) from error
+            self._unconfirmed.drop(part.nonce)
             return sent
 
-    def _unsent(self, error: BaseException, part: Part, now: float) -> SendFailed:
-        """What became of a message of its own; it may have arrived, then or in an earlier attempt."""
+    def _failure(self, error: BaseException, part: Part, now: float) -> SendFailed:
+        """The failure of a new message, which may have arrived, now or in an earlier attempt."""
         if may_have_arrived(error):
-            self._doubt(part.nonce, now)
-        young = now - self._doubts.get(part.nonce, now) < PROTECTED
-        return failure(error, repeatable=False, protected=young)
+            self._note_unconfirmed(part.nonce, now)
+        return failure(error, repeatable=False, protected=self._unconfirmed_for(part, now) < PROTECTED_SECONDS)
 
-    async def _carried(self, write: _Write, content: Json, part: Part) -> str:
-        """The message's id. Raises _Unattached where its files are refused."""
+    async def _write(self, write: _Write, content: Json, part: Part) -> str:
+        """The message's id. Raises _FileRefused if Discord refuses the files."""
         try:
-            result = await write(content, part.files)
+            return str((await write(content, part.files))["id"])
         except discord.HTTPException as error:
-            if not part.files or not (_is(error, Refusal.FILE) or error.status == 403):
+            if not part.files or not (refused_as(error, Refusal.FILE) or error.status == 403):
                 raise
             log.warning("Discord refused a file: %s", reason(error))
-            raise _Unattached(error) from error
-        return str(result["id"])
+            raise _FileRefused(error) from error
 
     async def _as_shown(self, key: str, part: Part) -> str:
-        """The id of a preview that shows the part already; else empty, as soon as it may be edited."""
-        shown = self._stage.shown.get(key)
+        """The id of a preview that already shows this part; empty once the preview may be edited."""
+        shown = self._context.shown.get(key)
         if shown is not None and shown.text == part.text and not part.files and not part.controls:
             sent = shown.message_id
         else:
-            await self._stage.pause(key)
+            await self._context.pause(key)
             sent = ""
-        self._stage.shown.pop(key, None)
+        self._context.shown.drop(key)
         return sent
 
-    def _doubt(self, nonce: str, since: float) -> None:
-        self._doubts.setdefault(nonce, since)
-        if len(self._doubts) > _REMEMBERED:
-            del self._doubts[next(iter(self._doubts))]
+    def _note_unconfirmed(self, nonce: str, since: float) -> None:
+        if self._unconfirmed.get(nonce) is None:
+            self._unconfirmed.put(nonce, since)
 
-
-def _is(error: BaseException, *kinds: Refusal) -> bool:
-    return isinstance(error, discord.HTTPException) and refusal(error) in kinds
+    def _unconfirmed_for(self, part: Part, now: float) -> float:
+        """Seconds since this part may have arrived for the first time."""
+        since = self._unconfirmed.get(part.nonce)
+        return 0.0 if since is None else now - since

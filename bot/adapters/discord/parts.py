@@ -1,64 +1,79 @@
-"""A reply as the messages that it becomes: text in pieces, files and controls with the last one."""
+"""A reply as the messages that it becomes: text in pieces; files, buttons and menus with the last one.
+
+Very long output becomes a file, with its beginning as text.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from zlib import crc32
 
-from bot.adapters.discord.buttons import components
-from bot.adapters.discord.stage import File, Json, body
+from bot.adapters.discord.client import Json
+from bot.adapters.discord.context import File, body
 from bot.rendering.code_files import with_code_files
 from bot.rendering.discord import MAX_TEXT, pieces
-from routing.types import Document, OutboundMessage
+from handlers.presses import token
+from routing.types import Button, Document, OutboundMessage
 
 RECOVERED = "(recovered)"
-MOST_PIECES = 5
+MAX_PIECES = 5
 WHOLE_ANSWER = "answer.md"
-NONCE = 25
+MAX_NONCE = 25
+"""Characters."""
+MAX_ROWS, MAX_IN_ROW, MAX_CHOICES = 5, 5, 25
+MAX_LABEL, MAX_CHOICE = 80, 100
 """Characters."""
 _ROOM = 16  # characters of a message for the mark before it or the dots after it
-_NOTE = 200  # characters of a message with a file for what became of that
+_NOTE = 200  # characters of a message for a note that its file was refused
+_ROW, _BUTTON, _MENU, _GREY = 1, 2, 3, 2
+
+_Cells = list[tuple[str, str]]
+"""Labels and tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message. Discord shows only one with the same `nonce` in two minutes."""
+    """One message. Discord shows only one message with the same `nonce` in two minutes.
+
+    `whole`: the first file is the whole answer, and the text only its beginning. `instead`: Markdown for the files of
+    code, if they are refused.
+    """
 
     text: str
     nonce: str = ""
     files: tuple[File, ...] = ()
     controls: tuple[Json, ...] = ()
     whole: bool = False
-    """The first of its files is the whole answer, of which the text is only the beginning."""
     instead: str = ""
-    """Markdown that says the same as its files of code where files are refused."""
 
     def content(self, flags: int = 0) -> Json:
         return body(self.text, self.controls, flags)
 
     def marked(self) -> Part:
-        """As perhaps a repetition. A heading, a quote or a block begins a line."""
+        """With a mark that it may be a copy. A heading, a quote or a code block must begin a line."""
         gap = " " if self.text[:1].isalnum() else "\n"
         return replace(self, text=f"{RECOVERED}{gap}{self.text}".rstrip())
 
     def noted(self, why: str) -> Part:
-        """Without its files, of which a note below the text tells; the text stays whole."""
+        """Without its files, with a note about each below the text."""
         note = "".join(f"\n⚠️ {file.name}: {why}" for file in self.files)
         return replace(self, text=f"{self.text}{note}".strip()[:MAX_TEXT], files=())
 
 
 def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> list[Part]:
-    """One message each; none for a reply that holds nothing visible. `in_full`: however many that are."""
+    """The messages of a reply; none if nothing in it is visible. `in_full`: however many they are."""
     room = MAX_TEXT - _ROOM
     attached = "" if in_full else message.attached
     text, code = with_code_files(message.text, attached, room, lambda block: len(pieces(block, room)))
     given = (message.picture, *(each.document for each in code), message.document)
     files = tuple(file for file in given if file is not None)
     texts = pieces(text, room - _NOTE * bool(files))
-    whole = len(texts) > MOST_PIECES and not in_full
+    whole = len(texts) > MAX_PIECES and not in_full
     if whole:
         texts, files = (f"{texts[0]}\n…",), (Document(WHOLE_ANSWER, text), *files)
-    made = [Part(text, nonce(message, outbox_id, n, text)) for n, text in enumerate(texts or ("",) * len(files))]
+    made = [Part(text, _nonce(message, outbox_id, n, text)) for n, text in enumerate(texts or ("",) * len(files))]
     if made:
         controls = tuple(components(message.buttons, outbox_id))
         instead = "\n\n".join(each.markdown for each in code)
@@ -67,11 +82,53 @@ def parts(message: OutboundMessage, outbox_id: int, in_full: bool = False) -> li
 
 
 def written_out(message: OutboundMessage, outbox_id: int, code: str, number: int) -> list[Part]:
-    """Code in place of files that were refused, as messages from this number on."""
+    """Code instead of refused files, as messages numbered from `number` on."""
     texts = pieces(code, MAX_TEXT - _ROOM)
-    return [Part(text, nonce(message, outbox_id, n, text)) for n, text in enumerate(texts, number)]
+    return [Part(text, _nonce(message, outbox_id, n, text)) for n, text in enumerate(texts, number)]
 
 
-def nonce(message: OutboundMessage, outbox_id: int, number: int, text: str) -> str:
-    """The same after a restart, and another one for what an earlier database numbered alike."""
-    return f"{crc32(f'{message.reply_to} {message.edits} {text}'.encode()):08x}-{outbox_id}-{number}"[:NONCE]
+def components(buttons: Sequence[Sequence[Button]], outbox_id: int) -> list[Json]:
+    """At most five rows of buttons or menus. A menu's values are tokens, like those of buttons.
+
+    If there are too many rows, buttons that are alone in theirs become choices of a menu; if that is not enough, all
+    buttons do.
+    """
+    rows: list[_Cells] = []
+    for row, line in enumerate(buttons):
+        cells = [(button.label, token(outbox_id, row, column)) for column, button in enumerate(line)]
+        rows += _chunks(cells, MAX_IN_ROW)
+    if len(rows) <= MAX_ROWS:
+        return [_row(cells) for cells in rows]
+    groups: list[tuple[bool, _Cells]] = []
+    for alone, lines in groupby(rows, lambda cells: len(cells) == 1):
+        if alone:
+            groups += [(True, chunk) for chunk in _chunks([cell for line in lines for cell in line], MAX_CHOICES)]
+        else:
+            groups += [(False, line) for line in lines]
+    if len(groups) > MAX_ROWS:
+        groups = [(True, chunk) for chunk in _chunks([cell for line in rows for cell in line], MAX_CHOICES)]
+    shown = groups[:MAX_ROWS]
+    return [_menu(cells, f"m:{outbox_id}:{n}") if alone else _row(cells) for n, (alone, cells) in enumerate(shown)]
+
+
+def _nonce(message: OutboundMessage, outbox_id: int, number: int, text: str) -> str:
+    """The same after a restart; different for another message of the same number, as after a lost database."""
+    return f"{crc32(f'{message.reply_to} {message.edits} {text}'.encode()):08x}-{outbox_id}-{number}"[:MAX_NONCE]
+
+
+def _row(cells: _Cells) -> Json:
+    made = [{"type": _BUTTON, "style": _GREY, "label": _cut(label, MAX_LABEL), "custom_id": it} for label, it in cells]
+    return {"type": _ROW, "components": made}
+
+
+def _menu(cells: _Cells, custom_id: str) -> Json:
+    options = [{"label": _cut(label, MAX_CHOICE), "value": it} for label, it in cells]
+    return {"type": _ROW, "components": [{"type": _MENU, "custom_id": custom_id, "options": options}]}
+
+
+def _chunks(cells: _Cells, size: int) -> list[_Cells]:
+    return [cells[start : start + size] for start in range(0, len(cells), size)]
+
+
+def _cut(label: str, length: int) -> str:
+    return label if len(label) <= length else label[: length - 1] + "…"

@@ -1,4 +1,4 @@
-"""The Discord platform: connects, receives by the gateway, sends."""
+"""The Discord platform: connects, receives from the gateway, sends."""
 
 from __future__ import annotations
 
@@ -7,26 +7,21 @@ from collections.abc import AsyncIterator, Sequence
 
 import discord
 
-from bot.adapters.discord import files
-from bot.adapters.discord.alarm import Alarm, Tell
-from bot.adapters.discord.catchup import KNOWN_SECONDS, CatchUp
+from bot.adapters.discord import commands, files
+from bot.adapters.discord.backfill import Backfill, shard_of
+from bot.adapters.discord.channels import PLATFORM, Channels
 from bot.adapters.discord.client import Json, make_client
-from bot.adapters.discord.connection import Connection
-from bot.adapters.discord.guilds import Guilds
-from bot.adapters.discord.inbound import Me
+from bot.adapters.discord.connection import Connection, DiscordBackoff
+from bot.adapters.discord.context import ClientContext, InteractionRef, body
+from bot.adapters.discord.failures import CALL_ERRORS, reason
+from bot.adapters.discord.guilds import Guilds, OwnerAlerts, Tell
 from bot.adapters.discord.interactions import Interactions, Unanswered
 from bot.adapters.discord.live import DiscordLive
-from bot.adapters.discord.marks import shard_of
+from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.discord.options import DiscordOptions
-from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.outbound import Outbound
-from bot.adapters.discord.places import PLATFORM, Places
 from bot.adapters.discord.receiving import Receiver
-from bot.adapters.discord.stage import Stage, body
-from bot.adapters.discord.sync import sync
-from bot.adapters.discord.threads import Threads
-from bot.adapters.discord.tree import tree
-from bot.adapters.discord.trouble import Trouble
+from bot.adapters.shared.registration import register_if_changed
 from bot.platform import Accept, KeepPlaceholder, Progress, Sent
 from handlers.asking import CommandSpec
 from handlers.patience import patiently
@@ -38,11 +33,11 @@ from routing.types import Attachment, InboundMessage, OutboundMessage
 log = logging.getLogger(__name__)
 _GRACE = 1.0  # seconds that close() leaves to what is on its way
 _EYES = "👀"
-_SILENT = 1 << 12  # a message that notifies nobody
+_SILENT = 1 << 12  # a message without a notification
 
 
 class DiscordPlatform:
-    """See bot.platform.Platform, and `events.Listener` for what the gateway brings."""
+    """See bot.platform.Platform, and `client.Listener` for the gateway's events."""
 
     name = PLATFORM
 
@@ -63,37 +58,32 @@ class DiscordPlatform:
         self.progress = Progress()
         self._state = state
         self._specs = specs
-        self._clock = clock
         self._steady = steady or clock
         self._client = client = make_client(options, self)
-        self._stage = Stage(client, options.pace, self._steady)
-        self._outbound = Outbound(self._stage)
+        self._context = ClientContext(client, options.pace, self._steady)
+        self._outbound = Outbound(self._context)
         self._accept = accept
-        self._interactions = Interactions(self._stage, accept, specs, suggestions, unanswered)
-        self._alarm = Alarm(tell, state)
-        self._guilds = Guilds(client, state, tell, self._alarm, options.thread_per_mention)
-        self._chats = chats
+        self._interactions = Interactions(self._context, accept, specs, suggestions, unanswered)
+        self._alerts = OwnerAlerts(tell, state)
+        self._guilds = Guilds(client, state, tell, self._alerts, options.thread_per_mention)
         for listener in (self.on_ready, self.on_guild_join):
             client.event(listener)
-        trouble = Trouble(self.progress, options.pace, self._alert)
-        self._connection = Connection(client, options, self.progress, trouble, self._steady)
-        places = Places(client)
-        threads = Threads(client, places, options.thread_per_mention)
-        catchup = CatchUp(client, places, chats, state, clock, self._me, options.pace.backoff)
-        self._receiver = Receiver(
-            self._me, self._take, places, threads, catchup, self.progress, trouble, clock, self._steady
-        )
-        self._settled = False
+        backoff = DiscordBackoff(self.progress, options.pace, self._alert)
+        self._connection = Connection(client, options, self.progress, backoff, self._steady)
+        channels = Channels(client, options.thread_per_mention)
+        self._backfill = Backfill(client, channels, chats, state, clock, self._me, options.pace.backoff)
+        self._receiver = Receiver(self._me, self._take, channels, self._backfill, backoff, clock, self._steady)
+        self._registered = False
         self._stopping = False
 
     async def start(self) -> None:
-        """Connect; returns once the first event may come, or when that takes longer, while connecting goes on."""
+        """Return once events can come, or after a few seconds while connecting goes on."""
         self.progress.up_since = self._steady()
         await self._connection.start()
 
     async def stop_receiving(self) -> None:
-        """Interactions are left to fail at once. Messages, which nobody else would keep, go on being accepted until
-        the end: they are for the next start."""
+        """Interactions fail at once from now on. Messages are accepted until `close`, for the next start: Discord
+        would not keep them."""
         self._stopping = True
 
     async def close(self) -> None:
@@ -101,106 +91,112 @@ class DiscordPlatform:
         await self._connection.stop()
         await self._interactions.close()
         await self._receiver.stop(_GRACE)
-        await self._stage.background.close(_GRACE)
+        await self._context.background.close(_GRACE)
         await self._client.leave()
 
     def send(self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool) -> AsyncIterator[Sent]:
         return self._outbound.send(message, outbox_id, first_piece, recovered)
 
     def live(self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder) -> LiveReply:
-        return DiscordLive(self._stage, message, placeholder, streaming, keep)
+        return DiscordLive(self._context, message, placeholder, streaming, keep)
 
     async def waiting(self, message: InboundMessage) -> None:
-        if Origin.unpack(message.message_id) is None:
-            await self._stage.courtesy(self._mark(message))
+        if InteractionRef.unpack(message.message_id) is None:
+            await self._context.best_effort(self._react(message))
 
     async def fetch(self, attachment: Attachment) -> bytes:
         return await files.fetch(self._client, attachment)
 
-    @property
-    def reconnects(self) -> int:
-        """How often the watchdog replaced a dead gateway connection."""
-        return self._connection.renewals
+    # --- gateway events -----------------------------------------------------------------------------------------
 
-    # --- what the gateway brings --------------------------------------------------------------------------------
-
-    def began(self, payload: Json) -> None:
-        self._connection.alive(shard_of(payload))
-        self._receiver.began(payload)
-        if not self._settled:
-            self._settled = True
+    def session_started(self, payload: Json) -> None:
+        self._connection.connected(shard_of(payload))
+        self._receiver.session_started(payload)
+        if not self._registered:
+            self._registered = True
             user = self._client.user
             log.info("Discord: %s, by the gateway", user.name if user is not None else "?")
-            self._stage.background.spawn(self._register())
+            self._context.background.spawn(self._register())
 
-    def resumed(self, payload: Json) -> None:
-        self._connection.alive(shard_of(payload))
-        self._receiver.resumed(payload)
+    def session_resumed(self, payload: Json) -> None:
+        self._connection.connected(shard_of(payload))
+        self._receiver.session_resumed(payload)
 
-    def lost(self, shard: int) -> None:
-        self._connection.lost(shard)
-        self._receiver.lost(shard)
+    def disconnected(self, shard: int) -> None:
+        self._connection.disconnected(shard)
+        self._receiver.disconnected(shard)
 
-    def arrived(self, payload: Json) -> None:
-        self._receiver.arrived(payload)
+    def guild_created(self, payload: Json) -> None:
+        self._receiver.guild_created(payload)
 
-    def message(self, payload: Json) -> None:
+    def guild_removed(self, name: str) -> None:
+        self._context.background.spawn(self._guilds.compare(left=name))
+
+    def message_created(self, payload: Json) -> None:
         self.progress.last_contact = self._steady()
-        self._receiver.message(payload)
+        self._receiver.message_created(payload)
 
-    def edited(self, payload: Json) -> None:
-        self._receiver.edited(payload)
+    def message_edited(self, payload: Json) -> None:
+        self._receiver.message_edited(payload)
 
-    def interaction(self, payload: Json) -> None:
+    def interaction_created(self, payload: Json) -> None:
         if not self._stopping:
             self.progress.last_contact = self.progress.last_update = self._steady()
-            self._stage.background.spawn(self._interactions.take(payload))
+            self._context.background.spawn(self._interactions.take(payload))
 
-    def reacted(self, payload: Json, gone: bool) -> None:
-        self._receiver.reacted(payload, gone)
-
-    def removed(self, guild: str) -> None:
-        self._stage.background.spawn(self._guilds.compare(left=guild))
+    def reaction_changed(self, payload: Json, removed: bool) -> None:
+        self._receiver.reaction_changed(payload, removed)
 
     async def on_ready(self) -> None:
         """The client knows its servers and their channels."""
         if not self._stopping:
-            self._stage.background.spawn(self._look_around())
+            self._context.background.spawn(self._look_around())
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
-        """One more server."""
+        """The bot was added to a server."""
         if not self._stopping:
-            self._stage.background.spawn(self._guilds.compare())
+            self._context.background.spawn(self._guilds.compare())
 
     async def _look_around(self) -> None:
         await self._guilds.compare()
-        known = await patiently(self._chats.known, PLATFORM, self._clock() - KNOWN_SECONDS)
-        await self._guilds.look(chat for chat in known if not (chat.person or chat.visitor))
+        await self._guilds.check_permissions(await patiently(self._backfill.known))
 
     async def _take(self, messages: Sequence[InboundMessage]) -> None:
-        """Accept what was written, and look at what the bot may do there."""
+        """Accept messages, and check what the bot may do in their channels."""
         await self._accept(messages)
-        self._stage.background.spawn(self._guilds.look([message.chat for message in messages if not message.private]))
+        self.progress.last_update = self._steady()
+        chats = [message.chat for message in messages if not message.private]
+        self._context.background.spawn(self._guilds.check_permissions(chats))
 
-    async def _mark(self, message: InboundMessage) -> None:
-        """By a reaction or, where the bot may not react, by a note that notifies nobody."""
-        begun = message.chat.thread_id == message.message_id  # the message that a thread began with is above it
-        channel_id = message.chat.chat_id if begun else message.chat.topic or message.chat.chat_id
+    async def _react(self, message: InboundMessage) -> None:
+        """With an emoji or, if the bot may not react, with a message that notifies nobody."""
+        started = message.chat.thread_id == message.message_id  # the message that started a thread is in its parent
+        channel_id = message.chat.chat_id if started else message.chat.topic or message.chat.chat_id
         try:
             await self._client.http.add_reaction(int(channel_id), int(message.message_id), _EYES)
         except discord.Forbidden:
             answers = {"message_id": message.message_id, "fail_if_not_exists": False}
-            await self._stage.send(channel_id, body(_EYES, flags=_SILENT) | {"message_reference": answers})
+            await self._context.send(channel_id, body(_EYES, flags=_SILENT) | {"message_reference": answers})
 
     def _alert(self, template: str, /, **values: object) -> None:
-        self._stage.background.spawn(self._alarm.sound(template, **values))
+        self._context.background.spawn(self._alerts.connection(template, **values))
 
     async def _register(self) -> None:
         application_id = self._client.application_id
-        if application_id is not None:
-            await sync(self._client.http, application_id, tree(self._specs), self._state)
+        assert application_id is not None, "known since the login"
+        tree = commands.tree(self._specs)
+        try:
+            if await register_if_changed(
+                self._state,
+                commands.STATE_KEY,
+                [application_id, tree],
+                lambda: self._client.http.bulk_upsert_global_commands(application_id, tree),
+            ):
+                log.info("Discord: %d commands registered", len(tree))
+        except CALL_ERRORS as error:
+            log.warning("Discord: the commands could not be registered (%s); the next start tries again", reason(error))
 
-    def _me(self) -> Me:
+    def _me(self) -> BotIdentity:
         user = self._client.user
-        assert isinstance(user, discord.ClientUser), "nothing comes before the login"
-        return Me(user.id, user.name, self._client.content)
+        assert isinstance(user, discord.ClientUser), "events come after the login"
+        return BotIdentity(user.id, user.name, self._client.content)

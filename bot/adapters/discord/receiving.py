@@ -1,7 +1,7 @@
-"""From the gateway's messages to accepted ones, in order for each channel.
+"""From gateway events to accepted messages, in order for each channel.
 
-Discord keeps nothing for a bot that has it from the gateway: until a message is accepted it waits here, and the mark
-from which an earlier process would look for it stays where it is.
+Discord keeps nothing for a bot: until a message is accepted, it waits here, and the saved cursor stays before it, so
+that the next process fetches it.
 """
 
 from __future__ import annotations
@@ -11,202 +11,205 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from bot.adapters.discord import inbound, reactions
-from bot.adapters.discord.catchup import CatchUp
-from bot.adapters.discord.content import Json
-from bot.adapters.discord.inbound import Me
-from bot.adapters.discord.lanes import Lanes
-from bot.adapters.discord.marks import Marks, shard_of
-from bot.adapters.discord.places import PLATFORM, Place, Places
-from bot.adapters.discord.threads import Threads
-from bot.adapters.discord.trouble import Trouble
-from bot.platform import Accept, Progress
+from bot.adapters.discord import messages
+from bot.adapters.discord.backfill import Backfill, Cursors, shard_of
+from bot.adapters.discord.channels import PLATFORM, Channels, Place
+from bot.adapters.discord.client import Json
+from bot.adapters.discord.connection import DiscordBackoff
+from bot.adapters.discord.messages import BotIdentity
+from bot.adapters.shared.keyed_queue import Job, KeyedQueue
+from bot.platform import Accept
 from handlers.patience import patiently
 from routing.ports import Clock
 from routing.types import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
-MARK_SECONDS = 60.0
-"""How often the mark is made durable at most."""
+SAVE_SECONDS = 60.0
+"""The cursor is saved at most this often."""
 
 
 class Receiver:
-    """What the gateway brings is accepted in the background; nothing here but `stop` waits."""
+    """Accepts messages in the background; only `stop` waits."""
 
     def __init__(
         self,
-        me: Callable[[], Me],
+        me: Callable[[], BotIdentity],
         accept: Accept,
-        places: Places,
-        threads: Threads,
-        catchup: CatchUp,
-        progress: Progress,
-        trouble: Trouble,
+        channels: Channels,
+        backfill: Backfill,
+        backoff: DiscordBackoff,
         clock: Clock,
         steady: Clock,
     ) -> None:
         self._me = me
         self._accept = accept
-        self._places = places
-        self._threads = threads
-        self._catchup = catchup
-        self._progress = progress
-        self._trouble = trouble
+        self._channels = channels
+        self._backfill = backfill
+        self._backoff = backoff
         self._clock = clock
         self._steady = steady
-        self._gate = asyncio.Event()
-        self._gate.set()
-        self._lanes = Lanes(self._gate, self._on_idle)
-        self._beginning: set[asyncio.Task[None]] = set()
-        self._marks = Marks()
-        self._awaited: dict[int, int] = {}
-        """Guilds of new sessions that the gateway has not told of yet; from which mark on they are looked into."""
-        self._arrived: list[Json] = []
-        self._kept = 0
-        self._kept_at = 0.0
+        self._open = asyncio.Event()
+        """Cleared while it is not known yet which channels need a backfill, which goes before new messages."""
+        self._open.set()
+        self._queue: KeyedQueue[int, Job] = KeyedQueue("Discord", self._next, self._on_idle)
+        self._starting: set[asyncio.Task[None]] = set()
+        self._cursors = Cursors()
+        self._new_guilds: dict[int, int] = {}
+        """Guilds of new sessions whose GUILD_CREATE has not come yet, with the cursor for their backfill."""
+        self._early_guilds: list[Json] = []
+        self._saved = 0
+        self._saved_at = 0.0
 
-    def began(self, payload: Json) -> None:
-        """A new session: what was said before it may be missing, and is to be accepted before what comes now."""
+    def session_started(self, payload: Json) -> None:
+        """Messages may be missing; they are accepted before those that come now."""
         shard = shard_of(payload)
-        self._marks.began(shard)
-        self._gate.clear()
-        task = asyncio.create_task(self._begin(shard, [int(guild["id"]) for guild in payload.get("guilds") or ()]))
-        self._beginning.add(task)
-        task.add_done_callback(self._begun)
+        self._cursors.session_started(shard)
+        self._open.clear()
+        task = asyncio.create_task(self._start(shard, [int(guild["id"]) for guild in payload.get("guilds") or ()]))
+        self._starting.add(task)
+        task.add_done_callback(self._started)
 
-    def resumed(self, payload: Json) -> None:
-        self._marks.resumed(shard_of(payload))
+    def session_resumed(self, payload: Json) -> None:
+        self._cursors.session_resumed(shard_of(payload))
 
-    def lost(self, shard: int) -> None:
-        self._marks.lost(shard)
+    def disconnected(self, shard: int) -> None:
+        self._cursors.disconnected(shard)
 
-    def arrived(self, payload: Json) -> None:
-        """A guild: in channels where the bot was never spoken to something may have been missed, too."""
-        if self._beginning:
-            self._arrived.append(payload)
-        elif mark := self._awaited.pop(int(payload["id"]), 0):
+    def guild_created(self, payload: Json) -> None:
+        """Backfill channels in which the bot was never addressed, if somebody has written there since the cursor."""
+        if self._starting:
+            self._early_guilds.append(payload)
+        elif cursor := self._new_guilds.pop(int(payload["id"]), 0):
             for channel in [*(payload.get("channels") or ()), *(payload.get("threads") or ())]:
                 channel_id = int(channel["id"])
-                if int(channel.get("last_message_id") or 0) > mark and self._places.readable(channel_id):
-                    self._look(channel_id, mark)
+                if int(channel.get("last_message_id") or 0) > cursor and self._channels.readable(channel_id):
+                    self._fetch_missed(channel_id, cursor)
 
-    def message(self, payload: Json) -> None:
+    def message_created(self, payload: Json) -> None:
         guild_id = payload.get("guild_id")
-        self._marks.hear(self._places.shard(int(guild_id) if guild_id else None), int(payload["id"]))
-        self._put(payload, inbound.read)
+        self._cursors.saw(self._channels.shard(int(guild_id) if guild_id else None), int(payload["id"]))
+        self._put(payload, messages.read)
 
-    def edited(self, payload: Json) -> None:
-        self._put(payload, inbound.edited)
+    def message_edited(self, payload: Json) -> None:
+        self._put(payload, messages.read_edit)
 
-    def reacted(self, payload: Json, gone: bool) -> None:
-        if reactions.meant(payload, self._me()):
-            self._lanes.put(int(payload["channel_id"]), partial(self._react, payload, gone))
+    def reaction_changed(self, payload: Json, removed: bool) -> None:
+        if messages.is_rating(payload, self._me()):
+            self._queue.put(int(payload["channel_id"]), partial(self._take_reaction, payload, removed))
 
     async def stop(self, grace: float) -> None:
-        """Accept what has come within `grace` seconds; the next start looks for the rest."""
-        for task in self._beginning:
+        """Accept what has come within `grace` seconds; the next start fetches the rest."""
+        for task in self._starting:
             task.cancel()
-        await self._lanes.close(grace)
-        await self._note(0.0)
+        await self._queue.join(grace)
+        await self._queue.close()
+        await self._save_cursor(0.0)
 
-    def _put(self, payload: Json, read: inbound.Read) -> None:
-        """Most of what is said in guilds is not for the bot, and ends here."""
+    def _put(self, payload: Json, read: messages.Read) -> None:
+        """Most messages on servers are not for the bot and end here."""
         channel_id, place = int(payload["channel_id"]), self._find(payload)
-        if not inbound.said(payload):
+        if not messages.by_person(payload):
             return
-        if place is None and not inbound.calls(payload, self._me()):
-            return  # a thread that nobody called the bot into
-        if place is None or channel_id in self._lanes or read(payload, place, self._me()) is not None:
-            self._lanes.put(channel_id, partial(self._take, payload, read))
+        if place is None and not messages.addresses(payload, self._me()):
+            return  # a thread that the bot has not joined
+        if place is None or channel_id in self._queue or read(payload, place, self._me()) is not None:
+            self._queue.put(channel_id, partial(self._take, payload, read))
 
-    async def _take(self, payload: Json, read: inbound.Read) -> None:
+    async def _next(self, channel_id: int) -> None:
+        await self._open.wait()
+        await self._queue.take(channel_id)()
+
+    async def _take(self, payload: Json, read: messages.Read) -> None:
         channel_id, guild_id = int(payload["channel_id"]), payload.get("guild_id")
-        place = self._find(payload) or await self._catchup.place(channel_id)
-        if place is None:  # said to the bot all the same: it is answered there
-            place = Place(ChatKey(PLATFORM, str(channel_id)), self._places.guild(guild_id), private=not guild_id)
+        place = self._find(payload) or await self._backfill.place(channel_id)
+        if place is None:  # it addresses the bot, so it is answered all the same
+            place = Place(ChatKey(PLATFORM, str(channel_id)), self._channels.guild(guild_id), private=not guild_id)
         message = read(payload, place, self._me())
         if message is not None:
-            await self._keep([await self._threaded(payload, place, message)])
+            await self._save([await self._in_thread(payload, place, message)])
 
-    async def _react(self, payload: Json, gone: bool) -> None:
-        place = self._find(payload) or await self._catchup.place(int(payload["channel_id"]))
+    async def _take_reaction(self, payload: Json, removed: bool) -> None:
+        place = self._find(payload) or await self._backfill.place(int(payload["channel_id"]))
         if place is not None:
-            await self._keep([reactions.read(payload, place, self._me(), self._clock(), gone)])
+            await self._save([messages.read_reaction(payload, place, self._me(), self._clock(), removed)])
 
-    async def _threaded(self, payload: Json, place: Place, message: InboundMessage) -> InboundMessage:
-        """The message in a thread of its own, where one is to begin. Until it is accepted the mark stays before it."""
-        return await self._threads.open(message) if self._threads.begins(payload, place, message) else message
+    async def _in_thread(self, payload: Json, place: Place, message: InboundMessage) -> InboundMessage:
+        return (
+            await self._channels.open_thread(message)
+            if self._channels.starts_thread(payload, place, message)
+            else message
+        )
 
     def _find(self, payload: Json) -> Place | None:
         guild_id, kind = payload.get("guild_id"), payload.get("channel_type")
-        return self._places.find(int(payload["channel_id"]), int(guild_id) if guild_id else None, kind)
+        return self._channels.find(int(payload["channel_id"]), int(guild_id) if guild_id else None, kind)
 
-    async def _begin(self, shard: int, guilds: Sequence[int]) -> None:
-        """Find out where something may be missing, then let the lanes go on. A thread's channel is looked into, too: a
-        question there may be to begin another."""
-        mark = self._marks.since.get(shard) or await patiently(self._catchup.mark)
-        chats = await patiently(self._catchup.known)
-        self._places.join(chats)
-        if not mark:
-            await self._catchup.set_out()
+    async def _start(self, shard: int, guilds: Sequence[int]) -> None:
+        """Find the channels that need a backfill. A thread's parent is one of them: a question there may start a new
+        thread."""
+        cursor = self._cursors.since.get(shard) or await patiently(self._backfill.cursor)
+        chats = await patiently(self._backfill.known)
+        self._channels.join(chats)
+        if not cursor:
+            await self._backfill.start_now()
             return
-        self._marks.since[shard] = mark
-        self._awaited = dict.fromkeys(guilds, mark) | self._awaited
+        self._cursors.since[shard] = cursor
+        self._new_guilds = dict.fromkeys(guilds, cursor) | self._new_guilds
         for channel_id in {int(each) for chat in chats for each in (chat.chat_id, chat.thread_id) if each}:
-            if self._places.shard_of(channel_id) in (None, shard):
-                self._look(channel_id, mark)
+            if self._channels.shard_of(channel_id) in (None, shard):
+                self._fetch_missed(channel_id, cursor)
 
-    def _begun(self, task: asyncio.Task[None]) -> None:
-        self._beginning.discard(task)
+    def _started(self, task: asyncio.Task[None]) -> None:
+        self._starting.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("Discord: can't look for missed messages", exc_info=error)
-        if not self._beginning and not task.cancelled():
-            self._gate.set()
-            arrived, self._arrived = self._arrived, []
-            for payload in arrived:
-                self.arrived(payload)
-            if self._lanes.idle:
-                self._marks.since.clear()
+        if not self._starting and not task.cancelled():
+            self._open.set()
+            early, self._early_guilds = self._early_guilds, []
+            for payload in early:
+                self.guild_created(payload)
+            if not self._queue:
+                self._cursors.since.clear()
 
-    def _look(self, channel_id: int, mark: int) -> None:
-        """For what was missed there, before anything else from there is accepted."""
-        self._lanes.put(channel_id, partial(self._catch_up, channel_id, mark), ahead=True)
+    def _fetch_missed(self, channel_id: int, cursor: int) -> None:
+        self._queue.put(channel_id, partial(self._take_missed, channel_id, cursor), ahead=True)
 
-    async def _catch_up(self, channel_id: int, mark: int) -> None:
-        async for page in self._catchup.missed(channel_id, mark):
-            messages = [
-                await self._threaded(missed.payload, missed.place, missed.message) if missed.fresh else missed.message
-                for missed in page
-            ]
-            await self._keep(messages)
+    async def _take_missed(self, channel_id: int, cursor: int) -> None:
+        async for page in self._backfill.missed(channel_id, cursor):
+            await self._save(
+                [
+                    await self._in_thread(missed.payload, missed.place, missed.message)
+                    if missed.fresh
+                    else missed.message
+                    for missed in page
+                ]
+            )
 
-    async def _keep(self, messages: Sequence[InboundMessage]) -> None:
-        """Returns once they are durable, however long that takes."""
+    async def _save(self, accepted: Sequence[InboundMessage]) -> None:
+        """Return once they are durable, however long that takes."""
         failed = False
-        while messages:
+        while accepted:
             try:
-                await self._accept(messages)
-            except Exception as error:
-                # Any failure, a full disk as well as a bug, has one consequence: it is tried again.
+                await self._accept(accepted)
+            except Exception as error:  # whatever went wrong, it is tried again
                 log.debug("accepting failed", exc_info=True)
                 failed = True
-                await asyncio.sleep(self._trouble.with_accepting(error))
+                await asyncio.sleep(self._backoff.saving_failed(error))
             else:
                 if failed:
-                    self._trouble.over()
-                self._places.join(message.chat for message in messages if message.kind != "reaction")
-                self._progress.last_update = self._steady()
+                    self._backoff.recovered()
+                self._channels.join(message.chat for message in accepted if message.kind != "reaction")
                 return
 
     async def _on_idle(self) -> None:
-        if self._gate.is_set():
-            self._marks.since.clear()
-            await self._note(MARK_SECONDS)
+        if self._open.is_set():
+            self._cursors.since.clear()
+            await self._save_cursor(SAVE_SECONDS)
 
-    async def _note(self, every: float) -> None:
-        """Make the mark durable when nothing is missing."""
-        newest = self._marks.newest
-        complete = self._lanes.idle and self._marks.complete(self._places.shards)
-        if complete and newest > self._kept and self._steady() - self._kept_at >= every:
-            self._kept, self._kept_at = newest, self._steady()
-            await self._catchup.keep(newest)
+    async def _save_cursor(self, every: float) -> None:
+        """Save the cursor if nothing is missing and the last time is `every` seconds ago."""
+        newest = self._cursors.newest
+        complete = not self._queue and self._cursors.complete(self._channels.shards)
+        if complete and newest > self._saved and self._steady() - self._saved_at >= every:
+            self._saved, self._saved_at = newest, self._steady()
+            await self._backfill.save(newest)

@@ -7,11 +7,10 @@ from enum import Enum, auto
 import httpx
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
+from bot.adapters.shared.failures import not_sent, token_refused, unanswered
 from bot.adapters.telegram.api import ServerTrouble, TooMany
 from bot.platform import SendFailed, SendLater, SendRefused
 
-AMBIGUOUS = 30.0  # seconds before a reply that may have arrived is sent again
-REVOKED = 60.0
 # Raised before a request has left; the library wraps them with the ones after it.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
@@ -57,16 +56,14 @@ def may_have_arrived(error: TelegramError) -> bool:
 
 
 def failure(error: TelegramError, editing: bool = False) -> SendFailed:
-    """What the outbox is told. An edit may be repeated without harm."""
+    """What the outbox is told. Repeating an edit is harmless."""
     if isinstance(error, TooMany):
         return SendLater("flood control", error.seconds)
     if isinstance(error, InvalidToken):
-        return SendLater("Telegram refuses the token", REVOKED)
+        return token_refused("Telegram")
     if isinstance(error, (Forbidden, BadRequest)):
         return SendRefused(error.message)
     reason = type(error.__cause__).__name__ if error.__cause__ else error.message
-    if not may_have_arrived(error):
-        return SendLater(error.message if isinstance(error, ServerTrouble) else f"no connection to Telegram ({reason})")
-    if editing:
-        return SendLater(f"no answer from Telegram ({reason})")
-    return SendLater(f"no answer from Telegram ({reason})", AMBIGUOUS, maybe_sent=True)
+    if may_have_arrived(error):
+        return unanswered("Telegram", reason, repeatable=editing)
+    return SendLater(error.message) if isinstance(error, ServerTrouble) else not_sent("Telegram", reason)

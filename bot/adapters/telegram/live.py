@@ -8,7 +8,7 @@ from typing import Any
 
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from bot.adapters.pacing import NEVER, PacedLive
+from bot.adapters.shared.streaming import NEVER, StreamedReply
 from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.failure import Refusal, may_have_arrived, refusal
 from bot.adapters.telegram.parts import MAX_TEXT
@@ -25,7 +25,7 @@ _GOES_ON = " …"
 """Ends a new message of a preview: if Telegram's answer is lost it stays, and must not pass for the whole answer."""
 
 
-class TelegramLive(PacedLive):
+class TelegramLive(StreamedReply):
     """One turn's live reply."""
 
     def __init__(
@@ -56,7 +56,7 @@ class TelegramLive(PacedLive):
         self._spawn(self._stage.courtesy(self._message.chat.chat_id, "answerCallbackQuery", data))
 
     async def close(self) -> str:
-        await self._end()
+        await self._finish()
         if not self._acknowledged:
             await self.acknowledge()
         return self._placeholder
@@ -130,7 +130,7 @@ class TelegramLive(PacedLive):
         self._stage.keep_shown(chat_id, self._placeholder, piece)
         await self._keep(self._placeholder)
 
-    def _disappointed(self, error: Exception) -> bool:
+    def _call_failed(self, error: Exception) -> bool:
         """A refused call is not repeated; after anything else the next one may do."""
         if not isinstance(error, TelegramError):
             return False

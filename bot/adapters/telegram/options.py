@@ -24,7 +24,6 @@ class Pace:
     conflict: float = 10.0
     longest_conflict: float = 60.0
     revoked: float = 60.0
-    ambiguous: float = 30.0
     watch: float = 5.0
     deaf: float = 120.0
     webhook_check: float = 60.0

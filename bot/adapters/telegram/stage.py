@@ -8,7 +8,7 @@ from typing import Any
 
 from telegram.error import TelegramError
 
-from bot.adapters.background import Background
+from bot.adapters.shared.background import Background
 from bot.adapters.telegram.api import Api, Json, TooMany
 from bot.adapters.telegram.flood import Flood
 from bot.adapters.telegram.options import Pace

@@ -9,11 +9,10 @@ from typing import Any
 
 import discord
 
-from bot.adapters.discord.interactions import SURE, Interactions
+from bot.adapters.discord.commands import tree
+from bot.adapters.discord.context import ClientContext
+from bot.adapters.discord.interactions import SAVE_SECONDS, Interactions
 from bot.adapters.discord.options import Pace
-from bot.adapters.discord.stage import Stage
-from bot.adapters.discord.sync import sync
-from bot.adapters.discord.tree import tree
 from bot.silences import Silences
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
@@ -43,7 +42,7 @@ class States:
 class Asked(discord.Client):
     """A bot of commands only. `failures`: how often `accept` raises before it works; `storage` holds it up."""
 
-    def __init__(self, dc: DiscordServer, offered: Suggestions, sure: float) -> None:
+    def __init__(self, dc: DiscordServer, offered: Suggestions, save_seconds: float) -> None:
         super().__init__(intents=discord.Intents(guilds=True), guild_ready_timeout=0.05)
         self.dc = dc
         self.accepted: list[InboundMessage] = []
@@ -52,12 +51,14 @@ class Asked(discord.Client):
         self.storage = asyncio.Event()
         self.storage.set()
         self.silences = Silences()
-        self.stage = Stage(self, Pace(), lambda: dc.now())
-        self.interactions = Interactions(self.stage, self._accept, COMMANDS, offered, self.silences.wait, sure)
+        self.context = ClientContext(self, Pace(), lambda: dc.now())
+        self.interactions = Interactions(
+            self.context, self._accept, COMMANDS, offered, self.silences.wait, save_seconds
+        )
         self._connection.parsers["INTERACTION_CREATE"] = self._hand_over
 
     def _hand_over(self, payload: Any) -> None:
-        self.stage.background.spawn(self.interactions.take(payload))
+        self.context.background.spawn(self.interactions.take(payload))
 
     async def _accept(self, messages: Sequence[InboundMessage]) -> None:
         if self.failures:
@@ -76,7 +77,7 @@ class Asked(discord.Client):
     async def end(self) -> None:
         """Until nothing is under way any more."""
         await self.interactions.close()
-        await self.stage.background.close(1.0)
+        await self.context.background.close(1.0)
 
     def _of(self, asked: Interaction) -> list[InboundMessage]:
         return [message for message in self.accepted if message.update_id == str(asked.id)]
@@ -84,17 +85,17 @@ class Asked(discord.Client):
 
 @contextlib.asynccontextmanager
 async def asking(
-    offered: Suggestions | None = None, sure: float = SURE, **options: Any
+    offered: Suggestions | None = None, save_seconds: float = SAVE_SECONDS, **options: Any
 ) -> AsyncIterator[tuple[DiscordServer, Asked]]:
     """A server and a client with every command registered; afterwards the server has nothing to complain about."""
     async with DiscordServer(**options) as dc:
         dc.guild()
-        client = Asked(dc, offered or suggestions(), sure)
+        client = Asked(dc, offered or suggestions(), save_seconds)
         with pointed(dc):
             async with client:
                 await client.login(dc.token)
                 assert client.application_id is not None
-                await sync(client.http, client.application_id, tree(COMMANDS), States())
+                await client.http.bulk_upsert_global_commands(client.application_id, tree(COMMANDS))
                 connected = asyncio.create_task(client.connect())
                 await client.wait_until_ready()
                 yield dc, client

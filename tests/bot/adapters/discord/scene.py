@@ -10,11 +10,10 @@ from typing import Any
 
 import discord
 
+from bot.adapters.discord.context import EPHEMERAL, ClientContext, InteractionRef
 from bot.adapters.discord.live import DiscordLive
 from bot.adapters.discord.options import Pace
-from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.outbound import Outbound
-from bot.adapters.discord.stage import EPHEMERAL, Stage
 from bot.platform import Sent
 from routing.types import ChatKey, InboundMessage, OutboundMessage, Press, UserKey
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
@@ -25,13 +24,13 @@ ASK = {"name": "ask", "description": "Ask", "type": 1, "integration_types": [0, 
 
 
 class Scene:
-    """A stage under test. `opened` says who is deferred at once."""
+    """A context under test. `opened` says who is deferred at once."""
 
     def __init__(self, dc: DiscordServer, client: discord.Client, pace: Pace, answer: float) -> None:
         self.dc = dc
         self.client = client
-        self.stage = Stage(client, pace, dc.now, answer)
-        self.outbound = Outbound(self.stage)
+        self.context = ClientContext(client, pace, dc.now, answer)
+        self.outbound = Outbound(self.context)
         self.kept: list[str] = []
 
     async def keep(self, message_id: str) -> None:
@@ -46,16 +45,16 @@ class Scene:
     def live(
         self, message: InboundMessage, placeholder: str = "", streaming: bool = True, keep: Any = None
     ) -> DiscordLive:
-        return DiscordLive(self.stage, message, placeholder, streaming, keep or self.keep)
+        return DiscordLive(self.context, message, placeholder, streaming, keep or self.keep)
 
-    async def defer(self, asked: Interaction, ephemeral: bool = False) -> Origin:
+    async def defer(self, asked: Interaction, ephemeral: bool = False) -> InteractionRef:
         """Answer as the receiving side does, and where the answer comes from."""
         component = asked.source is not None
-        origin = Origin(asked.id, asked.token, asked.user.id, asked.user.locale[:2], component, ephemeral)
+        origin = InteractionRef(asked.id, asked.token, asked.user.id, asked.user.locale[:2], component, ephemeral)
         content = {"type": 6} if component else {"type": 5, "data": {"flags": EPHEMERAL * ephemeral}}
         path = "/interactions/{interaction_id}/{interaction_token}/callback"
         place = {"interaction_id": asked.id, "interaction_token": asked.token}
-        await self.stage.call("POST", path, content, **place)
+        await self.context.call("POST", path, content, **place)
         return origin
 
 
@@ -83,7 +82,7 @@ def said(message: Message) -> InboundMessage:
     )
 
 
-def asked(interaction: Interaction, origin: Origin) -> InboundMessage:
+def asked(interaction: Interaction, origin: InteractionRef) -> InboundMessage:
     """What a command or a press is once it was received."""
     packed = origin.pack()
     return InboundMessage(
@@ -115,7 +114,7 @@ async def scene(answer: float = 20.0, pace: dict[str, float] | None = None, **op
                 await client.http.bulk_upsert_global_commands(dc.application_id, [ASK])
                 made = Scene(dc, client, replace(QUICK, **(pace or {})), answer)
                 yield made
-                await made.stage.background.close(1)
+                await made.context.background.close(1)
             await running
         assert dc.violations == []
         assert not any(message.pings for channel in dc.channels.values() for message in channel.from_bot())

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bot.adapters.discord.origin import Origin
+from bot.adapters.discord.context import InteractionRef
 from bot.platform import SendLater
 from routing.types import Button, Document
 from tests.bot.adapters.discord.scene import scene, to
@@ -40,7 +40,7 @@ async def test_a_long_answer_to_a_command_is_a_file() -> None:
 async def test_an_answer_ahead_of_the_deferral_waits_for_it() -> None:
     async with scene() as here:
         asked = here.dc.slash("ask")
-        packed = Origin(asked.id, asked.token, asked.user.id).pack()
+        packed = InteractionRef(asked.id, asked.token, asked.user.id).pack()
         sending = asyncio.create_task(here.send(to(here.dc.dm(), "quick", reply_to=packed)))
         await here.dc.wait_for(lambda dc: dc.calls("PATCH", ORIGINAL))
         await here.defer(asked)
@@ -52,7 +52,7 @@ async def test_an_interaction_that_discord_forgot_is_answered_in_the_channel() -
     async with scene() as here:
         asked = here.dc.slash("ask", where="general")
         here.dc.advance(12)  # longer than a deferral may take
-        packed = Origin(asked.id, asked.token, asked.user.id).pack()
+        packed = InteractionRef(asked.id, asked.token, asked.user.id).pack()
         await here.send(to(here.dc.channel(), "answer", reply_to=packed))
         assert (await here.dc.reply("general")).interaction is None and asked.answers == []
 
@@ -72,7 +72,7 @@ async def test_a_token_that_is_refused_early_is_not_the_end() -> None:
     async with scene() as here:
         asked = here.dc.slash("ask", where="general")
         await here.defer(asked)
-        packed = Origin(asked.id, "another-token", asked.user.id).pack()
+        packed = InteractionRef(asked.id, "another-token", asked.user.id).pack()
         await here.send(to(here.dc.channel(), "answer", reply_to=packed))
         assert (await here.dc.reply("general")).text == "answer"
 

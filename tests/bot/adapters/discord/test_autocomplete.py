@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bot.adapters.discord.autocomplete import MOST_VALUE, focused, suggested
+from bot.adapters.discord.commands import MAX_TEXT, focused, suggest
 from handlers.suggestions import Typing
 from routing.types import Person, UserKey
 from tests.bot.adapters.discord.asking import asking
@@ -62,8 +62,8 @@ def test_the_option_under_the_cursor(data: dict[str, object], typing: Typing | N
 async def test_what_discord_would_refuse_is_left_out() -> None:
     cards = {f"openai/{'long' * 30}": {"provider": "openai"}, "openai/short": {"provider": "openai"}}
     data = {"name": "model", "options": [{"name": "model", "type": 3, "value": "", "focused": True}]}
-    found = await suggested(data, ALICE, suggestions(cards=cards))
-    assert found == ["openai/short"] and max(map(len, cards)) > MOST_VALUE
+    found = await suggest(data, ALICE, suggestions(cards=cards))
+    assert found == ["openai/short"] and max(map(len, cards)) > MAX_TEXT
 
 
 class Slow(Known):
@@ -80,7 +80,7 @@ class Slow(Known):
 
 async def test_the_first_keystroke_after_a_start_is_completed_too() -> None:
     data = {"name": "tier", "options": [{"name": "tier", "type": 3, "value": "sm", "focused": True}]}
-    assert await suggested(data, ALICE, suggestions(Slow())) == ["smart"]
+    assert await suggest(data, ALICE, suggestions(Slow())) == ["smart"]
 
 
 class Counted(Known):
@@ -97,8 +97,8 @@ class Counted(Known):
 async def test_what_nothing_matches_is_looked_for_once(user: UserKey, text: str) -> None:
     counted = Counted()
     data = {"name": "tier", "options": [{"name": "tier", "type": 3, "value": text, "focused": True}]}
-    assert await suggested(data, user, suggestions(counted)) == [] and counted.looks == 1
+    assert await suggest(data, user, suggestions(counted)) == [] and counted.looks == 1
 
 
 async def test_without_an_option_there_is_nothing_to_complete() -> None:
-    assert await suggested({"name": "model"}, ALICE, suggestions()) == []
+    assert await suggest({"name": "model"}, ALICE, suggestions()) == []

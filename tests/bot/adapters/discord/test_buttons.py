@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.discord.buttons import components
+from bot.adapters.discord.parts import components
 from routing.types import Button
 from tests.servers.discord.components import check_components
 

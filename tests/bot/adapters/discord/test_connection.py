@@ -5,12 +5,17 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord import DiscordOptions
-from bot.adapters.discord.trouble import BLIND, REVOKED, SHARDS
+from bot.adapters.discord.connection import NO_CONTENT, REVOKED, SHARDS
 from routing.errors import ConfigError
 from tests.bot.adapters.discord.house import House, Kept, house
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.intents import MESSAGE_CONTENT
 from tests.servers.discord.sdk import pointed
+
+
+def reconnected(home: House) -> bool:
+    """Whether the watchdog replaced a dead connection."""
+    return any("nothing heard for" in line for line in home.log.said)
 
 
 async def test_it_asks_for_what_it_needs_and_no_more() -> None:
@@ -27,10 +32,10 @@ async def test_without_the_content_intent_it_goes_on_and_says_so() -> None:
     async with DiscordServer(privileged=()) as dc, house(dc) as home:
         await home.heard(dc.say("hi"))
         assert [session.intents & MESSAGE_CONTENT for session in dc.sessions] == [0]
-        assert home.platform.progress.trouble == BLIND
+        assert home.platform.progress.trouble == NO_CONTENT
         dc.close_gateway(4013)
-        await dc.wait_for(lambda _: len(dc.sessions) == 2 and home.platform.progress.trouble == BLIND)
-        assert home.log.said.count(f"Discord: {BLIND}") == 1
+        await dc.wait_for(lambda _: len(dc.sessions) == 2 and home.platform.progress.trouble == NO_CONTENT)
+        assert home.log.said.count(f"Discord: {NO_CONTENT}") == 1
 
 
 async def test_an_intent_that_is_refused_all_the_same_is_done_without() -> None:
@@ -39,7 +44,7 @@ async def test_an_intent_that_is_refused_all_the_same_is_done_without() -> None:
         dc.grant()
         dc.invalidate()
         dc.say("two")
-        await dc.wait_for(lambda _: home.platform.progress.trouble == BLIND)
+        await dc.wait_for(lambda _: home.platform.progress.trouble == NO_CONTENT)
         await home.heard(dc.say("three"))
         assert dc.sessions[-1].intents & MESSAGE_CONTENT == 0
         assert await home.texts(3) == ["one", "two", "three"]
@@ -107,7 +112,7 @@ async def test_a_gateway_that_falls_silent_is_left_and_resumed() -> None:
         dc.gateway_silent()
         dc.say("two")
         assert await home.texts(2) == ["one", "two"]
-        assert dc.sessions[0].resumes and home.platform.reconnects == 0
+        assert dc.sessions[0].resumes and not reconnected(home)
 
 
 @pytest.mark.parametrize("sharded", [False, True])
@@ -116,10 +121,9 @@ async def test_a_gateway_that_acknowledges_no_heartbeat_is_replaced(sharded: boo
         await home.heard(dc.say("one"))
         dc.gateway_silent(events=True)
         await home.heard(dc.say("two"))
-        await dc.wait_for(lambda _: len(dc.sessions) == 2 and home.platform.reconnects == 1)
+        await dc.wait_for(lambda _: len(dc.sessions) == 2 and reconnected(home))
         await home.heard(dc.say("three"))
         assert await home.texts(3) == ["one", "two", "three"]
-        assert any("nothing heard for" in line for line in home.log.said)
         await dc.wait_for(lambda _: [session.is_connected for session in dc.sessions] == [False, True])
 
 
@@ -205,7 +209,7 @@ async def test_one_dead_connection_of_two_is_noticed() -> None:
             await home.heard(dc.say("one"))
             assert dc.sessions[1].connection is not None
             dc.sessions[1].connection.mute(events=True)
-            await dc.wait_for(lambda _: len(dc.sessions) == 4 and home.platform.reconnects == 1)
+            await dc.wait_for(lambda _: len(dc.sessions) == 4 and reconnected(home))
             await home.heard(dc.say("two"))
 
 
@@ -259,12 +263,12 @@ async def test_one_connection_that_works_does_not_hide_another_that_does_not() -
             await home.heard(dc.say("hi"))
             platform = home.platform
             for shard in (0, 1):
-                platform.lost(shard)
+                platform.disconnected(shard)
             assert platform.progress.trouble == "", "Discord asks for that now and then"
-            platform.lost(1)
-            platform.resumed({"__shard_id__": 0})
+            platform.disconnected(1)
+            platform.session_resumed({"__shard_id__": 0})
             assert platform.progress.trouble.startswith("no connection to Discord")
-            platform.resumed({"__shard_id__": 1})
+            platform.session_resumed({"__shard_id__": 1})
             assert platform.progress.trouble == ""
 
 

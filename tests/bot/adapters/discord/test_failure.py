@@ -130,7 +130,7 @@ async def test_an_answer_that_comes_byte_by_byte_is_given_up() -> None:
 
 async def test_calls_of_the_library_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as those that look for what was missed."""
-    monkeypatch.setattr("bot.adapters.discord.client.WHOLE_CALL", aiohttp.ClientTimeout(total=0.3))
+    monkeypatch.setattr("bot.adapters.discord.client.CALL_TIMEOUT", aiohttp.ClientTimeout(total=0.3))
     async with DiscordServer() as dc, house(dc) as home:
         dc.fault("GET /channels/*", "drip", seconds=0.05)
         with pytest.raises(TimeoutError):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.discord.inbound import UNREADABLE
+from bot.adapters.discord.messages import UNREADABLE
 from routing.types import Attachment, ChatKey, UserKey
 from tests.bot.adapters.discord.house import house, key
 from tests.servers.discord import Channel, DiscordServer, Message
@@ -184,7 +184,7 @@ async def test_an_edit_is_heard_and_a_preview_of_a_link_is_not() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         message = dc.say("teh")
         await home.heard(message)
-        home.platform.edited(message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]})
+        home.platform.message_edited(message_event(dc, message, readable=True) | {"embeds": [{"title": "a link"}]})
         dc.edit(message, "the")
         await home.texts(2)
         edit = home.accepted[-1]

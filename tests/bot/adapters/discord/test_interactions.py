@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from bot.adapters.discord.context import EPHEMERAL, InteractionRef, created
 from bot.adapters.discord.interactions import read
-from bot.adapters.discord.origin import Origin, created
-from bot.adapters.discord.stage import EPHEMERAL
 from routing.types import ChatKey, InboundMessage, UserKey
 from tests.bot.adapters.discord.asking import Asked, asking
 from tests.servers.discord import Channel, DiscordServer, Interaction
@@ -25,9 +24,9 @@ MENU = [
 ]
 
 
-def origin(heard: InboundMessage) -> Origin:
+def origin(heard: InboundMessage) -> InteractionRef:
     """The interaction that a message came from."""
-    found = Origin.unpack(heard.message_id)
+    found = InteractionRef.unpack(heard.message_id)
     assert found is not None
     return found
 
@@ -37,7 +36,7 @@ async def test_a_command_is_a_message_and_deferred_at_once() -> None:
         asked = await dc.answered(dc.slash("tier", {"tier": "smart", "force": True}, where="general"))
         heard = await client.heard(asked)
         assert asked.deferred and asked.ephemeral and 0 <= (asked.acknowledged_after or -1) < 3
-        packed = Origin(asked.id, asked.token, 1001, "en", ephemeral=True).pack()
+        packed = InteractionRef(asked.id, asked.token, 1001, "en", ephemeral=True).pack()
         assert heard == InboundMessage(
             user=UserKey("discord", "1001"),
             chat=ChatKey("discord", str(dc.channel().id)),
@@ -100,7 +99,7 @@ async def test_where_the_bot_is_only_a_guest_of_its_user_the_answer_is_theirs_al
 
 async def pressed(dc: DiscordServer, client: Asked, where: Channel, menu: bool = False) -> Interaction:
     """A press of the only button, or a choice from the menu, of a message there."""
-    sent = await client.stage.send(str(where.id), {"content": "which?", "components": MENU if menu else BUTTONS})
+    sent = await client.context.send(str(where.id), {"content": "which?", "components": MENU if menu else BUTTONS})
     message = where.by_id[int(sent["id"])]
     return dc.choose(message, "t:7:0.0", ["2"]) if menu else dc.press(message, "Smart")
 
@@ -112,7 +111,7 @@ async def test_a_button_or_a_choice_is_a_press_of_its_token(menu: bool, token: s
         heard = await client.heard(asked)
         assert (heard.kind, heard.text) == ("press", token)
         assert asked.response is not None and (asked.response.type, asked.response.data) == (6, {})
-        packed = Origin(asked.id, asked.token, 1001, "en", component=True).pack()
+        packed = InteractionRef(asked.id, asked.token, 1001, "en", component=True).pack()
         assert heard.press is not None and (heard.press.query, heard.press.message_id) == (packed, packed)
 
 
@@ -120,7 +119,7 @@ async def test_what_is_pressed_under_an_answer_for_one_stays_for_one() -> None:
     async with asking() as (dc, client):
         first = await dc.answered(dc.slash("tier", where="general"))
         content = {"content": "which?", "components": BUTTONS, "flags": EPHEMERAL}
-        await client.stage.follow_up(origin(await client.heard(first)), content)
+        await client.context.follow_up(origin(await client.heard(first)), content)
         heard = await client.heard(dc.press(await dc.reply(first), "Smart"))
         assert heard.kind == "press" and origin(heard).ephemeral
 
@@ -178,7 +177,7 @@ async def test_nothing_is_acknowledged_before_it_is_kept(press: bool) -> None:
 async def test_what_the_storage_can_not_take_soon_is_announced_and_kept_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with asking(sure=0.05) as (dc, client):
+    async with asking(save_seconds=0.05) as (dc, client):
         client.failures = 1
         asked = await dc.answered(dc.slash("status"))
         assert client.failures == 0 and client.accepted == []

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.discord.origin import Origin
+from bot.adapters.discord.context import InteractionRef
 from routing.types import Button, ChatKey
 from tests.bot.adapters.discord.scene import Scene, asked, said, scene, to
 from tests.servers.discord.faults import Kind
@@ -366,7 +366,7 @@ async def test_a_message_that_an_earlier_process_began_is_found() -> None:
         begun = here.live(said(question))
         begun.show("one")
         half = await dc.reply()
-        there = Scene(dc, here.client, here.stage.pace, here.stage.answer)  # as after a restart
+        there = Scene(dc, here.client, here.context.pace, here.context.answer)  # as after a restart
         live = there.live(said(question))
         live.show("one two")
         placeholder = await live.close()
@@ -376,12 +376,15 @@ async def test_a_message_that_an_earlier_process_began_is_found() -> None:
 
 
 def test_an_origin_survives_as_text() -> None:
-    for origin in (Origin(5, "a:b/c", 1, ephemeral=True), Origin(1 << 63, "x", 7, "de", True, False, True)):
-        assert Origin.unpack(origin.pack()) == origin
+    for origin in (
+        InteractionRef(5, "a:b/c", 1, ephemeral=True),
+        InteractionRef(1 << 63, "x", 7, "de", True, False, True),
+    ):
+        assert InteractionRef.unpack(origin.pack()) == origin
     for text in ("", "1234567890", "i:5:", "i:5::", "i:5:::en:x", "i:5::7:en:", "t:7:0.0"):
-        assert Origin.unpack(text) is None
+        assert InteractionRef.unpack(text) is None
     at = 1420070400.0 + 1000
-    origin = Origin(1000_000 << 22, "x", 7)
+    origin = InteractionRef(1000_000 << 22, "x", 7)
     assert origin.alive(at + 869) and not origin.alive(at + 871)
 
 

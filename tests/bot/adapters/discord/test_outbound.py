@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bot.adapters.discord.parts import MOST_PIECES, NONCE
+from bot.adapters.discord.parts import MAX_NONCE, MAX_PIECES
 from bot.platform import SendLater, SendRefused
 from routing.types import Button, ChatKey, Document, OutboundMessage, UserKey
 from tests.bot.adapters.discord.scene import scene, to
@@ -48,7 +48,7 @@ async def test_very_long_output_is_a_file_with_its_beginning() -> None:
         (file,) = message.attachments
         assert (file.name, file.data.decode()) == ("answer.md", text) and message.buttons
         fitting = "x" * 1900 + "\n\n"
-        assert len(await here.send(to(here.dc.dm(), fitting * MOST_PIECES), outbox_id=8)) == MOST_PIECES
+        assert len(await here.send(to(here.dc.dm(), fitting * MAX_PIECES), outbox_id=8)) == MAX_PIECES
 
 
 async def test_a_document_comes_with_the_text() -> None:
@@ -267,10 +267,10 @@ async def test_a_preview_that_says_it_all_is_left_alone() -> None:
     async with scene() as here:
         await here.send(to(here.dc.dm(), "same"), outbox_id=6)
         shown = await here.dc.reply()
-        here.stage.keep_shown(str(shown.id), "same", {"id": str(shown.id), "content": "same"})
+        here.context.keep_shown(str(shown.id), "same", {"id": str(shown.id), "content": "same"})
         (sent,) = await here.send(to(here.dc.dm(), "same", edits=str(shown.id)))
         assert sent.message_id == str(shown.id) and here.dc.calls("PATCH", PATCH) == []
-        here.stage.keep_shown(str(shown.id), "same", {"id": str(shown.id), "content": "older"})
+        here.context.keep_shown(str(shown.id), "same", {"id": str(shown.id), "content": "older"})
         await here.send(to(here.dc.dm(), "same", edits=str(shown.id)), outbox_id=8)
         assert len(here.dc.calls("PATCH", PATCH)) == 1
 
@@ -279,7 +279,7 @@ async def test_edits_of_a_message_are_apart() -> None:
     async with scene(pace={"edit_gap": 0.3}) as here:
         await here.send(to(here.dc.dm(), "half"), outbox_id=6)
         shown = await here.dc.reply()
-        here.stage.keep_shown(str(shown.id), "half", {"id": str(shown.id), "content": "half"})
+        here.context.keep_shown(str(shown.id), "half", {"id": str(shown.id), "content": "half"})
         await here.send(to(here.dc.dm(), "whole", edits=str(shown.id)))
         before, after = shown.versions
         assert after.at - before.at >= 0.3
@@ -323,4 +323,4 @@ async def test_what_an_earlier_database_numbered_alike_is_another_message() -> N
         for said, text in ((one, "same"), (other, "same"), (other, "same"), (other, "another")):
             await here.send(to(here.dc.dm(), text, reply_to=str(said.id)), outbox_id=123_456_789_012)
         assert [reply.text for reply in here.dc.dm().from_bot()] == ["same", "same", "another"]
-        assert {len(str(reply.nonce)) for reply in here.dc.dm().from_bot()} <= set(range(NONCE + 1))
+        assert {len(str(reply.nonce)) for reply in here.dc.dm().from_bot()} <= set(range(MAX_NONCE + 1))

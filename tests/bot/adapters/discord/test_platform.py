@@ -11,7 +11,7 @@ BUTTONS = [{"type": 1, "components": [{"type": 2, "style": 2, "label": "Smart", 
 async def test_in_a_shutdown_commands_and_presses_fail_at_once_and_messages_are_kept() -> None:
     async with DiscordServer() as dc:
         async with house(dc) as home:
-            sent = await home.platform._stage.send(str(dc.dm().id), {"content": "which?", "components": BUTTONS})
+            sent = await home.platform._context.send(str(dc.dm().id), {"content": "which?", "components": BUTTONS})
             await dc.wait_for(lambda _: dc.commands)
             await home.platform.stop_receiving()
             dc.slash("status")

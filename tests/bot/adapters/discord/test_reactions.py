@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.inbound import Me
-from bot.adapters.discord.reactions import meant
+from bot.adapters.discord.messages import BotIdentity, is_rating
 from routing.types import UserKey
 from tests.bot.adapters.discord.house import house, key
 from tests.servers.discord import Channel, DiscordServer, Message
@@ -30,7 +29,7 @@ Json = dict[str, object]
 )
 def test_a_thumb_at_a_message_of_the_bots_own_is_meant(change: Json, is_meant: bool) -> None:
     payload: Json = {"user_id": str(ANN), "channel_id": "3", "message_id": "4", "message_author_id": str(ME)}
-    assert meant(payload | {"emoji": {"id": None, "name": "👍"}} | change, Me(ME, "tierbot")) == is_meant
+    assert is_rating(payload | {"emoji": {"id": None, "name": "👍"}} | change, BotIdentity(ME, "tierbot")) == is_meant
 
 
 async def answered(dc: DiscordServer, where: Channel, number: int) -> Message:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from bot.adapters.discord.catchup import ANSWERED_SECONDS, STATE_KEY
-from bot.adapters.discord.lanes import Lanes
-from bot.adapters.discord.marks import Marks
+from bot.adapters.discord.backfill import ANSWERED_SECONDS, STATE_KEY, Cursors
 from routing.types import ChatKey
 from tests.bot.adapters.discord.house import Kept, house, key
 from tests.servers.discord import DiscordServer
@@ -220,31 +216,6 @@ async def test_a_waiting_message_shows_eyes() -> None:
         await home.platform.waiting(await home.heard(message))
 
 
-async def test_lanes_keep_the_order_of_each_channel_and_wait_at_the_gate() -> None:
-    gate, done, ended = asyncio.Event(), [], asyncio.Event()
-
-    async def idle() -> None:
-        ended.set()
-
-    def noting(word: str, breaks: bool = False):  # type: ignore[no-untyped-def]
-        async def work() -> None:
-            done.append(word)
-            if breaks:
-                raise LookupError(word)
-
-        return work
-
-    lanes = Lanes(gate, idle)
-    for channel, word in ((1, "b"), (1, "c"), (2, "x")):
-        lanes.put(channel, noting(word, breaks=word == "b"))
-    lanes.put(1, noting("a"), ahead=True)
-    await asyncio.sleep(0)
-    assert done == [] and 1 in lanes and 3 not in lanes and not lanes.idle
-    gate.set()
-    await ended.wait()
-    assert lanes.idle and [word for word in done if word != "x"] == ["a", "b", "c"]
-
-
 async def test_what_one_connection_brought_late_is_found_behind_the_mark() -> None:
     kept = Kept()
     async with DiscordServer() as dc:
@@ -291,22 +262,22 @@ async def test_killed_before_the_first_answer_it_looks_where_nobody_knows_it() -
             assert await home.texts(1) == ["the very first"]
 
 
-def test_the_mark_waits_for_a_connection_that_is_away() -> None:
-    marks = Marks()
-    marks.began(0)
-    assert marks.since == {0: 0} and not marks.complete(2)
-    marks.since.clear()
-    assert marks.complete(1) and not marks.complete(2)
-    marks.began(1)
-    marks.since.clear()
-    assert marks.complete(2)
-    marks.hear(1, 7)
-    marks.lost(1)
-    marks.hear(0, 9)
-    assert not marks.complete(2) and marks.newest == 9
-    marks.resumed(1)
-    assert marks.complete(2)
-    marks.lost(1)
-    marks.began(1)
-    marks.began(1)
-    assert marks.since == {1: 7} and not marks.complete(2)
+def test_the_cursor_waits_for_a_connection_that_is_away() -> None:
+    cursors = Cursors()
+    cursors.session_started(0)
+    assert cursors.since == {0: 0} and not cursors.complete(2)
+    cursors.since.clear()
+    assert cursors.complete(1) and not cursors.complete(2)
+    cursors.session_started(1)
+    cursors.since.clear()
+    assert cursors.complete(2)
+    cursors.saw(1, 7)
+    cursors.disconnected(1)
+    cursors.saw(0, 9)
+    assert not cursors.complete(2) and cursors.newest == 9
+    cursors.session_resumed(1)
+    assert cursors.complete(2)
+    cursors.disconnected(1)
+    cursors.session_started(1)
+    cursors.session_started(1)
+    assert cursors.since == {1: 7} and not cursors.complete(2)

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.discord.tree import BOOLEAN, MOST_CHOICES, STRING, filled, takes_argument, tree, typed
+from bot.adapters.discord.commands import (
+    BOOLEAN,
+    MAX_CHOICES,
+    STRING,
+    SUBCOMMAND,
+    as_typed,
+    options_of,
+    takes_argument,
+    tree,
+)
 from handlers.asking import CommandSpec
 from handlers.commands import COMMANDS
 from handlers.languages import Say
@@ -70,7 +79,7 @@ def made(**differences: Any) -> dict[str, Any]:
 def test_which_words_are_choices() -> None:
     assert words(made()) == ["a", "b"]
     many = tuple("abcdefghijklmnopqrstuvwxyz")
-    assert words(made(choices=(many[:MOST_CHOICES],))) and not words(made(choices=(many,)))
+    assert words(made(choices=(many[:MAX_CHOICES],))) and not words(made(choices=(many,)))
     assert made(free_text=True)["autocomplete"]
     assert made(usage=("/x", "/x a b"))["autocomplete"]
     assert made(choices=(("7d", "30d"),))["autocomplete"]
@@ -132,11 +141,11 @@ def given(command: str, subcommand: str = "", **values: Any) -> dict[str, Any]:
     ],
 )
 def test_as_it_is_typed(data: dict[str, Any], text: str) -> None:
-    assert typed(data) == text
+    assert as_typed(data) == text
 
 
 def test_one_value_is_one_word() -> None:
-    text = typed(given("model", "set", tier="coding", model="my 'odd' model; reset"))
+    text = as_typed(given("model", "set", tier="coding", model="my 'odd' model; reset"))
     command = parse_command(text, "tierbot")
     assert command is not None and command.arguments == ("coding", "my 'odd' model; reset")
 
@@ -145,10 +154,14 @@ def test_one_value_is_one_word() -> None:
 def test_whatever_can_be_typed_elsewhere_can_be_filled_in(line: str) -> None:
     name, _, rest = line[1:].partition(" ")
     assert bool(rest) <= bool(TREE[name]["options"])
-    assert typed(given(name, **({name: rest} if rest else {}))) == line
+    assert as_typed(given(name, **({name: rest} if rest else {}))) == line
 
 
-def test_what_is_filled_in() -> None:
-    assert filled({"name": "x"}) == ("", {})
-    assert filled(given("x", a=1)) == ("", {"a": 1})
-    assert filled(given("x", "y", a=1)) == ("y", {"a": 1})
+def test_options_of_a_command_and_of_a_subcommand() -> None:
+    option = {"name": "a", "type": STRING, "value": 1}
+    assert options_of({"name": "x"}) == ("", [])
+    assert options_of({"name": "x", "options": [option]}) == ("", [option])
+    assert options_of({"name": "x", "options": [{"name": "y", "type": SUBCOMMAND, "options": [option]}]}) == (
+        "y",
+        [option],
+    )

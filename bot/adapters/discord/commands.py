@@ -1,28 +1,32 @@
-"""The commands as Discord registers them, and what was filled in there as the command would be typed elsewhere."""
+"""Slash commands: how Discord registers them, what a filled-in one is as typed text, and suggestions for options."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bot.adapters.discord.client import Json
 from handlers.asking import CommandSpec
 from handlers.languages import Say, languages
 from handlers.parsing import quoted
-from routing.types import TIERS
+from handlers.suggestions import Suggestions, Typing
+from routing.types import TIERS, UserKey
 
-Json = dict[str, Any]
-
+STATE_KEY = "discord_commands"
 CHAT_INPUT = 1
 SUBCOMMAND, STRING, BOOLEAN = 1, 3, 5
 """Types of options."""
 EVERYWHERE = {"integration_types": [0, 1], "contexts": [0, 1, 2]}
-"""For servers and for single users; in servers, in the bot's direct messages, among people elsewhere."""
-MOST_CHOICES = 25
-MOST_TEXT = 100
-"""Characters of a description."""
+"""Installed on servers or by users; usable on servers, in direct messages with the bot, and in other chats."""
+MAX_CHOICES = 25
+MAX_TEXT = 100
+"""Characters of a description or of a suggested value."""
+LOOKS = (0.0, 0.1, 0.3, 0.6)
+"""Seconds before each attempt at suggestions, repeated only while they are being loaded. Discord waits for three."""
 _ENGLISH = "en"
 _LOCALES = {"es": "es-ES", "pt": "pt-BR", "sv": "sv-SE", "zh": "zh-CN"}
-"""Where Discord's code is not the language's own."""
+"""Discord's locales that differ from the language code."""
 _TYPED: Mapping[str, Mapping[str, str]] = {
     "tier": {"": "{tier} {force}"},
     "model": {
@@ -33,24 +37,24 @@ _TYPED: Mapping[str, Mapping[str, str]] = {
         "reset": "{tier} reset",
     },
 }
-"""The words behind a command, by subcommand; the others have theirs in one option of the same name."""
+"""The text after a command, by subcommand. Other commands have one option of their own name that holds all of it."""
 
 
 class _Described:
-    """Descriptions in every language."""
+    """Writes descriptions in every language."""
 
     def __init__(self) -> None:
         self._others = tuple(Say(code) for code in languages() if code != _ENGLISH)
 
     def say(self, template: str) -> Json:
-        """A description with its translations, cut to what Discord takes."""
+        """A description with its translations, cut to Discord's limit."""
         translated = {say.language: say(template) for say in self._others}
         found = {_LOCALES.get(code, code): _cut(text) for code, text in translated.items() if text != template}
         return {"description": _cut(template), **({"description_localizations": found} if found else {})}
 
 
 def tree(specs: Sequence[CommandSpec]) -> list[Json]:
-    """The body of the call that registers them all."""
+    """The body of the call that registers all commands."""
     words = _Described()
     return [
         {
@@ -74,7 +78,7 @@ def _options(spec: CommandSpec, words: _Described) -> list[Json]:
 
 
 def takes_argument(spec: CommandSpec) -> bool:
-    """Whether anything may be written behind the command."""
+    """Whether the command takes any text."""
     return any(len(line.split()) > 1 for line in spec.usage)
 
 
@@ -104,17 +108,17 @@ def _subcommand(name: str, description: Json, *options: Json) -> Json:
 
 
 def _argument(spec: CommandSpec) -> Json:
-    """All words behind the command in one option, described by examples: they read the same in every language."""
+    """One option for all text after the command, described by examples, which need no translation."""
     examples = [" ".join(line.split()[1:]) for line in spec.usage]
     option = {"type": STRING, "name": spec.name, "description": _cut(" · ".join(filter(None, examples)))}
     return option | (_choices(spec.choices[0]) if _fixed(spec) else {"autocomplete": True})
 
 
 def _fixed(spec: CommandSpec) -> bool:
-    """Whether one of a few words is all that the command takes. A word with a digit is an example of a number."""
+    """Whether the command takes one of a few words. A choice with a digit stands for any number."""
     if spec.most_words != 1 or len(spec.choices) != 1:
         return False
-    return len(spec.choices[0]) <= MOST_CHOICES and all(word.isalpha() for word in spec.choices[0])
+    return len(spec.choices[0]) <= MAX_CHOICES and all(word.isalpha() for word in spec.choices[0])
 
 
 def _choices(words: Sequence[str]) -> Json:
@@ -122,36 +126,58 @@ def _choices(words: Sequence[str]) -> Json:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
-def filled(data: Json) -> tuple[str, dict[str, Any]]:
-    """The subcommand, empty without one, and the values of the options by name."""
+def options_of(data: Json) -> tuple[str, list[Json]]:
+    """The subcommand, empty without one, and the options of an interaction's `data`."""
     options: list[Json] = data.get("options") or []
     if options and options[0]["type"] == SUBCOMMAND:
-        return options[0]["name"], _values(options[0].get("options") or [])
-    return "", _values(options)
+        return options[0]["name"], options[0].get("options") or []
+    return "", options
 
 
-def _values(options: list[Json]) -> dict[str, Any]:
-    return {option["name"]: option.get("value", "") for option in options}
+def as_typed(data: Json) -> str:
+    """The command as a person would type it elsewhere, such as `/model coding openai/gpt-5.2`.
 
-
-def typed(data: Json) -> str:
-    """`/model coding openai/gpt-5.2` of the `data` of an interaction. A command's only option is taken as it is
-    written, with several words; of others each is one word, quoted at need."""
+    A command's only option is taken as written, with several words; of other options each is one word, quoted if it
+    has to be.
+    """
     name = data["name"]
-    subcommand, values = filled(data)
+    subcommand, options = options_of(data)
+    values = {option["name"]: option.get("value", "") for option in options}
     pattern = _TYPED.get(name, {}).get(subcommand)
     rest = str(values.get(name, "")) if pattern is None else pattern.format_map(_Words(values))
     return f"/{name} {rest.strip()}".rstrip()
 
 
 class _Words(dict[str, Any]):
-    """Values as words of a command: a switch that is on is its own name, what was left out is nothing."""
+    """Option values as words of a command: a switch that is on is its own name, a missing option is empty."""
 
     def __getitem__(self, name: str) -> str:
         value = self.get(name, "")
         if isinstance(value, bool):
             return name if value else ""
         return quoted(str(value)) if value != "" else ""
+
+
+async def suggest(data: Json, user: UserKey, suggestions: Suggestions) -> list[str]:
+    """Values for the option that is being typed; Discord refuses longer ones."""
+    typing = focused(data)
+    if typing is None:
+        return []
+    for seconds in LOOKS:
+        await asyncio.sleep(seconds)
+        if (words := await suggestions.offer(user, typing)) is not None:
+            return [word for word in words if 0 < len(word) <= MAX_TEXT]
+    return []
+
+
+def focused(data: Json) -> Typing | None:
+    """The option that is being typed, with the values of the others; None if there is none."""
+    _, options = options_of(data)
+    typed = next((option for option in options if option.get("focused")), None)
+    if typed is None:
+        return None
+    given = {option["name"]: str(option.get("value", "")) for option in options if option is not typed}
+    return Typing(data["name"], typed["name"], str(typed.get("value", "")), given)

@@ -1,4 +1,4 @@
-"""Work that nobody waits for."""
+"""Tasks that nothing waits for."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ log = logging.getLogger(__name__)
 
 
 class Background:
-    """Short tasks beside the main work, held until they end; one that fails is in the log with its owner's name."""
+    """Holds tasks until they end and logs the ones that fail, with the owner's name."""
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
         self._tasks: set[asyncio.Task[None]] = set()
 
     def spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Run it until it ends or this is closed."""
+        """Run `work` until it ends or `close` is called."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
     async def close(self, grace: float) -> None:
-        """Give what runs `grace` seconds to end, then end it."""
+        """Give running tasks `grace` seconds to end, then cancel them."""
         if self._tasks:
             _, late = await asyncio.wait(set(self._tasks), timeout=grace)
             for task in late:

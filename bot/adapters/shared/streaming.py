@@ -1,4 +1,4 @@
-"""When a live reply shows what: typing soon and again, the growing answer in an even pace, nothing after its end."""
+"""Typing notices and previews of a growing answer, spaced out so that the platform's rate limits hold."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ log = logging.getLogger(__name__)
 
 NEVER = math.inf
 FAREWELL = 5.0
-"""Seconds that close() waits for a preview on its way: nothing may arrive after the final text."""
+"""Seconds that `_finish` waits for a preview on its way, so that none arrives after the final text."""
+CONTINUES = " …"
+"""Ends a new preview message: if the platform's reply is lost, it stays and must not look like the whole answer."""
 
 Spawn = Callable[[Coroutine[None, None, None]], asyncio.Task[None]]
 
 
-class LivePace(Protocol):
-    """Seconds from the turn's beginning to the first typing and the first preview, and between two typings."""
+class StreamingPace(Protocol):
+    """Seconds from the start of the turn to the first typing notice and the first preview, and between notices."""
 
     @property
     def typing_after(self) -> float: ...
@@ -29,11 +31,14 @@ class LivePace(Protocol):
     def preview_after(self) -> float: ...
 
 
-class PacedLive(ABC):
-    """The clockwork of a turn's `routing.ports.LiveReply`. Timers start short tasks, so that a quick answer costs
-    neither request nor task. `_fresh`: there is a text that was not shown yet."""
+class StreamedReply(ABC):
+    """Base of a platform's `routing.ports.LiveReply`.
 
-    def __init__(self, pace: LivePace, spawn: Spawn, streaming: bool) -> None:
+    Timers start short tasks, so a quick answer costs neither a request nor a task. `_fresh` is set while there is text
+    that has not been shown.
+    """
+
+    def __init__(self, pace: StreamingPace, spawn: Spawn, streaming: bool) -> None:
         self._pace = pace
         self._spawn = spawn
         self._streaming = streaming
@@ -47,13 +52,13 @@ class PacedLive(ABC):
         self._previewing = False
 
     async def working(self) -> None:
-        """Typing from 0.4 s on, again and again."""
+        """Show typing notices from `typing_after` on."""
         if self._typing_at == NEVER and not self._closed:
             self._typing_at = asyncio.get_running_loop().time() + self._pace.typing_after
             self._schedule()
 
     def show(self, text: str) -> None:
-        """The answer so far."""
+        """Preview the answer so far."""
         if self._closed or not self._streaming:
             return
         self._text = text
@@ -65,28 +70,28 @@ class PacedLive(ABC):
 
     @abstractmethod
     async def _type(self) -> None:
-        """Show that somebody types."""
+        """Send a typing notice."""
 
     @abstractmethod
     async def _preview(self, now: float) -> None:
-        """Show the text; it also says when the next one is due."""
+        """Show the text and set when the next preview is due."""
 
     @abstractmethod
-    def _disappointed(self, error: Exception) -> bool:
-        """Whether it was a call that failed, which then is dealt with."""
+    def _call_failed(self, error: Exception) -> bool:
+        """React to a failed call; False if the error is of another kind."""
 
     def _due(self) -> float:
         """When a preview is due, in the event loop's seconds."""
         return self._preview_at if self._fresh else NEVER
 
     def _shown(self, gap: float) -> None:
-        """Counted from the answer to a preview: the next request can't reach the server sooner after it than that."""
+        """Leave a gap before the next request, counted from the response to this one."""
         after = asyncio.get_running_loop().time()
         self._preview_at = max(self._preview_at, after + gap)
         self._typing_at = max(self._typing_at, after + self._pace.typing_every)
 
-    async def _end(self) -> None:
-        """Nothing is shown from now on; what is on its way arrives before that, or never."""
+    async def _finish(self) -> None:
+        """Show nothing more. A preview on its way arrives before this returns, or never."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -96,7 +101,7 @@ class PacedLive(ABC):
                 self._task.cancel()
 
     def _schedule(self) -> None:
-        """Set the timer to whatever is due first; a running step does so at its end."""
+        """Set the timer for what is due first; a running step calls this when it ends."""
         if self._closed or self._task is not None:
             return
         due = min(self._typing_at, self._due())
@@ -122,8 +127,8 @@ class PacedLive(ABC):
                 self._typing_at = now + self._pace.typing_every
                 await self._type()
         except Exception as error:
-            if not self._disappointed(error):
-                # Rendering, perhaps: the final text will say it, a preview is never worth a failed turn.
+            if not self._call_failed(error):
+                # Perhaps the renderer. A preview is never worth a failed turn: the final text follows.
                 log.debug("preview failed", exc_info=True)
                 self._streaming = False
         finally:

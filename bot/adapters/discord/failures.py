@@ -1,4 +1,4 @@
-"""What a failed call means for the reply that it carried."""
+"""What a failed Discord call means for the reply it carried."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from enum import Enum, auto
 import aiohttp
 import discord
 
+from bot.adapters.shared.failures import not_sent, token_refused, unanswered
 from bot.platform import SendFailed, SendLater, SendRefused
 
-AMBIGUOUS = 30.0  # seconds before a reply that may have arrived, and that nothing protects, is sent again
-REVOKED = 60.0
-UNKNOWN_WEBHOOK = 10015  # an interaction that nothing has answered yet, too
+UNKNOWN_WEBHOOK = 10015  # also an interaction that has not been acknowledged yet
 _BLOCKED = 60.0  # seconds to wait after a 429 that does not say how long
-# Raised before a request has left. A proxy that refuses is an answer of the proxy's.
+# Raised before a request has left. A refusal by a proxy is the proxy's answer.
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
-TROUBLES = (discord.DiscordException, aiohttp.ClientError, asyncio.TimeoutError, OSError)
-"""All that a call raises when it did not work."""
+CALL_ERRORS = (discord.DiscordException, aiohttp.ClientError, asyncio.TimeoutError, OSError)
+"""Everything a failed call raises."""
 
 
 class Offline(discord.DiscordException):
-    """The client has not logged in yet, or has ended: nothing was sent."""
+    """The client has not logged in yet or has ended: nothing was sent."""
 
 
 class Refusal(Enum):
@@ -29,7 +28,7 @@ class Refusal(Enum):
 
     NOT_EDITABLE = auto()
     REFERENCE = auto()
-    ORIGIN = auto()
+    INTERACTION = auto()
     CHANNEL = auto()
     PERSON = auto()
     FILE = auto()
@@ -43,12 +42,12 @@ _CODES = {
     50005: Refusal.NOT_EDITABLE,
     50083: Refusal.NOT_EDITABLE,  # an archived thread; a new message opens it again
     160002: Refusal.REFERENCE,
-    UNKNOWN_WEBHOOK: Refusal.ORIGIN,
+    UNKNOWN_WEBHOOK: Refusal.INTERACTION,
+    10062: Refusal.INTERACTION,
+    40094: Refusal.INTERACTION,  # no more follow-ups
+    50027: Refusal.INTERACTION,
     50007: Refusal.PERSON,
     50278: Refusal.PERSON,
-    10062: Refusal.ORIGIN,
-    40094: Refusal.ORIGIN,  # no more follow-ups
-    50027: Refusal.ORIGIN,
     40005: Refusal.FILE,
 }
 REASONS = {
@@ -70,8 +69,13 @@ def refusal(error: discord.HTTPException) -> Refusal:
     return Refusal.FILE if error.status == 413 else _CODES.get(error.code, Refusal.OTHER)
 
 
+def refused_as(error: BaseException, *kinds: Refusal) -> bool:
+    """Whether Discord refused the call in one of these ways."""
+    return isinstance(error, discord.HTTPException) and refusal(error) in kinds
+
+
 def reason(error: BaseException) -> str:
-    """One clause for the owner, free of secrets: what is wrong and, where it is a permission, which one."""
+    """One clause for the owner without secrets; names a missing permission."""
     if isinstance(error, discord.HTTPException):
         said = " ".join(error.text.split()) if not error.text.lstrip().startswith("<") else ""
         return REASONS.get(error.code) or said or f"Discord answered {error.status}"
@@ -86,32 +90,22 @@ def may_have_arrived(error: BaseException) -> bool:
 
 
 def failure(error: BaseException, repeatable: bool, protected: bool = False) -> SendFailed:
-    """What the outbox is told. `repeatable`: an edit, which does no harm twice; `protected`: a nonce keeps a second
-    message from appearing while it is young."""
+    """What the outbox is told; see `shared.failures.unanswered` for the flags."""
     if isinstance(error, Offline):
         return SendLater(reason(error))
     if isinstance(error, discord.RateLimited):
         return SendLater("Discord's rate limit", error.retry_after)
     if isinstance(error, discord.HTTPException) and error.status < 500:
-        return _refused(error)
+        if error.status == 429:
+            return SendLater("Discord's rate limit", retry_after(error))
+        return token_refused("Discord") if error.status == 401 else SendRefused(reason(error))
     if not may_have_arrived(error):
-        return SendLater(f"no connection to Discord ({reason(error)})")
-    said = f"no answer from Discord ({reason(error)})"
-    if repeatable:
-        return SendLater(said)
-    return SendLater(said, None if protected else AMBIGUOUS, maybe_sent=True, protected=protected)
-
-
-def _refused(error: discord.HTTPException) -> SendFailed:
-    if error.status == 429:
-        return SendLater("Discord's rate limit", retry_after(error))
-    if error.status == 401:
-        return SendLater("Discord refuses the token", REVOKED)
-    return SendRefused(reason(error))
+        return not_sent("Discord", reason(error))
+    return unanswered("Discord", reason(error), repeatable, protected)
 
 
 def retry_after(error: discord.HTTPException) -> float:
-    """Seconds, as a 429 says that the library did not sit out: one of the proxy before the API."""
+    """Seconds to wait after a 429 that the library did not sit out, such as one of the proxy before the API."""
     try:
         return max(float(error.response.headers["Retry-After"]), 1.0)
     except (KeyError, ValueError):

@@ -1,0 +1,187 @@
+"""Messages sent while the bot was not connected, fetched from the chats in which people address it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+import discord
+
+from bot.adapters.discord.channels import PLATFORM, Channels, Place
+from bot.adapters.discord.client import NETWORK, Client, Json
+from bot.adapters.discord.context import EPOCH
+from bot.adapters.discord.messages import BotIdentity, addresses, read
+from routing.backoff import exponential
+from routing.errors import StorageFault
+from routing.ports import Clock
+from routing.stores import KnownChats, StateStore
+from routing.types import ChatKey, InboundMessage
+
+log = logging.getLogger(__name__)
+KNOWN_SECONDS = 30 * 86400.0
+"""A chat is searched this long after the last message in it."""
+ANSWERED_SECONDS = 47 * 3600.0
+"""Older messages are not answered: the inbox remembers answered ones for 48 hours."""
+OVERLAP_SECONDS = 300.0
+"""Always fetched again, because the cursor follows the events of all connections together."""
+STATE_KEY = "discord_heard"
+_PAGE = 100  # messages; Discord's maximum
+_AT_ONCE = 4
+_ATTEMPTS = 8
+_LONGEST_PAUSE = 3600.0
+_REFUSED = (400, 403, 404)  # 400 for forums, which hold threads and no messages
+T = TypeVar("T")
+
+
+class Cursors:
+    """The id of the last message seen per gateway connection.
+
+    `since` has an entry for each connection that may lack messages: the id up to which it has everything, 0 for the
+    cursor that an earlier process saved.
+    """
+
+    def __init__(self) -> None:
+        self.since: dict[int, int] = {}
+        self._seen: dict[int, int] = {}
+        self._connected: set[int] = set()
+
+    @property
+    def newest(self) -> int:
+        return max(self._seen.values(), default=0)
+
+    def saw(self, shard: int, message_id: int) -> None:
+        self._seen[shard] = max(self._seen.get(shard, 0), message_id)
+
+    def session_started(self, shard: int) -> None:
+        """Messages after the last one seen may be missing."""
+        self._connected.add(shard)
+        self.since.setdefault(shard, self._seen.get(shard, 0))
+
+    def session_resumed(self, shard: int) -> None:
+        self._connected.add(shard)
+
+    def disconnected(self, shard: int) -> None:
+        self._connected.discard(shard)
+
+    def complete(self, shards: int) -> bool:
+        """Whether nothing before the newest message is missing. With one connection, what it lacks is newer."""
+        return not self.since and (shards == 1 or len(self._connected) >= shards)
+
+
+def shard_of(payload: Json) -> int:
+    """The connection of a READY, or of a RESUMED, to which the library adds it."""
+    own = payload.get("shard") or (0,)
+    return int(payload.get("__shard_id__") or own[0])
+
+
+class Missed(NamedTuple):
+    """A message for the bot. `fresh`: it came after the cursor, so it can't have been handled."""
+
+    payload: Json
+    place: Place
+    message: InboundMessage
+    fresh: bool
+
+
+class Backfill:
+    """Fetches missed messages. The saved cursor is the id of the newest message before which nothing is missing."""
+
+    def __init__(
+        self,
+        client: Client,
+        channels: Channels,
+        chats: KnownChats,
+        state: StateStore,
+        clock: Clock,
+        me: Callable[[], BotIdentity],
+        first_pause: float,
+    ) -> None:
+        self._client = client
+        self._channels = channels
+        self._chats = chats
+        self._state = state
+        self._clock = clock
+        self._me = me
+        self._first_pause = first_pause
+        self._limit = asyncio.Semaphore(_AT_ONCE)
+
+    async def known(self) -> tuple[ChatKey, ...]:
+        """The chats in which somebody may have written to the bot. The bot receives no messages where a person uses
+        their own installation, and was not spoken to in a direct chat that it only sent notices to."""
+        known = await self._chats.known(PLATFORM, self._clock() - KNOWN_SECONDS)
+        return tuple(chat for chat in known if not (chat.person or chat.visitor))
+
+    async def cursor(self) -> int:
+        """The saved one; 0 if there is none."""
+        kept = await self._state.get(STATE_KEY)
+        bot_id, _, cursor = (kept or "").partition(" ")
+        return int(cursor) if bot_id == str(self._me().id) and cursor.isdecimal() else 0
+
+    async def start_now(self) -> None:
+        """Without a saved cursor: from now on a restart fetches what was missed."""
+        await self.save(_ids(self._clock() - EPOCH))
+
+    async def save(self, cursor: int) -> None:
+        """Make it durable; if that fails, the older one does no harm."""
+        try:
+            await self._state.put(STATE_KEY, f"{self._me().id} {cursor}")
+        except StorageFault as fault:
+            log.debug("the cursor could not be saved: %s", fault)
+
+    async def place(self, channel_id: int) -> Place | None:
+        """The place of a channel that the gateway has not listed; None if Discord does not tell."""
+        return await self._attempt(channel_id, lambda: self._channels.fetch(channel_id))
+
+    async def missed(self, channel_id: int, cursor: int) -> AsyncIterator[Sequence[Missed]]:
+        """Pages of messages for the bot after the cursor, oldest first; ends early if they can't be fetched."""
+        after = max(cursor - _ids(OVERLAP_SECONDS), _ids(self._clock() - ANSWERED_SECONDS - EPOCH), 0)
+        full = True
+        while full:
+            page = await self._attempt(channel_id, partial(self._page, channel_id, after))
+            if not page:
+                return
+            place = await self._attempt(channel_id, lambda: self._channels.locate(channel_id))
+            if place is None:
+                return
+            yield self._read(page, place, cursor)
+            after, full = int(page[-1]["id"]), len(page) == _PAGE
+
+    async def _attempt(self, channel_id: int, call: Callable[[], Awaitable[T]]) -> T | None:
+        """The result of the call, repeated for some minutes; None if Discord refuses it or keeps failing."""
+        for failures in range(1, _ATTEMPTS + 1):
+            try:
+                async with self._limit:
+                    return await call()
+            except (*NETWORK, discord.DiscordException) as error:
+                if isinstance(error, discord.HTTPException) and error.status in _REFUSED:
+                    log.info("Discord: skipping chat %s: %s", channel_id, error)
+                    return None
+                log.warning("Discord: can't read the history of channel %s (%s)", channel_id, error)
+            await asyncio.sleep(exponential(failures, self._first_pause, _LONGEST_PAUSE))
+        log.error("Discord: can't read the history of channel %s; giving up on it", channel_id)
+        return None
+
+    async def _page(self, channel_id: int, after: int) -> list[Json]:
+        page = [dict(one) for one in await self._client.http.logs_from(channel_id, _PAGE, after=after)]
+        return sorted(page, key=lambda one: int(one["id"]))
+
+    def _read(self, page: Sequence[Json], place: Place, cursor: int) -> list[Missed]:
+        me, found = self._me(), []
+        for payload in page:
+            try:
+                message = read(payload, place, me)
+                fresh = int(payload["id"]) > cursor
+                # Before the cursor the bot may not have joined this thread yet.
+                if message is not None and (fresh or place.private or addresses(payload, me)):
+                    found.append(Missed(payload, place, message, fresh))
+            except Exception as error:  # one unreadable message must not hide the others
+                log.error("Discord: can't parse message %s: %s", payload.get("id"), type(error).__name__)
+        return found
+
+
+def _ids(seconds: float) -> int:
+    """How far message ids advance in this time."""
+    return int(seconds * 1000) << 22

@@ -1,0 +1,114 @@
+"""Work in order for each key, side by side for different keys."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Hashable
+from typing import Generic, TypeVar
+
+log = logging.getLogger(__name__)
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+Job = Callable[[], Awaitable[None]]
+
+
+class _Lane(Generic[T]):
+    """What waits for one key; the event is set when something is added."""
+
+    def __init__(self) -> None:
+        self.items: deque[T] = deque()
+        self.added = asyncio.Event()
+        self.task: asyncio.Task[None]
+
+
+class KeyedQueue(Generic[K, T]):
+    """One task per key that has work.
+
+    `handle` is given the key and takes at least one item with `take`. If it raises, the error is logged and the key's
+    other items are still handled. `on_idle` runs each time the last key has no more work.
+    """
+
+    def __init__(
+        self, owner: str, handle: Callable[[K], Awaitable[None]], on_idle: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        self._owner = owner
+        self._handle = handle
+        self._on_idle = on_idle
+        self._lanes: dict[K, _Lane[T]] = {}
+        self._closing = False
+
+    def __contains__(self, key: K) -> bool:
+        """Whether something waits or is under way for this key."""
+        return key in self._lanes
+
+    def __len__(self) -> int:
+        """The number of keys with work."""
+        return len(self._lanes)
+
+    @property
+    def waiting(self) -> int:
+        """The number of items that no handler has taken."""
+        return sum(len(lane.items) for lane in self._lanes.values())
+
+    def items(self, key: K) -> Collection[T]:
+        """What waits for this key, in order."""
+        return self._lanes[key].items if key in self._lanes else ()
+
+    def put(self, key: K, item: T, *, ahead: bool = False) -> None:
+        """Add an item behind the others of its key, or `ahead` of them. Ignored once closed."""
+        if self._closing:
+            return
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _Lane()
+            lane.task = asyncio.get_running_loop().create_task(self._run(key, lane), name=f"{self._owner} {key}")
+        (lane.items.appendleft if ahead else lane.items.append)(item)
+        lane.added.set()
+
+    def take(self, key: K) -> T:
+        """The next item of this key. Raises LookupError if there is none."""
+        return self._lanes[key].items.popleft()
+
+    async def peek(self, key: K, seconds: float) -> T | None:
+        """The next item of this key without taking it; None if none comes within `seconds`."""
+        lane = self._lanes[key]
+        if not lane.items:
+            lane.added.clear()
+            try:
+                await asyncio.wait_for(lane.added.wait(), seconds)
+            except TimeoutError:
+                return None
+        return lane.items[0]
+
+    async def join(self, seconds: float) -> None:
+        """Wait at most `seconds` until nothing is left to do."""
+        end = asyncio.get_running_loop().time() + seconds
+        while (running := self._running()) and (left := end - asyncio.get_running_loop().time()) > 0:
+            await asyncio.wait(running, timeout=left)
+
+    async def close(self, grace: float = 0.0) -> None:
+        """Start no other item, give what is under way `grace` seconds, then cancel it."""
+        self._closing = True
+        await self.join(grace)
+        running = self._running()
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def _running(self) -> set[asyncio.Task[None]]:
+        return {lane.task for lane in self._lanes.values() if not lane.task.done()}
+
+    async def _run(self, key: K, lane: _Lane[T]) -> None:
+        while lane.items:
+            if self._closing:
+                return
+            try:
+                await self._handle(key)
+            except Exception:  # an unexpected error must not hold up the items behind it
+                log.exception("%s: an item for %s failed", self._owner, key)
+        del self._lanes[key]
+        if not self._lanes and self._on_idle is not None:
+            await self._on_idle()

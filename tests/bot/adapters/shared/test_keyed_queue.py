@@ -1,0 +1,77 @@
+"""Items of one key in order, keys side by side."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.adapters.shared.keyed_queue import KeyedQueue
+
+
+class Worker:
+    """Handles words; `gate` holds all of them back."""
+
+    def __init__(self) -> None:
+        self.gate, self.idle = asyncio.Event(), asyncio.Event()
+        self.done: list[str] = []
+        self.queue: KeyedQueue[int, str] = KeyedQueue("test", self._handle, self._on_idle)
+
+    async def _handle(self, key: int) -> None:
+        await self.gate.wait()
+        word = self.queue.take(key)
+        self.done.append(word)
+        if word == "broken":
+            raise LookupError(word)
+
+    async def _on_idle(self) -> None:
+        self.idle.set()
+
+
+async def test_items_keep_their_order_and_an_error_holds_up_none(caplog: pytest.LogCaptureFixture) -> None:
+    worker = Worker()
+    for word in ("broken", "second"):
+        worker.queue.put(1, word)
+    worker.queue.put(2, "other")
+    worker.queue.put(1, "first", ahead=True)
+    await asyncio.sleep(0)
+    assert worker.done == [] and 1 in worker.queue and 3 not in worker.queue
+    assert (len(worker.queue), worker.queue.waiting, list(worker.queue.items(1))) == (
+        2,
+        4,
+        ["first", "broken", "second"],
+    )
+    worker.gate.set()
+    await worker.idle.wait()
+    assert len(worker.queue) == 0
+    assert [word for word in worker.done if word != "other"] == ["first", "broken", "second"]
+    assert "test: an item for 1 failed" in caplog.text
+
+
+async def test_a_handler_looks_at_what_comes_next() -> None:
+    seen: list[str | None] = []
+
+    async def handle(key: int) -> None:
+        queue.take(key)
+        seen.append(await queue.peek(key, 0.0))
+        asyncio.get_running_loop().call_soon(queue.put, key, "late")
+        seen.append(await queue.peek(key, 30.0))
+        queue.take(key)
+
+    queue: KeyedQueue[int, str] = KeyedQueue("test", handle)
+    queue.put(1, "early")
+    await queue.join(30.0)
+    assert seen == [None, "late"]
+
+
+async def test_closing_ends_what_is_under_way_and_starts_nothing_else() -> None:
+    worker = Worker()
+    worker.queue.put(1, "under way")
+    worker.queue.put(1, "waits")
+    await asyncio.sleep(0)
+    await worker.queue.join(0.0)
+    await worker.queue.close()
+    worker.gate.set()
+    worker.queue.put(2, "too late")
+    assert worker.done == [] and 1 in worker.queue and 2 not in worker.queue and not worker.idle.is_set()
+    await worker.queue.join(30.0)
