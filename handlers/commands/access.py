@@ -67,6 +67,13 @@ DID: dict[str, str] = {
     "wrong owner code": "{by} wrote a wrong owner code",
 }
 """What stands in the log, and what owners hear of admins, by the role given or by what was done."""
+ACTORS: dict[str, str] = {
+    "configuration": "The configuration",
+    "open access": "Open access",
+    "allowed group": "An enabled group",
+    "owner code": "The owner code",
+}
+"""What stands in the log where no person let somebody in."""
 UNNAMED = "{by}: {name}"
 _ACCOUNT = re.compile(r"[a-z]+:-?\w+")
 
@@ -227,7 +234,8 @@ class AccessCommand:
             if action == "budget":  # whose, and what it is now
                 whose, colon, limits = detail.partition(":")
                 name = f"{_in_log(names, whose)}{colon}{limits}"
-            told = ask.say(did, by=_in_log(names, who), name=name)
+            by = ask.say(ACTORS[who]) if who in ACTORS else _in_log(names, who)
+            told = ask.say(did, by=by, name=name)
             lines.append(f"- {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} {told}")
         return Reply("\n".join(lines) or ask.say("There is nothing here yet."))
 

@@ -46,7 +46,7 @@ class CompactCommand:
         if ask.stop.requested:
             return Reply(ask.say("⏹ Stopped."), record=record)
         if not done.messages:
-            return Reply(ask.say("There is nothing to summarise: the conversation has at most {n} messages.", n=keep))
+            return Reply(ask.say("There is nothing to summarise yet: the newest {n} messages stay as they are.", n=keep))
         if done.trouble:
             words = "⚠️ The summary could not be written ({reason}), so the oldest {n} messages are left out for now."
             return Reply(ask.say(words, reason=done.trouble, n=done.messages), record=record)

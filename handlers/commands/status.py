@@ -11,6 +11,7 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.commands.tier import because, describe, first_line, model_line, owner_default
 from handlers.commands.usage import DAY, money, spending
 from handlers.costs import dollars, standings
+from handlers.limits import payer_of
 from handlers.needs import Needs
 from handlers.promise import Promise
 from handlers.span import span
@@ -102,7 +103,7 @@ class StatusCommand:
         """What today cost, and what is left of the limit with the least left."""
         today = await self._usage.by_model(person_id=ask.person.id, since=await self._midnight(ask))
         line = ask.say("Cost today: {cost}", cost=money(ask, today))
-        found = await self._budget.standings(ask.person.id, ask.message.chat)
+        found = await self._budget.standings(ask.person.id, ask.message.chat, payer_of(ask))
         if not found:
             return f"{line} · {ask.say('no budget limit')}"
         least = min(found, key=lambda each: each.left)
@@ -180,7 +181,7 @@ class StatusCommand:
             lines.append(ask.say("Last 24 hours: {sum}", sum=spending(ask, day)))
         if len(day) > 1:
             lines += [f"• `{each.model}`: {spending(ask, [each])}" for each in day]
-        return [*lines, *standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat))]
+        return [*lines, *standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat, payer_of(ask)))]
 
     async def _midnight(self, ask: Ask) -> float:
         """When today began where this person lives."""

@@ -16,6 +16,7 @@ from handlers.tier_report import tier_report
 from routing.errors import Refused
 from routing.money.books import PersonSpending, SpendingStore, TierSpending, TurnStore
 from routing.money.budget import Budget
+from routing.money.limits import payer_kind
 from routing.money.periods import days
 from routing.outcome import VOICE
 from routing.ports import Clock
@@ -126,10 +127,13 @@ class UsageCommand:
 
     async def _rows(self, ask: Ask, people: Sequence[PersonSpending]) -> list[str]:
         """Who has no name is called by their account."""
-        accounts = {person.id: str(keys[0]) for person, keys in await self._people.everyone() if keys}
+        everyone = [(person, keys[0]) for person, keys in await self._people.everyone() if keys]
+        accounts = {person.id: str(account) for person, account in everyone}
+        payers = {person.id: payer_kind(person.role, account) for person, account in everyone}
         rows = []
         for each in people:
-            found = await self._budget.standings(each.person_id, ask.message.chat)
+            payer = payers.get(each.person_id, "known")
+            found = await self._budget.standings(each.person_id, ask.message.chat, payer)
             reached = [limit for limit in found if not limit.left]
             name = " ".join(each.name.split()).replace("`", "'") or accounts.get(each.person_id, "?")
             said = f"`{name}`: {spending(ask, [each.spent])}"

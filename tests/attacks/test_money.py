@@ -48,4 +48,6 @@ async def test_a_guest_has_a_daily_budget_without_any_setting(on: Stage) -> None
         await ask(on, "/whoami", user=BOB)
         await ask(on, "/access role telegram:1002 guest")
         assert "of $0.25" in (await ask(on, "/budget", user=BOB)).text
+        assert "budget left: $0.25 of $0.25" in (await ask(on, "/status", user=BOB)).text
+        assert "of $0.25" in (await ask(on, "/status full", user=BOB)).text
         assert "no limit" in (await ask(on, "/budget")).text, "the owner has none"

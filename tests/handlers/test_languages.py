@@ -56,6 +56,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "DONE[role]": tuple(access.DONE.values()),
     "DID[role]": tuple(access.DID.values()),
     "did": (access.UNNAMED,),
+    "ACTORS[who]": tuple(access.ACTORS.values()),
     "WHY[decision.source]": tuple(tier.WHY.values()),
     "each": tuple(EVIDENCE.values()),  # what /tier auto saw
     "WHY_SIZE[decision.source]": tuple(status.WHY_SIZE.values()),

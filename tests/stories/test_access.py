@@ -201,6 +201,8 @@ async def test_every_change_is_in_the_audit_log(on: Stage) -> None:
         await ask(on, "/access here on", group="Team")
         await ask(on, f"/access block {account(bob)}")
         logged = (await ask(on, "/access log")).text
+        await ask(on, "/settings language de")
+        assert "Die Konfiguration hat Alice zum Besitzer gemacht" in (await ask(on, "/access log")).text
     team = on.tg.group("Team").id
     changes = on.rows("select actor, action, detail from audit order by id")
     assert changes[1:] == [
