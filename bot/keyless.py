@@ -10,7 +10,8 @@ import httpx
 from handlers.commands.start import OLLAMA
 from handlers.demo import NOTE
 from routing.models.choice import Models
-from routing.models.ollama import PROVIDER, best_chat_model
+from routing.models.ollama import OLLAMA as PROVIDER
+from routing.models.ollama import best_chat_model
 
 FIRST_LOOK_SECONDS = 2.0
 """For an Ollama that accepts the connection and is slow; where none listens the answer is there at once."""

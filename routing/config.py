@@ -17,8 +17,7 @@ from routing.critic.config import CriticConfig, read_critic
 from routing.failover.parallel import ParallelLimits, read_parallel
 from routing.jsonfile import JsonFile, JsonObject
 from routing.models.names import is_model_name
-from routing.models.ollama import HOME as OLLAMA_HOME
-from routing.models.ollama import PROVIDER as OLLAMA
+from routing.models.ollama import OLLAMA, OLLAMA_HOME
 from routing.models.sizes import Size
 from routing.money.limits import KEYS as BUDGET_KEYS
 from routing.money.limits import BudgetLimits, read_budget

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from routing.ports import Clock
 
-
-def steady_clock() -> Clock:
+def steady_clock() -> Callable[[], float]:
     """Unix seconds of now, from here on counted by the monotonic clock. Waits and deadlines follow this one, so a
     system clock that is set back or forward moves none of them."""
     offset = time.time() - time.monotonic()
@@ -17,7 +16,7 @@ def steady_clock() -> Clock:
 class Deadline:
     """One for a whole turn, its tools and all its tries. What is waited in line for a place is not the turn's time."""
 
-    def __init__(self, clock: Clock, seconds: float, whole: Deadline | None = None) -> None:
+    def __init__(self, clock: Callable[[], float], seconds: float, whole: Deadline | None = None) -> None:
         """`whole` is what this is a part of."""
         self._clock = clock
         self._whole = whole

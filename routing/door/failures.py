@@ -23,7 +23,7 @@ from routing.errors import (
     Reason,
     Unreachable,
 )
-from routing.models.ollama import PROVIDER as OLLAMA
+from routing.models.ollama import OLLAMA
 from routing.ports import Clock
 from routing.redaction import Secrets, masked_words
 

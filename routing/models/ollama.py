@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import httpx
 
-PROVIDER = "ollama"
-HOME = "http://127.0.0.1:11434"
+OLLAMA = "ollama"
+OLLAMA_HOME = "http://127.0.0.1:11434"
 """Where Ollama listens by default."""
 _PORTS = {"http": "80", "https": "443"}
 """What Ollama takes for an address that names its scheme."""
@@ -80,7 +80,7 @@ async def best_chat_model(web: httpx.AsyncClient, base: str, seconds: float) -> 
     if not able:
         return None
     best, _ = max(able, key=lambda each: ("tools" in each[1], _size(each[0])))
-    return f"{PROVIDER}/{best['name']}"
+    return f"{OLLAMA}/{best['name']}"
 
 
 def capabilities(document: Any) -> frozenset[str]:

@@ -13,7 +13,7 @@ import httpx
 
 from routing.calls import ProviderProfile
 from routing.models.discovery import DiscoveryError, address_of
-from routing.models.ollama import HOME, ToldWindow, capabilities, loaded_window, shown_window
+from routing.models.ollama import OLLAMA_HOME, ToldWindow, capabilities, loaded_window, shown_window
 from routing.ports import Clock
 
 ASKED = frozenset({"ollama", "ollama_chat"})
@@ -138,7 +138,7 @@ async def _told(
     web: httpx.AsyncClient, profile: ProviderProfile, method: str, call: str, body: dict[str, str] | None = None
 ) -> Any:
     """Raises DiscoveryError, ValueError, RecursionError and what httpx raises."""
-    base = address_of(profile, HOME)
+    base = address_of(profile, OLLAMA_HOME)
     path = base.path.rstrip("/").removesuffix("/v1")
     key = profile.api_key if profile.base_url else None  # a key goes to its own provider or nowhere
     async with web.stream(

@@ -23,7 +23,7 @@ nothing: what the answers of the default balanced model cost (LiteLLM's map, gpt
 MOST_DOLLARS = 1_000_000
 """More is a slip of the pen, and would come near the end of nano-dollars in 64 bits."""
 
-_CEILINGS: dict[str, tuple[Scope, Period]] = {
+CEILINGS: dict[str, tuple[Scope, Period]] = {
     "perUserDailyUsd": ("person", "day"),
     "perUserMonthlyUsd": ("person", "month"),
     "perChatDailyUsd": ("chat", "day"),
@@ -34,7 +34,7 @@ _CEILINGS: dict[str, tuple[Scope, Period]] = {
 GUEST_KEY = "perGuestDailyUsd"
 GUEST_DOLLARS = Decimal("0.25")
 """A day of a guest, where the owner says nothing: about 100 short answers of the default balanced model."""
-KEYS = frozenset({*_CEILINGS, GUEST_KEY, "atLimit", "assumeUnknownUsdPerMillion", "timeZone"})
+KEYS = frozenset({*CEILINGS, GUEST_KEY, "atLimit", "assumeUnknownUsdPerMillion", "timeZone"})
 """What the section `budget` may hold."""
 
 
@@ -96,7 +96,7 @@ class BudgetLimits:
             ("person", "month"): person.monthly,
         }
         found = []
-        for key in _CEILINGS.values():
+        for key in CEILINGS.values():
             mine, usual = own.get(key), self.dollars.get(key)
             if key == ("person", "day") and payer != "known" and self.guest is not None:
                 usual = self.guest if usual is None else min(usual, self.guest)
@@ -109,7 +109,7 @@ class BudgetLimits:
 
 def read_budget(section: JsonObject) -> BudgetLimits:
     """`budget`: seven limits in US dollars, atLimit, assumeUnknownUsdPerMillion, timeZone. Raises ConfigError."""
-    found = {where: _dollars(section, key) for key, where in _CEILINGS.items()}
+    found = {where: _dollars(section, key) for key, where in CEILINGS.items()}
     at_limit = next((each for each in AT_LIMIT if each == section.values.get("atLimit", "refuse")), None)
     if at_limit is None:
         raise section.file.fault((*section.path, "atLimit"), f"must be one of {', '.join(AT_LIMIT)}")

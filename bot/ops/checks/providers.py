@@ -20,7 +20,7 @@ from routing.local.runtime import LocalRuntime
 from routing.local.weights import available, engine_installed, find
 from routing.models.choice import LOCAL_PROVIDER, Models, provider_of
 from routing.models.discovery import DiscoveredModel, DiscoveryError, discover
-from routing.models.ollama import PROVIDER as OLLAMA
+from routing.models.ollama import OLLAMA
 from routing.models.served import StatedSizes
 from routing.models.sizes import SIZES, UNKNOWN
 from routing.types import TIERS, Preferences, Tier

@@ -9,21 +9,21 @@ from routing.config import read_config
 from routing.jsonfile import parse
 from routing.models.catalog import BUNDLED, Catalog
 from routing.models.choice import Models
-from routing.models.ollama import HOME, ToldWindow, address, best_chat_model, loaded_window, shown_window
+from routing.models.ollama import OLLAMA_HOME, ToldWindow, address, best_chat_model, loaded_window, shown_window
 from tests.servers.model import ModelServer, OllamaModel
 
 
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        ("", HOME),
+        ("", OLLAMA_HOME),
         ("pi", "http://pi:11434"),
         ("pi:8080", "http://pi:8080"),
         (":8080", "http://127.0.0.1:8080"),
         ("192.168.1.5", "http://192.168.1.5:11434"),
-        ("0.0.0.0", HOME),
-        ("0.0.0.0:11434", HOME),
-        ("http://0.0.0.0:11434", HOME),
+        ("0.0.0.0", OLLAMA_HOME),
+        ("0.0.0.0:11434", OLLAMA_HOME),
+        ("http://0.0.0.0:11434", OLLAMA_HOME),
         ("http://pi", "http://pi:80"),
         ("https://pi", "https://pi:443"),
         ("https://pi:11434/ollama/", "https://pi:11434/ollama"),
