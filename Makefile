@@ -33,7 +33,7 @@ test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
 
 test-embeddings: $(VENV)/.embeddings
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/routing/selection tests/routing/embedding
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/routing/tools/selection tests/routing/tools/embedding
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
@@ -53,7 +53,7 @@ bench-failover: $(VENV)/.dev
 # Trains the encoder, small talk and the fusion again, from the folder of data/tool-routing (about two hours, 3 GB).
 DATA ?= benchmarks/data/tool-routing
 train-embeddings: $(VENV)/.embeddings
-	@$(BIN)/python -m benchmarks.training.encoder --data $(DATA) --out routing/selection/encoder
+	@$(BIN)/python -m benchmarks.training.encoder --data $(DATA) --out routing/tools/selection/encoder
 	@$(BIN)/python -m benchmarks.training.small_talk --data $(DATA)
 	@$(BIN)/python -m benchmarks.training.fusion --data $(DATA)
 

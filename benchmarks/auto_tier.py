@@ -23,11 +23,11 @@ from typing import Any
 
 from benchmarks.auto_tier_litellm import RISING, fairest, litellm_classes
 from benchmarks.section import Section, answered, grid, load, parser, percentile
-from routing.auto import choose
-from routing.auto.choosing import Chooser as ChooserOfTiers
-from routing.auto.phrases import Phrases
-from routing.auto.shipped import shipped
-from routing.types import DEFAULT_TIER, TIERS, Tier
+from routing.policy.auto import choose
+from routing.policy.auto.choosing import Chooser as ChooserOfTiers
+from routing.policy.auto.default import shipped
+from routing.policy.auto.phrases import Phrases
+from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
 SET = Path(__file__).parent / "data" / "auto_tier.jsonl"
 LATER, FRESH = SET.with_name("auto_tier_later.jsonl"), SET.with_name("auto_tier_fresh.jsonl")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations_with_replacement
 
-from routing.types import Tier
+from routing.types.tiers import Tier
 
 RISING: tuple[Tier, ...] = ("balanced", "smart", "deep")
 CLASSES = ("SIMPLE", "MEDIUM", "COMPLEX", "REASONING")

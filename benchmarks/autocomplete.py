@@ -17,12 +17,12 @@ from bot.adapters.discord.commands import suggest
 from handlers.commands import COMMANDS
 from handlers.suggestions import MOST, Suggestions
 from handlers.tools.toolbox import Toolbox
-from routing import jsonfile
-from routing.config import read_config
-from routing.models.catalog import Catalog
-from routing.models.choice import Models
-from routing.skills import Skills
-from routing.types import UserKey
+from routing.catalog.catalog import Catalog
+from routing.config import jsonfile
+from routing.config.runtime import read_config
+from routing.policy.models import Models
+from routing.types.messages import UserKey
+from routing.types.skills import Skills
 from storage.database import open_database
 from storage.migrate import migrate
 from storage.people import SqlPeople

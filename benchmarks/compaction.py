@@ -17,12 +17,14 @@ from benchmarks.contestants import KEY
 from benchmarks.conversations import fill
 from benchmarks.section import VERDICTS, Section, answered, load, parser, percentile, tell
 from benchmarks.watched import PHASES, AtOnce, Watch, WatchedHistory, WatchedSummariser
-from routing import jsonfile
-from routing.config import read_config
-from routing.conversation.context import MOST_READ, Context
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
-from routing.types import Attachment, Person, Question
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.runtime import read_config
+from routing.policy.models import Models
+from routing.turn.context import MOST_READ, Context
+from routing.types.messages import Attachment
+from routing.types.people import Person
+from routing.types.turns import Question
 from storage.database import Database, open_database
 from storage.migrate import migrate
 from storage.schema import summaries

@@ -6,9 +6,9 @@ import math
 import random
 import time
 
-from routing.calls import ChatMessage, ToolCall
-from routing.records import TurnRecord
-from routing.types import ChatKey, UserKey
+from routing.types.history import TurnRecord
+from routing.types.llm import ChatMessage, ToolCall
+from routing.types.messages import ChatKey, UserKey
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger

@@ -16,13 +16,13 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, insert
 
-from routing.calls import ChatMessage, Usage
-from routing.diagnostics import percentile
-from routing.money.books import Payer
-from routing.money.periods import Stretch, days
-from routing.outcome import CallRecord
-from routing.records import TurnFacts, TurnRecord
-from routing.types import TIERS, ChatKey, InboundMessage, OutboundMessage, UserKey
+from routing.health.failures import percentile
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.llm import ChatMessage, Usage
+from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
+from routing.types.periods import Stretch, days
+from routing.types.tiers import TIERS
+from routing.types.usage import CallRecord, Payer
 from storage.database import open_database
 from storage.hours import add_turn, add_usage
 from storage.migrate import migrate

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.section import grid
-from routing.models.sizes import Size, size_of
+from routing.catalog.sizes import size_of
+from routing.types.sizes import Size
 
 HEADINGS = ("model", "read as", "accepted", "because")
 

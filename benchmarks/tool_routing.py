@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from routing.selection import build_selector
-from routing.selection.entries import NEITHER
+from routing.tools.selection import build_selector
+from routing.tools.selection.entries import NEITHER
 
 WARM_UP = 3
 MOST_EXAMPLES = 5

@@ -8,17 +8,27 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from routing.caller import Caller
-from routing.calls import ChatMessage, Heard, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, Usage
-from routing.conversation.summaries import Summariser
-from routing.deadline import Deadline
-from routing.failover.health import ModelHealth
-from routing.models.choice import Models
-from routing.money.bill import Bill
-from routing.records import StoredMessage, Summary
-from routing.stop import Stop
-from routing.types import ChatKey, Preferences
-from routing.unseen import Unseen
+from routing.health.health import ModelHealth
+from routing.llm.attempt import Caller
+from routing.llm.null_reply import Unseen
+from routing.policy.models import Models
+from routing.turn.summariser import Summariser
+from routing.types.deadline import Deadline
+from routing.types.history import StoredMessage, Summary
+from routing.types.llm import (
+    ChatMessage,
+    Heard,
+    ModelRequest,
+    ProviderProfile,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from routing.types.messages import ChatKey
+from routing.types.people import Preferences
+from routing.types.stop import Stop
+from routing.types.usage import Bill
 from storage.database import Database
 from storage.history import SqlHistory
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from routing.stop import Stop
+from routing.types.stop import Stop
 
 ALWAYS = 8
 """Turns that run at once in any case."""

@@ -39,13 +39,13 @@ from handlers.ratelimit import RateLimit, parse_limits
 from handlers.ratings import Reactions
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
+from routing.catalog.discovery import load_discovered
 from routing.critic.critic import Critic
-from routing.deadline import steady_clock
 from routing.errors import ConfigError, StorageFault
-from routing.local.weights import available
-from routing.models.choice import LOCAL_PROVIDER
-from routing.models.discovery import load_discovered
+from routing.llm.local.weights import available
 from routing.ports import Clock
+from routing.types.deadline import steady_clock
+from routing.types.model_names import LOCAL_PROVIDER
 from storage.database import open_database
 from storage.stores import Stores, open_stores
 

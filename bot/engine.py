@@ -20,17 +20,17 @@ from handlers.running import RunningTurns
 from handlers.tools.approval import Approval
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox
-from routing.caller import Caller
-from routing.door.prices import PriceMap
+from routing.budget.budget import Budget
+from routing.budget.guard import Purse
 from routing.errors import ModelError
-from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
-from routing.models.choice import Models
-from routing.money.budget import Budget
-from routing.money.purse import Purse
+from routing.llm.adapter import LiteLlm
+from routing.llm.attempt import Caller
+from routing.llm.local.runtime import LocalRuntime
+from routing.llm.price_map import PriceMap
+from routing.llm.transcription import Transcriber
+from routing.policy.models import Models
 from routing.ports import Clock
 from routing.router import Router
-from routing.transcription import Transcriber
 from storage.stores import Stores
 
 

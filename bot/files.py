@@ -6,12 +6,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from bot.platform import Platform
-from routing.calls import Picture
 from routing.errors import ModelError, Refused
-from routing.money.bill import Bill
-from routing.money.over import OverBudget
-from routing.transcription import Transcriber
-from routing.types import Attachment
+from routing.llm.transcription import Transcriber
+from routing.types.budgets import OverBudget
+from routing.types.llm import Picture
+from routing.types.messages import Attachment
+from routing.types.usage import Bill
 
 KEPT_PICTURES = 16
 """Pictures held in memory, so that a follow-up question does not fetch them again."""

@@ -10,16 +10,14 @@ from pathlib import Path
 from bot.platform import Platform
 from bot.version import VERSION
 from handlers.running import RunningTurns
-from routing.diagnostics import Facts
-from routing.models.choice import Models
-from routing.ports import Clock
-from routing.stores import OutboxStore
+from routing.policy.models import Models
+from routing.ports import Clock, Facts, OutboxStore
 from storage.database import Database
 from storage.schema import REVISION
 
 
 class ProcessHealth:
-    """`routing.diagnostics.Health` of this process."""
+    """`routing.ports.Health` of this process."""
 
     def __init__(
         self,

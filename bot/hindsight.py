@@ -7,9 +7,9 @@ from handlers.alarms import Alarms
 from handlers.doubts import Doubts
 from handlers.notices import Notices
 from routing.critic.critic import Critic
-from routing.models.choice import Models
-from routing.records import TurnRecord
-from routing.types import InboundMessage
+from routing.policy.models import Models
+from routing.types.history import TurnRecord
+from routing.types.messages import InboundMessage
 from storage.stores import Stores
 
 

@@ -21,10 +21,10 @@ from handlers.patience import STUCK, TELL_SECONDS, patiently
 from handlers.ratings import Reactions
 from handlers.running import RunningTurns
 from routing.errors import StorageFault
-from routing.ports import LiveReply
-from routing.stop import Stop
-from routing.stores import ChatStore, InboxEntry, InboxStore
-from routing.types import ChatKey, InboundMessage, OutboundMessage
+from routing.ports import ChatStore, InboxStore, LiveReply
+from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
+from routing.types.queues import InboxEntry
+from routing.types.stop import Stop
 
 GATHER_SECONDS = 0.5
 """How long to wait for the rest of an album or of a text that the platform cut."""

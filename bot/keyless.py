@@ -9,9 +9,9 @@ import httpx
 
 from handlers.commands.start import OLLAMA
 from handlers.demo import NOTE
-from routing.models.choice import Models
-from routing.models.ollama import OLLAMA as PROVIDER
-from routing.models.ollama import best_chat_model
+from routing.catalog.ollama import best_chat_model
+from routing.policy.models import Models
+from routing.types.model_names import OLLAMA as PROVIDER
 
 FIRST_LOOK_SECONDS = 2.0
 """For an Ollama that accepts the connection and is slow; where none listens the answer is there at once."""

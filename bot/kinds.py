@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from routing.types import AttachmentKind
+from routing.types.messages import AttachmentKind
 
 FILES = "such files"
 _LONGEST_ENDING = 8

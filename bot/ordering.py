@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handlers.patience import patiently
-from routing.records import HistoryStore
-from routing.stores import InboxEntry, InboxStore, LinkStore, PeopleStore, PreferenceStore
-from routing.types import ChatKey, TurnSettings, UserKey
+from routing.ports import HistoryStore, InboxStore, LinkStore, PeopleStore, PreferenceStore
+from routing.types.messages import ChatKey, UserKey
+from routing.types.queues import InboxEntry
+from routing.types.turns import TurnSettings
 
 
 class CommandOrder:

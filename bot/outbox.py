@@ -14,9 +14,9 @@ from bot.platform import Platform, SendLater, SendRefused
 from handlers.patience import patiently
 from handlers.recent import Recent
 from routing.errors import StorageFault
-from routing.ports import Clock
-from routing.stores import OutboxEntry, OutboxStore
-from routing.types import ChatKey, OutboundMessage
+from routing.ports import Clock, OutboxStore
+from routing.types.messages import ChatKey, OutboundMessage
+from routing.types.queues import OutboxEntry
 
 STORAGE_SECONDS = 5.0
 """How long a reply waits that needed the storage on its way."""

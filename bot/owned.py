@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from bot.tooling import Tooling
 from bot.workspace import Workspace
 from routing.errors import ConfigError
-from routing.models.choice import Models
-from routing.skills import Skills
-from routing.types import TIERS
+from routing.policy.models import Models
+from routing.types.skills import Skills
+from routing.types.tiers import TIERS
 
 RELOAD_SECONDS = 5.0
 
@@ -19,7 +19,7 @@ log = logging.getLogger("bot.owned")
 
 
 class OwnersFiles:
-    """`routing.router.Owned`: SYSTEM.md and the skills as they were last read."""
+    """`routing.ports.Owned`: SYSTEM.md and the skills as they were last read."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from routing.errors import TierbotError
 from routing.ports import LiveReply
-from routing.types import Attachment, InboundMessage, OutboundMessage
+from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 Accept = Callable[[Sequence[InboundMessage]], Awaitable[None]]
 """Keeps messages durably; once it has returned they may be acknowledged to the platform."""

@@ -6,11 +6,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from routing.config.concurrency import ParallelLimits
 from routing.errors import ModelError, StorageFault
-from routing.failover.health import ModelHealth
-from routing.failover.parallel import ParallelLimits
-from routing.ports import Clock
-from routing.stores import StateStore
+from routing.health.health import ModelHealth
+from routing.ports import Clock, StateStore
 
 STATE_KEY = "model_health"
 SOON_SECONDS = 0.2

@@ -20,8 +20,9 @@ from handlers.access import print_owner_code
 from handlers.commands import COMMANDS
 from handlers.notices import Notices
 from routing.errors import ConfigError
-from routing.models.choice import Models
-from routing.types import TIERS, UserKey
+from routing.policy.models import Models
+from routing.types.messages import UserKey
+from routing.types.tiers import TIERS
 
 NO_PLATFORM = (
     "No chat platform is configured: set TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment or in {env}, "

@@ -16,10 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from handlers.access import AccessMode
 from handlers.ratelimit import parse_limits
-from routing.config import parse_pool
-from routing.embedding.backend import read_backend
+from routing.config.runtime import parse_pool
 from routing.errors import ConfigError
-from routing.types import TIERS, Tier, UserKey
+from routing.tools.embedding.backend import read_backend
+from routing.types.messages import UserKey
+from routing.types.tiers import TIERS, Tier
 
 _KEY_ENDING = "_API_KEY"
 _FILE_ENDING = "_FILE"

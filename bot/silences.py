@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from routing.types import InboundMessage
+from routing.types.messages import InboundMessage
 
 
 class Silences:

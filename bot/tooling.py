@@ -16,13 +16,11 @@ from handlers.tools.needs import ToolNeeds
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from handlers.tools.workspace_shelves import WorkspaceShelves
-from routing.embedding.backend import build_embedder, read_backend
-from routing.embedding.embedder import Embedder
-from routing.llm import LiteLlm
-from routing.models.choice import Models
-from routing.ports import Clock
+from routing.llm.adapter import LiteLlm
+from routing.policy.models import Models
+from routing.ports import Clock, Embedder, VectorStore
 from routing.tools.chooser import ToolChooser
-from routing.tools.vectors import VectorStore
+from routing.tools.embedding.backend import build_embedder, read_backend
 
 
 @dataclass(frozen=True, slots=True)

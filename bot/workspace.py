@@ -17,13 +17,14 @@ from filelock import FileLock, Timeout
 
 from bot.settings import Environment
 from handlers.tools.sandbox import SandboxLimits, read_limits
-from routing import jsonfile
-from routing.config import RouterConfig, read_config
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.catalog.ollama import address as ollama_address
+from routing.config import jsonfile
+from routing.config.jsonfile import JsonFile, JsonObject
+from routing.config.runtime import RouterConfig, read_config
+from routing.config.skills import read_skills
 from routing.errors import ConfigError
-from routing.jsonfile import JsonFile, JsonObject
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.ollama import address as ollama_address
-from routing.skills import Skills, read_skills
+from routing.types.skills import Skills
 
 SHARE_OF_RESULT = 0.9
 """Of a tool's longest result, for what a command prints; the rest is for how it ended."""

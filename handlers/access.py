@@ -10,11 +10,11 @@ from handlers.codes import CODE_SECONDS, WrongCodes, new_code, posted_codes, rea
 from handlers.linking import LINKED, Linking
 from handlers.parsing import typed_command
 from handlers.recent import Recent
-from routing.codes import hashed, matches
 from routing.errors import Refused
-from routing.ports import Clock
-from routing.stores import ChatStore, Pairing, PeopleStore, StateStore
-from routing.types import ROLES, InboundMessage, Person, Role, UserKey
+from routing.one_time_codes import hashed, matches
+from routing.ports import ChatStore, Clock, PeopleStore, StateStore
+from routing.types.messages import InboundMessage, UserKey
+from routing.types.people import ROLES, Pairing, Person, Role
 
 AccessMode = Literal["pairing", "allowlist", "open"]
 

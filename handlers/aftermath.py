@@ -7,8 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from handlers.asking import Reply
-from routing.records import TurnRecord
-from routing.types import InboundMessage
+from routing.types.history import TurnRecord
+from routing.types.messages import InboundMessage
 
 Look = Callable[[InboundMessage, TurnRecord], Awaitable[None]]
 """Looks back at a turn that a message began."""

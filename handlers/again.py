@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from handlers.asking import Ask
 from handlers.languages import Say
-from routing.contracts import TierContract
-from routing.outcome import Outcome
-from routing.tiers import open_to
-from routing.types import Button, Question, Role, Tier
+from routing.config.contracts import TierContract
+from routing.policy.tiers import open_to
+from routing.types.messages import Button
+from routing.types.people import Role
+from routing.types.tiers import Tier
+from routing.types.turns import Outcome, Question
 
 Rows = tuple[tuple[Button, ...], ...]
 UNFINISHED = ("cut", "late", "length")

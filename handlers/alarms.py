@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from handlers.notices import Notices
-from routing.money.books import Trouble, TurnStore
-from routing.records import TurnFacts
-from routing.stores import StateStore
+from routing.ports import StateStore, TurnStore
+from routing.types.history import TurnFacts
+from routing.types.usage import Trouble
 
 LAST = 50
 """Turns that are looked at; before there are so many no share says anything."""

@@ -9,9 +9,9 @@ from dataclasses import replace
 from handlers.codes import CODE_SECONDS, shown
 from handlers.names import plain_name, quoted
 from handlers.notices import Notices
-from routing.ports import Clock
-from routing.stores import Pairing, PeopleStore
-from routing.types import Button, InboundMessage, UserKey
+from routing.ports import Clock, PeopleStore
+from routing.types.messages import Button, InboundMessage, UserKey
+from routing.types.people import Pairing
 
 MAX_CARDS = 5
 """Strangers that owners are asked about one by one in `CODE_SECONDS`; about more they are told once."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from handlers.languages import Say
 from routing.errors import Refused
-from routing.ports import LiveReply
-from routing.records import HistoryStore, TurnRecord
-from routing.stop import Stop
+from routing.ports import HistoryStore, LiveReply
 from routing.text import nearest
-from routing.types import Button, Document, InboundMessage, Person, Picture, Role, TurnSettings
+from routing.types.history import TurnRecord
+from routing.types.messages import Button, Document, InboundMessage, Picture
+from routing.types.people import Person, Role
+from routing.types.stop import Stop
+from routing.types.turns import TurnSettings
 
 TERMINAL = "console"
 """The platform without buttons."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Literal
 
-from routing.money.books import Day
-from routing.records import Spending
+from routing.types.usage import Day, Spending
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw

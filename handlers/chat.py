@@ -15,22 +15,23 @@ from handlers.limits import bill_of, refusal
 from handlers.names import plain_name
 from handlers.parsing import typed_prefix
 from handlers.wording import answer_text, losses
-from routing.calls import ChatMessage
-from routing.confirmation import PendingAction
-from routing.conversation.truncation import emergency
 from routing.critic.critic import Critic, Doubt
-from routing.decisions import TierDecision
 from routing.errors import Refused
-from routing.models.choice import LOCAL_MODEL
-from routing.money.bill import Bill
-from routing.money.over import OverBudget
-from routing.outcome import Outcome, ToolScope
-from routing.ports import Clock
-from routing.records import HistoryStore, TurnFacts, TurnRecord
+from routing.policy.tiers import check_role
+from routing.ports import Clock, HistoryStore, PreferenceStore
 from routing.router import Router
-from routing.stores import PreferenceStore
-from routing.tiers import check_role
-from routing.types import DEFAULT_TIER, Attachment, InboundMessage, Question
+from routing.turn.truncation import emergency
+from routing.types.budgets import OverBudget
+from routing.types.confirmation import PendingAction
+from routing.types.decisions import TierDecision
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.llm import ChatMessage
+from routing.types.messages import Attachment, InboundMessage
+from routing.types.model_names import LOCAL_MODEL
+from routing.types.tiers import DEFAULT_TIER
+from routing.types.tools import ToolScope
+from routing.types.turns import Outcome, Question
+from routing.types.usage import Bill
 
 MOST_TEXT_BYTES = 200_000
 """A text document above this is not read."""

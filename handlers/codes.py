@@ -9,7 +9,7 @@ from itertools import islice
 from handlers.recent import Recent
 from routing.errors import Refused
 from routing.ports import Clock
-from routing.types import UserKey
+from routing.types.messages import UserKey
 
 CODE_SIGNS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8

@@ -16,17 +16,17 @@ from handlers.fences import fenced
 from handlers.limits import bill_of
 from handlers.patience import patiently
 from handlers.tools.toolbox import Toolbox
-from routing.calls import ChatMessage, ToolCall
-from routing.confirmation import Allowance, PendingAction
-from routing.conversation.truncation import limit_result
 from routing.errors import Refused
-from routing.money.bill import Bill
-from routing.outcome import ToolScope, Traits
-from routing.records import TurnRecord
-from routing.rounds import ToolRounds, messages
+from routing.ports import ActionStore, AllowanceStore, PreferenceStore
 from routing.router import Router
-from routing.stores import ActionStore, AllowanceStore, PreferenceStore
-from routing.types import Button, Document
+from routing.turn.tool_executor import ToolRounds, messages
+from routing.turn.truncation import limit_result
+from routing.types.confirmation import Allowance, PendingAction
+from routing.types.history import TurnRecord
+from routing.types.llm import ChatMessage, ToolCall
+from routing.types.messages import Button, Document
+from routing.types.tools import ToolScope, Traits
+from routing.types.usage import Bill
 
 SPEC = CommandSpec("confirm", "Confirm an action", ("/confirm once",), queued=True, press_only=True)
 MOST_CHARS = 2_000

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from handlers.languages import Dollars, Say
-from routing.money.limits import Scope
-from routing.money.standing import Standing
+from routing.types.budgets import Scope, Standing
 
 
 def cost(say: Say, known: Decimal, unknown: int, nothing_known: bool) -> str:

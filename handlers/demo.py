@@ -8,9 +8,10 @@ from typing import Literal, get_args
 from handlers.tools.calculator import CalculatorTools
 from handlers.tools.clock import ClockTools
 from routing.errors import ToolFailed
-from routing.models.choice import LOCAL_MODEL, Models
-from routing.outcome import ToolScope
+from routing.policy.models import Models
 from routing.ports import Clock
+from routing.types.model_names import LOCAL_MODEL
+from routing.types.tools import ToolScope
 
 NOTE = "⚠️ Demo model: don't rely on it. Add a key or use Ollama: `ollama pull qwen2.5:3b`."
 DECLINED = "The demo model doesn't answer questions about {topic}. Add a key or use Ollama: `ollama pull qwen2.5:3b`."

@@ -19,13 +19,13 @@ from handlers.patience import patiently
 from handlers.presses import Presses
 from handlers.ratelimit import RateLimit
 from routing.errors import Refused, StorageFault
-from routing.money.limits import payer_kind
-from routing.ports import LiveReply
-from routing.records import Ledger
-from routing.stop import Stop
-from routing.stores import InboxEntry, OutboxEntry
+from routing.ports import Ledger, LiveReply
 from routing.tracing import turn_id
-from routing.types import InboundMessage, OutboundMessage, Person, UserKey
+from routing.types.budgets import payer_kind
+from routing.types.messages import InboundMessage, OutboundMessage, UserKey
+from routing.types.people import Person
+from routing.types.queues import InboxEntry, OutboxEntry
+from routing.types.stop import Stop
 
 MOST_ATTEMPTS = 3
 """A message whose turn never came to its end in this many starts is answered with that."""

@@ -9,12 +9,13 @@ from handlers.languages import Say
 from handlers.notices import Send
 from handlers.parsing import typed_command
 from handlers.patience import patiently
-from routing.contracts import TierContract
+from routing.config.contracts import TierContract
 from routing.critic.critic import Critic, Doubt
-from routing.money.bill import Bill
-from routing.records import Ledger, TurnRecord
-from routing.stores import PeopleStore
-from routing.types import InboundMessage, OutboundMessage, Tier
+from routing.ports import Ledger, PeopleStore
+from routing.types.history import TurnRecord
+from routing.types.messages import InboundMessage, OutboundMessage
+from routing.types.tiers import Tier
+from routing.types.usage import Bill
 
 
 class Doubts:

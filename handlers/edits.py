@@ -8,9 +8,8 @@ from handlers.asking import Ask, Reply
 from handlers.chat import Chat
 from handlers.parsing import typed_prefix
 from handlers.running import RunningTurns
-from routing.records import HistoryStore
-from routing.stores import EDIT_KEY, StateStore
-from routing.types import Button
+from routing.ports import EDIT_KEY, HistoryStore, StateStore
+from routing.types.messages import Button
 
 
 class Edits:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 from handlers.fences import fenced
 from handlers.languages import Say
-from routing.calls import ToolCall
-from routing.records import Conversation, StoredMessage
-from routing.types import Document
+from routing.types.history import Conversation, StoredMessage
+from routing.types.llm import ToolCall
+from routing.types.messages import Document
 
 MOST_BYTES = 20_000_000
 """What the Bot API's getFile still hands out, so that the file can come back as a message."""

@@ -8,10 +8,11 @@ from handlers.asking import Ask
 from handlers.costs import dollars
 from handlers.limits import gone_beyond
 from handlers.wording import reason
-from routing.decisions import Obstacle
-from routing.models.choice import Models, provider_of
-from routing.outcome import Outcome
-from routing.turn import spent
+from routing.policy.models import Models
+from routing.turn.loop import spent
+from routing.types.decisions import Obstacle
+from routing.types.model_names import provider_of
+from routing.types.turns import Outcome
 
 PASSED: dict[Obstacle, str] = {
     "key": "has no key ({variable})",

@@ -7,10 +7,9 @@ from handlers.costs import dollars
 from handlers.languages import Say
 from handlers.span import span
 from routing.errors import Refused
-from routing.money.bill import Bill
-from routing.money.limits import Ceiling, PayerKind, Scope, payer_kind
-from routing.money.periods import Period
-from routing.money.standing import Reached
+from routing.types.budgets import Ceiling, PayerKind, Reached, Scope, payer_kind
+from routing.types.periods import Period
+from routing.types.usage import Bill
 
 
 def bill_of(ask: Ask) -> Bill:

@@ -9,9 +9,9 @@ from handlers.codes import CODE_SECONDS, WrongCodes, new_code, read_code, shown
 from handlers.notices import Notices
 from handlers.running import RunningTurns
 from routing.errors import Refused
-from routing.ports import Clock
-from routing.stores import Account, Adoption, LinkStore
-from routing.types import ROLES, Person, UserKey
+from routing.ports import Clock, LinkStore
+from routing.types.messages import UserKey
+from routing.types.people import ROLES, Account, Adoption, Person
 
 AdoptFiles = Callable[[int, int], None]
 """Puts the folder of the first person, by id, into the second one's; nothing where there is none (any more)."""

@@ -14,15 +14,24 @@ from handlers.linking import Linking
 from handlers.notices import Notices
 from handlers.running import RunningTurns
 from handlers.tools.needs import Stock
-from routing.diagnostics import Health
-from routing.money.books import SpendingStore, TurnStore
-from routing.money.purse import Purse
-from routing.ports import Clock, Llm
-from routing.ratings import RatingStore
-from routing.records import HistoryStore, UsageStore
+from routing.budget.guard import Purse
+from routing.ports import (
+    AllowanceStore,
+    ChatStore,
+    Clock,
+    Health,
+    HistoryStore,
+    Llm,
+    PeopleStore,
+    PreferenceStore,
+    RatingStore,
+    SpendingStore,
+    StateStore,
+    TurnStore,
+    UsageStore,
+)
 from routing.router import Router
-from routing.skills import Skills
-from routing.stores import AllowanceStore, ChatStore, PeopleStore, PreferenceStore, StateStore
+from routing.types.skills import Skills
 
 ForgetFiles = Callable[[int], None]
 """Deletes the folder of a person, by their id; may take seconds."""

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from handlers.languages import Say
 from handlers.recent import Recent
-from routing.stores import OutboxEntry, PeopleStore
-from routing.types import Button, ChatKey, OutboundMessage, UserKey
+from routing.ports import PeopleStore
+from routing.types.messages import Button, ChatKey, OutboundMessage, UserKey
+from routing.types.queues import OutboxEntry
 
 Post = Callable[[Sequence[OutboundMessage]], Awaitable[None]]
 """Queues messages durably, and sends them."""

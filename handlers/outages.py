@@ -9,9 +9,8 @@ import logging
 from handlers.notices import Notices
 from handlers.wording import shown
 from routing.errors import KeyRejected, ModelError, OutOfCredit, StorageFault
-from routing.models.choice import provider_of
-from routing.ports import Clock
-from routing.stores import StateStore
+from routing.ports import Clock, StateStore
+from routing.types.model_names import provider_of
 
 EVERY_SECONDS = 3600.0
 STATE_KEY = "outages"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from routing.errors import Refused
-from routing.tiers import split_prefix
-from routing.types import InboundMessage, Tier, UserKey
+from routing.policy.tiers import split_prefix
+from routing.types.messages import InboundMessage, UserKey
+from routing.types.tiers import Tier
 
 _COMMAND = re.compile(r"\s*/([^\W\d_][^\s/@]*)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
 """A slash and a word; what has a second slash is a path, not a command."""

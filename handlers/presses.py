@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from routing.errors import Refused
-from routing.ports import Clock
-from routing.stores import OutboxStore
-from routing.types import Button, ChatKey, InboundMessage
+from routing.ports import Clock, OutboxStore
+from routing.types.messages import Button, ChatKey, InboundMessage
 
 VALID_SECONDS = 7 * 24 * 3600.0
 _TOKEN = re.compile(r"t:(\d{1,18}):(\d{1,3})\.(\d{1,3})")

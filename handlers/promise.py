@@ -6,12 +6,13 @@ from handlers.asking import Ask
 from handlers.costs import dollars
 from handlers.footer import PASSED
 from handlers.span import span
-from routing.contracts import TierContract, warnings
-from routing.models.choice import Models, provider_of
-from routing.money.prices import MILLION, Price
-from routing.money.purse import Purse
-from routing.planning import Plan
+from routing.budget.guard import Purse
+from routing.config.contracts import TierContract, warnings
+from routing.policy.models import Models
 from routing.ports import Clock
+from routing.turn.plan import Plan
+from routing.types.model_names import provider_of
+from routing.types.prices import MILLION, Price
 
 
 class Promise:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from routing.money.books import Rating, TurnStore
-from routing.ratings import RatingStore
-from routing.records import Ledger
-from routing.stores import InboxEntry, PeopleStore
-from routing.types import InboundMessage
+from routing.ports import Ledger, PeopleStore, RatingStore, TurnStore
+from routing.types.messages import InboundMessage
+from routing.types.queues import InboxEntry
+from routing.types.usage import Rating
 
 THUMBS: Mapping[str, Rating] = {"👍": 1, "👎": -1}
 TAKEN_BACK = "-"

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from routing.stop import Stop
-from routing.types import ChatKey, UserKey
+from routing.types.messages import ChatKey, UserKey
+from routing.types.stop import Stop
 
 LONGEST_END_SECONDS = 10.0
 """A stopped turn keeps what it has and is over at once; a tool may need a moment to be ended."""

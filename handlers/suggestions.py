@@ -14,13 +14,15 @@ from handlers.asking import CommandSpec
 from handlers.commands.skill import OFF
 from handlers.parsing import quoted
 from routing.errors import StorageFault
-from routing.models.choice import LOCAL_PROVIDER, Models
-from routing.ports import Toolbox
-from routing.skills import Skills
-from routing.stores import PreferenceStore
-from routing.tiers import DEFAULT
+from routing.policy.models import Models
+from routing.policy.tiers import DEFAULT
+from routing.ports import PreferenceStore, Toolbox
 from routing.tools.candidates import DISCOVERY
-from routing.types import AUTO, TIERS, Person, Preferences, UserKey
+from routing.types.messages import UserKey
+from routing.types.model_names import LOCAL_PROVIDER
+from routing.types.people import Person, Preferences
+from routing.types.skills import Skills
+from routing.types.tiers import AUTO, TIERS
 
 MOST = 25
 """What Discord shows."""

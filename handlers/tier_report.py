@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from handlers.costs import cost
 from handlers.languages import Say
-from routing.money.books import TurnReport
+from routing.types.usage import TurnReport
 
 
 def tier_report(say: Say, tiers: Sequence[TurnReport]) -> str:

@@ -12,8 +12,8 @@ from handlers.tools.mcp.connection import ServerState, Status
 from handlers.tools.needs import Stock
 from routing.ports import Clock
 from routing.tools.candidates import DISCOVERY
-from routing.tools.toolkits import Toolkit, ToolkitSource
-from routing.types import Person
+from routing.types.people import Person
+from routing.types.toolkits import Toolkit, ToolkitSource
 
 SOURCES: Mapping[ToolkitSource, str] = {"ours": "ours", "workspace": "workspace", "mcp": "MCP server"}
 STANDING: Mapping[Status, str] = {

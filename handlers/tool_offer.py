@@ -10,16 +10,22 @@ from handlers.access import may
 from handlers.asking import Ask
 from handlers.tool_list import listed, one_line, plain
 from handlers.tools.toolbox import Toolbox
-from routing.embedding.embedder import Embedder
-from routing.planning import Plan
+from routing.config.presentation import Strategy
+from routing.policy.tiers import split_prefix
+from routing.ports import Embedder, PreferenceStore
 from routing.router import Router
-from routing.stores import PreferenceStore
-from routing.tiers import split_prefix
 from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
-from routing.tools.doubts import BUSY, EMBEDDING, LOADING, OFF, OTHERS, SLOW
+from routing.tools.fallback_reasons import (
+    BUSY,
+    EMBEDDING,
+    LOADING,
+    OFF,
+    OTHERS,
+    SLOW,
+)
 from routing.tools.offer import ToolOffer, TurnTools
-from routing.tools.presentation import Strategy
-from routing.tools.toolkits import Toolkit
+from routing.turn.plan import Plan
+from routing.types.toolkits import Toolkit
 
 STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-up": "follow-up", "used": "used"}
 """What found a toolkit."""

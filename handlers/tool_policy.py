@@ -9,11 +9,10 @@ from handlers.asking import Ask, Reply
 from handlers.tool_list import listed
 from handlers.tools.approval import Rule
 from handlers.tools.toolbox import Toolbox
-from routing.confirmation import Allowance
 from routing.errors import Refused
-from routing.records import HistoryStore
-from routing.stores import AllowanceStore
-from routing.types import Button
+from routing.ports import AllowanceStore, HistoryStore
+from routing.types.confirmation import Allowance
+from routing.types.messages import Button
 
 MOST_NAMED = 12
 RULES: Mapping[Rule, str] = {

@@ -8,7 +8,7 @@ from handlers.tool_list import ToolList, plain
 from handlers.tool_offer import ToolOffers, compared
 from handlers.tool_policy import ToolPolicy
 from handlers.tools.needs import Stock
-from routing.embedding.embedder import Embedder
+from routing.ports import Embedder
 
 
 def tool_status(needs: Needs) -> ToolStatus:

@@ -7,8 +7,6 @@ from decimal import Decimal
 from handlers.asking import Ask
 from handlers.costs import dollars
 from handlers.limits import refused
-from routing.calls import Finish
-from routing.conversation.context import PICTURE_BYTES, PICTURES_SHOWN
 from routing.errors import (
     ContextOverflow,
     EmptyAnswer,
@@ -21,9 +19,11 @@ from routing.errors import (
     TooSlow,
     Unreachable,
 )
-from routing.models.choice import provider_of
-from routing.money.over import OverBudget
-from routing.outcome import Bound, Limit, Outcome
+from routing.turn.context import PICTURE_BYTES, PICTURES_SHOWN
+from routing.types.budgets import OverBudget
+from routing.types.llm import Finish
+from routing.types.model_names import provider_of
+from routing.types.turns import Bound, Limit, Outcome
 
 ENDINGS: dict[Finish, str] = {
     "cut": "✂️ The provider cut the answer off here. /retry asks again.",

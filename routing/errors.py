@@ -17,7 +17,7 @@ TierbotError
     ├── PolicyRefused    the provider declined the content; never shopped around
     ├── EmptyAnswer      success without any text
     ├── BadModelRequest  any other 400
-    └── OverBudget       it was not asked: a limit of money has no room for the call (routing.money.over)
+    └── OverBudget       it was not asked: a limit of money has no room for the call (routing.types.budgets)
 """
 
 from __future__ import annotations
@@ -147,3 +147,7 @@ class EmptyAnswer(ModelError):
 
 class BadModelRequest(ModelError):
     """The provider understood and refused for another reason."""
+
+
+class EmbedderFailed(TierbotError):
+    """For /status: one sentence that says why there are no vectors now and, where there is one, the mend."""

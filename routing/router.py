@@ -6,49 +6,38 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from routing import automatic, tiers
-from routing.briefing import TurnBriefing
-from routing.caller import Caller
-from routing.calls import ChatMessage
-from routing.conversation.context import Context, FetchPicture
-from routing.conversation.summaries import Summariser
-from routing.conversation.window import PromptFit, Window
-from routing.deadline import Deadline
-from routing.models.choice import Models
-from routing.money.bill import Bill
-from routing.money.purse import Purse
-from routing.outcome import CallRecord, Outcome
-from routing.planning import Asked, Plan, Recent, plan
-from routing.ports import Clock, LiveReply, Toolbox
-from routing.prompt import Instructions
-from routing.pursuit import Pursuit
-from routing.records import HistoryStore
-from routing.skills import Skills, catalogue
-from routing.stop import Stop
-from routing.stores import PreferenceStore
+from routing.budget.guard import Purse
+from routing.config.skills import catalogue
+from routing.llm.attempt import Caller
+from routing.policy import tiers
+from routing.policy.models import Models
+from routing.ports import Clock, HistoryStore, LiveReply, Owned, PreferenceStore, Toolbox
 from routing.tools.chooser import ToolChooser
-from routing.tools.following import select
+from routing.tools.follow_ups import select
 from routing.tools.offer import TurnTools
-from routing.turn import Turn
-from routing.types import TIERS, Person, PersonSettings, Question, Tier
+from routing.turn import auto_tier
+from routing.turn.context import Context, FetchPicture
+from routing.turn.context_window import Window
+from routing.turn.loop import Turn
+from routing.turn.plan import Asked, Plan, Recent, plan
+from routing.turn.planner import TurnBriefing
+from routing.turn.pursuit import Pursuit
+from routing.turn.summariser import Summariser
+from routing.turn.system_prompt import Instructions
+from routing.types.deadline import Deadline
+from routing.types.llm import ChatMessage
+from routing.types.people import Person, PersonSettings
+from routing.types.stop import Stop
+from routing.types.tiers import TIERS, Tier
+from routing.types.turns import Outcome, PromptFit, Question
+from routing.types.usage import Bill, CallRecord
 
 EARLIER = 1
 """Questions that a follow-up may go on with."""
 
 log = logging.getLogger("routing")
-
-
-class Owned(Protocol):
-    """What the owner may change while the bot runs."""
-
-    def instructions(self) -> str:
-        """SYSTEM.md; empty when there is none."""
-
-    def skills(self) -> Skills:
-        """What the bot was taught."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +95,7 @@ class Router:
         summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
         context = await self._context(question, summariser)
         if tiers.is_auto(asked.preferences, self.models.config.default_tier):
-            chosen = await automatic.choose(self.models, self._history, question, asked.preferences, context)
+            chosen = await auto_tier.choose(self.models, self._history, question, asked.preferences, context)
             asked = replace(asked, auto=chosen)
         briefing = TurnBriefing(
             asked=asked,

@@ -1,1 +1,1 @@
-"""SQLAlchemy behind the ports of `routing.stores`: one short transaction a step, never open across a model call."""
+"""SQLAlchemy behind the ports of `routing.ports`: one short transaction a step, never open across a model call."""

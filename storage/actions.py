@@ -7,8 +7,8 @@ from typing import Literal
 
 from sqlalchemy import delete, insert, select, update
 
-from routing.confirmation import ActionState, PendingAction
 from routing.ports import Clock
+from routing.types.confirmation import ActionState, PendingAction
 from storage.database import Database
 from storage.schema import actions
 
@@ -16,7 +16,7 @@ _FIELDS = tuple(column for column in actions.c if column.name != "id")
 
 
 class SqlActions:
-    """`routing.stores.ActionStore`."""
+    """`routing.ports.ActionStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, delete, insert, or_, select
 
-from routing.confirmation import Allowance
+from routing.types.confirmation import Allowance
 from storage.database import Database
 from storage.schema import allowances
 
 
 class SqlAllowances:
-    """`routing.stores.AllowanceStore`."""
+    """`routing.ports.AllowanceStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

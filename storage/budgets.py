@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, delete, insert, select
 
-from routing.money.limits import PersonLimits
 from routing.ports import Clock
+from routing.types.budgets import PersonLimits
 from storage.codec import dollars, nano
 from storage.database import Database
 from storage.schema import audit, budgets
 
 
 class SqlBudgets:
-    """`routing.money.books.BudgetStore`. When two accounts became one person's, what was set last counts."""
+    """`routing.ports.BudgetStore`. When two accounts became one person's, what was set last counts."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

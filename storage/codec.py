@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from routing.calls import ToolCall
-from routing.types import Attachment, InboundMessage, OutboundMessage, TurnSettings
+from routing.types.llm import ToolCall
+from routing.types.messages import Attachment, InboundMessage, OutboundMessage
+from routing.types.turns import TurnSettings
 
 T = TypeVar("T")
 NANO = Decimal(1_000_000_000)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from routing.ports import Clock
-from routing.records import Conversation, StoredMessage, Summary
-from routing.types import ChatKey, Switches, Tier
+from routing.types.history import Conversation, StoredMessage, Summary
+from routing.types.messages import ChatKey
+from routing.types.tiers import Tier
+from routing.types.turns import Switches
 from storage.database import Database
 from storage.schema import conversations, messages, turns
 from storage.spoken import MINE, message, span, spoken
@@ -36,7 +38,7 @@ _TIERS = (
 
 
 class SqlHistory:
-    """`routing.records.HistoryStore`."""
+    """`routing.ports.HistoryStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

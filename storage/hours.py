@@ -25,8 +25,8 @@ from sqlalchemy import (
     update,
 )
 
-from routing.money.books import UNCOUNTED_TOKENS, Rating
-from routing.records import Spending
+from routing.budget.guard import UNCOUNTED_TOKENS
+from routing.types.usage import Rating, Spending
 from storage.codec import dollars
 from storage.schema import turn_hours, turns, usage, usage_hours
 

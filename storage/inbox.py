@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from routing.ports import Clock
-from routing.stores import InboxEntry
-from routing.types import InboundMessage, TurnSettings
+from routing.types.messages import InboundMessage
+from routing.types.queues import InboxEntry
+from routing.types.turns import TurnSettings
 from storage.codec import FIXED, INBOUND
 from storage.database import Database
 from storage.schema import inbox
@@ -28,7 +29,7 @@ _FIX = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(fixed=bin
 
 
 class SqlInbox:
-    """`routing.stores.InboxStore`."""
+    """`routing.ports.InboxStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -8,12 +8,12 @@ from dataclasses import replace
 from sqlalchemy import Connection, bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
-from routing.calls import ChatMessage
-from routing.outcome import CallRecord
 from routing.ports import Clock
-from routing.records import TurnRecord
-from routing.stores import OutboxEntry
-from routing.types import OutboundMessage
+from routing.types.history import TurnRecord
+from routing.types.llm import ChatMessage
+from routing.types.messages import OutboundMessage
+from routing.types.queues import OutboxEntry
+from routing.types.usage import CallRecord
 from storage.codec import CALLS, PICTURES, nano
 from storage.database import Database
 from storage.hours import add_usage
@@ -28,7 +28,7 @@ _SPEND = insert(usage)
 
 
 class SqlLedger:
-    """`routing.records.Ledger`."""
+    """`routing.ports.Ledger`."""
 
     def __init__(self, database: Database, clock: Clock, present: Callable[[int], int] = lambda each: each) -> None:
         """`present` says who somebody is now, who has become another person."""

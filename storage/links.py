@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
-from routing.codes import hashed, matches
 from routing.errors import Refused
+from routing.one_time_codes import hashed, matches
 from routing.ports import Clock
-from routing.stores import Account, Adoption, OutboxEntry
-from routing.types import OutboundMessage, Person, UserKey
+from routing.types.messages import OutboundMessage, UserKey
+from routing.types.people import Account, Adoption, Person
+from routing.types.queues import OutboxEntry
 from storage.codec import OUTBOUND
 from storage.database import Database
 from storage.outbox import queue
@@ -33,7 +34,7 @@ _ADOPTION = "adopt "
 
 
 class SqlLinks:
-    """`routing.stores.LinkStore`."""
+    """`routing.ports.LinkStore`."""
 
     def __init__(self, database: Database, known: SqlPeople, clock: Clock, steady: Clock) -> None:
         self._database = database

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, Update, and_, bindparam, case, delete, func, insert, literal, select, update
 
 from routing.ports import Clock
-from routing.stores import OutboxEntry
-from routing.types import OutboundMessage
+from routing.types.messages import OutboundMessage
+from routing.types.queues import OutboxEntry
 from storage.codec import OUTBOUND
 from storage.database import Database
 from storage.schema import outbox, pieces
@@ -54,7 +54,7 @@ _QUEUE = insert(outbox)
 
 
 class SqlOutbox:
-    """`routing.stores.OutboxStore`."""
+    """`routing.ports.OutboxStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
 
-from routing.codes import hashed, matches
-from routing.ports import Clock
-from routing.stores import EDIT_KEY, Pairing
-from routing.types import Person, Role, UserKey
+from routing.one_time_codes import hashed, matches
+from routing.ports import EDIT_KEY, Clock
+from routing.types.messages import UserKey
+from routing.types.people import Pairing, Person, Role
 from storage.codec import INBOUNDS, OUTBOUND
 from storage.database import Database
 from storage.preferences import SqlPreferences
@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 
 
 class SqlPeople:
-    """`routing.stores.PeopleStore`. Who was found is kept, and who was not: one process owns a database. Languages are
+    """`routing.ports.PeopleStore`. Who was found is kept, and who was not: one process owns a database. Languages are
     preferences."""
 
     def __init__(

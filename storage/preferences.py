@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from routing.types import AUTO, Override, PersonSettings, Preferences, Tier, TierChoice
+from routing.types.people import Override, PersonSettings, Preferences
+from routing.types.tiers import AUTO, Tier, TierChoice
 from storage.codec import NAMES
 from storage.database import Database
 from storage.schema import overrides, preferences
@@ -18,7 +19,7 @@ _REMEMBERED = 10_000
 
 
 class SqlPreferences:
-    """`routing.stores.PreferenceStore`. What was read is kept: one process owns a database."""
+    """`routing.ports.PreferenceStore`. What was read is kept: one process owns a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

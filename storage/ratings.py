@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import and_, select
 
-from routing.money.books import Rating
-from routing.types import ChatKey
+from routing.types.messages import ChatKey
+from routing.types.usage import Rating
 from storage.database import Database
 from storage.hours import rate
 from storage.schema import outbox, pieces, turns
@@ -15,7 +15,7 @@ _ANSWERED = and_(turns.c.turn_id == outbox.c.turn_id, turns.c.model != "")
 
 
 class SqlRatings:
-    """`routing.ratings.RatingStore`."""
+    """`routing.ports.RatingStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -8,10 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
-from routing.money.books import Day, Payer, PersonSpending, Spent, TierSpending
-from routing.money.periods import Stretch
-from routing.outcome import VOICE
-from routing.types import TIERS
+from routing.types.periods import Stretch
+from routing.types.tiers import TIERS
+from routing.types.usage import VOICE, Day, Payer, PersonSpending, Spent, TierSpending
 from storage.codec import dollars
 from storage.database import Database
 from storage.hours import between, by_model, spending, totals, used
@@ -19,7 +18,7 @@ from storage.schema import conversations, identities, people
 
 
 class SqlSpending:
-    """`routing.money.books.SpendingStore`."""
+    """`routing.ports.SpendingStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

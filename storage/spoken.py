@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, select
 
-from routing.records import StoredMessage
+from routing.types.history import StoredMessage
 from storage.codec import CALLS, PICTURES
 from storage.schema import messages
 

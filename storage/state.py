@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, literal, select, union, update
 
 from routing.ports import Clock
-from routing.types import ChatKey
+from routing.types.messages import ChatKey
 from storage.codec import INBOUND
 from storage.database import Database
 from storage.schema import audit, chats, conversations, inbox, messages, outbox, state
@@ -29,7 +29,7 @@ _REMEMBERED = 10_000
 
 
 class SqlState:
-    """`routing.stores.StateStore`."""
+    """`routing.ports.StateStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -48,7 +48,7 @@ class SqlState:
 
 
 class SqlChats:
-    """`routing.stores.ChatStore` and `KnownChats`. What was read is kept: one process owns a database."""
+    """`routing.ports.ChatStore` and `KnownChats`. What was read is kept: one process owns a database."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from routing.conversation.truncation import emergency, shorten_arguments
-from routing.records import StoredMessage, Summary
+from routing.turn.truncation import emergency, shorten_arguments
+from routing.types.history import StoredMessage, Summary
 from storage.codec import CALLS
 from storage.schema import messages, summaries
 from storage.spoken import END_OF_TIME, span, spoken

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, insert, select
 
-from routing.money.books import Rating, Trouble, TurnReport
-from routing.records import TurnFacts, TurnRecord
-from routing.types import TIERS
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.tiers import TIERS
+from routing.types.usage import Rating, Trouble, TurnReport
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
 from storage.hours import add_turn, between, rate, went
@@ -52,7 +52,7 @@ def keep(connection: Connection, record: TurnRecord, facts: TurnFacts, now: floa
 
 
 class SqlTurns:
-    """`routing.money.books.TurnStore`."""
+    """`routing.ports.TurnStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

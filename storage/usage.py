@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from routing.records import Spending
+from routing.types.usage import Spending
 from storage.database import Database
 from storage.hours import between, by_model, spending
 from storage.schema import usage
 
 
 class SqlUsage:
-    """`routing.records.UsageStore`."""
+    """`routing.ports.UsageStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -27,7 +27,7 @@ _PUT = text(
 
 
 class SqlVectors:
-    """`routing.tools.vectors.VectorStore`."""
+    """`routing.ports.VectorStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

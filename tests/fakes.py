@@ -7,7 +7,8 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-from routing.calls import (
+from routing.errors import BadArguments, ModelError, ToolFailed
+from routing.types.llm import (
     Heard,
     ModelRequest,
     ProviderProfile,
@@ -17,11 +18,10 @@ from routing.calls import (
     ToolCall,
     Usage,
 )
-from routing.errors import BadArguments, ModelError, ToolFailed
-from routing.models.sizes import SIZES
-from routing.outcome import ToolScope, Traits
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
-from routing.types import Person
+from routing.types.people import Person
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.tools import ToolScope, Traits
 
 Step = StreamEvent | ModelError | asyncio.Event
 END = StreamEnd("stop", Usage(1, 2))

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
-from routing.models.catalog import BUNDLED, Catalog
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.llm.adapter import LiteLlm
+from routing.llm.local.runtime import LocalRuntime
 
 OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from routing import jsonfile
-from routing.config import read_config
-from routing.contracts import TierContract
-from routing.types import TIERS
+from routing.config import jsonfile
+from routing.config.contracts import TierContract
+from routing.config.runtime import read_config
+from routing.types.tiers import TIERS
 
 ROOT = Path(__file__).resolve().parents[1]
 FIELDS = tuple(field.name for field in fields(TierContract) if field.name != "tier")

@@ -26,7 +26,8 @@ from benchmarks.bench_tools.strategies import WAYS, our_toolkits
 from benchmarks.bench_tools.study import Study, Unreadable, read
 from benchmarks.bench_tools.tokenizer import counter
 from benchmarks.section import Section, load, show, tell
-from routing.models.sizes import SIZES, size_of
+from routing.catalog.sizes import size_of
+from routing.types.sizes import SIZES
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 STUDY, CATALOGUES = DATA / "tier-bench", DATA / "tool-routing"

@@ -7,15 +7,15 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from routing import jsonfile
-from routing.config import read_config
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
-from routing.models.sizes import SIZES, Size
-from routing.selection.entries import entries
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.runtime import read_config
+from routing.policy.models import Models
 from routing.tools.chooser import Activated, ToolSelection
 from routing.tools.offer import TurnTools
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from routing.tools.selection.entries import entries
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
 
 MODELS: Mapping[Size, str] = {
     "S": "openai/llama-3.2-1b",

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks import child
 from benchmarks.section import VERDICTS, Section, load, tell
-from routing.selection import build_selector
+from routing.tools.selection import build_selector
 
 SMALL, LARGE = "assistant", "sealtools"
 """43 toolkits of 108 tools; 4,076 tools."""

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def probe(data: Path, name: str, baseline: float | None, cache: Path | None = None) -> dict[str, Any]:
     """Build, ask, look at the memory, ask again by the clock and within an event loop, show a turn's tools."""
-    build: Any = import_module("routing.selection").build_selector
+    build: Any = import_module("routing.tools.selection").build_selector
     from benchmarks.selectors.sets import read
 
     measured = read(data, name)

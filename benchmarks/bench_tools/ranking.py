@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.bench_tools.study import Prompt
-from routing.selection import build_selector
-from routing.selection.catalogue import rows
-from routing.selection.chatter import small_talk
-from routing.selection.entries import NEITHER, entries
-from routing.tools.toolkits import Toolkit
+from routing.tools.selection import build_selector
+from routing.tools.selection.catalogue import rows
+from routing.tools.selection.entries import NEITHER, entries
+from routing.tools.selection.small_talk import small_talk
+from routing.types.toolkits import Toolkit
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from typing import Any, Literal, get_args
 
 from benchmarks.bench_tools.ranking import Ranking
 from handlers.tools.manifests import FOLDER, our_toolkit
-from routing.calls import ToolSpec
-from routing.models.sizes import Size
+from routing.config.presentation import PRESENTATIONS, Presentation, Strategy
 from routing.tools.candidates import DISCOVERY, Candidate
-from routing.tools.presentation import PRESENTATIONS, Presentation, Shown, Strategy, present
-from routing.tools.toolkits import ToolCard, Toolkit
+from routing.tools.presentation import Shown, present
+from routing.types.llm import ToolSpec
+from routing.types.sizes import Size
+from routing.types.toolkits import ToolCard, Toolkit
 
 WIDE = 1_000_000
 """A limit that limits nothing."""

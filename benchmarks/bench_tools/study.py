@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from routing.models.sizes import SIZES, Size
-from routing.tools.toolkits import ToolCard, ToolText
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, ToolText
 
 FIRST_PARAMETERS: Mapping[Size, int | None] = {"S": 2, "M": 3, "L": None, "XL": None}
 """How many of a tool's parameters a class is told; None is all. The study has one list for all models."""

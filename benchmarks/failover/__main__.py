@@ -23,10 +23,10 @@ from benchmarks.failover.healthy import IN_PROCESS, LOOPBACK, Pair
 from benchmarks.failover.house import NAMES, House, models
 from benchmarks.section import Section, conclude, load, parser, show, tell
 from benchmarks.servers import ANSWER, CHUNKS, Control, servers
-from routing.failover.health import ModelHealth
-from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
-from routing.models.catalog import BUNDLED, Catalog
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.health.health import ModelHealth
+from routing.llm.adapter import LiteLlm
+from routing.llm.local.runtime import LocalRuntime
 
 TURNS, ROUNDS = 1_000, 400
 QUICK_TURNS, QUICK_ROUNDS = 60, 10

@@ -13,10 +13,10 @@ from benchmarks.failover.faults import RETRY_AFTER, SHARE, Plan, text_of
 from benchmarks.failover.house import NAMES, TIER, House, Line, models
 from benchmarks.failover.watching import Watched
 from benchmarks.section import VERDICTS, Section, percentile
-from routing.failover.health import ModelHealth
-from routing.models.choice import Models
-from routing.outcome import Outcome
+from routing.health.health import ModelHealth
+from routing.policy.models import Models
 from routing.ports import Llm
+from routing.types.turns import Outcome
 
 SECONDS = {"deadlineSeconds": 4.0, "firstTokenSeconds": 0.5, "trySeconds": 1.0}
 """The tier's contract here."""

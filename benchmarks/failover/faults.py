@@ -7,7 +7,6 @@ import random
 from collections.abc import AsyncIterator, Mapping
 
 from benchmarks.servers import ANSWER, CHUNKS, Control
-from routing.calls import Heard, ModelRequest, ProviderProfile, StreamEnd, StreamEvent, TextDelta, ThinkingDelta, Usage
 from routing.errors import (
     ContextOverflow,
     KeyRejected,
@@ -16,6 +15,16 @@ from routing.errors import (
     PolicyRefused,
     RateLimited,
     Unreachable,
+)
+from routing.types.llm import (
+    Heard,
+    ModelRequest,
+    ProviderProfile,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
 )
 
 SHARE = 0.3

@@ -12,9 +12,9 @@ from benchmarks.failover.faults import Scripted
 from benchmarks.failover.house import QUESTION, House, bare, decided, models
 from benchmarks.intervals import RESAMPLES, SEED, Interval
 from benchmarks.section import VERDICTS, Section, tell
-from routing.failover.health import ModelHealth
+from routing.health.health import ModelHealth
 from routing.ports import Llm
-from routing.pursuit import Tried
+from routing.turn.pursuit import Tried
 
 LIMIT_MS = 1.0
 """Milliseconds that failover may add to a healthy turn; the project's promise."""

@@ -9,27 +9,29 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from benchmarks.contestants import KEY
-from routing import jsonfile
-from routing.bounds import MOST_RESULT_CHARS, TurnBounds
-from routing.caller import Caller
-from routing.calls import ChatMessage, ModelRequest, ToolCall
-from routing.config import read_config
-from routing.conversation.window import PromptFit
-from routing.deadline import Deadline
-from routing.decisions import TierDecision
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.runtime import read_config
+from routing.config.turn_limits import MOST_RESULT_CHARS, TurnBounds
 from routing.errors import ToolFailed
-from routing.failover.candidates import Needs
-from routing.failover.health import ModelHealth
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
-from routing.money.bill import Bill
-from routing.outcome import Outcome, ToolScope, Traits
+from routing.health.health import ModelHealth
+from routing.llm.attempt import Caller
+from routing.llm.null_reply import Unseen
+from routing.policy.candidates import Needs
+from routing.policy.models import Models
 from routing.ports import Clock, Llm
-from routing.pursuit import Brief, Pursuit, Tried
-from routing.stop import Stop
-from routing.turn import Turn
-from routing.types import ChatKey, Person, Preferences, Tier
-from routing.unseen import Unseen
+from routing.turn.loop import Turn
+from routing.turn.pursuit import Brief, Pursuit, Tried
+from routing.types.deadline import Deadline
+from routing.types.decisions import TierDecision
+from routing.types.llm import ChatMessage, ModelRequest, ToolCall
+from routing.types.messages import ChatKey
+from routing.types.people import Person, Preferences
+from routing.types.stop import Stop
+from routing.types.tiers import Tier
+from routing.types.tools import ToolScope, Traits
+from routing.types.turns import Outcome, PromptFit
+from routing.types.usage import Bill
 
 VENDORS = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}
 """What stands behind a vendor's root in its address."""
@@ -99,7 +101,7 @@ class Line(Deadline):
 
 @dataclass(slots=True)
 class Asked:
-    """`routing.turn.Briefing` of one question, without history, tools and stores."""
+    """`routing.turn.loop.Briefing` of one question, without history, tools and stores."""
 
     models: Models
     text: str

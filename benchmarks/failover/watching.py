@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 from benchmarks.failover.faults import number_of
-from routing.calls import Heard, ModelRequest, ProviderProfile, StreamEvent
-from routing.failover.breakers import Place, fingerprint
-from routing.failover.health import ModelHealth
+from routing.health.breakers import Place, fingerprint
+from routing.health.health import ModelHealth
 from routing.ports import Llm
+from routing.types.llm import Heard, ModelRequest, ProviderProfile, StreamEvent
 
 
 class Watched:

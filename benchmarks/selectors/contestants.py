@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.selectors import minilm, scorers, simple
 from benchmarks.tool_routing import Selects
-from routing.selection import build_selector
+from routing.tools.selection import build_selector
 
 Build = Callable[[Sequence[Mapping[str, Any]], Mapping[str, Sequence[str]]], Selects | scorers.Scorer]
 

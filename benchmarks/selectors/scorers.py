@@ -9,10 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from benchmarks.selectors.minilm import MiniLm
-from routing.selection.encoder import Encoder
-from routing.selection.entries import Entry, entries
-from routing.selection.lexical import Floats, Postings
-from routing.selection.words import words
+from routing.ports import Encoder
+from routing.tools.selection.entries import Entry, entries
+from routing.tools.selection.lexical import Postings
+from routing.tools.selection.words import words
+from routing.types.vectors import Floats
 
 UNLIKE = -1.0
 

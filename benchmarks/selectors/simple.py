@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.selectors.minilm import MiniLm, missing
-from routing.selection.encoder import Encoder, StaticEncoder
+from routing.ports import Encoder
+from routing.tools.selection.encoder import StaticEncoder
 
 LEAST = 0.40
 

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.auto_tier import FRESH, LATER, TUNING, UNUSED, Row, read
-from routing.auto.hunch import FILE, PLACES, TRAITS, places, traits
-from routing.auto.phrases import Phrases
-from routing.auto.reading import fold, runs, split
-from routing.auto.reading import read as reading_of
-from routing.auto.weighing import weigh
-from routing.types import TIERS, Tier
+from routing.policy.auto.classifier import FILE, PLACES, TRAITS, places, traits
+from routing.policy.auto.phrases import Phrases
+from routing.policy.auto.preprocessing import fold, runs, split
+from routing.policy.auto.preprocessing import read as reading_of
+from routing.policy.auto.scoring import weigh
+from routing.types.tiers import TIERS, Tier
 
 SAYINGS = Path(__file__).parent / "sayings"
 A_LANGUAGE: Mapping[tuple[Tier, ...], int] = {

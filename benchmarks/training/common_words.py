@@ -1,5 +1,5 @@
 """Frequent English words, by which a message is known as English: `python -m benchmarks.training.common_words --data
-benchmarks/data/tool-routing`, then `python -m routing.selection.glossing`. Nothing of `dev` is read."""
+benchmarks/data/tool-routing`, then `python -m routing.tools.selection.build_glossary`. Nothing of `dev` is read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.training.encoder_sources import LEXICON, lines
-from routing.selection.glossing import COMMON, FOLDER
-from routing.selection.words import written
+from routing.tools.selection.build_glossary import COMMON, FOLDER
+from routing.tools.selection.words import written
 
 FEWEST = 3
 """Times that a word is said; a name is said less often."""

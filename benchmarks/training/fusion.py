@@ -21,13 +21,13 @@ from benchmarks.training.chatter import UNSURE, chatter
 from benchmarks.training.encoder_sources import lines
 from benchmarks.training.learning import Choice, Singles, learn
 from benchmarks.training.small_talk import in_folds
-from routing.selection.encoder import StaticEncoder
-from routing.selection.entries import NEITHER, Entry, entries
-from routing.selection.evidence import DENSE, LEXICAL, QUESTION, question
-from routing.selection.fusion import WEIGHTS, Fusion, Weights, circumstances
-from routing.selection.glossary import Glossary
-from routing.selection.lexical import Floats
-from routing.selection.selector import EncodingSelector, Selector
+from routing.tools.selection.encoder import StaticEncoder
+from routing.tools.selection.entries import NEITHER, Entry, entries
+from routing.tools.selection.features import DENSE, LEXICAL, QUESTION, question
+from routing.tools.selection.fusion import WEIGHTS, Fusion, Weights, circumstances
+from routing.tools.selection.glossary import Glossary
+from routing.tools.selection.selector import EncodingSelector, Selector
+from routing.types.vectors import Floats
 
 SETS = ("assistant", "metatool", "bfcl_live", "functionchat_ko", "sealtools")
 WITHOUT_NONE = frozenset({"metatool"})
@@ -148,7 +148,7 @@ def fused(data: Sequence[Choice]) -> Weights:
 
 
 def stored(weights: Weights, features: Sequence[str]) -> dict[str, Any]:
-    """As `routing.selection.fusion` reads it."""
+    """As `routing.tools.selection.fusion` reads it."""
 
     def named(names: Sequence[str], values: Floats) -> dict[str, float]:
         return {name: round(float(value), 4) for name, value in zip(names, values, strict=True)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from routing.selection.fusion import Weights
+from routing.tools.selection.fusion import Weights
 
 RIDGE = 3e-4
 STEPS, SMALLEST = 50, 1e-3

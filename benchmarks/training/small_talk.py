@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.training.chatter import LABELS, UNSURE
 from benchmarks.training.encoder_sources import LEXICON, examples, lines, table
-from routing.selection.chatter import BUCKETS, WEIGHTS, Chatter, hashed, small_talk
+from routing.tools.selection.small_talk import BUCKETS, WEIGHTS, Chatter, hashed, small_talk
 
 RIDGE, STEPS, RATE = 3e-6, 200, 0.3
 """Of Adam over all rows at once."""

@@ -18,7 +18,7 @@ from bot.ops.web import client
 from bot.settings import Environment
 from bot.workspace import Workspace
 from routing.errors import ConfigError
-from routing.types import TIERS
+from routing.types.tiers import TIERS
 
 HUB = "https://huggingface.co"
 SPARE_BYTES = 200_000_000

@@ -25,14 +25,15 @@ from handlers.tools.needs import ToolNeeds
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.shelf import OurShelves
 from handlers.tools.toolbox import Toolbox
-from routing.calls import ToolCall
-from routing.conversation.truncation import limit_result
 from routing.errors import ConfigError, StorageFault, ToolFailed
-from routing.outcome import ToolScope
-from routing.stores import PeopleStore, PreferenceStore
+from routing.policy.tiers import resolve
+from routing.ports import PeopleStore, PreferenceStore
 from routing.text import storable
-from routing.tiers import resolve
-from routing.types import Person, Preferences, UserKey
+from routing.turn.truncation import limit_result
+from routing.types.llm import ToolCall
+from routing.types.messages import UserKey
+from routing.types.people import Person, Preferences
+from routing.types.tools import ToolScope
 from storage.database import open_database
 from storage.history import SqlHistory
 from storage.migrate import migrate

@@ -7,8 +7,8 @@ import sys
 
 from bot.ops.web import client
 from bot.workspace import Workspace
-from routing.calls import ProviderProfile
-from routing.models.discovery import DiscoveredModel, DiscoveryError, discover, save_discovered
+from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover, save_discovered
+from routing.types.llm import ProviderProfile
 
 
 def list_models(workspace: Workspace) -> int:

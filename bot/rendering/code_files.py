@@ -9,7 +9,7 @@ from itertools import count
 from bot.rendering.guard import guarded
 from bot.rendering.plain import clean
 from handlers.fences import fenced
-from routing.types import Document
+from routing.types.messages import Document
 
 MOST_MESSAGES = 2
 """A code block that needs more becomes a file."""

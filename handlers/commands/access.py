@@ -18,9 +18,10 @@ from handlers.needs import ForgetFiles, Needs
 from handlers.notices import Notices
 from handlers.parsing import parse_account
 from routing.errors import Refused
-from routing.stores import ChatStore, PeopleStore
+from routing.ports import ChatStore, PeopleStore
 from routing.text import nearest
-from routing.types import ROLES, Button, Person, Role, UserKey
+from routing.types.messages import Button, UserKey
+from routing.types.people import ROLES, Person, Role
 
 SPEC = CommandSpec(
     "access",

@@ -12,12 +12,13 @@ from handlers.limits import payer_of
 from handlers.needs import Needs
 from handlers.parsing import parse_account
 from handlers.span import span
+from routing.budget.budget import Budget
+from routing.config.budget import MOST_DOLLARS
 from routing.errors import Refused
-from routing.money.budget import Budget
-from routing.money.limits import MOST_DOLLARS, AtLimit, PersonLimits, payer_kind
-from routing.ports import Clock
-from routing.stores import PeopleStore
-from routing.types import Person, UserKey
+from routing.ports import Clock, PeopleStore
+from routing.types.budgets import AtLimit, PersonLimits, payer_kind
+from routing.types.messages import UserKey
+from routing.types.people import Person
 
 SPEC = CommandSpec(
     "budget",

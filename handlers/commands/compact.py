@@ -7,9 +7,10 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.limits import bill_of
 from handlers.needs import Needs
 from routing.errors import Refused
-from routing.records import HistoryStore, TurnRecord
+from routing.ports import HistoryStore
 from routing.router import Router
-from routing.types import Question
+from routing.types.history import TurnRecord
+from routing.types.turns import Question
 
 USUAL, MOST = 10, 100
 SPEC = CommandSpec(
@@ -46,7 +47,9 @@ class CompactCommand:
         if ask.stop.requested:
             return Reply(ask.say("⏹ Stopped."), record=record)
         if not done.messages:
-            return Reply(ask.say("There is nothing to summarise yet: the newest {n} messages stay as they are.", n=keep))
+            return Reply(
+                ask.say("There is nothing to summarise yet: the newest {n} messages stay as they are.", n=keep)
+            )
         if done.trouble:
             words = "⚠️ The summary could not be written ({reason}), so the oldest {n} messages are left out for now."
             return Reply(ask.say(words, reason=done.trouble, n=done.messages), record=record)

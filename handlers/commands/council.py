@@ -10,14 +10,15 @@ from handlers.council.votes import document_text
 from handlers.council.words import about, names, passed_over, progress, reckoning, verdict_text
 from handlers.limits import bill_of, gone_beyond
 from handlers.needs import Needs
-from routing.calls import ChatMessage
 from routing.council.seats import LEAST_SEATS, MOST_SEATS
 from routing.council.verdict import Verdict
 from routing.errors import Refused
-from routing.money.bill import Bill
-from routing.records import HistoryStore, TurnFacts, TurnRecord
-from routing.stores import ChatStore
-from routing.types import TIERS, Button, Document
+from routing.ports import ChatStore, HistoryStore
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.llm import ChatMessage
+from routing.types.messages import Button, Document
+from routing.types.tiers import TIERS
+from routing.types.usage import Bill
 
 NUMBERS = tuple(str(number) for number in range(LEAST_SEATS, MOST_SEATS + 1))
 

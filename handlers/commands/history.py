@@ -11,9 +11,9 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.export import MOST_BYTES, exported
 from handlers.needs import Needs
 from routing.errors import Refused
-from routing.records import Conversation, HistoryStore, StoredMessage, for_person
-from routing.stores import PreferenceStore
-from routing.types import Button
+from routing.ports import HistoryStore, PreferenceStore
+from routing.types.history import Conversation, StoredMessage, for_person
+from routing.types.messages import Button
 
 SPEC = CommandSpec(
     "history",

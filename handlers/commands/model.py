@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable, Collection
 
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
-from routing import tiers
 from routing.errors import Refused
-from routing.models.choice import LOCAL_PROVIDER, Models, provider_of
-from routing.ports import Llm
-from routing.stores import PreferenceStore
-from routing.types import TIERS, Button, Override, Tier
+from routing.policy import tiers
+from routing.policy.models import Models
+from routing.ports import Llm, PreferenceStore
+from routing.types.messages import Button
+from routing.types.model_names import LOCAL_PROVIDER, provider_of
+from routing.types.people import Override
+from routing.types.tiers import TIERS, Tier
 
 SPEC = CommandSpec(
     "model",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from handlers.access import check_shared
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
-from routing.records import HistoryStore
+from routing.ports import HistoryStore
 
 SPEC = CommandSpec("new", "Start a new conversation; the old one stays in /history", ("/new",), changes=True)
 

@@ -6,9 +6,8 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
 from handlers.ratings import THUMBS, thumb
 from routing.errors import Refused
-from routing.money.books import TurnStore
-from routing.ratings import RatingStore
-from routing.types import Button
+from routing.ports import RatingStore, TurnStore
+from routing.types.messages import Button
 
 SPEC = CommandSpec(
     "rate",

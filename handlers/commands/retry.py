@@ -10,11 +10,12 @@ from dataclasses import replace
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
 from handlers.needs import Needs
-from routing import tiers
 from routing.errors import Refused
-from routing.records import HistoryStore, StoredMessage
-from routing.stores import EDIT_KEY, StateStore
-from routing.types import TIERS, Question, Tier
+from routing.policy import tiers
+from routing.ports import EDIT_KEY, HistoryStore, StateStore
+from routing.types.history import StoredMessage
+from routing.types.tiers import TIERS, Tier
+from routing.types.turns import Question
 
 SPEC = CommandSpec(
     "retry",

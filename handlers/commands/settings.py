@@ -10,8 +10,9 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.languages import Say, languages
 from handlers.needs import Needs
 from routing.errors import Refused
-from routing.stores import ChatStore, PreferenceStore
-from routing.types import Button, PersonSettings
+from routing.ports import ChatStore, PreferenceStore
+from routing.types.messages import Button
+from routing.types.people import PersonSettings
 
 SPEC = CommandSpec(
     "settings",

@@ -9,9 +9,9 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.commands.tier import describe
 from handlers.needs import Needs
 from routing.errors import Refused
-from routing.records import HistoryStore
+from routing.ports import HistoryStore
 from routing.router import Router
-from routing.skills import Skills
+from routing.types.skills import Skills
 
 OFF = "off"
 SPEC = CommandSpec(

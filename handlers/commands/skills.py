@@ -7,9 +7,9 @@ from collections.abc import Callable
 from handlers.access import may
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.needs import Needs
-from routing.records import HistoryStore
-from routing.skills import Skill, Skills
-from routing.types import Button
+from routing.ports import HistoryStore
+from routing.types.messages import Button
+from routing.types.skills import Skill, Skills
 
 SPEC = CommandSpec("skills", "List the skills", ("/skills",), personal=True)
 BUTTONS = 8

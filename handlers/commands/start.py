@@ -5,8 +5,8 @@ from __future__ import annotations
 from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.demo import NOTE
 from handlers.needs import Needs
-from routing.models.choice import Models
-from routing.types import Button
+from routing.policy.models import Models
+from routing.types.messages import Button
 
 SPEC = CommandSpec("start", "What this bot does", ("/start",), free_text=True, personal=True)
 

@@ -16,13 +16,14 @@ from handlers.needs import Needs
 from handlers.promise import Promise
 from handlers.span import span
 from handlers.tool_status import ToolStatus, tool_status
-from routing import tiers
-from routing.conversation.window import PromptFit
-from routing.diagnostics import Facts, percentile
+from routing.catalog.ollama import WindowSource
 from routing.errors import Refused
-from routing.models.ollama import WindowSource
-from routing.models.sizes import SizeSource
-from routing.planning import Plan
+from routing.health.failures import percentile
+from routing.policy import tiers
+from routing.ports import Facts
+from routing.turn.plan import Plan
+from routing.types.sizes import SizeSource
+from routing.types.turns import PromptFit
 
 SPEC = CommandSpec(
     "status",
@@ -181,7 +182,10 @@ class StatusCommand:
             lines.append(ask.say("Last 24 hours: {sum}", sum=spending(ask, day)))
         if len(day) > 1:
             lines += [f"• `{each.model}`: {spending(ask, [each])}" for each in day]
-        return [*lines, *standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat, payer_of(ask)))]
+        return [
+            *lines,
+            *standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat, payer_of(ask))),
+        ]
 
     async def _midnight(self, ask: Ask) -> float:
         """When today began where this person lives."""

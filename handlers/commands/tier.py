@@ -7,15 +7,16 @@ from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.demo import NOTE
 from handlers.needs import Needs
 from handlers.promise import Promise
-from routing import tiers
-from routing.decisions import ModelChoice, TierDecision, TierSource
 from routing.errors import Refused
-from routing.models.choice import provider_of
-from routing.planning import Plan
-from routing.records import HistoryStore
+from routing.policy import tiers
+from routing.ports import HistoryStore, PreferenceStore
 from routing.router import Router
-from routing.stores import PreferenceStore
-from routing.types import AUTO, DEFAULT_TIER, TIERS, Button, Preferences, TierChoice
+from routing.turn.plan import Plan
+from routing.types.decisions import ModelChoice, TierDecision, TierSource
+from routing.types.messages import Button
+from routing.types.model_names import provider_of
+from routing.types.people import Preferences
+from routing.types.tiers import AUTO, DEFAULT_TIER, TIERS, TierChoice
 
 SPEC = CommandSpec(
     "tier",

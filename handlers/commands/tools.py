@@ -12,13 +12,11 @@ from handlers.parsing import quoted
 from handlers.tool_list import Held, ToolList, plain
 from handlers.tool_offer import ToolOffers, compared
 from handlers.tool_policy import ToolPolicy
-from routing.embedding.embedder import Embedder
 from routing.errors import Refused
-from routing.records import HistoryStore
-from routing.stores import PreferenceStore
+from routing.ports import Embedder, HistoryStore, PreferenceStore
 from routing.text import nearest
 from routing.tools.chooser import ToolChooser
-from routing.types import Button
+from routing.types.messages import Button
 
 SPEC = CommandSpec(
     "tools",

@@ -13,16 +13,13 @@ from handlers.costs import cost, standings
 from handlers.limits import payer_of
 from handlers.needs import Needs
 from handlers.tier_report import tier_report
+from routing.budget.budget import Budget
 from routing.errors import Refused
-from routing.money.books import PersonSpending, SpendingStore, TierSpending, TurnStore
-from routing.money.budget import Budget
-from routing.money.limits import payer_kind
-from routing.money.periods import days
-from routing.outcome import VOICE
-from routing.ports import Clock
-from routing.records import Spending, UsageStore
-from routing.stores import PeopleStore
-from routing.types import Picture
+from routing.ports import Clock, PeopleStore, SpendingStore, TurnStore, UsageStore
+from routing.types.budgets import payer_kind
+from routing.types.messages import Picture
+from routing.types.periods import days
+from routing.types.usage import VOICE, PersonSpending, Spending, TierSpending
 
 SPEC = CommandSpec(
     "usage",

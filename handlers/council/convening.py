@@ -12,8 +12,10 @@ from handlers.council.sessions import Sessions
 from handlers.council.words import names, passed_over
 from handlers.languages import Say
 from handlers.limits import refusal
-from routing.caller import Caller
-from routing.config import RouterConfig
+from routing.budget.guard import Purse
+from routing.budget.reservation import Reservation
+from routing.catalog.catalog import Catalog
+from routing.config.runtime import RouterConfig
 from routing.council.calling import ModelCalls, obstacle
 from routing.council.council import Council
 from routing.council.estimates import Estimate
@@ -21,18 +23,18 @@ from routing.council.paying import charged, expected, for_books, to_hold
 from routing.council.prompts import MOST_QUESTION_CHARS
 from routing.council.seats import LEAST_SEATS, MOST_SEATS, USUAL_SEATS, Missing, Seat, members
 from routing.council.verdict import Progress, Verdict
-from routing.decisions import Passed
 from routing.errors import Refused
-from routing.models.catalog import Catalog
-from routing.models.choice import Models, provider_of
-from routing.money.bill import Bill
-from routing.money.prices import Price
-from routing.money.purse import Purse
-from routing.money.reservation import Reservation
-from routing.money.standing import Reached
+from routing.llm.attempt import Caller
+from routing.policy.models import Models
 from routing.ports import Clock
-from routing.stop import Stop
-from routing.types import TIERS, Role, Tier
+from routing.types.budgets import Reached
+from routing.types.decisions import Passed
+from routing.types.model_names import provider_of
+from routing.types.people import Role
+from routing.types.prices import Price
+from routing.types.stop import Stop
+from routing.types.tiers import TIERS, Tier
+from routing.types.usage import Bill
 
 ROLE: Role = "user"
 """Everybody from this role up may have a council."""

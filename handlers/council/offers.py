@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from handlers.asking import Ask
 from handlers.council.convening import ANYBODY, Wanted
-from routing.types import ChatKey
+from routing.types.messages import ChatKey
 
 MOST_LEFT = 50
 """Chats for which this is remembered, for people who type what others press. A button carries its own."""

@@ -9,8 +9,9 @@ from handlers.footer import PASSED
 from handlers.languages import Say
 from routing.council.estimates import Estimate
 from routing.council.verdict import Cause, Member, Progress, Verdict, Voting
-from routing.decisions import Passed
-from routing.models.choice import Models, provider_of
+from routing.policy.models import Models
+from routing.types.decisions import Passed
+from routing.types.model_names import provider_of
 
 FAILED: dict[Cause, str] = {
     "late": "timed out",

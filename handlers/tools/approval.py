@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from handlers.tools.tool import Tool
-from routing.confirmation import Allowance, NeedsConfirmation, PendingAction
-from routing.outcome import ToolScope
-from routing.ports import Clock
-from routing.stores import ActionStore, AllowanceStore
-from routing.tools.toolkits import ToolCard, Toolkit
+from routing.ports import ActionStore, AllowanceStore, Clock
+from routing.types.confirmation import Allowance, NeedsConfirmation, PendingAction
+from routing.types.toolkits import ToolCard, Toolkit
+from routing.types.tools import ToolScope
 
 VALID_SECONDS = 24 * 3600.0
 """How long a confirmation can be given."""

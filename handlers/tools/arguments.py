@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 from handlers.tools.complaints import wanted
 from handlers.tools.leniency import Leniency
-from routing.calls import ToolCall, ToolSpec
 from routing.errors import BadArguments
 from routing.text import storable
+from routing.types.llm import ToolCall, ToolSpec
 
 MOST_QUOTED = 300
 MOST_VALIDATORS = 1_024

@@ -16,9 +16,9 @@ from handlers.tools.schemas import names, narrowed
 from handlers.tools.signatures import Signature, texts_of
 from handlers.tools.tool import PLAIN, Execute, Tool
 from routing.errors import ConfigError, ToolFailed
-from routing.models.sizes import SIZES, Size
-from routing.outcome import ToolScope, Traits
-from routing.types import ROLES, Role
+from routing.types.people import ROLES, Role
+from routing.types.sizes import SIZES, Size
+from routing.types.tools import ToolScope, Traits
 
 LARGEST: Size = SIZES[-1]
 _MAY: tuple[Role, ...] = tuple(role for role in ROLES if role != "blocked")

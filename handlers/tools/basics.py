@@ -9,7 +9,7 @@ from typing import Any
 from handlers.tools.clock import ClockTools
 from handlers.tools.needs import ToolNeeds
 from handlers.tools.tool import Tool
-from routing.outcome import ToolScope
+from routing.types.tools import ToolScope
 
 NAME = "basics"
 

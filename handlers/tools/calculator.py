@@ -11,7 +11,7 @@ from handlers.tools.arithmetic.parser import Parser
 from handlers.tools.arithmetic.quantities import Reckoning
 from handlers.tools.arithmetic.units import Units
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope
+from routing.types.tools import ToolScope
 
 MOST_CHARACTERS = 1_000
 

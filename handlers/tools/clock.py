@@ -11,8 +11,8 @@ from functools import cache
 from rapidfuzz import fuzz, process
 
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope
 from routing.ports import Clock
+from routing.types.tools import ToolScope
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HALF_A_YEAR = timedelta(days=182)

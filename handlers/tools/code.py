@@ -9,8 +9,8 @@ from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import interpreter
 from handlers.tools.tool import Tool
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope, Traits
-from routing.tools.toolkits import ToolCard
+from routing.types.toolkits import ToolCard
+from routing.types.tools import ToolScope, Traits
 
 NAME = "code"
 LONGEST_COMMAND = 100_000

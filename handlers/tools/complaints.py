@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from handlers.tools.schemas import part
-from routing.calls import ToolSpec
+from routing.types.llm import ToolSpec
 
 MOST_CHARS = 2_000
 """Of a schema. All of it stays in the conversation, and a small model has 8,000 tokens for everything."""

@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 from handlers.tools.needs import ToolNeeds
 from handlers.tools.tool import Tool
-from routing.decisions import TierSource
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope, Traits
-from routing.planning import SET_TIER, USE_SKILL
-from routing.records import HistoryStore
-from routing.skills import Skill, Skills
-from routing.stores import PreferenceStore
-from routing.types import Tier
+from routing.ports import HistoryStore, PreferenceStore
+from routing.turn.plan import SET_TIER, USE_SKILL
+from routing.types.decisions import TierSource
+from routing.types.skills import Skill, Skills
+from routing.types.tiers import Tier
+from routing.types.tools import ToolScope, Traits
 
 NAME = "conversation"
 ONE_BY_ONE = Traits(parallel=False, changes=True, seconds=10.0)

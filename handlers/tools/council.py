@@ -9,12 +9,12 @@ from handlers.tools.needs import ToolNeeds
 from handlers.tools.tool import Tool
 from routing.council.council import ALL_SECONDS
 from routing.errors import Refused, ToolFailed
-from routing.money.bill import Bill
-from routing.outcome import ToolScope, Traits
 from routing.ports import Clock
-from routing.stop import Stop
-from routing.turn import spent
-from routing.types import Tier
+from routing.turn.loop import spent
+from routing.types.stop import Stop
+from routing.types.tiers import Tier
+from routing.types.tools import ToolScope, Traits
+from routing.types.usage import Bill
 
 NAME = "council"
 CONSULT = "consult_council"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from routing.config.jsonfile import JsonFile, JsonObject, Keys
 from routing.errors import ConfigError
-from routing.jsonfile import JsonFile, JsonObject, Keys
 from routing.text import nearest
 
 

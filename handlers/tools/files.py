@@ -30,7 +30,7 @@ from handlers.tools.needs import ToolNeeds
 from handlers.tools.quota import Quota
 from handlers.tools.tool import Tool
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope, Traits
+from routing.types.tools import ToolScope, Traits
 
 MOST_READ_BYTES = 2_000_000
 MOST_WRITTEN = 1_000_000

@@ -11,11 +11,11 @@ from handlers.tools.fields import meant, needed, objects, only, optional, placed
 from handlers.tools.mcp.hints import NO_LABEL, is_label
 from handlers.tools.registration import legal_name
 from handlers.tools.tasks import Way, card_in, examples_in, way_in
-from routing import jsonfile
+from routing.config import jsonfile
+from routing.config.jsonfile import JsonFile, JsonObject
 from routing.errors import ConfigError
-from routing.jsonfile import JsonFile, JsonObject
-from routing.tools.toolkits import ToolCard, Toolkit, ToolkitSource
-from routing.types import ROLES, Role
+from routing.types.people import ROLES, Role
+from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource
 
 FOLDER = Path(__file__).parent / "toolkits"
 MOST_BYTES = 1_000_000

@@ -9,11 +9,12 @@ from handlers.access import may
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.tool import Tool
 from handlers.tools.topics import in_full, meant, named, names, with_tools
-from routing.decisions import ModelChoice
-from routing.diagnostics import Facts
 from routing.errors import StorageFault
-from routing.outcome import ToolScope
-from routing.types import AUTO, TIERS, Preferences, Tier
+from routing.ports import Facts
+from routing.types.decisions import ModelChoice
+from routing.types.people import Preferences
+from routing.types.tiers import AUTO, TIERS, Tier
+from routing.types.tools import ToolScope
 
 NAME = "meta"
 RECENT_SECONDS = 3600.0

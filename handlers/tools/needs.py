@@ -13,15 +13,11 @@ from handlers.tools.mcp.client import McpClient
 from handlers.tools.sandbox import Sandbox
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
-from routing.decisions import TierSource
-from routing.diagnostics import Health
-from routing.embedding.embedder import Embedder
-from routing.models.choice import Models
-from routing.ports import Clock
-from routing.records import HistoryStore
-from routing.skills import Skills
-from routing.stores import PreferenceStore
+from routing.policy.models import Models
+from routing.ports import Clock, Embedder, Health, HistoryStore, PreferenceStore
 from routing.tools.chooser import ToolChooser
+from routing.types.decisions import TierSource
+from routing.types.skills import Skills
 
 
 class Stock(Protocol):

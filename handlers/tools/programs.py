@@ -12,7 +12,7 @@ from handlers.tools.sandbox import Ran, Sandbox
 from handlers.tools.tasks import Program
 from handlers.tools.tool import Tool
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope, Traits
+from routing.types.tools import ToolScope, Traits
 
 
 def programs_of(manifest: Manifest, sandbox: Sandbox) -> tuple[Tool, ...]:

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from handlers.tools.authoring import AuthoredTool, FunctionTool, role_of
 from handlers.tools.schemas import IllegalSchema, names, plain, required
 from handlers.tools.signatures import is_typed, typed_schema
-from routing.calls import ToolSpec
-from routing.door.wire import LONGEST_NAME
 from routing.errors import ConfigError
-from routing.models.sizes import SIZES, Size
-from routing.tools.toolkits import ToolCard, ToolText
+from routing.llm.message_codec import LONGEST_NAME
+from routing.types.llm import ToolSpec
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, ToolText
 
 _LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
 """OpenAI and Anthropic take 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first."""

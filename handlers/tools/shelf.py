@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from handlers.tools.tool import Tool
-from routing.tools.toolkits import ToolCard, Toolkit
+from routing.types.toolkits import ToolCard, Toolkit
 
 
 class Shelf:

@@ -17,8 +17,8 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from handlers.tools.schemas import plain
 from routing.errors import BadArguments, ConfigError
-from routing.models.sizes import Size
-from routing.outcome import ToolScope
+from routing.types.sizes import Size
+from routing.types.tools import ToolScope
 
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$", re.MULTILINE)
 _ARGUMENT = re.compile(r"(?P<indent>[ \t]+)(?P<name>\w+)(?: *\([^)]*\))?: *(?P<text>.*)")

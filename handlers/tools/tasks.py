@@ -10,9 +10,9 @@ from handlers.tools.fields import listed, needed, only, optional, placed, texts
 from handlers.tools.mcp.hints import read_hints
 from handlers.tools.registration import card_of
 from handlers.tools.schemas import IllegalSchema, plain
-from routing.jsonfile import JsonObject
-from routing.models.sizes import SIZES, Size
-from routing.tools.toolkits import ToolCard, ToolText
+from routing.config.jsonfile import JsonObject
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, ToolText
 
 _FUNCTION = ("name", "description", "parameters", "strict", "capabilityHints", "execute", "examples")
 _TASK = ("type", "function", *_FUNCTION)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from routing.outcome import Traits
-from routing.tools.toolkits import ToolCard
-from routing.types import Role
+from routing.types.people import Role
+from routing.types.toolkits import ToolCard
+from routing.types.tools import Traits
 
 Execute = Callable[..., Awaitable[str]]
 """Called with the ToolScope and the arguments by name; the text is for the model. Raises ToolFailed."""

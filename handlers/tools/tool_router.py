@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from handlers.tools.authoring import AuthoredTool
 from handlers.tools.manifests import FOLDER, our_toolkit
 from handlers.tools.registration import native, register
+from routing.catalog.sizes import size_of
+from routing.config.presentation import PRESENTATIONS
 from routing.errors import ConfigError
-from routing.models.sizes import SIZES, Size, size_of
 from routing.tools.candidates import Candidate
-from routing.tools.presentation import PRESENTATIONS, Shown, present
-from routing.tools.toolkits import Toolkit
+from routing.tools.presentation import Shown, present
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import Toolkit
 
 if TYPE_CHECKING:
-    from routing.selection.selector import EncodingSelector
+    from routing.tools.selection.selector import EncodingSelector
 
 
 class ToolRouter:
@@ -59,8 +61,8 @@ class ToolRouter:
 
     @cached_property
     def _selector(self) -> EncodingSelector:
-        from routing.selection import build_selector
-        from routing.selection.catalogue import rows
+        from routing.tools.selection import build_selector
+        from routing.tools.selection.catalogue import rows
 
         return build_selector(*rows(self._toolkits))
 

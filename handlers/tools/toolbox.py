@@ -15,12 +15,12 @@ from handlers.tools.approval import Approval, Rule, digest, version
 from handlers.tools.arguments import Arguments
 from handlers.tools.shelf import Shelf, Source
 from handlers.tools.tool import Tool
-from routing.calls import ToolCall
-from routing.confirmation import PendingAction
 from routing.errors import BadArguments, StorageFault, ToolFailed
-from routing.outcome import NO_TOOL, ToolScope, Traits
-from routing.tools.toolkits import ToolCard, Toolkit
-from routing.types import Person, Role
+from routing.types.confirmation import PendingAction
+from routing.types.llm import ToolCall
+from routing.types.people import Person, Role
+from routing.types.toolkits import ToolCard, Toolkit
+from routing.types.tools import NO_TOOL, ToolScope, Traits
 
 UNKNOWN = Traits(parallel=True, changes=False)
 MOST_NAMED = 40

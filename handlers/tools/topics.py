@@ -9,7 +9,7 @@ from handlers.asking import CommandSpec
 from handlers.tools.mcp.naming import NAMESPACE
 from routing.text import nearest
 from routing.tools.chooser import by_keyword
-from routing.tools.toolkits import Toolkit
+from routing.types.toolkits import Toolkit
 
 _WORDS = re.compile(rf"(?:\b{NAMESPACE})?[\w-]+")
 _TELLING = 4

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from handlers.tools.manifests import Manifest, read_toolkit
 from routing.errors import ConfigError
-from routing.tools.toolkits import Toolkit
+from routing.types.toolkits import Toolkit
 
 Stamps = Mapping[str, tuple[int, int]]
 

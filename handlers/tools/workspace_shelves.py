@@ -14,9 +14,9 @@ from handlers.tools.tasks import McpTool
 from handlers.tools.tool import Execute, Off, Tool
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope
-from routing.tools.toolkits import Toolkit
-from routing.types import ROLES
+from routing.types.people import ROLES
+from routing.types.toolkits import Toolkit
+from routing.types.tools import ToolScope
 
 
 class WorkspaceShelves:

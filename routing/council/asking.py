@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Protocol
 
-from routing.calls import ChatMessage
 from routing.council.seats import Seat
 from routing.council.verdict import Failure
 from routing.errors import ModelError
-from routing.outcome import CallRecord
 from routing.ports import Clock
 from routing.text import storable
+from routing.types.llm import ChatMessage
+from routing.types.usage import CallRecord
 
 LEAST_SECONDS = 2.0
 """No call is made for less."""

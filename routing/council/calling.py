@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from routing.caller import Caller, Errand
-from routing.calls import ChatMessage, ModelRequest
-from routing.contracts import output_limit
-from routing.conversation.window import estimate as tokens
+from routing.config.contracts import output_limit
 from routing.council.seats import Seat
-from routing.deadline import Deadline
-from routing.decisions import ModelChoice, Passed
-from routing.models.choice import Models, provider_of
-from routing.money.bill import Bill
-from routing.outcome import CallRecord
+from routing.llm.attempt import Caller, Errand
+from routing.llm.null_reply import Unseen
+from routing.policy.models import Models
 from routing.ports import Clock
-from routing.stop import Stop
-from routing.unseen import Unseen
+from routing.types.deadline import Deadline
+from routing.types.decisions import ModelChoice, Passed
+from routing.types.llm import ChatMessage, ModelRequest
+from routing.types.model_names import provider_of
+from routing.types.stop import Stop
+from routing.types.tokens import estimate as tokens
+from routing.types.usage import Bill, CallRecord
 
 EFFORT = "low"
 """Several models think side by side: little each, where they can be told so."""

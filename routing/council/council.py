@@ -13,7 +13,7 @@ from routing.council.prompts import for_chairman, for_member, for_voter, split_d
 from routing.council.seats import Seat, strongest
 from routing.council.verdict import Failure, Form, Member, Progress, Stage, Verdict
 from routing.ports import Clock
-from routing.stop import Stop
+from routing.types.stop import Stop
 
 ANSWER_SECONDS = 60.0
 """For each member's answer."""

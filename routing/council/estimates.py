@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from routing.calls import ChatMessage
-from routing.conversation.window import estimate as tokens
 from routing.council.council import ALL_SECONDS, LEAST_FOR_VOTE
 from routing.council.prompts import for_chairman, for_member, for_voter
 from routing.council.seats import Seat, strongest
+from routing.types.llm import ChatMessage
+from routing.types.tokens import estimate as tokens
 
 ANSWER_TOKENS = 2_000
 """What the 1,200 words that a member is told to keep take, and a little thought. An assumption, on the high side."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from routing.calls import Usage
 from routing.council.estimates import Estimate, estimate
 from routing.council.seats import Seat
-from routing.money.prices import Price, PriceList
-from routing.outcome import CallRecord
+from routing.ports import PriceList
+from routing.types.llm import Usage
+from routing.types.prices import Price
+from routing.types.usage import CallRecord
 
 
 def expected(question: str, seats: Sequence[Seat], prices: PriceList, assumed: Price | None = None) -> Estimate:

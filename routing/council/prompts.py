@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from routing.calls import ChatMessage
-from routing.conversation.truncation import shorten
+from routing.turn.truncation import shorten
+from routing.types.llm import ChatMessage
 
 MOST_QUESTION_CHARS = 24_000
 MOST_ANSWER_CHARS = 24_000

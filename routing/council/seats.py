@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from routing.models.catalog import Catalog
-from routing.types import Tier
+from routing.catalog.catalog import Catalog, vendor_of
+from routing.types.tiers import Tier
 
 USUAL_SEATS = 3
 LEAST_SEATS = 2
@@ -74,14 +74,6 @@ def _seats(pools: Mapping[Tier, Sequence[str]], catalog: Catalog, wanted: Tier |
             if model not in seen and not catalog.lookup(model).tiny:
                 seen.add(model)
                 yield Seat(model, vendor_of(model, catalog), tier)
-
-
-def vendor_of(model: str, catalog: Catalog) -> str:
-    """`openrouter/google/gemini-2.5-pro` and `gemini/gemini-2.5-pro` → `gemini`; of a model that the catalogue does not
-    know, what stands before its name."""
-    own = "/".join(model.split("/")[-2:])
-    card = catalog.lookup(own)
-    return card.provider if card.known else own.partition("/")[0]
 
 
 def _different(found: Sequence[Seat], tier: Tier | None, most: int) -> tuple[Seat, ...]:

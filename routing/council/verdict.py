@@ -8,8 +8,8 @@ from typing import Literal
 
 from routing.council.ballots import Ranking, Tally
 from routing.council.seats import Seat
-from routing.outcome import CallRecord
-from routing.turn import spent
+from routing.turn.loop import spent
+from routing.types.usage import CallRecord
 
 Form = Literal["synthesis", "member", "single", "none"]
 """What the answer is: the chairman's; that of one member for several, because the chairman's did not come; that of the

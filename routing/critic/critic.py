@@ -9,21 +9,22 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from routing.caller import Caller, Errand
-from routing.calls import ChatMessage, ModelRequest
-from routing.contracts import output_limit
-from routing.conversation.truncation import shorten
-from routing.council.seats import vendor_of
-from routing.critic.config import CriticConfig
+from routing.catalog.catalog import vendor_of
+from routing.config.contracts import output_limit
+from routing.config.critic import CriticConfig
 from routing.critic.verdict import verdict
-from routing.deadline import Deadline
-from routing.decisions import ModelChoice
 from routing.errors import ModelError
-from routing.models.choice import SENDS_NOTHING, Models, provider_of
-from routing.money.bill import Bill
+from routing.llm.attempt import Caller, Errand
+from routing.llm.null_reply import Unseen
+from routing.policy.models import SENDS_NOTHING, Models
 from routing.ports import Clock
-from routing.stop import Stop
-from routing.unseen import Unseen
+from routing.turn.truncation import shorten
+from routing.types.deadline import Deadline
+from routing.types.decisions import ModelChoice
+from routing.types.llm import ChatMessage, ModelRequest
+from routing.types.model_names import provider_of
+from routing.types.stop import Stop
+from routing.types.usage import Bill
 
 SECONDS = 6.0
 """In all, with the line for a place in it (tier contracts, Critic)."""

@@ -1,1 +1,1 @@
-"""Which tools a model gets to see: keywords first, embeddings second, presented by the size of the model."""
+"""Which tools a model sees: keywords first, embeddings second, presented by model size."""

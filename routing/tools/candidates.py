@@ -7,7 +7,7 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import NamedTuple
 
-from routing.tools.toolkits import ToolCard
+from routing.types.toolkits import ToolCard
 
 DISCOVERY = "discover_tools"
 

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
-from routing.embedding.embedder import Embedder, EmbedderFailed
-from routing.tools.doubts import BUSY, FAILED, OTHERS, PATIENCE_SECONDS, SLOW
+from routing.errors import EmbedderFailed
+from routing.ports import Embedder, VectorStore
+from routing.tools.fallback_reasons import BUSY, FAILED, OTHERS, PATIENCE_SECONDS, SLOW
 from routing.tools.indexing import Indexed, ToolIndex, is_cancelled
 from routing.tools.keywords import MOST_CHARACTERS, heard
-from routing.tools.toolkits import Toolkit
-from routing.tools.vectors import VectorStore
+from routing.types.toolkits import Toolkit
 
 if TYPE_CHECKING:  # numpy and the dictionaries come late, in a thread
-    from routing.selection.catalogue import Catalogue
-    from routing.selection.lexical import Floats
-    from routing.selection.selector import Decision, Part
+    from routing.tools.selection.catalogue import Catalogue
+    from routing.tools.selection.selector import Decision, Part
+    from routing.types.vectors import Floats
 
 LONGEST_SECONDS = 5.0
 """How long the comparing itself may take, with all that waits before; one message among forty tools takes 3 ms

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from routing.embedding.embedder import Embedder, EmbedderFailed
-from routing.memory import give_back
-from routing.tools.doubts import EMBEDDING, LOADING, OFF, UNMADE
-from routing.tools.toolkits import Toolkit
-from routing.tools.vectors import VectorStore
+from routing.errors import EmbedderFailed
+from routing.ports import Embedder, VectorStore
+from routing.process_memory import give_back
+from routing.tools.fallback_reasons import EMBEDDING, LOADING, OFF, UNMADE
+from routing.types.toolkits import Toolkit
 
 if TYPE_CHECKING:  # numpy and the dictionaries come late, in a thread
-    from routing.selection.catalogue import Catalogue
+    from routing.tools.selection.catalogue import Catalogue
 
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 600.0
 SETTLED_SECONDS = 3600.0
@@ -130,4 +130,4 @@ def is_cancelled() -> bool:
 
 
 def _catalogue(toolkits: tuple[Toolkit, ...], cache: Path | None) -> Any:
-    return importlib.import_module("routing.selection.catalogue").Catalogue(toolkits, cache)
+    return importlib.import_module("routing.tools.selection.catalogue").Catalogue(toolkits, cache)

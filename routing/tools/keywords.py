@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from routing.tools.toolkits import Toolkit
+from routing.types.toolkits import Toolkit
 
 LONGEST = 6
 """Words of a keyword that is heard."""

@@ -11,18 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from routing.calls import ToolCall
+from routing.config.presentation import Presentation
 from routing.errors import ToolFailed
-from routing.models.choice import Models
-from routing.models.sizes import Size
-from routing.outcome import ToolScope, Traits
+from routing.policy.models import Models
 from routing.ports import Tools
 from routing.text import spaced
-from routing.tools.additions import MOST_FOUND, Additions
 from routing.tools.candidates import DISCOVERY, Candidate
 from routing.tools.chooser import Activated, ToolChooser, ToolSelection
-from routing.tools.presentation import Presentation, Shown, present
-from routing.tools.toolkits import QUARTERS, ToolCard, Toolkit
+from routing.tools.discovered import MOST_FOUND, Additions
+from routing.tools.presentation import Shown, present
+from routing.types.llm import ToolCall
+from routing.types.sizes import Size
+from routing.types.toolkits import QUARTERS, ToolCard, Toolkit
+from routing.types.tools import ToolScope, Traits
 
 UNLIKELY = -2.5
 """Odds below which nothing is found, though it is searched for."""

@@ -9,7 +9,7 @@ import pytest
 from alembic import command
 
 from handlers.codes import WRONG_LIMIT
-from routing.codes import hashed, matches
+from routing.one_time_codes import hashed, matches
 from tests.migrations.test_migrations import config, connected
 from tests.servers.discord import DiscordServer
 from tests.stories.discording import settled, up

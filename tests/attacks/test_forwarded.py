@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handlers.parsing import merge, typed_command
-from routing.types import ChatKey, InboundMessage, UserKey
+from routing.types.messages import ChatKey, InboundMessage, UserKey
 from tests.servers.discord import DiscordServer, Message
 from tests.servers.discord.views import message_event
 from tests.stories.doors import account, owner_code

@@ -20,22 +20,22 @@ from handlers.export import exported
 from handlers.fences import fenced
 from handlers.languages import Say
 from handlers.parsing import parse_command
-from routing import jsonfile
-from routing.auto.reading import read
-from routing.calls import ChatMessage, ProviderProfile, Speaker, ToolCall, ToolSpec
-from routing.conversation.compaction import transcript
-from routing.conversation.truncation import shorten_arguments, squeeze
-from routing.conversation.window import Window
+from routing.config import jsonfile
 from routing.council.ballots import read_ballot
 from routing.critic.verdict import verdict
-from routing.door.failures import explain
-from routing.door.wire import adapt
 from routing.errors import ConfigError, Refused
-from routing.records import Conversation, StoredMessage
-from routing.selection.clauses import clauses
-from routing.selection.words import words
-from routing.tiers import split_prefix
-from routing.types import ChatKey
+from routing.llm.error_mapping import explain
+from routing.llm.message_codec import adapt
+from routing.policy.auto.preprocessing import read
+from routing.policy.tiers import split_prefix
+from routing.tools.selection.clauses import clauses
+from routing.tools.selection.words import words
+from routing.turn.compaction import transcript
+from routing.turn.context_window import Window
+from routing.turn.truncation import shorten_arguments, squeeze
+from routing.types.history import Conversation, StoredMessage
+from routing.types.llm import ChatMessage, ProviderProfile, Speaker, ToolCall, ToolSpec
+from routing.types.messages import ChatKey
 from tests.attacks.growth import superlinear
 from tests.attacks.patterns import ANCHORED, Used, attempts, used
 

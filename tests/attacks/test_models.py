@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from routing.calls import ProviderProfile
-from routing.config import read_config
-from routing.door.places import where_of
+from routing.config.jsonfile import JsonFile, parse
+from routing.config.runtime import read_config
 from routing.errors import ConfigError, ModelUnknown
-from routing.jsonfile import JsonFile, parse
-from routing.models.names import is_model_name
-from routing.types import TIERS, Tier
+from routing.llm.endpoint import where_of
+from routing.types.llm import ProviderProfile
+from routing.types.model_names import is_model_name
+from routing.types.tiers import TIERS, Tier
 from tests.servers.model.request import ModelRequest
 from tests.stories.harness import Stage, ask, running
 

@@ -16,8 +16,8 @@ import pytest
 
 from bot.logs import Redactor
 from handlers.tools.mcp.servers import read_servers
-from routing.calls import ProviderProfile
-from routing.door.failures import explain
+from routing.llm.error_mapping import explain
+from routing.types.llm import ProviderProfile
 from tests.handlers.tools.mcp.test_http import UNRULY
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall

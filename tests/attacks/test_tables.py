@@ -21,15 +21,15 @@ from handlers.ratelimit import RateLimit, Window
 from handlers.recent import MOST, Recent
 from handlers.running import RunningTurns
 from handlers.tools.files import FileTools
-from routing.diagnostics import Failures
+from routing.budget.accounts import Accounts
+from routing.budget.estimates import Outputs
 from routing.errors import Refused
-from routing.money.accounts import Accounts
-from routing.money.estimates import Outputs
-from routing.money.limits import BudgetLimits, Ceiling
-from routing.stop import Stop
-from routing.stores import InboxEntry
-from routing.types import ChatKey, InboundMessage, UserKey
-from tests.routing.money.paying import NOON, Books
+from routing.health.failures import Failures
+from routing.types.budgets import BudgetLimits, Ceiling
+from routing.types.messages import ChatKey, InboundMessage, UserKey
+from routing.types.queues import InboxEntry
+from routing.types.stop import Stop
+from tests.routing.budget.paying import NOON, Books
 from tests.stories.doors import quiet
 from tests.stories.harness import Stage, running
 from tests.stories.killing import until

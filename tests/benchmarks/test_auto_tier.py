@@ -23,7 +23,7 @@ from benchmarks.auto_tier import (
     read,
 )
 from benchmarks.auto_tier_litellm import CLASSES, fairest
-from routing.types import TIERS, Tier
+from routing.types.tiers import TIERS, Tier
 
 ROWS = read()
 

@@ -11,10 +11,10 @@ import pytest
 
 from benchmarks.auto_tier import FRESH, LATER, UNUSED, read
 from benchmarks.training.auto_tier import SAID, SAYINGS, learn, lesson, made, sayings, to_learn_from, wordings, write
-from routing.auto.choosing import Chooser
-from routing.auto.hunch import FILE, Ear
-from routing.auto.phrases import Phrases
-from routing.types import TIERS
+from routing.policy.auto.choosing import Chooser
+from routing.policy.auto.classifier import FILE, Ear
+from routing.policy.auto.phrases import Phrases
+from routing.types.tiers import TIERS
 
 ROWS = list(made())
 

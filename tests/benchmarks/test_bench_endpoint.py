@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks.bench_tools.__main__ import main
 from benchmarks.bench_tools.endpoint import Answer, Endpoint, Unanswered, body
-from routing.calls import ToolSpec
 from routing.tools.presentation import Shown
+from routing.types.llm import ToolSpec
 from tests.servers.model import ModelServer
 
 TOOL = ToolSpec("look", "Look at it.", {"type": "object", "properties": {"at": {"type": "string"}}})

@@ -22,9 +22,10 @@ from benchmarks.bench_tools.strategies import (
     told,
 )
 from benchmarks.bench_tools.study import Prompt, Study, Unreadable, read
-from routing.models.sizes import SIZES, Size
+from routing.config.presentation import PRESENTATIONS
 from routing.tools.candidates import DISCOVERY
-from routing.tools.presentation import PRESENTATIONS, Shown
+from routing.tools.presentation import Shown
+from routing.types.sizes import SIZES, Size
 from tests.benchmarks.studying import TOOLS, ranking
 
 

@@ -13,13 +13,12 @@ from benchmarks.failover.crowd import LATE_SECONDS, Crowd, Ended, what
 from benchmarks.failover.faults import FAULTS, SHARE, drawn, number_of, text_of
 from benchmarks.failover.healthy import LIMIT_MS, Pair, Samples, added
 from benchmarks.failover.house import CHOICES, TIER, decided, models
-from routing.calls import Completion, Finish
-from routing.conversation.window import PromptFit
-from routing.decisions import ModelChoice, TierDecision
 from routing.errors import ModelError, Unreachable
-from routing.failover.health import ModelHealth
-from routing.outcome import Outcome
-from routing.pursuit import Tried
+from routing.health.health import ModelHealth
+from routing.turn.pursuit import Tried
+from routing.types.decisions import ModelChoice, TierDecision
+from routing.types.llm import Completion, Finish
+from routing.types.turns import Outcome, PromptFit
 
 WELL = Ended("answer", "stop", 1.0, 9.0, 1)
 CROWD = Crowd("a crowd", (WELL, WELL), 3, 4.0, 12.0, 0, 0, 5, 1, 24)

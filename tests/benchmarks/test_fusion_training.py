@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks.training.fusion import choices, fused, stored, words_only
 from benchmarks.training.learning import Choice, learn
-from routing.selection.evidence import DENSE, LEXICAL, QUESTION
-from routing.selection.fusion import USUAL, Fusion, Weights
+from routing.tools.selection.features import DENSE, LEXICAL, QUESTION
+from routing.tools.selection.fusion import USUAL, Fusion, Weights
 
 ENTRY, CONSTANT = np.array([3.0, -1.0, 0.0, 2.0]), 1.0
 NONE = np.array([1.5, -2.0, *[0.0] * (len(QUESTION) - 2)])

@@ -25,7 +25,7 @@ from benchmarks.selectors.simple import Simple
 from benchmarks.selectors.threshold import Floats, threshold
 from benchmarks.selectors.trial import trial
 from benchmarks.tool_routing import Query, measure
-from routing.selection.entries import entries
+from routing.tools.selection.entries import entries
 from tests.benchmarks.test_tool_routing import CATALOGUE, EXAMPLES, ROWS, SCORE
 
 ROOT = Path(__file__).resolve().parents[2]

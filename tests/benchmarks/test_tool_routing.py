@@ -215,7 +215,7 @@ def test_our_catalogue_is_read_as_it_stands(files: Path) -> None:
 
 
 def test_an_independent_program_prints_the_same(files: Path) -> None:
-    score = [str(SCORE), "routing.selection:build_selector", "--data", str(files / "small")]
+    score = [str(SCORE), "routing.tools.selection:build_selector", "--data", str(files / "small")]
     theirs = run(*score, "--queries", str(files / "queries.jsonl"), "--examples", "5")
     ours = run("-m", "benchmarks.tool_routing", *asked(files, "--examples", str(files / "small.examples.json")))
     assert (theirs.returncode, ours.returncode) == (0, 0), theirs.stderr

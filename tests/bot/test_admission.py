@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from bot.admission import ALWAYS, BURST, Admission
-from routing.stop import Stop
+from routing.types.stop import Stop
 
 
 async def begin(admission: Admission, number: int) -> list[AsyncExitStack]:

@@ -96,9 +96,9 @@ LIBRARY = f"""
 import asyncio, logging, time
 from pathlib import Path
 from bot.logs import configure
-from routing.models.catalog import BUNDLED, Catalog
-from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.llm.adapter import LiteLlm
+from routing.llm.local.runtime import LocalRuntime
 
 async def load():
     await LiteLlm(LocalRuntime(Path("nowhere"), time.time), Catalog.load(BUNDLED), None).load()

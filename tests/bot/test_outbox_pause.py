@@ -3,8 +3,8 @@
 import pytest
 
 from bot.outbox import LONGEST_PAUSE_SECONDS, left
-from routing.stores import OutboxEntry
-from routing.types import ChatKey, OutboundMessage
+from routing.types.messages import ChatKey, OutboundMessage
+from routing.types.queues import OutboxEntry
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from bot.owned import OwnersFiles, keep_fresh, warn_of_levels
 from bot.settings import load
 from bot.workspace import Workspace
-from routing.models.choice import Models
+from routing.policy.models import Models
 
 
 class Stumbling:

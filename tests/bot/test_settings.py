@@ -8,7 +8,7 @@ import pytest
 
 from bot.settings import Settings, load, strange_names
 from routing.errors import ConfigError
-from routing.types import UserKey
+from routing.types.messages import UserKey
 
 SECRET = "hunter2-correct-horse"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from handlers.asking import Ask
 from handlers.languages import Say
 from handlers.parsing import parse_command
-from routing.stop import Stop
-from routing.types import ChatKey, InboundMessage, Person, Role, UserKey
+from routing.types.messages import ChatKey, InboundMessage, UserKey
+from routing.types.people import Person, Role
+from routing.types.stop import Stop
 from tests.fakes import Seen
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
-from routing import jsonfile
-from routing.config import read_config
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
-from routing.skills import Skill, Skills
-from routing.types import Person, PersonSettings, Preferences, UserKey
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.runtime import read_config
+from routing.policy.models import Models
+from routing.types.messages import UserKey
+from routing.types.people import Person, PersonSettings, Preferences
+from routing.types.skills import Skill, Skills
 from tests.fakes import FakeToolbox
 
 ALICE, STRANGER = UserKey("discord", "1001"), UserKey("discord", "666")

@@ -8,8 +8,8 @@ import pytest
 
 from handlers.aftermath import Aftermath
 from handlers.asking import Reply
-from routing.records import TurnFacts, TurnRecord
-from routing.types import ChatKey, InboundMessage, UserKey
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.messages import ChatKey, InboundMessage, UserKey
 
 HERE = InboundMessage(UserKey("console", "1"), ChatKey("console", "1"), "bot", "1", "hi", 0.0)
 FACTS = TurnFacts("balanced", "default", "a/x", 1.0)

@@ -9,9 +9,10 @@ import pytest
 from handlers.alarms import LAST, Alarms
 from handlers.notices import Notices
 from routing.errors import StorageFault
-from routing.money.books import Trouble
-from routing.records import TurnFacts
-from routing.types import OutboundMessage, Person, UserKey
+from routing.types.history import TurnFacts
+from routing.types.messages import OutboundMessage, UserKey
+from routing.types.people import Person
+from routing.types.usage import Trouble
 
 OWNER = UserKey("telegram", "1")
 NOTHING = Trouble(0, 0, 0, 0)

@@ -12,8 +12,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from handlers.charts import BOTTOM, COLOURS, LEFT, OTHERS, RIGHT, TOP, Measure, usage_chart
-from routing.money.books import Day
-from routing.records import Spending
+from routing.types.usage import Day, Spending
 
 
 def day(number: int, *rows: Spending) -> Day:

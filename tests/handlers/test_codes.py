@@ -5,7 +5,8 @@ import pytest
 from handlers.access import may
 from handlers.codes import CODE_SIGNS, WRONG_LIMIT, WrongCodes, new_code, posted_codes, read_code, shown
 from routing.errors import Refused
-from routing.types import ROLES, Person, Role, UserKey
+from routing.types.messages import UserKey
+from routing.types.people import ROLES, Person, Role
 
 ANN, BEN = UserKey("telegram", "1"), UserKey("telegram", "2")
 

@@ -8,14 +8,22 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from handlers.doubts import Doubts
-from routing.calls import ChatMessage
-from routing.contracts import DEFAULT_CONTRACTS
+from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.critic.critic import Doubt
-from routing.money.bill import Bill
-from routing.outcome import CallRecord
-from routing.records import TurnFacts, TurnRecord
-from routing.stores import OutboxEntry
-from routing.types import Attachment, Button, ChatKey, InboundMessage, OutboundMessage, Person, Press, UserKey
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.llm import ChatMessage
+from routing.types.messages import (
+    Attachment,
+    Button,
+    ChatKey,
+    InboundMessage,
+    OutboundMessage,
+    Press,
+    UserKey,
+)
+from routing.types.people import Person
+from routing.types.queues import OutboxEntry
+from routing.types.usage import Bill, CallRecord
 
 ASKED = InboundMessage(UserKey("telegram", "1"), ChatKey("telegram", "-5", "7"), "bot", "1", "hi", 0.0, message_id="9")
 FACTS = TurnFacts("balanced", "default", "openai/m", 1.0)

@@ -12,9 +12,9 @@ from markdown_it.token import Token
 
 from handlers.export import exported
 from handlers.languages import Say
-from routing.calls import Speaker, ToolCall
-from routing.records import Conversation, StoredMessage
-from routing.types import Attachment, ChatKey
+from routing.types.history import Conversation, StoredMessage
+from routing.types.llm import Speaker, ToolCall
+from routing.types.messages import Attachment, ChatKey
 
 BEGAN = datetime(2026, 3, 1, 23, 30, tzinfo=UTC).timestamp()
 TALK = Conversation(7, ChatKey("telegram", "1001"), BEGAN)

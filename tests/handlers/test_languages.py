@@ -26,11 +26,11 @@ from handlers.linking import LINKED, MERGES
 from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED
-from routing.auto.decision import EVIDENCE
-from routing.decisions import ModelSource
-from routing.door import failures
 from routing.errors import Reason
-from routing.types import ROLES
+from routing.llm import error_mapping as failures
+from routing.policy.auto.decision import EVIDENCE
+from routing.types.decisions import ModelSource
+from routing.types.people import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(Path(languages.__file__).parent.glob("*.json"))

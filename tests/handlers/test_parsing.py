@@ -3,7 +3,7 @@
 import pytest
 
 from handlers.parsing import is_stop, merge, parse_command, quoted
-from routing.types import Attachment, ChatKey, InboundMessage, UserKey
+from routing.types.messages import Attachment, ChatKey, InboundMessage, UserKey
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from handlers.ratelimit import RateLimit, Window, parse_limits
 from routing.errors import ConfigError, Refused
-from routing.types import UserKey
+from routing.types.messages import UserKey
 
 ANN, BEN = UserKey("telegram", "1"), UserKey("telegram", "2")
 

@@ -10,9 +10,11 @@ import pytest
 from handlers.commands import COMMANDS
 from handlers.suggestions import MOST, Suggestions, Typing, likeliest
 from routing.errors import StorageFault
-from routing.models.choice import Models
-from routing.tools.toolkits import ToolCard, Toolkit
-from routing.types import TIERS, Override, Person, PersonSettings, Preferences, Role, UserKey
+from routing.policy.models import Models
+from routing.types.messages import UserKey
+from routing.types.people import Override, Person, PersonSettings, Preferences, Role
+from routing.types.tiers import TIERS
+from routing.types.toolkits import ToolCard, Toolkit
 from tests.handlers.suggesting import ALICE, SKILLS, STRANGER, Known, models, suggestions
 
 CARDS: Mapping[str, object] = {

@@ -17,12 +17,12 @@ from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
-from routing.embedding.embedder import Embedder
-from routing.models.sizes import SIZES
-from routing.outcome import ToolScope
+from routing.ports import Embedder
 from routing.tools.chooser import ToolChooser
-from routing.tools.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
-from routing.types import Person
+from routing.types.people import Person
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
+from routing.types.tools import ToolScope
 from tests.handlers.asked import asked
 
 NOW = 1_000.0

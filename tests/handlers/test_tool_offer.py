@@ -22,17 +22,18 @@ from handlers.tool_offer import (
 from handlers.tools.shelf import OurShelves
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
-from routing import jsonfile
-from routing.config import read_config
-from routing.decisions import ModelChoice, TierDecision
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
-from routing.planning import Plan
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.presentation import Strategy
+from routing.config.runtime import read_config
+from routing.policy.models import Models
 from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
-from routing.tools.doubts import OFF, SLOW
+from routing.tools.fallback_reasons import OFF, SLOW
 from routing.tools.offer import ToolOffer, TurnTools
-from routing.tools.presentation import Strategy
-from routing.types import Person, PersonSettings, Role, Tier
+from routing.turn.plan import Plan
+from routing.types.decisions import ModelChoice, TierDecision
+from routing.types.people import Person, PersonSettings, Role
+from routing.types.tiers import Tier
 from tests.handlers.asked import asked
 from tests.handlers.test_tool_list import does, shelf
 

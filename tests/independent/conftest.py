@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from routing.llm import LiteLlm
+from routing.llm.adapter import LiteLlm
 from tests.independent.aimock import Aimock, installed
 from tests.independent.llmock import Llmock
 from tests.library import litellm_without_clients, opened

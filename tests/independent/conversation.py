@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from routing.calls import ApiType, ChatMessage, ToolCall
+from routing.types.llm import ApiType, ChatMessage, ToolCall
 from storage.codec import CALLS
 from tests.independent.process import Program, Sent
 from tests.servers.model.checks import violations

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from routing.calls import ApiType
+from routing.types.llm import ApiType
 from tests.independent.process import Program, Sent
 
 Behaviour = dict[str, Any]

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from routing.calls import ApiType
+from routing.types.llm import ApiType
 
 _LISTENS = re.compile(r"(?:running|listening) on (http://127\.0\.0\.1:[1-9]\d*)")
 _LONGEST_END = 10.0

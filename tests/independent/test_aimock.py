@@ -7,8 +7,17 @@ from typing import Any
 
 import pytest
 
-from routing.calls import ApiType, ChatMessage, ModelRequest, ProviderProfile, StreamEnd, TextDelta, ToolCall, ToolSpec
-from routing.llm import LiteLlm
+from routing.llm.adapter import LiteLlm
+from routing.types.llm import (
+    ApiType,
+    ChatMessage,
+    ModelRequest,
+    ProviderProfile,
+    StreamEnd,
+    TextDelta,
+    ToolCall,
+    ToolSpec,
+)
 from tests.independent.aimock import Aimock, Fixture
 from tests.independent.conversation import BUDGET, FIRST, STATIONS, Station, asks, reached_at, rounds
 from tests.stories.harness import Stage, ask, running

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import pytest
 
-from routing.calls import ApiType, ChatMessage, ModelRequest, ProviderProfile, ToolSpec
-from routing.door.parameters import Target, parameters
-from routing.llm import LiteLlm
+from routing.llm.adapter import LiteLlm
+from routing.llm.parameters import Target, parameters
+from routing.types.llm import ApiType, ChatMessage, ModelRequest, ProviderProfile, ToolSpec
 from tests.independent.aimock import Aimock
 from tests.independent.conftest import Party
 from tests.independent.conversation import (

@@ -12,22 +12,22 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from routing.caller import Caller
-from routing.calls import ApiType, ChatMessage, Completion, ModelRequest, ProviderProfile
-from routing.conversation.window import PromptFit
-from routing.deadline import Deadline
-from routing.decisions import ModelChoice, TierDecision
 from routing.errors import ModelError
-from routing.failover.health import ModelHealth
-from routing.llm import LiteLlm
-from routing.outcome import ToolScope
-from routing.pursuit import Brief, Course, Pursuit, Tried
-from routing.stop import Stop
-from routing.types import Person
+from routing.health.health import ModelHealth
+from routing.llm.adapter import LiteLlm
+from routing.llm.attempt import Caller
+from routing.turn.pursuit import Brief, Course, Pursuit, Tried
+from routing.types.deadline import Deadline
+from routing.types.decisions import ModelChoice, TierDecision
+from routing.types.llm import ApiType, ChatMessage, Completion, ModelRequest, ProviderProfile
+from routing.types.people import Person
+from routing.types.stop import Stop
+from routing.types.tools import ToolScope
+from routing.types.turns import PromptFit
 from tests.fakes import Seen
 from tests.independent.conversation import KINDS, STATIONS
 from tests.independent.llmock import DOWN, HOUR, SILENT, Behaviour, Llmock, Verdict, cut
-from tests.routing.trying import errand
+from tests.routing.turn.trying import errand
 
 
 def named(fault: Behaviour) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from handlers.tools.mcp.limits import USUAL
 from routing.errors import ToolFailed
-from routing.models.sizes import SIZES
+from routing.types.sizes import SIZES
 from tests.handlers.tools.mcp.stage import Stage, staged
 from tests.independent.mcp_parties import modules, node, program, reference
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from routing.failover import step
-from routing.llm import LiteLlm
-from routing.tools.toolkits import Toolkit
+from routing.llm.adapter import LiteLlm
+from routing.policy import failover
+from routing.types.toolkits import Toolkit
 from tests.library import opened
 from tests.routing.tools.choosing import Choosing, Made
 from tests.servers.model import ModelServer
@@ -30,7 +30,7 @@ async def llm(tmp_path: Path) -> AsyncIterator[LiteLlm]:
 @pytest.fixture
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pause before a second try is a matter of manners, not of these tests."""
-    monkeypatch.setattr(step, "PAUSE_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(failover, "PAUSE_SECONDS", (0.0, 0.0))
 
 
 @pytest.fixture

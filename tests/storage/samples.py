@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from routing.calls import ChatMessage
-from routing.outcome import CallRecord
-from routing.records import TurnRecord
-from routing.types import Attachment, ChatKey, InboundMessage, Press, UserKey
+from routing.types.history import TurnRecord
+from routing.types.llm import ChatMessage
+from routing.types.messages import Attachment, ChatKey, InboundMessage, Press, UserKey
+from routing.types.usage import CallRecord
 
 ANN, BEN = UserKey("telegram", "1"), UserKey("telegram", "2")
 HOME, OTHER, TOPIC = ChatKey("telegram", "1"), ChatKey("telegram", "9"), ChatKey("telegram", "9", "7")

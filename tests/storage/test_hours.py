@@ -12,11 +12,11 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Table, func, select
 
-from routing.calls import Usage
-from routing.money.books import Rating
-from routing.outcome import CallRecord
-from routing.records import TurnFacts, TurnRecord
-from routing.types import TIERS, UserKey
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.llm import Usage
+from routing.types.messages import UserKey
+from routing.types.tiers import TIERS
+from routing.types.usage import CallRecord, Rating
 from storage import hours, migrate
 from storage.database import Database, parse_url
 from storage.schema import turn_hours, turns, usage, usage_hours

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from routing.types import ChatKey, OutboundMessage
+from routing.types.messages import ChatKey, OutboundMessage
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from routing.calls import Usage
-from routing.types import OutboundMessage, UserKey
+from routing.types.llm import Usage
+from routing.types.messages import OutboundMessage, UserKey
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox

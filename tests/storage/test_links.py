@@ -7,11 +7,11 @@ from decimal import Decimal
 
 from sqlalchemy import func, select
 
-from routing.confirmation import Allowance, PendingAction
-from routing.money.limits import PersonLimits
-from routing.records import TurnFacts
-from routing.stores import Account, Adoption, Pairing
-from routing.types import OutboundMessage, Override, PersonSettings, UserKey
+from routing.types.budgets import PersonLimits
+from routing.types.confirmation import Allowance, PendingAction
+from routing.types.history import TurnFacts
+from routing.types.messages import OutboundMessage, UserKey
+from routing.types.people import Account, Adoption, Override, Pairing, PersonSettings
 from storage.database import Database
 from storage.schema import metadata
 from storage.stores import Stores, open_stores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from routing.types import Button, Document, OutboundMessage, Picture
+from routing.types.messages import Button, Document, OutboundMessage, Picture
 from storage.database import Database
 from storage.outbox import SqlOutbox
 from tests.storage.samples import HOME, TOPIC, Hand

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from routing.stores import Pairing
-from routing.types import OutboundMessage, UserKey
+from routing.types.messages import OutboundMessage, UserKey
+from routing.types.people import Pairing
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger

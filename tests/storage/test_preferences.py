@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from routing.types import Override, PersonSettings, Preferences
+from routing.types.people import Override, PersonSettings, Preferences
 from storage.database import Database
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences

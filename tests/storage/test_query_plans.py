@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import Engine, event
 
 from benchmarks.databases import HOME, fill, opened, turn
-from routing.money.books import Payer
-from routing.money.periods import days
+from routing.types.periods import days
+from routing.types.usage import Payer
 from storage.stores import Stores
 
 NOW = 1_750_000_000.0

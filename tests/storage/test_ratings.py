@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from routing.records import TurnFacts, TurnRecord
-from routing.types import ChatKey, OutboundMessage
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.messages import ChatKey, OutboundMessage
 from storage.database import Database
 from storage.ratings import SqlRatings
 from storage.schema import pieces

@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 from sqlalchemy import Connection
 
-from routing.types import ChatKey
+from routing.types.messages import ChatKey
 from storage import history, preferences
 from storage.database import Database
 from storage.history import SqlHistory

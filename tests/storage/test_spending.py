@@ -7,16 +7,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from routing.calls import Usage
-from routing.money.books import UNCOUNTED_TOKENS, Payer, Rating, Spent
-from routing.money.budget import Budget
-from routing.money.limits import BudgetLimits, PersonLimits
-from routing.money.periods import Stretch, current, days
-from routing.money.reservation import Reservation
-from routing.money.standing import Reached
-from routing.outcome import CallRecord
-from routing.records import TurnFacts, TurnRecord
-from routing.types import ChatKey, Tier
+from routing.budget.budget import Budget
+from routing.budget.guard import UNCOUNTED_TOKENS
+from routing.budget.reservation import Reservation
+from routing.types.budgets import BudgetLimits, PersonLimits, Reached
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.llm import Usage
+from routing.types.messages import ChatKey
+from routing.types.periods import Stretch, current, days
+from routing.types.tiers import Tier
+from routing.types.usage import CallRecord, Payer, Rating, Spent
 from storage.database import Database
 from storage.stores import Stores, open_stores
 from tests.storage.samples import ANN, BEN, HOME, OTHER, TOPIC, Hand, record

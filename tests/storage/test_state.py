@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from routing.types import ChatKey
+from routing.types.messages import ChatKey
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.state import SqlChats, SqlState

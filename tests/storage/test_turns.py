@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from routing.decisions import TierSource
-from routing.records import TurnFacts, TurnRecord
-from routing.types import Tier
+from routing.types.decisions import TierSource
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.tiers import Tier
 from storage.database import Database
 from storage.stores import Stores, open_stores
 from tests.storage.samples import ANN, HOME, Hand

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from routing.calls import Usage
+from routing.types.llm import Usage
 from storage.database import Database
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger

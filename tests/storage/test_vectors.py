@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from routing.errors import StorageFault
-from routing.tools.vectors import VectorStore
+from routing.ports import VectorStore
 from storage.database import Database
 from storage.vectors import TOGETHER, SqlVectors
 

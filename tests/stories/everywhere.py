@@ -22,8 +22,9 @@ from bot.running import chat
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.ports import Clock
-from routing.tools.doubts import OFF
-from routing.types import OutboundMessage, Role, UserKey
+from routing.tools.fallback_reasons import OFF
+from routing.types.messages import OutboundMessage, UserKey
+from routing.types.people import Role
 from storage.codec import OUTBOUND
 from storage.migrate import migrate
 from tests.bot.adapters.console.desk import until

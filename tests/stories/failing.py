@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import Mapping
 
-from routing.contracts import DEFAULT_CONTRACTS, DEFAULT_FALLBACKS
-from routing.types import TIERS, Tier
+from routing.config.contracts import DEFAULT_CONTRACTS, DEFAULT_FALLBACKS
+from routing.types.tiers import TIERS, Tier
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import When
 from tests.servers.telegram import Message

@@ -21,7 +21,7 @@ from bot.app import App, assembled
 from bot.running import platforms_of
 from bot.settings import load
 from bot.workspace import Workspace
-from routing.models.catalog import BUNDLED
+from routing.catalog.catalog import BUNDLED
 from routing.ports import Clock
 from storage.migrate import migrate
 from tests.servers.model import ModelServer

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from prompt_toolkit.input import PipeInput
 
-from routing.types import UserKey
+from routing.types.messages import UserKey
 from tests.bot.adapters.console.seat import ENTER
 from tests.servers.discord import DiscordServer
 from tests.servers.discord import Interaction as DiscordPress

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from routing.llm import _OFFLINE
+from routing.llm.adapter import _OFFLINE
 
 
 def load() -> None:

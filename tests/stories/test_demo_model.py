@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from handlers.demo import NOTE, TOPICS, Demo
-from routing.decisions import TierDecision
-from routing.outcome import ToolScope
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.people import Person
+from routing.types.tools import ToolScope
 from tests.stories.harness import Stage, ask, running
 
 PLAIN = NOTE.replace("`", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from routing.failover.latency import COOLDOWN_SECONDS, LEAST_TRIES
+from routing.health.latency import COOLDOWN_SECONDS, LEAST_TRIES
 from tests.library import litellm_without_clients
 from tests.stories.failing import POOLS, Clock, asked, at, facts, vendors
 from tests.stories.harness import Stage, ask, running

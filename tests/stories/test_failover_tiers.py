@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from routing.contracts import ALLOWANCE, DEFAULT_CONTRACTS
-from routing.types import TIERS, Tier
+from routing.config.contracts import ALLOWANCE, DEFAULT_CONTRACTS
+from routing.types.tiers import TIERS, Tier
 from tests.library import litellm_without_clients
 from tests.servers.model import ModelServer
 from tests.stories.failing import FIRST_TOKEN, POOLS, SOON, asked, at, facts, labels, said, vendors

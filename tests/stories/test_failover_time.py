@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from routing.types import TIERS
+from routing.types.tiers import TIERS
 from tests.library import litellm_without_clients
 from tests.servers.model.script import BEFORE_HEADERS
 from tests.servers.telegram import TelegramServer

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from routing.types import TIERS
+from routing.types.tiers import TIERS
 from tests.library import litellm_without_clients
 from tests.servers.model import wire_gemini
 from tests.servers.model.script import Script, ToolCall

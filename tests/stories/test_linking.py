@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from routing.types import UserKey
+from routing.types.messages import UserKey
 from tests.servers.discord import DiscordServer, Message
 from tests.stories.doors import CODE, Hours
 from tests.stories.harness import OWNER, Stage, ask, press, running

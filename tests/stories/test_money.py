@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from routing.money.limits import BudgetLimits
+from routing.types.budgets import BudgetLimits
 from tests.library import litellm_without_clients
 from tests.servers.model.script import Usage
 from tests.servers.telegram import User

@@ -22,7 +22,8 @@ from handlers.access import may
 from handlers.asking import CommandSpec
 from handlers.commands import COMMANDS
 from handlers.languages import Say
-from routing.types import OutboundMessage, Person, Role
+from routing.types.messages import OutboundMessage
+from routing.types.people import Person, Role
 from tests.bot.adapters.console.seat import Tty
 from tests.stories.doors import CODE
 from tests.stories.everywhere import PLATFORMS, Answer, Talk, chatting, discord, held, telegram

@@ -12,9 +12,10 @@ import pytest
 from bot.logs import Redactor
 from bot.version import VERSION
 from handlers.commands.status import WHY_SIZE, WHY_WINDOW
-from routing.models.ollama import WindowSource
-from routing.models.sizes import SizeSource, size_of
+from routing.catalog.ollama import WindowSource
+from routing.catalog.sizes import size_of
 from routing.tracing import turn_id
+from routing.types.sizes import SizeSource
 from tests.servers.telegram import Message
 from tests.servers.telegram.entities import utf16_length
 from tests.stories.harness import OWNER, BotProcess, Stage, ask, running

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from routing.prompt import BASE_INSTRUCTIONS, TINY_INSTRUCTIONS
+from routing.turn.system_prompt import BASE_INSTRUCTIONS, TINY_INSTRUCTIONS
 from tests.stories.harness import Stage, ask, running
 
 TINY = {

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from routing.selection.catalogue import Catalogue
 from routing.tools.presentation import ASK_FOR_CALLS
-from routing.tools.toolkits import Toolkit
+from routing.tools.selection.catalogue import Catalogue
+from routing.types.toolkits import Toolkit
 from tests.stories.harness import Stage, ask, running, tool_results
 from tests.stories.kits import CALENDAR, NOTES, WEATHER, indexed, ready, shown, task, until, write
 
@@ -272,7 +272,7 @@ async def test_the_first_message_after_a_start_does_not_wait_for_the_index(
             assert gate.wait(60)
             super().__init__(toolkits, cache)
 
-    monkeypatch.setattr("routing.selection.catalogue.Catalogue", Held)
+    monkeypatch.setattr("routing.tools.selection.catalogue.Catalogue", Held)
     try:
         async with running(on) as app:
             await ask(on, "What's the weather like in Paris?")

@@ -8,7 +8,7 @@ from io import BytesIO
 
 from PIL import Image
 
-from routing.types import Button, ChatKey, OutboundMessage
+from routing.types.messages import Button, ChatKey, OutboundMessage
 from tests.servers.discord import DiscordServer
 from tests.stories.discording import shown, up
 from tests.stories.harness import ROOT, BotProcess, Stage, ask, running

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from routing.types import Button
+from routing.types.messages import Button
 
 PRESS = "/press"
 """Presses a button of the newest reply that has such; known in a terminal alone."""

@@ -12,7 +12,7 @@ from bot.adapters.console.hints import typed_instead
 from bot.adapters.console.lane import Lane
 from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_taken
 from bot.adapters.console.streams import lines, write
-from routing.types import InboundMessage, OutboundMessage
+from routing.types.messages import InboundMessage, OutboundMessage
 
 LEAVE = ("/exit", "/quit")
 

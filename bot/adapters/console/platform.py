@@ -16,7 +16,7 @@ from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
 from handlers.presses import token
 from routing.errors import Refused
 from routing.ports import Clock, LiveReply
-from routing.types import Attachment, InboundMessage, OutboundMessage, Press
+from routing.types.messages import Attachment, InboundMessage, OutboundMessage, Press
 
 __all__ = ["ConsolePlatform", "Unanswered"]
 

@@ -22,7 +22,7 @@ from bot.adapters.console.printable import one_line
 from bot.adapters.console.saving import told
 from bot.adapters.console.speaker import Speaker, Take, body, not_taken
 from bot.adapters.console.views import LINGER_SECONDS, View, Views
-from routing.types import InboundMessage, OutboundMessage
+from routing.types.messages import InboundMessage, OutboundMessage
 
 BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter: new line · /exit or Ctrl-D: quit"
 LEAVE = ("exit", "quit", *pipe.LEAVE)

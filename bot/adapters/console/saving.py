@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from bot.adapters.console.printable import one_line
-from routing.types import Document
+from routing.types.messages import Document
 
 LONGEST_NAME = 60
 """Characters kept of a name, of up to 4 bytes each; most file systems take 255."""

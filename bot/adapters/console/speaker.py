@@ -11,7 +11,7 @@ from uuid import uuid4
 from bot.adapters.console.printable import one_line, printable
 from routing.errors import TierbotError
 from routing.ports import Clock, LiveReply
-from routing.types import ChatKey, InboundMessage, OutboundMessage, UserKey
+from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
 
 PLATFORM = "console"
 BOT_NAME = "tierbot"

@@ -16,9 +16,8 @@ from bot.adapters.discord.context import EPOCH
 from bot.adapters.discord.messages import BotIdentity, addresses, read
 from routing.backoff import exponential
 from routing.errors import StorageFault
-from routing.ports import Clock
-from routing.stores import KnownChats, StateStore
-from routing.types import ChatKey, InboundMessage
+from routing.ports import Clock, KnownChats, StateStore
+from routing.types.messages import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
 KNOWN_SECONDS = 30 * 86400.0

@@ -11,7 +11,7 @@ import discord
 
 from bot.adapters.discord.client import NETWORK, Client, Json
 from handlers.recent import Recent
-from routing.types import ChatKey, InboundMessage
+from routing.types.messages import ChatKey, InboundMessage
 
 PLATFORM = "discord"
 MAX_THREAD_NAME = 60  # characters; Discord allows 100, its thread list shows fewer

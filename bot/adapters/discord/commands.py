@@ -11,7 +11,8 @@ from handlers.asking import CommandSpec
 from handlers.languages import Say, languages
 from handlers.parsing import quoted
 from handlers.suggestions import Suggestions, Typing
-from routing.types import TIERS, UserKey
+from routing.types.messages import UserKey
+from routing.types.tiers import TIERS
 
 STATE_KEY = "discord_commands"
 CHAT_INPUT = 1

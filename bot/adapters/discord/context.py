@@ -22,7 +22,7 @@ from bot.adapters.discord.options import Pace
 from bot.adapters.shared.background import Background
 from handlers.recent import Recent
 from routing.ports import Clock
-from routing.types import Document, Picture
+from routing.types.messages import Document, Picture
 
 File = Document | Picture
 EPOCH = 1420070400.0

@@ -10,7 +10,7 @@ import discord
 from bot.adapters.discord.client import NETWORK, Client, unlocking
 from bot.adapters.discord.messages import REF, with_forwarded
 from routing.errors import Refused
-from routing.types import Attachment
+from routing.types.messages import Attachment
 
 log = logging.getLogger(__name__)
 MAX_MEGABYTES = 20  # like other platforms

@@ -11,8 +11,8 @@ from typing import Protocol
 import discord
 
 from handlers.patience import patiently
-from routing.stores import StateStore
-from routing.types import ChatKey
+from routing.ports import StateStore
+from routing.types.messages import ChatKey
 
 GUILDS_KEY = "discord_guilds"
 TOLD_KEY = "discord_told"

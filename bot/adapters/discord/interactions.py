@@ -21,7 +21,7 @@ from handlers.asking import CommandSpec
 from handlers.parsing import parse_command
 from handlers.patience import patiently
 from handlers.suggestions import Suggestions
-from routing.types import ChatKey, InboundMessage, Press, UserKey
+from routing.types.messages import ChatKey, InboundMessage, Press, UserKey
 
 COMMAND, COMPONENT, AUTOCOMPLETE = 2, 3, 4
 """Kinds of interactions."""

@@ -14,7 +14,7 @@ from bot.adapters.discord.failures import CALL_ERRORS, Refusal, may_have_arrived
 from bot.adapters.shared.streaming import CONTINUES, FAREWELL, NEVER, StreamedReply
 from bot.platform import KeepPlaceholder
 from bot.rendering.discord import MAX_TEXT, preview
-from routing.types import InboundMessage
+from routing.types.messages import InboundMessage
 
 ROOM = MAX_TEXT - len(CONTINUES)
 

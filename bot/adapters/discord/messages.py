@@ -14,7 +14,7 @@ from bot.adapters.discord.channels import PLATFORM, Place
 from bot.adapters.discord.client import Json
 from bot.kinds import kind_of, unreadable
 from handlers.ratings import TAKEN_BACK, thumb
-from routing.types import Attachment, ChatKey, InboundMessage, UserKey
+from routing.types.messages import Attachment, ChatKey, InboundMessage, UserKey
 
 MAX_QUOTE = 1000  # characters of the message replied to
 REF = "discord:"

@@ -16,7 +16,7 @@ from bot.adapters.discord.parts import MAX_NONCE, Part, parts, written_out
 from bot.platform import SendFailed, SendRefused, Sent
 from handlers.languages import Say
 from handlers.recent import Recent
-from routing.types import OutboundMessage
+from routing.types.messages import OutboundMessage
 
 TOO_LATE_FOR_ONE = (
     "📭 Your answer is private and came too late to be shown here, and I can't "

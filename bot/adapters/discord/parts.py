@@ -15,7 +15,7 @@ from bot.adapters.discord.context import File, body
 from bot.rendering.code_files import with_code_files
 from bot.rendering.discord import MAX_TEXT, pieces
 from handlers.presses import token
-from routing.types import Button, Document, OutboundMessage
+from routing.types.messages import Button, Document, OutboundMessage
 
 RECOVERED = "(recovered)"
 MAX_PIECES = 5

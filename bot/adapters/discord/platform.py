@@ -26,9 +26,8 @@ from bot.platform import Accept, KeepPlaceholder, Progress, Sent
 from handlers.asking import CommandSpec
 from handlers.patience import patiently
 from handlers.suggestions import Suggestions
-from routing.ports import Clock, LiveReply
-from routing.stores import KnownChats, StateStore
-from routing.types import Attachment, InboundMessage, OutboundMessage
+from routing.ports import Clock, KnownChats, LiveReply, StateStore
+from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 log = logging.getLogger(__name__)
 _GRACE = 1.0  # seconds that close() leaves to what is on its way

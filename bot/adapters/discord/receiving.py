@@ -21,7 +21,7 @@ from bot.adapters.shared.keyed_queue import Job, KeyedQueue
 from bot.platform import Accept
 from handlers.patience import patiently
 from routing.ports import Clock
-from routing.types import ChatKey, InboundMessage
+from routing.types.messages import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
 SAVE_SECONDS = 60.0

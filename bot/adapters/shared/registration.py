@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable
 
-from routing.stores import StateStore
+from routing.ports import StateStore
 
 
 async def register_if_changed(

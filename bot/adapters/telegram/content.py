@@ -5,7 +5,7 @@ from __future__ import annotations
 from telegram import Audio, Document, Message, PhotoSize, Voice
 
 from bot.kinds import FILES, kind_of, unreadable
-from routing.types import Attachment, AttachmentKind
+from routing.types.messages import Attachment, AttachmentKind
 
 REF = "telegram:"
 _LARGEST_SIDE = 2560  # pixels; the largest photo size that Telegram makes, models scale down further

@@ -9,7 +9,7 @@ from telegram.error import BadRequest, InvalidToken, TelegramError
 from bot.adapters.telegram.api import Api
 from bot.adapters.telegram.content import REF
 from routing.errors import Refused
-from routing.types import Attachment
+from routing.types.messages import Attachment
 
 log = logging.getLogger(__name__)
 MAX_MEGABYTES = 20  # what the Bot API hands out

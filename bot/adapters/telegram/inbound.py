@@ -17,7 +17,7 @@ from telegram import (
 )
 
 from bot.adapters.telegram.content import attachment, unsupported
-from routing.types import ChatKey, InboundKind, InboundMessage, Press, UserKey
+from routing.types.messages import ChatKey, InboundKind, InboundMessage, Press, UserKey
 
 PLATFORM = "telegram"
 MAX_QUOTE = 1000  # characters of the message replied to

@@ -15,7 +15,7 @@ from bot.adapters.telegram.parts import MAX_TEXT
 from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import KeepPlaceholder
 from bot.rendering.telegram import Piece, preview
-from routing.types import InboundMessage
+from routing.types.messages import InboundMessage
 
 log = logging.getLogger(__name__)
 MAX_NOTICE = 200  # characters that answerCallbackQuery shows

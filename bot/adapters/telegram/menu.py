@@ -11,7 +11,7 @@ from telegram.error import TelegramError
 
 from bot.adapters.telegram.api import Api
 from bot.platform import MenuEntry
-from routing.stores import StateStore
+from routing.ports import StateStore
 
 log = logging.getLogger(__name__)
 STATE_KEY = "telegram_menu"

@@ -16,8 +16,8 @@ from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import SendRefused, Sent
 from bot.rendering.telegram import Piece, pieces
 from handlers.recent import Recent
-from routing.stores import ChatStore
-from routing.types import ChatKey, OutboundMessage, Picture
+from routing.ports import ChatStore
+from routing.types.messages import ChatKey, OutboundMessage, Picture
 
 _REFUSED = 256  # pieces remembered whose file was refused
 

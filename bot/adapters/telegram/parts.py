@@ -14,7 +14,7 @@ from bot.adapters.telegram.stage import body
 from bot.rendering.code_files import with_code_files
 from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import Entity, Piece, pieces
-from routing.types import Document, OutboundMessage, Picture
+from routing.types.messages import Document, OutboundMessage, Picture
 
 MAX_TEXT = 4096  # UTF-16 units
 MAX_CAPTION = 1024  # UTF-16 units

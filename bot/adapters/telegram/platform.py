@@ -23,9 +23,8 @@ from bot.adapters.telegram.trouble import Trouble
 from bot.platform import Accept, KeepPlaceholder, MenuEntry, Progress, Sent
 from bot.rendering.telegram import pieces
 from routing.errors import ConfigError
-from routing.ports import Clock, LiveReply
-from routing.stores import ChatStore, StateStore
-from routing.types import Attachment, InboundMessage, OutboundMessage
+from routing.ports import ChatStore, Clock, LiveReply, StateStore
+from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 log = logging.getLogger(__name__)
 _FIRST_TRY = 3.0  # seconds that start() waits to learn whether the token is good

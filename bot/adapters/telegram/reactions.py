@@ -8,7 +8,7 @@ from telegram import MessageReactionUpdated, ReactionType, ReactionTypeEmoji
 
 from bot.adapters.telegram.inbound import PLATFORM, Me
 from handlers.ratings import TAKEN_BACK, thumb
-from routing.types import ChatKey, InboundMessage, UserKey
+from routing.types.messages import ChatKey, InboundMessage, UserKey
 
 
 def read(update: MessageReactionUpdated, update_id: int, me: Me) -> InboundMessage | None:

@@ -11,9 +11,8 @@ from bot.adapters.telegram import reactions
 from bot.adapters.telegram.api import Json
 from bot.adapters.telegram.inbound import Me, moved, read
 from bot.platform import Accept, Progress
-from routing.ports import Clock
-from routing.stores import ChatStore
-from routing.types import ChatKey, InboundMessage
+from routing.ports import ChatStore, Clock
+from routing.types.messages import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
 

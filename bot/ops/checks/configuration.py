@@ -9,12 +9,12 @@ from rapidfuzz import process
 
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.settings import Settings, strange_names
-from routing import jsonfile
-from routing.config import known_keys
+from routing.catalog.catalog import Catalog
+from routing.catalog.discovery import PROVIDERS, load_discovered
+from routing.config import jsonfile
+from routing.config.jsonfile import JsonFile
+from routing.config.runtime import known_keys
 from routing.errors import ConfigError, FileFault
-from routing.jsonfile import JsonFile
-from routing.models.catalog import Catalog
-from routing.models.discovery import PROVIDERS, load_discovered
 from routing.text import nearest
 
 IGNORED_ENV = "./.env"

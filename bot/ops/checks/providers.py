@@ -9,21 +9,23 @@ from dataclasses import replace
 from bot import keyless
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
 from bot.ops.web import client
-from routing.calls import ChatMessage, ProviderProfile
-from routing.config import RouterConfig
-from routing.contracts import DEFAULT_FALLBACKS, warnings
+from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover
+from routing.catalog.ollama_models import StatedSizes
+from routing.catalog.sizes import UNKNOWN
+from routing.config.contracts import DEFAULT_FALLBACKS, warnings
+from routing.config.runtime import RouterConfig
 from routing.critic.critic import judges
-from routing.decisions import ModelChoice
 from routing.errors import ConfigError, KeyRejected, ModelError, ModelUnknown, Unreachable
-from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
-from routing.local.weights import available, engine_installed, find
-from routing.models.choice import LOCAL_PROVIDER, Models, provider_of
-from routing.models.discovery import DiscoveredModel, DiscoveryError, discover
-from routing.models.ollama import OLLAMA
-from routing.models.served import StatedSizes
-from routing.models.sizes import SIZES, UNKNOWN
-from routing.types import TIERS, Preferences, Tier
+from routing.llm.adapter import LiteLlm
+from routing.llm.local.runtime import LocalRuntime
+from routing.llm.local.weights import available, engine_installed, find
+from routing.policy.models import Models
+from routing.types.decisions import ModelChoice
+from routing.types.llm import ChatMessage, ProviderProfile
+from routing.types.model_names import LOCAL_PROVIDER, OLLAMA, provider_of
+from routing.types.people import Preferences
+from routing.types.sizes import SIZES
+from routing.types.tiers import TIERS, Tier
 
 _REFUSED = (401, 403)
 ANSWER_NETWORKS = 5

@@ -15,15 +15,14 @@ from handlers.tools.mcp.servers import read_servers
 from handlers.tools.tasks import McpTool
 from handlers.tools.toolbox import sorted_out
 from handlers.tools.workspace import Found, WorkspaceToolkits
-from routing.calls import ProviderProfile
-from routing.embedding.backend import Backend, build_embedder, read_backend
-from routing.embedding.embedder import FEW_TEXTS, Embedder, EmbedderFailed
-from routing.embedding.remote import EmbeddingModel
-from routing.errors import ConfigError
-from routing.llm import LiteLlm
-from routing.local.runtime import LocalRuntime
-from routing.ports import Clock
-from routing.tools.toolkits import Toolkit
+from routing.errors import ConfigError, EmbedderFailed
+from routing.llm.adapter import LiteLlm
+from routing.llm.local.runtime import LocalRuntime
+from routing.ports import Clock, Embedder, EmbeddingModel
+from routing.tools.embedding.backend import Backend, build_embedder, read_backend
+from routing.tools.embedding.texts import FEW_TEXTS
+from routing.types.llm import ProviderProfile
+from routing.types.toolkits import Toolkit
 
 SERVER_SECONDS = 20.0
 """For all servers together. What a check may take beyond that is for their end."""

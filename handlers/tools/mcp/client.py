@@ -18,10 +18,10 @@ from handlers.tools.mcp.offers import traits_of
 from handlers.tools.mcp.owners import Owners, owners, same_things
 from handlers.tools.mcp.servers import Server, Servers, read_servers
 from routing.errors import ConfigError, ToolFailed
-from routing.outcome import NO_TOOL, ToolScope, Traits
 from routing.ports import Clock
-from routing.tools.toolkits import Toolkit
-from routing.types import Role
+from routing.types.people import Role
+from routing.types.toolkits import Toolkit
+from routing.types.tools import NO_TOOL, ToolScope, Traits
 
 if TYPE_CHECKING:
     from handlers.tools.mcp.session import Session

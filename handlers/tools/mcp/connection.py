@@ -19,7 +19,7 @@ from handlers.tools.mcp.servers import Server
 from handlers.tools.mcp.texts import shown
 from routing.errors import ToolFailed
 from routing.ports import Clock
-from routing.types import Role
+from routing.types.people import Role
 
 if TYPE_CHECKING:  # it imports the SDK
     from handlers.tools.mcp.session import Session

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from routing.models.sizes import SIZES, Size
-from routing.tools.toolkits import ToolCard, ToolText
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, ToolText
 
 HINTS = "io.github.tierbot/capabilityHints"
 """Where they are in a tool's `_meta`."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from handlers.tools.mcp.servers import Server
-from routing.outcome import Traits
-from routing.tools.toolkits import Toolkit
+from routing.types.toolkits import Toolkit
+from routing.types.tools import Traits
 
 _SPARE_SECONDS = 5.0
 """A call that is late is told to the server, and told to the model, within the tool's own limit."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from handlers.tools.mcp.connection import Connection, ServerState
 from handlers.tools.mcp.offers import ListedTool
 from handlers.tools.mcp.texts import shown
-from routing.tools.toolkits import Toolkit
+from routing.types.toolkits import Toolkit
 
 Found = tuple[Connection, ListedTool]
 

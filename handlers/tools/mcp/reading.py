@@ -17,7 +17,7 @@ from handlers.tools.mcp.offers import ListedTool, Listing, Offer
 from handlers.tools.mcp.schemas import schema_fault
 from handlers.tools.mcp.servers import Server
 from handlers.tools.mcp.texts import readable, said, shown
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
 
 _LONGEST_ABOUT = 500
 _WORDS = ("description", "title", "$comment")

@@ -23,8 +23,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from handlers.tools.mcp.hints import HINTS, RAW, write_hints
 from handlers.tools.mcp.rejects import Rejects
 from routing.errors import ConfigError, TierbotError
-from routing.outcome import Traits
-from routing.tools.toolkits import ToolCard, Toolkit
+from routing.types.toolkits import ToolCard, Toolkit
+from routing.types.tools import Traits
 
 Run = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 """Runs a tool by name; the text is for the model. Raises ToolFailed."""

@@ -16,12 +16,12 @@ from urllib.parse import unquote_plus, urlsplit
 from rapidfuzz import process
 
 from handlers.tools.mcp.entries import header_fault, unsayable, url_fault, variable_fault
-from routing import jsonfile
+from routing.config import jsonfile
+from routing.config.jsonfile import JsonObject
 from routing.errors import ConfigError
-from routing.jsonfile import JsonObject
 from routing.redaction import spellings
 from routing.text import storable
-from routing.types import Role
+from routing.types.people import Role
 
 ROLES: tuple[Role, ...] = ("user", "admin", "owner")
 

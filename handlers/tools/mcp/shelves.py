@@ -5,8 +5,8 @@ from __future__ import annotations
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.shelf import Shelf
 from handlers.tools.tool import Tool
-from routing.outcome import ToolScope
-from routing.tools.toolkits import Toolkit
+from routing.types.toolkits import Toolkit
+from routing.types.tools import ToolScope
 
 
 class McpShelves:

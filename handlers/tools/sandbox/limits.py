@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from routing.jsonfile import JsonObject
+from routing.config.jsonfile import JsonObject
 
 MIB = 1024 * 1024
 

@@ -17,9 +17,9 @@ from bot.ops.checks import tools
 from bot.ops.checks.finding import Finding
 from handlers.tools import TOOLKITS
 from handlers.tools.mcp import Limits
-from routing.embedding.embedder import FEW_TEXTS
-from routing.embedding.static import FOLDER, StaticEmbedder
-from routing.selection.lexical import Floats
+from routing.tools.embedding.static import FOLDER, StaticEmbedder
+from routing.tools.embedding.texts import FEW_TEXTS
+from routing.types.vectors import Floats
 from tests.bot.house import tierbot
 from tests.bot.ops.inspecting import inspected, status
 from tests.handlers.tools.mcp.stage import UNRULY

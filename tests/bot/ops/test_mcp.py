@@ -20,7 +20,7 @@ import httpx
 import pytest
 from mcp import Client, StdioServerParameters
 
-from routing.types import PersonSettings
+from routing.types.people import PersonSettings
 from storage.database import open_database
 from storage.preferences import SqlPreferences
 from tests.bot.house import ROOT, tierbot

@@ -14,10 +14,11 @@ from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Execute, Tool
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ToolFailed
-from routing.models.sizes import SIZES
-from routing.outcome import ToolScope, Traits
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
-from routing.types import PersonSettings, UserKey
+from routing.types.messages import UserKey
+from routing.types.people import PersonSettings
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.tools import ToolScope, Traits
 from storage.database import open_database
 from storage.migrate import migrate
 from storage.people import SqlPeople

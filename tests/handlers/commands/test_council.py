@@ -13,14 +13,14 @@ from handlers.council.sessions import Sessions
 from handlers.council.votes import document_text
 from handlers.council.words import about, progress, reckoning, verdict_text
 from handlers.languages import Say
-from routing.calls import Usage
 from routing.council.ballots import Tally
 from routing.council.estimates import Estimate
 from routing.council.seats import Seat
 from routing.council.verdict import Failure, Member, Progress, Verdict
 from routing.errors import Refused
-from routing.outcome import CallRecord
-from routing.types import ChatKey
+from routing.types.llm import Usage
+from routing.types.messages import ChatKey
+from routing.types.usage import CallRecord
 from tests.handlers.asked import asked
 
 SAY = Say("en")

@@ -9,8 +9,8 @@ import pytest
 from handlers.commands.rate import RateCommand
 from handlers.ratings import thumb
 from routing.errors import Refused
-from routing.money.books import Rating
-from routing.types import Button, ChatKey
+from routing.types.messages import Button, ChatKey
+from routing.types.usage import Rating
 from tests.handlers.asked import asked
 
 

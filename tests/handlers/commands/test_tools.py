@@ -17,7 +17,7 @@ from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Refused
-from routing.types import PersonSettings
+from routing.types.people import PersonSettings
 from tests.handlers.asked import asked
 from tests.handlers.test_tool_list import Servers, does, shelf, stock
 

@@ -15,14 +15,22 @@ from handlers.asking import Ask
 from handlers.commands.usage import UsageCommand
 from handlers.costs import dollars
 from handlers.languages import Say
+from routing.budget.budget import Budget
 from routing.errors import Refused
-from routing.money.books import Day, PersonSpending, Rating, TierSpending, Trouble, TurnReport
-from routing.money.budget import Budget
-from routing.money.periods import Stretch
-from routing.records import Spending
-from routing.types import Person, UserKey
+from routing.types.messages import UserKey
+from routing.types.people import Person
+from routing.types.periods import Stretch
+from routing.types.usage import (
+    Day,
+    PersonSpending,
+    Rating,
+    Spending,
+    TierSpending,
+    Trouble,
+    TurnReport,
+)
 from tests.handlers.asked import asked
-from tests.routing.money.paying import ANN, BEN, NOON, OTHER, Books, Till, limits
+from tests.routing.budget.paying import ANN, BEN, NOON, OTHER, Books, Till, limits
 
 DAY = 86_400.0
 SPENT = Spending("a/x", 3, 300, 60, 30, Decimal("0.0123"), 1)

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from handlers.tools.calculator import CalculatorTools
-from routing.decisions import TierDecision
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.people import Person
+from routing.types.tools import ToolScope
 
 SCOPE = ToolScope(Person(7, "user", "Ada"), 1, TierDecision("balanced", "default", ""))
 TOOLS = CalculatorTools()

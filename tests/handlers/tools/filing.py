@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from routing.decisions import TierDecision
-from routing.outcome import ToolScope
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.people import Person
+from routing.types.tools import ToolScope
 
 
 def scope(person_id: int = 7) -> ToolScope:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
-from routing.calls import ToolCall
-from routing.decisions import TierDecision
 from routing.errors import StorageFault
-from routing.models.sizes import SIZES
-from routing.outcome import ToolScope
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.llm import ToolCall
+from routing.types.people import Person
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.tools import ToolScope
 
 SCHEMA = {
     "type": "object",

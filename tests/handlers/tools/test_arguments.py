@@ -12,10 +12,10 @@ from handlers.tools.arguments import Arguments
 from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
-from routing.calls import ToolCall, ToolSpec
 from routing.errors import BadArguments
-from routing.models.sizes import SIZES, Size
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.llm import ToolCall, ToolSpec
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from tests.handlers.tools.shelving import NOTHING, SCHEMA, echo, run, scope
 
 

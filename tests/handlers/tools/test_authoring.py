@@ -22,13 +22,13 @@ from handlers.tools.registration import native_tool, register
 from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tasks import Program
 from handlers.tools.toolbox import Toolbox
-from routing.calls import ToolCall
-from routing.decisions import TierDecision
 from routing.errors import BadArguments, ToolFailed
-from routing.models.sizes import Size
-from routing.outcome import ToolScope, Traits
-from routing.tools.toolkits import Toolkit
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.llm import ToolCall
+from routing.types.people import Person
+from routing.types.sizes import Size
+from routing.types.toolkits import Toolkit
+from routing.types.tools import ToolScope, Traits
 from tests.handlers.tools.asking import Colour, Node, Opening, Point
 
 SCOPE = ToolScope(Person(7, "user", "Una"), 1, TierDecision("balanced", "default", "default"))

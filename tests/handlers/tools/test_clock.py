@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from handlers.tools.clock import ClockTools
-from routing.decisions import TierDecision
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.people import Person
+from routing.types.tools import ToolScope
 
 NOVEMBER = 1_795_269_845.9  # 2026-11-21 14:04:05 UTC
 JULY = 1_783_080_000.0  # 2026-07-03 12:00:00 UTC

@@ -13,13 +13,13 @@ from handlers.tools.manifests import our_toolkit
 from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.shelf import Shelf
-from routing.conversation.truncation import limit_result
-from routing.decisions import TierDecision
 from routing.errors import ToolFailed
-from routing.models.sizes import SIZES
-from routing.outcome import ToolScope
-from routing.rounds import AGAIN
-from routing.types import Person
+from routing.turn.tool_executor import AGAIN
+from routing.turn.truncation import limit_result
+from routing.types.decisions import TierDecision
+from routing.types.people import Person
+from routing.types.sizes import SIZES
+from routing.types.tools import ToolScope
 from tests.handlers.tools.test_sandbox import ANN, home, made
 
 SCOPE = ToolScope(Person(ANN, "user", "Ann"), 1, TierDecision("balanced", "default", ""))

@@ -16,10 +16,10 @@ import pytest
 
 from handlers.tools.files import FileTools
 from handlers.tools.folder import file_in, folder_at, own_folder, parts_of, printable
-from routing.decisions import TierDecision
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.people import Person
+from routing.types.tools import ToolScope
 
 SECRET = "the owner's token"
 MOST_ROUNDS = 30_000

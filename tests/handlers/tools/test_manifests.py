@@ -13,7 +13,7 @@ from handlers.tools.manifests import MOST_BYTES, read_toolkit
 from handlers.tools.mcp.hints import NO_LABEL
 from handlers.tools.tasks import McpTool, Program
 from routing.errors import ConfigError
-from routing.models.sizes import SIZES
+from routing.types.sizes import SIZES
 from tests.handlers.tools.manifest import document, written
 
 Change = Callable[[dict[str, Any]], object]

@@ -18,14 +18,14 @@ from handlers.commands.tier import WHY
 from handlers.tools.approval import Approval
 from handlers.tools.needs import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox, SandboxLimits
-from routing.calls import ToolCall
-from routing.decisions import TierDecision
-from routing.diagnostics import Facts
-from routing.embedding.embedder import EmbedderFailed
-from routing.errors import StorageFault, ToolFailed
-from routing.models.choice import Models
-from routing.outcome import ToolScope
-from routing.types import Person, PersonSettings, Role, UserKey
+from routing.errors import EmbedderFailed, StorageFault, ToolFailed
+from routing.policy.models import Models
+from routing.ports import Facts
+from routing.types.decisions import TierDecision
+from routing.types.llm import ToolCall
+from routing.types.messages import UserKey
+from routing.types.people import Person, PersonSettings, Role
+from routing.types.tools import ToolScope
 from storage.actions import SqlActions
 from storage.allowances import SqlAllowances
 from storage.database import open_database
@@ -34,7 +34,7 @@ from storage.migrate import migrate
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 from storage.vectors import SqlVectors
-from tests.routing.local.conftest import until
+from tests.routing.llm.local.conftest import until
 from tests.routing.tools.choosing import FakeEmbedder
 
 NOW = 1_800_000_000.0

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from handlers.tools.manifests import FOLDER, our_toolkit, read_toolkit
-from routing.door.wire import LONGEST_DESCRIPTION
+from routing.llm.message_codec import LONGEST_DESCRIPTION
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
 WHEN_RELEVANT = ("council", "meta")

@@ -11,10 +11,10 @@ import pytest
 from handlers.tools.manifests import read_toolkit
 from handlers.tools.programs import programs_of
 from handlers.tools.sandbox import Cut, Ended, Ran, SandboxLimits
-from routing.decisions import TierDecision
 from routing.errors import ToolFailed
-from routing.outcome import ToolScope
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.people import Person
+from routing.types.tools import ToolScope
 from tests.handlers.tools.manifest import document, written
 from tests.handlers.tools.test_code import Told
 

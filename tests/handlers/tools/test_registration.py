@@ -15,7 +15,7 @@ from handlers.tools.authoring import tool
 from handlers.tools.registration import native_tool, register
 from handlers.tools.schemas import MOST_PARTS
 from routing.errors import ConfigError
-from routing.models.sizes import SIZES
+from routing.types.sizes import SIZES
 
 
 def parameters(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 from handlers.tools.authoring import AuthoredTool, tool
 from handlers.tools.tool_router import ToolRouter
 from routing.errors import ConfigError
-from routing.models.sizes import SIZES
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
 
 
 @tool(examples=["Will it rain in Oslo?"], parameters={"S": ("city",)})

@@ -6,8 +6,8 @@ import pytest
 
 from handlers.asking import CommandSpec
 from handlers.tools.topics import meant, named
-from routing.models.sizes import SIZES
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
 
 CARD = ToolCard("read_file", dict.fromkeys(SIZES, ToolText("…", {"type": "object", "properties": {}})))
 FILES = Toolkit("files", "Files.", keywords=("files", "folder"), tools=(CARD,))

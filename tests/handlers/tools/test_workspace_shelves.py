@@ -15,10 +15,10 @@ from handlers.tools.sandbox import Ran
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from handlers.tools.workspace_shelves import WorkspaceShelves
-from routing.calls import ToolCall
 from routing.errors import ToolFailed
-from routing.outcome import Traits
-from routing.types import Role
+from routing.types.llm import ToolCall
+from routing.types.people import Role
+from routing.types.tools import Traits
 from tests.handlers.tools.manifest import schema
 from tests.handlers.tools.mcp.stage import Stage, scope, staged
 from tests.handlers.tools.test_code import Told

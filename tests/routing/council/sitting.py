@@ -12,14 +12,14 @@ from decimal import Decimal
 from random import Random
 from typing import Any, TypeVar
 
-from routing.calls import ChatMessage, Usage
 from routing.council.council import Council
 from routing.council.prompts import ANSWERING, CHAIRING, RANKING
 from routing.council.seats import Seat
 from routing.council.verdict import Progress, Stage, Verdict
 from routing.errors import ModelError
-from routing.outcome import CallRecord
-from routing.stop import Stop
+from routing.types.llm import ChatMessage, Usage
+from routing.types.stop import Stop
+from routing.types.usage import CallRecord
 
 T = TypeVar("T")
 SUN, MOON, STAR = "openai/sun", "anthropic/moon", "gemini/star"

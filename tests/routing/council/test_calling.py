@@ -7,21 +7,21 @@ from collections.abc import Callable
 
 import pytest
 
-from routing import jsonfile
-from routing.caller import Caller
-from routing.calls import ChatMessage, StreamEnd, TextDelta, Usage
-from routing.config import read_config
-from routing.contracts import ALLOWANCE
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.contracts import ALLOWANCE
+from routing.config.runtime import read_config
 from routing.council.calling import BROKEN, ModelCalls, obstacle
 from routing.council.seats import Seat
-from routing.decisions import Passed
 from routing.errors import KeyRejected, ModelError, RateLimited
-from routing.failover.health import ModelHealth
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
+from routing.health.health import ModelHealth
+from routing.llm.attempt import Caller
+from routing.policy.models import Models
+from routing.types.decisions import Passed
+from routing.types.llm import ChatMessage, StreamEnd, TextDelta, Usage
 from tests.fakes import END, FakeLlm, Step, says
 from tests.routing.council.sitting import BEGAN, elapsed, in_no_time
-from tests.routing.trying import bill
+from tests.routing.turn.trying import bill
 
 GPT = Seat("openai/gpt-5.2", "openai", "deep")
 MINI = Seat("openai/gpt-4.1", "openai", "balanced")

@@ -8,14 +8,14 @@ from decimal import Decimal
 
 import pytest
 
-from routing import jsonfile
-from routing.calls import Usage
-from routing.council.config import KEYS, CouncilConfig, read_council
+from routing.config import jsonfile
+from routing.config.council import KEYS, CouncilConfig, read_council
+from routing.config.jsonfile import JsonObject
 from routing.council.paying import charged, expected, for_books, to_hold
 from routing.errors import ConfigError
-from routing.jsonfile import JsonObject
-from routing.money.prices import Price
-from routing.outcome import CallRecord
+from routing.types.llm import Usage
+from routing.types.prices import Price
+from routing.types.usage import CallRecord
 from tests.routing.council.sitting import SEATS, SUN
 
 DOLLAR = Price.flat(Decimal(1))

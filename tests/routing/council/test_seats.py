@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
-from routing.config import DEFAULT_SLOTS
-from routing.contracts import DEFAULT_FALLBACKS
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config.contracts import DEFAULT_FALLBACKS
+from routing.config.runtime import DEFAULT_SLOTS
 from routing.council.seats import Missing, Seat, members, strongest
-from routing.models.catalog import BUNDLED, Catalog
-from routing.types import TIERS, Tier
+from routing.types.tiers import TIERS, Tier
 
 CATALOG = Catalog.load(BUNDLED)
 DEFAULTS: dict[Tier, tuple[str, ...]] = {tier: (DEFAULT_SLOTS[tier][0], *DEFAULT_FALLBACKS[tier]) for tier in TIERS}

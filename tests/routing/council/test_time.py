@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from routing.calls import ChatMessage
 from routing.council.asking import LEAST_SECONDS
 from routing.council.council import ALL_SECONDS, ANSWER_SECONDS, SYNTHESIS_AT
 from routing.council.seats import Seat
 from routing.council.verdict import Failure, Stage
 from routing.errors import ModelError, Unreachable
+from routing.types.llm import ChatMessage
 from tests.routing.council.sitting import MOON, NEVER, STAR, SUN, Members, held
 
 

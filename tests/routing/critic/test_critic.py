@@ -10,22 +10,23 @@ from decimal import Decimal
 
 import pytest
 
-from routing import jsonfile
-from routing.caller import Caller
-from routing.calls import StreamEnd, TextDelta, Usage
-from routing.config import read_config
-from routing.critic.config import CriticConfig
+from routing.budget.guard import Purse
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.critic import CriticConfig
+from routing.config.runtime import read_config
 from routing.critic.critic import Critic, Doubt
 from routing.errors import KeyRejected, PolicyRefused, RateLimited, Unreachable
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
-from routing.money.bill import Bill
-from routing.money.prices import Price, PriceList
-from routing.money.purse import Purse
+from routing.llm.attempt import Caller
+from routing.policy.models import Models
+from routing.ports import PriceList
+from routing.types.llm import StreamEnd, TextDelta, Usage
+from routing.types.prices import Price
+from routing.types.usage import Bill
 from tests.fakes import FakeLlm, Step, says
+from tests.routing.budget.paying import Till, limits
 from tests.routing.council.sitting import elapsed, in_no_time
-from tests.routing.money.paying import Till, limits
-from tests.routing.trying import bill
+from tests.routing.turn.trying import bill
 
 CATALOG = Catalog.load(BUNDLED)
 GPT, CLAUDE, GEMINI = "openai/gpt-5.1", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash"

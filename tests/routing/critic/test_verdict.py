@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from routing import jsonfile
-from routing.critic.config import CriticConfig, read_critic
+from routing.config import jsonfile
+from routing.config.critic import CriticConfig, read_critic
 from routing.critic.verdict import MOST_WORDS, plain, verdict
 from routing.errors import ConfigError
 

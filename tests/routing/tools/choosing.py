@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from routing.errors import StorageFault
-from routing.models.sizes import SIZES
-from routing.selection.lexical import Floats
 from routing.tools.chooser import ToolChooser
-from routing.tools.doubts import PATIENCE_SECONDS
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
-from tests.routing.selection.catalogue import Matters
+from routing.tools.fallback_reasons import PATIENCE_SECONDS
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.vectors import Floats
+from tests.routing.tools.selection.catalogue import Matters
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -113,7 +113,7 @@ class FakeEmbedder:
 
 
 class FakeVectors:
-    """`routing.tools.vectors.VectorStore`; with a `fault` nothing can be read or kept."""
+    """`routing.ports.VectorStore`; with a `fault` nothing can be read or kept."""
 
     def __init__(self, fault: StorageFault | None = None) -> None:
         self.rows: dict[tuple[str, str], bytes] = {}

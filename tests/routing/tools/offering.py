@@ -9,20 +9,20 @@ from typing import Any
 from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import Toolbox
-from routing import jsonfile
-from routing.calls import ToolCall
-from routing.config import read_config
-from routing.decisions import TierDecision
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
-from routing.models.sizes import SIZES, Size
-from routing.outcome import ToolScope
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.runtime import read_config
+from routing.policy.models import Models
 from routing.tools.candidates import DISCOVERY
 from routing.tools.chooser import Activated, ToolChooser, ToolSelection
-from routing.tools.following import FOLLOW_UP_CHARS, select
+from routing.tools.follow_ups import FOLLOW_UP_CHARS, select
 from routing.tools.offer import TurnTools
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
-from routing.types import Person
+from routing.types.decisions import TierDecision
+from routing.types.llm import ToolCall
+from routing.types.people import Person
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.tools import ToolScope
 from tests.routing.tools.choosing import FakeVectors, card, toolkit
 
 SMALL, MEDIUM, LARGE, HUGE = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from routing.calls import ToolSpec
-from routing.models.sizes import SIZES, Size
 from routing.tools.candidates import DISCOVERY, Candidate
 from routing.tools.presentation import STUB, Shown
-from routing.tools.toolkits import QUARTERS, ToolCard, ToolText, text_weight
+from routing.types.llm import ToolSpec
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import QUARTERS, ToolCard, ToolText, text_weight
 
 CATEGORIES = ("info", "files", "home", "")
 WIDE = 1_000_000

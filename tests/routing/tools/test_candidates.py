@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routing.tools.candidates import DISCOVERY, Candidate, discovery_first, likeliest, ranked
-from routing.tools.toolkits import ToolCard
+from routing.types.toolkits import ToolCard
 
 ODDS = st.sampled_from((-9.0, -3.0, 0.0, 0.5, 7.0)) | st.floats(-30, 30)
 SOME = st.lists(

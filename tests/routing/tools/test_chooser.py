@@ -9,11 +9,19 @@ from typing import Any
 
 import pytest
 
-from routing.embedding.embedder import EmbedderFailed
-from routing.selection.lexical import Floats
+from routing.errors import EmbedderFailed
 from routing.tools.chooser import ToolSelection
-from routing.tools.doubts import BUSY, EMBEDDING, FAILED, LOADING, OFF, OTHERS, SLOW
-from routing.tools.toolkits import Toolkit
+from routing.tools.fallback_reasons import (
+    BUSY,
+    EMBEDDING,
+    FAILED,
+    LOADING,
+    OFF,
+    OTHERS,
+    SLOW,
+)
+from routing.types.toolkits import Toolkit
+from routing.types.vectors import Floats
 from tests.routing.tools.choosing import ALARM, BASICS, MUSIC, OPEN, WEATHER, FakeEmbedder, Made, Slow, card, toolkit
 
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from routing.embedding.embedder import EmbedderFailed
-from routing.tools.doubts import EMBEDDING
+from routing.errors import EmbedderFailed
+from routing.tools.fallback_reasons import EMBEDDING
 from tests.routing.tools.choosing import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, Made
 
 

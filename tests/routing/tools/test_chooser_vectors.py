@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from routing.embedding.embedder import EmbedderFailed
-from routing.errors import StorageFault
-from routing.tools.doubts import EMBEDDING
+from routing.errors import EmbedderFailed, StorageFault
+from routing.tools.fallback_reasons import EMBEDDING
 from tests.routing.tools.choosing import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedder, FakeVectors, Made, card, toolkit
 
 
@@ -47,7 +46,7 @@ async def test_broken_rows_are_made_anew(made: Made, broken: bytes) -> None:
 
 @pytest.mark.parametrize("more", [b"\0\0\0\0", b"\0"])
 async def test_rows_of_another_width_are_made_anew(made: Made, monkeypatch: pytest.MonkeyPatch, more: bytes) -> None:
-    monkeypatch.setattr("routing.selection.catalogue.BATCH", 2)
+    monkeypatch.setattr("routing.tools.selection.catalogue.BATCH", 2)
     first = await made(embedder=FakeEmbedder()).indexed()
     right = dict(first.store.rows)
     first.store.rows = {key: row + more for key, row in right.items()}
@@ -57,7 +56,7 @@ async def test_rows_of_another_width_are_made_anew(made: Made, monkeypatch: pyte
 
 
 async def test_an_encoder_that_fails_half_way_goes_on_there(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("routing.selection.catalogue.BATCH", 2)
+    monkeypatch.setattr("routing.tools.selection.catalogue.BATCH", 2)
     embedder = FakeEmbedder(None, None, EmbedderFailed("down"))
     await made(embedder=embedder).indexed()
     (once, *_) = embedder.asked

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
-from routing.tools.following import select
-from routing.tools.toolkits import Toolkit
+from routing.tools.follow_ups import select
+from routing.types.toolkits import Toolkit
 from tests.routing.tools.offering import ABOUT, BASE, CALENDAR, KITS, LONG, WEATHER, Found, Told
 
 

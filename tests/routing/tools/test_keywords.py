@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from routing.tools.chooser import by_keyword
-from routing.tools.doubts import LOADING, OFF, UNMADE
+from routing.tools.fallback_reasons import LOADING, OFF, UNMADE
 from tests.routing.tools.choosing import ALARM, BASICS, MUSIC, OPEN, WEATHER, Broken, FakeEmbedder, Made, Slow, toolkit
 
 

@@ -6,20 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from routing.calls import ToolSpec
-from routing.models.sizes import SIZES
+from routing.config.presentation import MOST_DEFINITIONS, PRESENTATIONS, STRATEGIES, Presentation, Strategy
 from routing.tools.candidates import DISCOVERY, Candidate
-from routing.tools.presentation import (
-    ASK_FOR_CALLS,
-    MOST_DEFINITIONS,
-    PRESENTATIONS,
-    STRATEGIES,
-    STUB,
-    Presentation,
-    Shown,
-    Strategy,
-    present,
-)
+from routing.tools.presentation import ASK_FOR_CALLS, STUB, Shown, present
+from routing.types.llm import ToolSpec
+from routing.types.sizes import SIZES
 from tests.routing.tools.presenting import WIDE, candidate, card, eighty, names, on_the_wire
 
 

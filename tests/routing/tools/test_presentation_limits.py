@@ -9,22 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.models.sizes import SIZES, Size
+from routing.config.presentation import MOST_DEFINITIONS, PRESENTATIONS, Presentation, Strategy
 from routing.tools.candidates import DISCOVERY, Candidate
-from routing.tools.mentions import MOST_KINDS, SEARCH
+from routing.tools.hints import MOST_KINDS, SEARCH
 from routing.tools.presentation import (
     ASK_FOR_CALLS,
-    MOST_DEFINITIONS,
-    PRESENTATIONS,
     SHARE_OF_KINDS,
     TRIED,
-    Presentation,
     Shown,
-    Strategy,
     present,
     tokens,
 )
-from routing.tools.toolkits import QUARTERS, ToolCard, text_weight
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import QUARTERS, ToolCard, text_weight
 from tests.routing.tools.presenting import WIDE, candidate, card_of, eighty, names, of_kinds, on_the_wire, spoken
 
 

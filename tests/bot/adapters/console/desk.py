@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from bot.adapters.console import CommandHint, ConsolePlatform, Unanswered
-from routing.types import Button, InboundMessage, OutboundMessage
+from routing.types.messages import Button, InboundMessage, OutboundMessage
 
 COMMANDS = (
     CommandHint("tier", "show or set the tier", (("auto", "balanced", "smart"), ("force",))),

@@ -16,11 +16,11 @@ from bot.adapters.console.markdown import dim, rendered
 from bot.adapters.console.printable import one_line, printable
 from bot.adapters.console.views import LINGER_SECONDS, Views
 from bot.running import hints
-from routing.config import read_config
-from routing.jsonfile import parse
-from routing.models.catalog import BUNDLED, Catalog
-from routing.models.choice import Models
-from routing.types import Button
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config.jsonfile import parse
+from routing.config.runtime import read_config
+from routing.policy.models import Models
+from routing.types.messages import Button
 from tests.bot.adapters.console.desk import COMMANDS, Hands
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")

@@ -11,7 +11,15 @@ from typing import TextIO
 import pytest
 
 from routing.errors import Refused
-from routing.types import Attachment, Button, ChatKey, Document, InboundMessage, OutboundMessage, UserKey
+from routing.types.messages import (
+    Attachment,
+    Button,
+    ChatKey,
+    Document,
+    InboundMessage,
+    OutboundMessage,
+    UserKey,
+)
 from tests.bot.adapters.console.desk import Desk, kept, until
 from tests.bot.adapters.console.pipes import Ends, _rest, talk, talking
 

@@ -12,7 +12,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from routing.errors import StorageFault
-from routing.types import Button
+from routing.types.messages import Button
 from tests.bot.adapters.console.desk import PATIENCE, Desk, kept, until
 from tests.bot.adapters.console.seat import COLUMNS, CTRL_C, ENTER, ROWS, Tty, mode, seated
 

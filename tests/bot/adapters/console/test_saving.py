@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.console.saving import saved
-from routing.types import Document, OutboundMessage
+from routing.types.messages import Document, OutboundMessage
 from tests.bot.adapters.console.desk import Desk, until
 from tests.bot.adapters.console.seat import ENTER, Seat, mode, seated
 

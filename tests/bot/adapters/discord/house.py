@@ -12,7 +12,7 @@ from typing import Any
 from bot.adapters.discord import DiscordOptions, DiscordPlatform, Pace
 from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
-from routing.types import ChatKey, InboundMessage, OutboundMessage
+from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from tests.bot.adapters.discord.asking import States
 from tests.handlers.suggesting import suggestions
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message

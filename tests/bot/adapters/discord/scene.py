@@ -15,7 +15,7 @@ from bot.adapters.discord.live import DiscordLive
 from bot.adapters.discord.options import Pace
 from bot.adapters.discord.outbound import Outbound
 from bot.platform import Sent
-from routing.types import ChatKey, InboundMessage, OutboundMessage, Press, UserKey
+from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, Press, UserKey
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
 from tests.servers.discord.sdk import pointed
 

@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.discord.context import InteractionRef
 from bot.platform import SendLater
-from routing.types import Button, Document
+from routing.types.messages import Button, Document
 from tests.bot.adapters.discord.scene import scene, to
 
 HOOK = "/webhooks/{webhook_id}/{webhook_token}"

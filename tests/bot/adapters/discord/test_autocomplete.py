@@ -8,7 +8,8 @@ import pytest
 
 from bot.adapters.discord.commands import MAX_TEXT, focused, suggest
 from handlers.suggestions import Typing
-from routing.types import Person, UserKey
+from routing.types.messages import UserKey
+from routing.types.people import Person
 from tests.bot.adapters.discord.asking import asking
 from tests.handlers.suggesting import ALICE, STRANGER, Known, suggestions
 

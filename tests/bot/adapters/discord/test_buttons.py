@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.discord.parts import components
-from routing.types import Button
+from routing.types.messages import Button
 from tests.servers.discord.components import check_components
 
 

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from bot.platform import SendLater, SendRefused
-from routing.types import ChatKey, OutboundMessage
+from routing.types.messages import ChatKey, OutboundMessage
 from tests.bot.adapters.discord.house import house
 from tests.bot.adapters.discord.scene import scene, to
 from tests.servers.discord import DiscordServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.guilds import NO_FILES, NO_HISTORY, NO_THREADS, REMOVED
-from routing.types import ChatKey
+from routing.types.messages import ChatKey
 from tests.bot.adapters.discord.house import House, Kept, house
 from tests.servers.discord import DiscordServer
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.discord.messages import UNREADABLE
-from routing.types import Attachment, ChatKey, UserKey
+from routing.types.messages import Attachment, ChatKey, UserKey
 from tests.bot.adapters.discord.house import house, key
 from tests.servers.discord import Channel, DiscordServer, Message
 from tests.servers.discord.views import message_event, role_json

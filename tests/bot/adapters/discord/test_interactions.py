@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.discord.context import EPHEMERAL, InteractionRef, created
 from bot.adapters.discord.interactions import read
-from routing.types import ChatKey, InboundMessage, UserKey
+from routing.types.messages import ChatKey, InboundMessage, UserKey
 from tests.bot.adapters.discord.asking import Asked, asking
 from tests.servers.discord import Channel, DiscordServer, Interaction
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.discord.context import InteractionRef
-from routing.types import Button, ChatKey
+from routing.types.messages import Button, ChatKey
 from tests.bot.adapters.discord.scene import Scene, asked, said, scene, to
 from tests.servers.discord.faults import Kind
 

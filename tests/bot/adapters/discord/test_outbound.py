@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.discord.parts import MAX_NONCE, MAX_PIECES
 from bot.platform import SendLater, SendRefused
-from routing.types import Button, ChatKey, Document, OutboundMessage, UserKey
+from routing.types.messages import Button, ChatKey, Document, OutboundMessage, UserKey
 from tests.bot.adapters.discord.scene import scene, to
 
 BUTTONS = ((Button("Balanced", "/tier balanced"), Button("Smart", "/tier smart")), (Button("Auto", "/tier auto"),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.platform import SendLater
-from routing.types import Document, Picture
+from routing.types.messages import Document, Picture
 from tests.bot.adapters.discord.scene import scene, to
 from tests.servers.discord import Message
 

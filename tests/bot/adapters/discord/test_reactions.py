@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.messages import BotIdentity, is_rating
-from routing.types import UserKey
+from routing.types.messages import UserKey
 from tests.bot.adapters.discord.house import house, key
 from tests.servers.discord import Channel, DiscordServer, Message
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.backfill import ANSWERED_SECONDS, STATE_KEY, Cursors
-from routing.types import ChatKey
+from routing.types.messages import ChatKey
 from tests.bot.adapters.discord.house import Kept, house, key
 from tests.servers.discord import DiscordServer
 

@@ -20,7 +20,7 @@ from handlers.asking import CommandSpec
 from handlers.commands import COMMANDS
 from handlers.languages import Say
 from handlers.parsing import parse_command
-from routing.types import TIERS
+from routing.types.tiers import TIERS
 from tests.bot.adapters.discord.asking import asking
 
 TREE = {command["name"]: command for command in tree(COMMANDS)}

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.adapters.telegram import Pace, TelegramOptions, TelegramPlatform
 from bot.platform import MenuEntry, Platform, Sent
-from routing.types import ChatKey, InboundMessage, OutboundMessage
+from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from tests.servers.telegram import Chat, Message, TelegramServer
 
 MENU = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from routing.errors import Refused
-from routing.types import Attachment
+from routing.types.messages import Attachment
 from tests.bot.adapters.telegram.house import house
 from tests.servers.telegram import TelegramServer
 

@@ -6,7 +6,7 @@ import pytest
 from telegram import Update
 
 from bot.adapters.telegram.inbound import Me, read
-from routing.types import Attachment, ChatKey, InboundMessage, Press
+from routing.types.messages import Attachment, ChatKey, InboundMessage, Press
 from tests.bot.adapters.telegram.house import house, to
 from tests.servers.telegram import Message, TelegramServer, User
 

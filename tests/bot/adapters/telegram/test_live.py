@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from routing.types import InboundMessage
+from routing.types.messages import InboundMessage
 from tests.bot.adapters.telegram.house import House, house, to
 from tests.servers.telegram import Message, TelegramServer
 from tests.servers.telegram.faults import Kind

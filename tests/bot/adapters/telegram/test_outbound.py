@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.platform import SendLater, SendRefused
-from routing.types import Button, ChatKey
+from routing.types.messages import Button, ChatKey
 from tests.bot.adapters.telegram.house import house, to
 from tests.servers.telegram import TelegramServer
 

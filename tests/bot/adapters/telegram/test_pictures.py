@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.platform import SendLater, SendRefused
-from routing.types import Document, Picture
+from routing.types.messages import Document, Picture
 from tests.bot.adapters.telegram.house import house, to
 from tests.bot.adapters.telegram.test_outbound import BUTTONS
 from tests.servers.telegram import TelegramServer

@@ -7,7 +7,7 @@ from telegram import Update
 
 from bot.adapters.telegram.inbound import Me
 from bot.adapters.telegram.reactions import read
-from routing.types import ChatKey, InboundMessage, UserKey
+from routing.types.messages import ChatKey, InboundMessage, UserKey
 from tests.bot.adapters.telegram.house import house, to
 from tests.servers.telegram import TelegramServer
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapters.telegram.api import UPDATES
 from routing.errors import ConfigError
-from routing.types import ChatKey, UserKey
+from routing.types.messages import ChatKey, UserKey
 from tests.bot.adapters.telegram.house import House, house, to
 from tests.servers.telegram import TelegramServer
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from handlers.tools.mcp.server import serve
 from routing.errors import ConfigError, ToolFailed
-from routing.models.sizes import SIZES
-from routing.outcome import Traits
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.tools import Traits
 
 LONG = {"type": "object", "properties": {"text": {"type": "string"}, "loud": {"type": "boolean"}}, "required": ["text"]}
 SHORT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from handlers.tools.mcp import Limits, McpClient, ServerState
-from routing.decisions import TierDecision
-from routing.outcome import ToolScope
-from routing.types import Person, Role
+from routing.types.decisions import TierDecision
+from routing.types.people import Person, Role
+from routing.types.tools import ToolScope
 
 UNRULY = Path(__file__).with_name("unruly.py")
 QUICK = Limits(

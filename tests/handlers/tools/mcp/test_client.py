@@ -12,7 +12,7 @@ import pytest
 
 from handlers.tools.mcp import McpClient
 from routing.errors import ToolFailed
-from routing.outcome import Traits
+from routing.types.tools import Traits
 from tests.handlers.tools.mcp.stage import Stage, scope, staged
 
 EMPTY = {"type": "object", "properties": {}}

@@ -9,9 +9,10 @@ from handlers.tools.mcp.limits import USUAL
 from handlers.tools.mcp.offers import ListedTool, Listing
 from handlers.tools.mcp.reading import read_listing
 from handlers.tools.mcp.servers import Server
+from routing.config.presentation import PRESENTATIONS
 from routing.tools.candidates import Candidate
-from routing.tools.presentation import PRESENTATIONS, present
-from routing.tools.toolkits import ToolText
+from routing.tools.presentation import present
+from routing.types.toolkits import ToolText
 
 PLAIN = ToolText("Finds.", {"type": "object", "properties": {}})
 

@@ -16,8 +16,8 @@ from handlers.tools.mcp.reading import read_listing
 from handlers.tools.mcp.servers import Server
 from handlers.tools.mcp.shelves import McpShelves
 from handlers.tools.toolbox import Toolbox
-from routing.calls import ToolCall
 from routing.errors import ToolFailed
+from routing.types.llm import ToolCall
 from tests.handlers.tools.mcp.stage import QUICK, Stage, scope, staged
 from tests.handlers.tools.mcp.test_naming import signs
 from tests.handlers.tools.mcp.test_schemas import doubling

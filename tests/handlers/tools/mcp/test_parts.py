@@ -11,7 +11,7 @@ from handlers.tools.mcp.hints import Hinted, read_hints, with_hints, write_hints
 from handlers.tools.mcp.limits import USUAL, Pace
 from handlers.tools.mcp.lines import Lines, TooLong
 from handlers.tools.mcp.notes import Notes
-from routing.tools.toolkits import ToolCard, ToolText
+from routing.types.toolkits import ToolCard, ToolText
 
 SCHEMA = {"type": "object", "properties": {"q": {}, "n": {}}, "required": ["q"]}
 PLAIN = ToolText("Finds.", SCHEMA)

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from routing.errors import ToolFailed
-from routing.outcome import Traits
+from routing.types.tools import Traits
 from tests.handlers.tools.mcp import offering
 from tests.handlers.tools.mcp.stage import Stage
 

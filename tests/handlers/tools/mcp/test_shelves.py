@@ -10,12 +10,12 @@ from handlers.tools.mcp.shelves import McpShelves
 from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import UNKNOWN, Toolbox
-from routing.calls import ToolCall
 from routing.errors import ToolFailed
-from routing.models.sizes import SIZES
-from routing.outcome import ToolScope
-from routing.tools.toolkits import ToolCard, Toolkit, ToolText
-from routing.types import Role
+from routing.types.llm import ToolCall
+from routing.types.people import Role
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolText
+from routing.types.tools import ToolScope
 from tests.handlers.tools.mcp.stage import Stage, scope
 
 

@@ -1,0 +1,1 @@
+"""Spending limits, checked before each call. US dollars as Decimal."""

@@ -1,0 +1,60 @@
+"""What a call may cost, held from every limit at once until it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from types import TracebackType
+from typing import Self
+
+from routing.budget.accounts import NOTHING, Account
+from routing.types.budgets import Reached
+from routing.types.llm import Usage
+from routing.types.prices import Price
+
+
+class Reservation:
+    """Leaving the context gives back what was not settled. `reached` is a limit that the call goes beyond all the
+    same, for a warning."""
+
+    def __init__(
+        self, accounts: Sequence[Account], dollars: Decimal | None, assumed: Price | None, reached: Reached | None
+    ) -> None:
+        self.dollars = dollars
+        self.reached = reached
+        self._accounts = tuple(accounts)
+        self._assumed = assumed
+        self._held = dollars or NOTHING
+        for account in self._accounts:
+            account.held += self._held
+
+    def settle(self, usage: Usage | None) -> None:
+        """The call was made; once. Without the provider's count it is taken to have cost what was expected."""
+        charged = self._charge(usage)
+        unknown = usage is None or usage.cost is None
+        for account in self._accounts:
+            account.spent += charged
+            account.unknown += unknown
+        self.release()
+        self._accounts = ()
+
+    def release(self) -> None:
+        """The call was not made, or nothing came of it."""
+        for account in self._accounts:
+            account.held -= self._held
+        self._held = NOTHING
+
+    def _charge(self, usage: Usage | None) -> Decimal:
+        if usage is None:
+            return self.dollars or NOTHING
+        if usage.cost is None and self._assumed is not None:
+            return self._assumed.cost(usage.input_tokens, usage.output_tokens)
+        return usage.cost or NOTHING
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()

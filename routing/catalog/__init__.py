@@ -1,0 +1,1 @@
+"""Known models: names, sizes, context windows, discovery."""

@@ -1,0 +1,173 @@
+"""What is known of one model, and its form inside `models.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from routing.config.jsonfile import Document, JsonObject
+from routing.types.sizes import SIZES, Size
+
+TINY_TOKENS = 2048
+"""A window of at most so many belongs to a model that only follows the shortest instructions."""
+_HOTTEST = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """The efforts that a model takes, weakest first, each with its context window in tokens."""
+
+    default: str
+    levels: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What is known of one model; windows are in tokens. `known` is False when only the defaults apply. `temperature`
+    is the one that suits it best; None leaves it to the configuration. `size_class` is the owner's word on how large it
+    is; None leaves that to its name."""
+
+    id: str
+    provider: str
+    display_name: str
+    supports_temperature: bool
+    supports_vision: bool
+    supports_tools: bool
+    max_input_tokens: int
+    reasoning: Reasoning | None
+    known: bool
+    temperature: float | None = None
+    size_class: Size | None = None
+
+    @property
+    def tiny(self) -> bool:
+        """Whether it is to be told as little as possible."""
+        return self.max_input_tokens <= TINY_TOKENS
+
+    @property
+    def name(self) -> str:
+        """The full `provider/model`, as people and configuration write it."""
+        prefix = f"{self.provider}/" if self.provider else ""
+        return self.id if self.id.startswith(prefix) else prefix + self.id
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of the reasoning levels; empty for a model that does not reason."""
+        return tuple(level for level, _ in self.reasoning.levels) if self.reasoning else ()
+
+    def limit(self, level: str | None) -> int:
+        """The window at a level: that level's, else the largest of its levels; flat without reasoning."""
+        if self.reasoning is None:
+            return self.max_input_tokens
+        windows = dict(self.reasoning.levels)
+        return windows.get(level or "", max(windows.values()))
+
+
+# What routing.md 14 gives as "defaults", for a file that leaves them out.
+_DEFAULTS = ModelCard("", "", "", True, True, True, 128_000, None, known=False)
+
+
+def read_defaults(entry: JsonObject | None) -> ModelCard:
+    """What holds for a name that the catalogue lacks; keys that are left out take the values above."""
+    if entry is None:
+        return _DEFAULTS
+    return replace(
+        _DEFAULTS,
+        supports_temperature=entry.flag("supportsTemperature", _DEFAULTS.supports_temperature),
+        supports_vision=entry.flag("supportsVision", _DEFAULTS.supports_vision),
+        supports_tools=entry.flag("supportsTools", _DEFAULTS.supports_tools),
+        max_input_tokens=entry.tokens("maxInputTokens", _DEFAULTS.max_input_tokens),
+    )
+
+
+def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
+    """The entry under a key. Raises ConfigError; an id that carries its provider need not name it again."""
+    entry = models.child(key)
+    if entry is None or not key.strip():
+        raise models.file.fault((*models.path, key), "must be an object under a name")
+    window = entry.tokens("maxInputTokens", defaults.max_input_tokens)
+    reasoning = _reasoning(entry.child("reasoning"), window)
+    if reasoning is not None and "maxInputTokens" not in entry.values:
+        window = max(tokens for _, tokens in reasoning.levels)
+    return ModelCard(
+        id=key,
+        provider=entry.text("provider", key.partition("/")[0] if "/" in key else ""),
+        display_name=entry.text("displayName", key),
+        supports_temperature=entry.flag("supportsTemperature", defaults.supports_temperature),
+        supports_vision=entry.flag("supportsVision", defaults.supports_vision),
+        supports_tools=entry.flag("supportsTools", defaults.supports_tools),
+        max_input_tokens=window,
+        reasoning=reasoning,
+        known=True,
+        temperature=_temperature(entry),
+        size_class=_size_class(entry),
+    )
+
+
+def _temperature(entry: JsonObject) -> float | None:
+    value = entry.values.get("temperature")
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _HOTTEST:
+        return float(value)
+    raise entry.file.fault((*entry.path, "temperature"), f"must be a number from 0 to {_HOTTEST:g}")
+
+
+def _size_class(entry: JsonObject) -> Size | None:
+    value = entry.values.get("sizeClass")
+    found = next((size for size in SIZES if size == value), None)
+    if found is None and value is not None:
+        raise entry.file.fault((*entry.path, "sizeClass"), f"must be one of {', '.join(SIZES)}")
+    return found
+
+
+def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:
+    if entry is None:
+        return None
+    levels = entry.child("levels")
+    if levels is None or not levels.values:
+        raise entry.file.fault((*entry.path, "levels"), "must name at least one level")
+    windows: list[tuple[str, int]] = []
+    for level in levels.values:
+        details = levels.child(level)
+        if details is None:
+            raise entry.file.fault((*levels.path, level), "must be an object")
+        windows.append((level, details.tokens("maxInputTokens", window)))
+    default = entry.text("default", "")
+    if default not in levels.values:
+        known = ", ".join(levels.values)
+        raise entry.file.fault((*entry.path, "default"), f'is "{default}", which is not a level ({known})')
+    return Reasoning(default, tuple(windows))
+
+
+def write_card(card: ModelCard, old: Mapping[str, object]) -> Document:
+    """The entry for a card, with whatever else the old entry held."""
+    new: Document = {
+        **old,
+        "provider": card.provider,
+        "displayName": card.display_name,
+        "supportsTemperature": card.supports_temperature,
+        "supportsVision": card.supports_vision,
+        "maxInputTokens": card.max_input_tokens,
+    }
+    if not card.supports_tools or "supportsTools" in old:
+        new["supportsTools"] = card.supports_tools
+    if card.temperature is not None or "temperature" in old:
+        new["temperature"] = card.temperature
+    if card.size_class is not None or "sizeClass" in old:
+        new["sizeClass"] = card.size_class
+    new.pop("reasoning", None)
+    if card.reasoning is not None:
+        before = mapping(old, "reasoning")
+        levels = mapping(before, "levels")
+        windows = {
+            level: {**mapping(levels, level), "maxInputTokens": tokens} for level, tokens in card.reasoning.levels
+        }
+        new["reasoning"] = {**before, "default": card.reasoning.default, "levels": windows}
+    return new
+
+
+def mapping(values: Mapping[str, object], key: str) -> Document:
+    """The object under a key, or an empty one."""
+    value = values.get(key)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,157 @@
+"""The model catalogue: what is known of a model by its name, from `models.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from rapidfuzz import fuzz
+
+from routing.catalog.cards import (
+    ModelCard,
+    Reasoning,
+    mapping,
+    read_card,
+    read_defaults,
+    write_card,
+)
+from routing.config import jsonfile
+from routing.config.jsonfile import JsonFile
+
+
+def vendor_of(model: str, catalog: Catalog) -> str:
+    """`openrouter/google/gemini-2.5-pro` and `gemini/gemini-2.5-pro` → `gemini`; of a model that the catalogue does not
+    know, what stands before its name."""
+    own = "/".join(model.split("/")[-2:])
+    card = catalog.lookup(own)
+    return card.provider if card.known else own.partition("/")[0]
+
+
+__all__ = ["BUNDLED", "Catalog", "ModelCard", "Reasoning"]
+
+BUNDLED = Path(__file__).with_name("models.json")
+
+_SEPARATORS = "-:@."
+_REMEMBERED = 2048
+# Likeness 0-100 below which a suggestion is noise; the tests hold examples on both sides.
+_ALIKE = 60.0
+
+
+class Catalog:
+    """Model cards by name. Unchanging: an edit makes another one and keeps the keys it doesn't know."""
+
+    def __init__(self, file: JsonFile) -> None:
+        """Raises ConfigError with file, line and reason for a value of the wrong kind."""
+        root = file.root()
+        models = root.child("models")
+        if models is None:
+            raise file.fault((), 'has no object "models"')
+        self._file = file
+        self._defaults = read_defaults(root.child("defaults"))
+        self._cards = {key: read_card(models, key, self._defaults) for key in models.values}
+        scoped = {key for key, card in self._cards.items() if key.startswith(f"{card.provider}/")}
+        self._scoped = {key: card for key, card in self._cards.items() if key in scoped}
+        self._plain = {key: card for key, card in self._cards.items() if key not in scoped}
+        self._found: dict[str, ModelCard] = {}
+
+    @classmethod
+    def load(cls, path: Path) -> Catalog:
+        """Read a file. Raises ConfigError that names file, line and reason."""
+        return cls(jsonfile.load(path))
+
+    @classmethod
+    def parse(cls, text: str, origin: str) -> Catalog:
+        """The same from text; `origin` is the file's name in a complaint."""
+        return cls(jsonfile.parse(text, origin))
+
+    def models(self) -> tuple[ModelCard, ...]:
+        """Every entry, in the order of the file."""
+        return tuple(self._cards.values())
+
+    def lookup(self, name: str) -> ModelCard:
+        """The card for `provider/model`: exact, without provider prefix, longest prefix, else the defaults.
+
+        Within a step an id that carries its provider wins over a plain one; it never answers for another
+        provider. A gateway's several prefixes (`openrouter/openai/gpt-5.2`) come off one by one.
+        """
+        card = self._found.get(name)
+        if card is None:
+            if len(self._found) >= _REMEMBERED:  # names come from people: what is remembered is bounded
+                self._found.clear()
+            card = self._found[name] = self._resolve(name.strip())
+        return card
+
+    def nearest(self, name: str, allowed_providers: Collection[str], count: int = 3) -> tuple[str, ...]:
+        """The full names most like a mistyped one, best first, only of these providers."""
+        scores = {
+            card.name: _likeness(name.strip().lower(), card.name.lower())
+            for card in self.models()
+            if card.provider in allowed_providers
+        }
+        best = sorted((full for full in scores if scores[full] >= _ALIKE), key=lambda full: -scores[full])
+        return tuple(best[:count])
+
+    def with_model(self, card: ModelCard) -> Catalog:
+        """A catalogue with this card under its id; keys of the old entry that are not ours stay."""
+        models = dict(mapping(self._file.document, "models"))
+        models[card.id] = write_card(card, mapping(models, card.id))
+        return self._edited(models)
+
+    def without_model(self, key: str) -> Catalog:
+        """A catalogue that lacks this id; the same one when there is no such id."""
+        models = mapping(self._file.document, "models")
+        return self._edited({other: entry for other, entry in models.items() if other != key})
+
+    def to_json(self) -> str:
+        """The whole file, with every key it was read with."""
+        return jsonfile.render(self._file.document)
+
+    def save(self, path: Path) -> None:
+        """Write the file in one step."""
+        jsonfile.write(path, self._file.document)
+
+    def _edited(self, models: Mapping[str, object]) -> Catalog:
+        text = jsonfile.render({**self._file.document, "models": models})
+        return Catalog.parse(text, self._file.origin)
+
+    def _resolve(self, name: str) -> ModelCard:
+        bare = tuple(_without_prefixes(name))
+        exact = self._cards.get(name) or _first(self._plain.get(rest) for rest in bare)
+        prefix = exact or _longest_prefix(name, self._scoped)
+        found = prefix or _first(_longest_prefix(rest, self._plain) for rest in (name, *bare))
+        if found is not None:
+            return found
+        provider, slash, model = name.partition("/")
+        return replace(self._defaults, id=name, provider=provider if slash else "", display_name=model or name)
+
+
+def _first(cards: Iterator[ModelCard | None]) -> ModelCard | None:
+    return next((card for card in cards if card is not None), None)
+
+
+def _without_prefixes(name: str) -> Iterator[str]:
+    while "/" in name:
+        name = name.partition("/")[2]
+        yield name
+
+
+def _longest_prefix(name: str, cards: Mapping[str, ModelCard]) -> ModelCard | None:
+    return _first(cards.get(name[:cut]) for cut in range(len(name) - 1, 0, -1) if _ends_word(name, cut))
+
+
+def _ends_word(name: str, cut: int) -> bool:
+    """Whether a model's name may end before `cut`, at one of - : @ . but not inside a version number.
+
+    So gpt-5.1-mini is taken for a gpt-5.1; gpt-5.10 is neither a gpt-5.1 nor a gpt-5.
+    """
+    if name[cut] not in _SEPARATORS:
+        return False
+    inside_number = name[cut] == "." and name[cut - 1].isdigit() and name[cut + 1 : cut + 2].isdigit()
+    return not inside_number
+
+
+def _likeness(query: str, full: str) -> float:
+    """0-100 by the model's own part; the provider, often forgotten or mistaken, only breaks a tie."""
+    provider, _, model = full.partition("/")
+    return 0.99 * fuzz.WRatio(query.rpartition("/")[2], model) + query.startswith(f"{provider}/")

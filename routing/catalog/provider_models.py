@@ -1,0 +1,162 @@
+"""A provider's list of models over HTTP: three protocols, page by page, bounded; the key stays on its host."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import httpx
+
+from routing.errors import TierbotError
+from routing.types.llm import ApiType
+from routing.types.model_names import is_model_name
+
+# All pages together; the longest listing known, an aggregator's with prices, is about 1 MB.
+MAX_BYTES = 8 * 1024 * 1024
+MAX_PAGES = 50
+MAX_REDIRECTS = 3
+MAX_NAME = 200
+
+Row = tuple[str, str]
+
+
+class DiscoveryError(TierbotError):
+    """One sentence for the owner. `status` is what our own HTTP answer should be, `upstream` the provider's."""
+
+    def __init__(self, status: Literal[400, 502], sentence: str, upstream: int | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.upstream = upstream
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How one kind of provider lists models. `cursor` is the parameter that asks for the next page."""
+
+    usual_path: str
+    key_header: str
+    rows: str
+    name: str
+    headers: Mapping[str, str]
+    first: Mapping[str, str]
+    cursor: str = ""
+
+    def authorised(self, key: str) -> dict[str, str]:
+        """The headers of a request; the key is never part of an address, where logs would keep it."""
+        shown = f"Bearer {key}" if self.key_header == "authorization" else key
+        return {"accept": "application/json", self.key_header: shown, **self.headers}
+
+    def next_page(self, document: Mapping[str, Any]) -> str:
+        """The cursor of the page that follows; empty after the last."""
+        if self.cursor == "after_id":
+            cursor = document.get("last_id") if document.get("has_more") is True else None
+        else:
+            cursor = document.get("nextPageToken") if self.cursor else None
+        return cursor if isinstance(cursor, str) else ""
+
+
+PROTOCOLS: Mapping[ApiType, Protocol] = {
+    "openai": Protocol("/v1", "authorization", "data", "id", {}, {}),
+    "anthropic": Protocol(
+        "/v1", "x-api-key", "data", "id", {"anthropic-version": "2023-06-01"}, {"limit": "1000"}, "after_id"
+    ),
+    "gemini": Protocol("/v1beta", "x-goog-api-key", "models", "name", {}, {"pageSize": "1000"}, "pageToken"),
+}
+
+
+class Listing:
+    """One discovery: asks until the last page. Raises DiscoveryError 502 and what httpx raises."""
+
+    def __init__(self, web: httpx.AsyncClient, provider: str, variable: str, protocol: Protocol, key: str) -> None:
+        self._web = web
+        self._provider = provider
+        self._variable = variable
+        self._protocol = protocol
+        self._headers = protocol.authorised(key)
+        self._left = MAX_BYTES
+
+    async def everything(self, url: httpx.URL) -> list[Row]:
+        """The name and display name of every model, in the provider's order."""
+        rows: list[Row] = []
+        cursor, asked = "", {""}
+        for _ in range(MAX_PAGES):
+            more = {self._protocol.cursor: cursor} if cursor else {}
+            document = await self._get(url.copy_merge_params({**self._protocol.first, **more}))
+            rows += self._rows(document)
+            cursor = self._protocol.next_page(document) if isinstance(document, dict) else ""
+            if not cursor:
+                return rows
+            if cursor in asked:
+                break
+            asked.add(cursor)
+        raise self._fault("sent a list of models without an end")
+
+    async def _get(self, url: httpx.URL) -> object:
+        for _ in range(MAX_REDIRECTS + 1):
+            request = self._web.build_request("GET", url, headers=self._headers, timeout=None)
+            response = await self._web.send(request, stream=True, follow_redirects=False)
+            try:
+                if not response.is_redirect:
+                    return await self._document(response)
+            finally:
+                await response.aclose()
+            url = self._redirected(url, response)
+        raise self._fault("redirects in a circle", response.status_code)
+
+    def _redirected(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
+        target = url.join(response.headers.get("location", ""))
+        if (target.scheme, target.host, target.port) != (url.scheme, url.host, url.port):
+            where = f"redirects to {target.host or 'nowhere'}; the key was not sent there, set the base URL"
+            raise self._fault(where, response.status_code)
+        return target
+
+    async def _document(self, response: httpx.Response) -> object:
+        status = response.status_code
+        if status in (401, 403):
+            raise self._fault(f"refused the key (HTTP {status}): check {self._variable}", status)
+        if status != 200:
+            raise self._fault(f"answered HTTP {status} when asked for its models", status)
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > self._left:
+                raise self._fault(f"sent more than {MAX_BYTES // 2**20} MB of models", status)
+        self._left -= len(body)
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise self._fault("answered with something that is not JSON: check the base URL", status) from error
+
+    def _rows(self, document: object) -> list[Row]:
+        # Together AI lists without an envelope; Google leaves an empty list out.
+        absent: object = [] if self._protocol.rows == "models" else None
+        items = document.get(self._protocol.rows, absent) if isinstance(document, dict) else document
+        if not isinstance(items, list):
+            raise self._fault("answered without a list of models: check the base URL", 200)
+        named = [(_name(item, self._protocol), item) for item in items if isinstance(item, dict)]
+        return [(name, _shown(item, name)) for name, item in named if name]
+
+    def _fault(self, what: str, upstream: int | None = None) -> DiscoveryError:
+        return DiscoveryError(502, f"{self._provider} {what}.", upstream)
+
+
+def _name(item: Mapping[str, Any], protocol: Protocol) -> str:
+    """A model's name; empty for a model that does not generate text, and for a name that is not valid."""
+    name = item.get(protocol.name)
+    if not isinstance(name, str):
+        return ""
+    if protocol.name == "name":
+        methods = item.get("supportedGenerationMethods")
+        if not isinstance(methods, list) or "generateContent" not in methods:
+            return ""
+        name = name.removeprefix("models/")
+    return name if is_model_name(f"x/{name}") else ""
+
+
+def _shown(item: Mapping[str, Any], name: str) -> str:
+    """What the provider calls it (OpenRouter and Mistral put that under `name`), free of control characters."""
+    given = (item.get(key) for key in ("displayName", "display_name", "name"))
+    text = next((text for text in given if isinstance(text, str) and text != f"models/{name}"), name)
+    return "".join(char for char in text if char.isprintable()).strip()[:MAX_NAME] or name

@@ -1,0 +1,1 @@
+"""The owner's configuration: `runtime-config.json`, skills, and their checks."""

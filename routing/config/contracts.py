@@ -1,0 +1,196 @@
+"""What a tier promises: time, tries, length, models. Read from `runtime-config.json` and the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal, get_args
+
+from routing.config.jsonfile import JsonObject
+from routing.errors import ConfigError
+from routing.types.model_names import is_model_name
+from routing.types.tiers import TIERS, Tier
+
+PriceClass = Literal["low", "mid", "high"]
+PRICE_CLASSES: tuple[PriceClass, ...] = get_args(PriceClass)
+
+
+@dataclass(frozen=True, slots=True)
+class TierContract:
+    """One tier's promise. `deadline_seconds` is for a whole turn, tools in, queueing out; `try_seconds` for one try,
+    `first_token_seconds` for the first sign of life in it. `max_output_tokens` counts visible text. `attempts` are
+    tries of models for one answer, all together: in a turn with tools each call of a model has as many. `pool` is in
+    the order in which they are asked. With `requires_peer_review` models of other vendors review each answer before the
+    turn ends; with `requires_verifier` one of them checks it after it was shown."""
+
+    tier: Tier
+    deadline_seconds: float
+    first_token_seconds: float
+    try_seconds: float
+    max_output_tokens: int
+    attempts: int
+    pool: tuple[str, ...]
+    price_class: PriceClass
+    may_escalate: bool
+    may_be_escalated_to: bool
+    requires_peer_review: bool = False
+    requires_verifier: bool = False
+
+    def escalates_to(self, other: TierContract) -> bool:
+        """Whether a question of this tier may be taken up to the other one: by /tier auto or by a button."""
+        higher = TIERS.index(other.tier) > TIERS.index(self.tier)
+        return higher and self.may_escalate and other.may_be_escalated_to
+
+    def is_cheaper(self, other: TierContract) -> bool:
+        """Whether it is of a lower price class."""
+        return PRICE_CLASSES.index(self.price_class) < PRICE_CLASSES.index(other.price_class)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolWarning:
+    """What doctor and /tier say of a pool that is legal: one outage of `vendor` takes all of it."""
+
+    tier: Tier
+    why: Literal["one vendor"]
+    vendor: str
+
+
+DEFAULT_CONTRACTS: dict[Tier, TierContract] = {
+    "balanced": TierContract("balanced", 90.0, 25.0, 45.0, 2_000, 3, (), "low", True, False),
+    "smart": TierContract("smart", 180.0, 90.0, 120.0, 4_000, 3, (), "mid", True, True),
+    "coding": TierContract("coding", 240.0, 60.0, 150.0, 8_000, 3, (), "mid", True, True),
+    "deep": TierContract("deep", 600.0, 400.0, 450.0, 16_000, 2, (), "high", False, True),
+}
+"""The table of the tier contracts' specification. Nothing is below balanced, nothing above deep."""
+DEFAULT_FALLBACKS: dict[Tier, tuple[str, ...]] = {
+    "balanced": ("anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash"),
+    "smart": ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"),
+    "coding": ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"),
+    "deep": ("anthropic/claude-opus-4-5",),
+}
+ALLOWANCE: dict[str, int] = {"minimal": 4_000, "low": 4_000, "medium": 16_000, "high": 32_000, "xhigh": 64_000}
+"""Tokens for thinking on top of the visible text, by reasoning level (tier contracts; minimal has low's)."""
+CONTRACT_KEYS = frozenset(
+    (
+        "pool",
+        "deadlineSeconds",
+        "firstTokenSeconds",
+        "trySeconds",
+        "maxOutputTokens",
+        "attempts",
+        "mayEscalate",
+        "mayBeEscalatedTo",
+        "requiresPeerReview",
+        "requiresVerifier",
+    )
+)
+"""What `tiers.<tier>` may hold."""
+_LONGEST_SECONDS = 86_400.0
+
+
+def read_contracts(
+    root: JsonObject, models: Mapping[Tier, str], pools: Mapping[Tier, tuple[str, ...]]
+) -> dict[Tier, TierContract]:
+    """`tiers.<tier>` of the file over the defaults; `models` are the tiers' own, `pools` the environment's, which win.
+
+    Raises ConfigError with file, line and key; for a pool of the environment with the variable.
+    """
+    tiers = root.child("tiers") or JsonObject(root.file, ("tiers",), {})
+    for name in tiers.values:
+        if name not in TIERS:
+            raise root.file.fault((*tiers.path, name), f"is not a tier; the tiers are {', '.join(TIERS)}")
+    contracts = {}
+    for tier in TIERS:
+        own = tiers.child(tier) or JsonObject(root.file, (*tiers.path, tier), {})
+        written = _pool(own, (models[tier], *(model for model in DEFAULT_FALLBACKS[tier] if model != models[tier])))
+        contracts[tier] = _contract(own, tier, _from_environment(tier, pools.get(tier, ())) or written)
+    for lower, higher in pairwise(TIERS):
+        _check_rise(tiers, contracts[lower], contracts[higher])
+    return contracts
+
+
+def warnings(contracts: Iterable[TierContract]) -> tuple[PoolWarning, ...]:
+    """What is accepted and not wise: a pool from one vendor, a gateway counting as one."""
+    vendors = ((each.tier, {model.partition("/")[0] for model in each.pool}) for each in contracts)
+    return tuple(PoolWarning(tier, "one vendor", *names) for tier, names in vendors if len(names) == 1)
+
+
+def output_limit(contract: TierContract, effort: str | None, most: int | None = None, again: bool = False) -> int:
+    """Output tokens to ask for: the visible text's, and an allowance for the thinking at `effort` (None: the model
+    does not think; a level that nobody knows has medium's). `most` is what the model can give at all, if known.
+    `again`: its first answer was cut with no text at all, so the allowance is doubled. A model that was not known to
+    think gets low's then: it did."""
+    allowance = 0 if effort in (None, "none") else ALLOWANCE.get(effort or "", ALLOWANCE["medium"])
+    if again:
+        allowance = 2 * (allowance or ALLOWANCE["low"])
+    wanted = contract.max_output_tokens + allowance
+    return wanted if most is None else min(wanted, most)
+
+
+def _contract(own: JsonObject, tier: Tier, pool: tuple[str, ...]) -> TierContract:
+    usual = DEFAULT_CONTRACTS[tier]
+    contract = replace(
+        usual,
+        deadline_seconds=_seconds(own, "deadlineSeconds", usual.deadline_seconds),
+        first_token_seconds=_seconds(own, "firstTokenSeconds", usual.first_token_seconds),
+        try_seconds=_seconds(own, "trySeconds", usual.try_seconds),
+        max_output_tokens=own.tokens("maxOutputTokens", usual.max_output_tokens),
+        attempts=own.whole("attempts", usual.attempts),
+        pool=pool,
+        may_escalate=own.flag("mayEscalate", usual.may_escalate),
+        may_be_escalated_to=own.flag("mayBeEscalatedTo", usual.may_be_escalated_to),
+        requires_peer_review=own.flag("requiresPeerReview", usual.requires_peer_review),
+        requires_verifier=own.flag("requiresVerifier", usual.requires_verifier),
+    )
+    if contract.try_seconds >= contract.deadline_seconds:
+        key = "trySeconds" if "trySeconds" in own.values else "deadlineSeconds"
+        reason = f"one try ({contract.try_seconds:g} s) must end before the deadline ({contract.deadline_seconds:g} s)"
+        raise own.file.fault((*own.path, key), f"is refused: {reason}")
+    if contract.first_token_seconds > contract.try_seconds:
+        key = "firstTokenSeconds" if "firstTokenSeconds" in own.values else "trySeconds"
+        reason = f"the first token ({contract.first_token_seconds:g} s) is part of a try ({contract.try_seconds:g} s)"
+        raise own.file.fault((*own.path, key), f"is refused: {reason}")
+    return contract
+
+
+def _pool(own: JsonObject, usual: tuple[str, ...]) -> tuple[str, ...]:
+    if "pool" not in own.values:
+        return usual
+    pool = own.values["pool"]
+    path = (*own.path, "pool")
+    if not isinstance(pool, list):
+        raise own.file.fault(path, 'must be a list of models, such as ["openai/gpt-5.1"]')
+    if not pool:
+        raise own.file.fault(path, "must name at least one model")
+    members: list[str] = []
+    for index, item in enumerate(pool):
+        if not isinstance(item, str) or not is_model_name(item.strip()) or item.strip() in members:
+            raise own.file.fault((*path, index), "must be a provider/model that is not in the pool already")
+        members.append(item.strip())
+    return tuple(members)
+
+
+def _from_environment(tier: Tier, pool: tuple[str, ...]) -> tuple[str, ...]:
+    """A complaint gives the entry's number only: a key may have been pasted there."""
+    for number, model in enumerate(pool, 1):
+        if not is_model_name(model) or model in pool[: number - 1]:
+            reason = f"entry {number} is no provider/model, or is in the pool already"
+            raise ConfigError(f"TIER_{tier.upper()}_POOL must list models as provider/model, each once; {reason}.")
+    return pool
+
+
+def _check_rise(tiers: JsonObject, lower: TierContract, higher: TierContract) -> None:
+    if lower.deadline_seconds < higher.deadline_seconds:
+        return
+    own = tiers.child(higher.tier)
+    named = higher if own is not None and "deadlineSeconds" in own.values else lower
+    reason = f"{lower.tier} ({lower.deadline_seconds:g} s) must be below {higher.tier} ({higher.deadline_seconds:g} s)"
+    raise tiers.file.fault((*tiers.path, named.tier, "deadlineSeconds"), f"is refused: the deadline of {reason}")
+
+
+def _seconds(own: JsonObject, key: str, usual: float) -> float:
+    value = own.values.get(key, usual)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _LONGEST_SECONDS:
+        return float(value)
+    raise own.file.fault((*own.path, key), f"must be a number of seconds above 0, at most {_LONGEST_SECONDS:g}")

@@ -1,0 +1,69 @@
+"""How each size class is shown tools, from `runtime-config.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from routing.config.jsonfile import JsonObject
+from routing.types.sizes import SIZES, Size
+
+Strategy = Literal["top_k", "reorder", "full", "hybrid", "all"]
+"""The most relevant ones, all others by name; all selected ones by relevance; all selected ones in stable order; the
+most relevant ones, all others as definitions without description and parameters (as yantrikos/tier published it);
+every tool in stable order, whatever the message is about and whatever that takes."""
+
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+
+MOST_DEFINITIONS = 128
+"""What OpenAI takes in one request, stubs among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How a size class is shown tools, and its limits: definitions, and tokens of definitions and names together. The
+    stubs of `hybrid` come on top of both, as published."""
+
+    strategy: Strategy
+    most_tools: int
+    most_tokens: int
+
+
+PRESENTATIONS: Mapping[Size, Presentation] = {
+    "S": Presentation("top_k", 8, 800),
+    "M": Presentation("top_k", 12, 2_000),
+    "L": Presentation("reorder", 40, 8_000),
+    "XL": Presentation("full", MOST_DEFINITIONS, 32_000),
+}
+"""S and M: published runs of a 1.5 B model got best with 4 to 8 tools."""
+
+
+def read_presentations(tools: JsonObject) -> Mapping[Size, Presentation]:
+    """`tools.presentation`: for each size class `strategy`, `maxTools`, `maxTokens`. Raises ConfigError."""
+    given = tools.child("presentation")
+    if given is None:
+        return PRESENTATIONS
+    unknown = next((name for name in given.values if name not in SIZES), None)
+    if unknown is not None:
+        raise given.file.fault((*given.path, unknown), f"is not a size class: use one of {', '.join(SIZES)}")
+    found = dict(PRESENTATIONS)
+    for size in SIZES:
+        own = given.child(size)
+        if own is not None:
+            found[size] = _presentation(own, PRESENTATIONS[size])
+    return found
+
+
+def _presentation(own: JsonObject, usual: Presentation) -> Presentation:
+    unknown = next((name for name in own.values if name not in ("strategy", "maxTools", "maxTokens")), None)
+    if unknown is not None:
+        raise own.file.fault((*own.path, unknown), "is unknown: there are strategy, maxTools, maxTokens")
+    name = own.text("strategy", usual.strategy)
+    strategy = next((each for each in STRATEGIES if each == name), None)
+    if strategy is None:
+        raise own.file.fault((*own.path, "strategy"), f"must be one of {', '.join(STRATEGIES)}")
+    most = own.whole("maxTools", usual.most_tools), own.tokens("maxTokens", usual.most_tokens)
+    return Presentation(strategy, *most)

@@ -1,0 +1,180 @@
+"""Skills: instructions in a folder, `<name>/SKILL.md`, that a person or the model switches on (specification, 11)."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+
+from routing.errors import ConfigError
+from routing.types.skills import Skill, Skills
+from routing.types.tiers import TIERS, Tier
+
+FILE = "SKILL.md"
+MOST_BYTES = 200_000
+_MOST_FRONTMATTER = 16_000
+"""Characters; YAML takes about a second for 100,000."""
+_LONGEST_NAME = 64
+MOST_CATALOGUE_CHARS = 6_000
+"""It goes along with every call."""
+_CATALOGUE_CHARS = 300
+"""Of one skill's description and of its keywords in the list for the model."""
+_ABSENT = ("", "~", "null")
+_FRONTMATTER = re.compile(r"\s*^---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
+
+
+def read_skills(folder: Path) -> Skills:
+    """Every skill of a folder; a folder that is not there has none. One that is broken harms no other; of two with
+    the same name the first folder's counts. Reads files, so not for the event loop."""
+    found: dict[str, Skill] = {}
+    broken: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    try:
+        entries = sorted(
+            each for each in folder.iterdir() if not each.name.startswith(".") and not os.path.isfile(each)
+        )
+    except FileNotFoundError:
+        entries = []
+    except OSError as error:
+        return Skills({}, {folder.name: f"{folder.name} can't be read: {error.strerror or error}."})
+    for entry in entries:
+        title = _printable(entry.name)
+        try:
+            skill = parse_skill(entry.name, _text(entry / FILE, title))
+            owner = owners.setdefault(skill.name.casefold(), entry.name)
+            if owner != entry.name:
+                raise ConfigError(
+                    f"{title}/{FILE}: the name {skill.name} is taken by the skill in {_printable(owner)}."
+                )
+            found[skill.name] = skill
+        except ConfigError as error:
+            broken[title] = str(error)
+    return Skills(dict(sorted(found.items())), broken)
+
+
+def parse_skill(folder_name: str, text: str) -> Skill:
+    """A skill from the text of its file. Raises ConfigError, naming file and line or key. Every value is taken as it
+    is written: a date, a number or `yes` is a text."""
+    origin = f"{_printable(folder_name)}/{FILE}"
+    parts = _FRONTMATTER.match(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+    if parts is None:
+        raise ConfigError(f"{origin}: it must begin with YAML between two lines of ---, with a description in it.")
+    values = _frontmatter(origin, parts.group(1), parts.string.count("\n", 0, parts.start(1)) + 1)
+    name = unicodedata.normalize("NFC", _value(origin, values, "name") or folder_name)
+    if not _legal(name):
+        raise ConfigError(
+            f"{origin}: the name {_printable(name[:_LONGEST_NAME])!r} must be 1 to {_LONGEST_NAME} letters, digits, "
+            "hyphens, underscores or dots."
+        )
+    description = " ".join(_value(origin, values, "description").split())
+    if not description:
+        raise ConfigError(f"{origin}: description is missing; say in a sentence what the skill is for.")
+    return Skill(name, description, _tier(origin, values), _keywords(origin, values), parts.group(2).strip())
+
+
+def prompt_section(skill: Skill, tier_in_effect: bool) -> str:
+    """What the system prompt says of the active skill. `tier_in_effect` is whether its tier serves the turn, rather
+    than a locked one, for instance."""
+    lines = [f"The skill {skill.name} is active in this conversation. Follow its instructions where they apply."]
+    if tier_in_effect and skill.model_tier is not None:
+        switched = f"Because of this skill, this conversation was switched to the `{skill.model_tier}` tier"
+        lines.append(f"{switched}; a later switch, by set_tier for instance, takes the place of this one.")
+    return f'{" ".join(lines)}\n<skill name="{skill.name}">\n{skill.body}\n</skill>'
+
+
+def catalogue(skills: Skills) -> str:
+    """A line for every skill, from which the model chooses; empty when there is none. Of very many the last are named
+    only."""
+    lines: list[str] = []
+    length = 0
+    for skill in skills.found.values():
+        keywords = f" (keywords: {_short(', '.join(skill.keywords))})" if skill.keywords else ""
+        line = f"- {skill.name}: {_short(skill.description)}{keywords}"
+        lines.append(line if length + len(line) <= MOST_CATALOGUE_CHARS else f"- {skill.name}")
+        length += len(lines[-1])
+    return "\n".join(lines)
+
+
+def _text(path: Path, title: str) -> str:
+    """A skill's file, which must be a plain file of a bearable size: a pipe would never end."""
+    origin = f"{title}/{FILE}"
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise ConfigError(f"{origin} is not a file.")
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise ConfigError(f"{title} has no {FILE}.") from error
+    except OSError as error:
+        raise ConfigError(f"{origin} can't be read: {error.strerror or error}.") from error
+    if len(data) > MOST_BYTES:
+        raise ConfigError(f"{origin} is longer than {MOST_BYTES // 1000} kB.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{origin} line {line}: the text is not UTF-8.") from error
+
+
+def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object]:
+    """The frontmatter as texts and lists of texts. This loader makes nothing else: no dates, no objects, no merged
+    keys, and an alias stays one object however often it is used."""
+    if len(text) > _MOST_FRONTMATTER:
+        raise ConfigError(f"{origin}: the frontmatter is longer than {_MOST_FRONTMATTER:,} characters.")
+    import yaml  # 20 ms that only those with skills should wait for
+
+    try:
+        values = yaml.load(text, Loader=yaml.BaseLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f" line {mark.line + first_line}" if mark else ""
+        raise ConfigError(f"{origin}{where}: not valid YAML, {error.problem or error.context}.") from error
+    except yaml.reader.ReaderError as error:
+        raise ConfigError(f"{origin}: not valid YAML, {error.reason}.") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ConfigError(f"{origin}: not valid YAML, or nested too deeply.") from error
+    if values not in (None, "") and not isinstance(values, dict):
+        raise ConfigError(f"{origin}: the frontmatter must be lines of the form `key: value`.")
+    return values or {}
+
+
+def _value(origin: str, values: Mapping[str, object], key: str) -> str:
+    value = values.get(key, "")
+    if not isinstance(value, str):
+        raise ConfigError(f"{origin}: {key} must be a string.")
+    return "" if value.strip() in _ABSENT else value.strip()
+
+
+def _tier(origin: str, values: Mapping[str, object]) -> Tier | None:
+    named = _value(origin, values, "model_tier")
+    tier = next((known for known in TIERS if known == named.lower()), None)
+    if named and tier is None:
+        raise ConfigError(f"{origin}: model_tier {named[:_LONGEST_NAME]!r} must be one of {', '.join(TIERS)}.")
+    return tier
+
+
+def _keywords(origin: str, values: Mapping[str, object]) -> tuple[str, ...]:
+    """A list of texts, or one text with commas; blanks and repetitions dropped."""
+    given = values.get("keywords", "")
+    words = _value(origin, values, "keywords").split(",") if isinstance(given, str) else given
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ConfigError(f"{origin}: keywords must be a list of strings.")
+    return tuple(dict.fromkeys(clean for word in words if (clean := " ".join(word.split()))))
+
+
+def _legal(name: str) -> bool:
+    kinds = {"-" if sign in "-_." else unicodedata.category(sign)[0] for sign in name}
+    return 0 < len(name) <= _LONGEST_NAME and kinds <= {"-", "L", "M", "N"} and bool(kinds & {"L", "N"})
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _CATALOGUE_CHARS else text[: _CATALOGUE_CHARS - 1] + "…"
+
+
+def _printable(text: str) -> str:
+    """A folder's name as a text that every channel takes."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)

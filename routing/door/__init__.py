@@ -1,1 +1,0 @@
-"""Behind the door to the models: what goes to LiteLLM, what comes back, and what its errors mean."""

@@ -1,0 +1,1 @@
+"""The state of each model: circuit breaker, cooldown, latency, concurrency."""

@@ -1,0 +1,68 @@
+"""The breakers of all models, each under the key it was called with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+
+from routing.health.breaker import CLOSED, Breaker, Kept, Standing
+from routing.ports import Clock
+from routing.types.llm import ProviderProfile
+
+MOST = 500
+"""Models under a key that are remembered. Names come from people: there is no end of them."""
+Place = tuple[str, str]
+"""A model and the fingerprint of the way to it."""
+
+
+def fingerprint(profile: ProviderProfile) -> str:
+    """Tells one key, at one address, from another; it gives neither away. Whoever mends either begins anew."""
+    way = f"{profile.api_key or ''}\n{profile.base_url or ''}"
+    return blake2b(way.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class Breakers:
+    """One for each model and key, made when it is first asked for. `changed` is told when one opens or closes; it must
+    return at once."""
+
+    def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
+        self._clock = clock
+        self._changed = changed
+        self._breakers: dict[Place, Breaker] = {}
+
+    def of(self, model: str, key: str) -> Breaker:
+        """The breaker of a model under a key's fingerprint."""
+        found = self._breakers.get((model, key))
+        if found is None:
+            if len(self._breakers) >= MOST:
+                self._make_room()
+            found = self._breakers[model, key] = Breaker(self._clock, self._changed)
+        return found
+
+    def standing(self, model: str, key: str) -> Standing:
+        """How it stands; closed for one that was never asked for."""
+        found = self._breakers.get((model, key))
+        return CLOSED if found is None else found.standing()
+
+    def standings(self) -> dict[Place, Standing]:
+        """Those that are not closed, for /status."""
+        every = ((place, each.standing()) for place, each in self._breakers.items())
+        return {place: standing for place, standing in every if standing is not CLOSED}
+
+    def keep(self) -> dict[Place, Kept]:
+        """Those that have anything to remember, for the next start."""
+        every = ((place, each.keep()) for place, each in self._breakers.items())
+        return {place: kept for place, kept in every if kept.seconds or kept.tries}
+
+    def restore(self, kept: Mapping[Place, Kept]) -> None:
+        """As they were."""
+        for (model, key), each in kept.items():
+            self.of(model, key).restore(each)
+
+    def _make_room(self) -> None:
+        """Those go that know nothing; where all know something, the oldest that is closed."""
+        known = self.keep()
+        closed = [place for place, each in self._breakers.items() if each.standing() is CLOSED]
+        spare = [place for place in closed if place not in known] or closed[:1] or list(self._breakers)[:1]
+        for place in spare:
+            del self._breakers[place]

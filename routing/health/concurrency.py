@@ -1,0 +1,113 @@
+"""How many calls of models run at the same time: the others wait in line, and nobody is turned away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+
+from routing.config.concurrency import ParallelLimits
+from routing.ports import Clock
+
+
+@dataclass(slots=True)
+class _Line:
+    """`heads` are inside, `most` of them, or waiting; there is no line without any."""
+
+    places: asyncio.Semaphore
+    most: int
+    heads: int = 0
+
+
+class _Lines:
+    """First come, first served, one line for each key. `asyncio.Semaphore` is fair, also when one who waits leaves.
+    Another `most` holds for a line that begins."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._lines: dict[str | int, _Line] = {}
+
+    async def enter(self, key: str | int) -> None:
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = _Line(asyncio.Semaphore(self.most), self.most)
+        line.heads += 1
+        try:
+            await line.places.acquire()
+        except BaseException:
+            self._lost(key, line)
+            raise
+
+    def leave(self, key: str | int) -> None:
+        line = self._lines[key]
+        line.places.release()
+        self._lost(key, line)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(str(key) for key in self._lines)
+
+    def waiting(self, key: str | int) -> int:
+        line = self._lines.get(key)
+        return 0 if line is None else max(0, line.heads - line.most)
+
+    def _lost(self, key: str | int, line: _Line) -> None:
+        line.heads -= 1
+        if not line.heads:
+            del self._lines[key]
+
+
+class Parallel:
+    """Both limits. The person's own comes first: who waits for it takes nobody's place at the provider."""
+
+    def __init__(self, clock: Clock, limits: ParallelLimits) -> None:
+        self._clock = clock
+        self._people = _Lines(limits.per_user)
+        self._providers = _Lines(limits.per_provider)
+
+    def limit(self, limits: ParallelLimits) -> None:
+        """Other limits, for all lines that begin from now on."""
+        self._people.most, self._providers.most = limits.per_user, limits.per_provider
+
+    @property
+    def lines(self) -> Mapping[str, int]:
+        """Where calls wait for a provider now, and how many."""
+        return {name: n for name in self._providers.names if (n := self.waiting(name))}
+
+    def place(self, provider: str, person_id: int) -> Place:
+        """A place for one call, to be held by `async with` while it lasts; its value is the seconds in the line, which
+        are not the turn's. One who holds a place must not ask for a second one: with a limit of 1 it would never
+        come."""
+        return Place(self._people, person_id, self._providers, provider, self._clock)
+
+    def waiting(self, provider: str) -> int:
+        """How many calls wait for the provider now, for /status."""
+        return self._providers.waiting(provider)
+
+
+class Place:
+    """One call's place; see `Parallel.place`. Cancelled while it waits, it leaves both lines."""
+
+    __slots__ = ("_clock", "_people", "_person", "_provider", "_providers")
+
+    def __init__(self, people: _Lines, person: int, providers: _Lines, provider: str, clock: Clock) -> None:
+        self._people, self._person = people, person
+        self._providers, self._provider = providers, provider
+        self._clock = clock
+
+    async def __aenter__(self) -> float:
+        began = self._clock()
+        await self._people.enter(self._person)
+        try:
+            await self._providers.enter(self._provider)
+        except BaseException:
+            self._people.leave(self._person)
+            raise
+        return max(0.0, self._clock() - began)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._providers.leave(self._provider)
+        self._people.leave(self._person)

@@ -1,0 +1,34 @@
+"""What /status renders of the process: facts gathered where they are known, said elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The nearest-rank percentile; 0 when there are no values."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+
+
+MOST_FAILURES = 100
+"""Models whose failure is remembered. Names come from people: there is no end of them."""
+
+
+class Failures:
+    """The last failure of each model."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[str, float]] = {}
+
+    def note(self, model: str, reason: str, at: float) -> None:
+        """A model failed."""
+        self._last.pop(model, None)
+        self._last[model] = (reason, at)
+        if len(self._last) > MOST_FAILURES:
+            del self._last[next(iter(self._last))]
+
+    def recent(self) -> tuple[tuple[str, str, float], ...]:
+        """(model, reason, at), newest first."""
+        return tuple((model, *self._last[model]) for model in reversed(self._last))

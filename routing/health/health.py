@@ -1,0 +1,98 @@
+"""What is known of the models' health."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from routing.config.concurrency import ParallelLimits
+from routing.config.contracts import TierContract
+from routing.errors import KeyRejected, ModelError, ModelUnknown, OutOfCredit, Unreachable
+from routing.health import persistence
+from routing.health.breaker import Standing, Trial
+from routing.health.breakers import Breakers, fingerprint
+from routing.health.concurrency import Parallel
+from routing.health.cooldown import LONGEST_WAIT_SECONDS, Cooldowns
+from routing.health.failures import Failures
+from routing.health.latency import Latencies, Slow
+from routing.health.learned_windows import Windows
+from routing.health.local_speed import Pace
+from routing.ports import Clock
+from routing.types.llm import ProviderProfile
+from routing.types.tiers import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One model's health at one moment; `cooldown` is when it may be asked again, Unix seconds."""
+
+    cooldown: float | None
+    breaker: Standing
+    slow: Slow | None
+
+
+class ModelHealth:
+    """Breakers, cooldowns, latencies, learned windows and places, for all models. `changed` is told of what should
+    survive a restart, `unusable` of what only the owner can mend; they must return at once."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        changed: Callable[[], None] = lambda: None,
+        limits: ParallelLimits | None = None,
+        unusable: Callable[[ModelError], None] = lambda error: None,
+    ) -> None:
+        self._clock = clock
+        self._unusable = unusable
+        self.failures = Failures()
+        self.breakers = Breakers(clock, changed)
+        self.cooldowns = Cooldowns(clock, changed)
+        self.latencies = Latencies(clock, changed)
+        self.pace = Pace()
+        self.windows = Windows(clock, changed)
+        self.parallel = Parallel(clock, limits or ParallelLimits())
+
+    def of(self, model: str, profile: ProviderProfile, tier: Tier) -> Condition:
+        """How a model is, called with this profile for this tier."""
+        standing = self.breakers.standing(model, fingerprint(profile))
+        return Condition(self.cooldowns.until(model), standing, self.latencies.slow(model, tier))
+
+    async def begin(self, model: str, profile: ProviderProfile, probe: bool) -> Trial | None:
+        """A try may begin. Raises ModelError while the model is left alone; `probe`: nobody else can be asked, so the
+        one probe that there may be is made early, or awaited and its failure shared, and a short Retry-After is waited
+        for."""
+        until = self.cooldowns.until(model) if probe else None
+        if until is not None and until - self._clock() <= LONGEST_WAIT_SECONDS:
+            await asyncio.sleep(until - self._clock())
+        self.cooldowns.check(model)
+        breaker = self.breakers.of(model, fingerprint(profile))
+        trial = breaker.begin(early=probe)
+        if trial is None and not probe:
+            raise Unreachable(model, breaker.standing().why)
+        return trial
+
+    async def probed(self, model: str, profile: ProviderProfile) -> None:
+        """Wait for somebody else's probe. Raises its failure, which is everybody's."""
+        shared = await self.breakers.of(model, fingerprint(profile)).probed()
+        if shared is not None:
+            raise type(shared)(model, shared.reason, shared.retry_after, shared.raw)
+
+    def failed(self, error: ModelError) -> None:
+        """A try failed; its breaker has heard of it by its trial."""
+        self.failures.note(error.model, error.reason, self._clock())
+        self.cooldowns.note(error)
+        if isinstance(error, (KeyRejected, ModelUnknown, OutOfCredit)):
+            self._unusable(error)
+
+    def took(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
+        """A try brought an answer in so many seconds, or (not finished) was ended after them."""
+        self.latencies.note(model, contract, seconds, finished)
+
+    def keep(self) -> str:
+        """For the next start."""
+        return persistence.dump(self.breakers, self.cooldowns, self.latencies, self.windows)
+
+    def restore(self, text: str) -> None:
+        """What an earlier process kept; anything else is ignored, and the log says so."""
+        persistence.load(text, self.breakers, self.cooldowns, self.latencies, self.windows)

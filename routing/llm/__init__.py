@@ -1,0 +1,1 @@
+"""Calls to models: the LiteLLM adapter (the only importer of litellm), local models, one attempt."""

@@ -1,0 +1,237 @@
+"""The door to every model, and the only importer of litellm."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+from routing.catalog.catalog import Catalog
+from routing.errors import Reason, Unreachable
+from routing.llm import chat_stream, embeddings, message_codec, patches, thinking
+from routing.llm.endpoint import where_of
+from routing.llm.error_mapping import explain, takes_no_tools
+from routing.llm.local.runtime import LocalRuntime
+from routing.llm.parameters import Target, parameters
+from routing.llm.price_map import PriceMap, cost
+from routing.process_memory import uncollected
+from routing.types.llm import (
+    Heard,
+    ModelRequest,
+    ProviderProfile,
+    StreamEnd,
+    StreamEvent,
+    Usage,
+)
+from routing.types.model_names import LOCAL_PROVIDER
+from routing.types.vectors import Vectors
+
+_OFFLINE = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_OFFLINE_MODE": "true",
+    "LITELLM_MODE": "PRODUCTION",
+    "DISABLE_AIOHTTP_TRANSPORT": "True",
+}
+"""Set before the import: no price map or .env is fetched, and no cached session leaks on eviction."""
+
+_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+_QUIET = {
+    "suppress_debug_info": True,
+    "turn_off_message_logging": True,
+    "telemetry": False,
+    "disable_token_counter": True,
+    "DEFAULT_MAX_RETRIES": 0,  # what it takes for vectors where 0 was asked for
+}
+"""Its token counter would load 60 to 110 MB at the first streamed call, to price an answer that has not come yet."""
+_LOCAL_OUTPUT = 1024
+_LOCAL_EXTRA = {"extra_body": {"repeat_penalty": 1.1}}
+"""A small model that has begun to repeat itself would fill its whole context."""
+_CLAUDES_CLOUDS = ("bedrock", "vertex_ai", "azure_ai")
+_LEVELS, _FURTHER_LEVELS = ("low", "medium", "high"), ("minimal", "xhigh")
+"""The efforts that every reasoning model of LiteLLM's map takes, and those that its entry must name."""
+_FUNCTION = [{"type": "function", "function": {}}]
+"""That there are tools is all that the choice between OpenAI's two wires asks about them."""
+
+log = logging.getLogger("routing.llm.adapter")
+
+
+class LiteLlm:
+    """`routing.ports.Llm`. The library is imported in a thread, after the platforms have answered; whoever comes
+    before that waits. Keys go along with each call and never into the environment."""
+
+    def __init__(self, local: LocalRuntime, catalog: Catalog, proxy: str | None = None) -> None:
+        self._local = local
+        self._proxy = {"HTTPS_PROXY": proxy} if proxy else {}
+        self._catalog = catalog
+        self._loading: asyncio.Task[ModuleType] | None = None
+        self._prices: PriceMap | None = None
+
+    def load(self) -> asyncio.Task[ModuleType]:
+        """Begin the import (about 2 s), once."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(_import, self._catalog, _OFFLINE | self._proxy))
+        return self._loading
+
+    async def ready(self) -> None:
+        """Wait for the import."""
+        await asyncio.shield(self.load())
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        """One completion, piece by piece."""
+        litellm = await asyncio.shield(self.load())
+        if request.profile.name == LOCAL_PROVIDER:
+            model = request.model.partition("/")[2]
+            address = await self._local.address(model)
+            name, key = f"openai/{address.model_name}", address.api_key
+            where: dict[str, Any] = {"model": name, "api_base": address.base_url, "api_key": key, **_LOCAL_EXTRA}
+            request = replace(request, max_output=min(request.max_output or _LOCAL_OUTPUT, _LOCAL_OUTPUT))
+            busy: AbstractContextManager[None] = self._local.in_use()
+        else:
+            where, busy = where_of(request.model, request.profile), nullcontext()
+        with busy:
+            async for event in _events(litellm, request, where):
+                yield event
+
+    async def knows(self, model: str) -> bool:
+        """Whether the bundled map of models has it, with its provider or without."""
+        litellm = await asyncio.shield(self.load())
+        provider, _, name = model.partition("/")
+        plain = litellm.model_cost.get(name, {})
+        return model in litellm.model_cost or plain.get("litellm_provider") == provider
+
+    def levels(self, model: str) -> tuple[str, ...]:
+        """The reasoning levels that the bundled map says a model takes; none before the library is there."""
+        if self._loading is None or not self._loading.done() or self._loading.exception() is not None:
+            return ()
+        known = self._loading.result().model_cost
+        entry = known.get(model) or known.get(model.partition("/")[2], {})
+        if not entry.get("supports_reasoning"):
+            return ()
+        more = [level for level in _FURTHER_LEVELS if entry.get(f"supports_{level}_reasoning_effort")]
+        return (*_LEVELS, *more)
+
+    async def prices(self, profile: Callable[[str], ProviderProfile]) -> PriceMap:
+        """The price map, when the library is there; `profile` says how a provider is reached."""
+        litellm = await asyncio.shield(self.load())
+        if self._prices is None:
+            self._prices = PriceMap(litellm, profile)
+        return self._prices
+
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
+        """The words of a voice message, and how long it is."""
+        litellm = await asyncio.shield(self.load())
+        seconds = profile.timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                heard = await litellm.atranscription(
+                    file=(name, audio), timeout=seconds, max_retries=0, **where_of(model, profile)
+                )
+        except TimeoutError as error:
+            raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=seconds)) from error
+        except Exception as error:  # the library raises whatever its providers' clients raise
+            raise explain(error, model, profile) from error
+        counted = getattr(getattr(heard, "usage", None), "seconds", None) or getattr(heard, "duration", None)
+        return Heard(str(heard.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
+
+    async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
+        """`routing.ports.EmbeddingModel`."""
+        litellm = await asyncio.shield(self.load())
+        return await embeddings.ask(litellm, where_of(model, profile), model, profile, texts)
+
+
+async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> AsyncIterator[StreamEvent]:
+    adapted = message_codec.adapt(request.messages, request.model, request.tools)
+    request = replace(request, messages=adapted.messages, tools=adapted.tools)
+    try:
+        reader = chat_stream.reader(await _begin(litellm, request, where))
+        try:
+            async for event in reader:
+                yield event
+        finally:
+            await reader.close()
+    except Exception as error:  # as above
+        raise explain(error, request.model, request.profile) from error
+    counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
+    usage = _usage(litellm, request, counted) if counted else None
+    if reader.finish == "tools" and not request.may_call:
+        yield StreamEnd("stop", usage)
+        return
+    calls = tuple([replace(call, name=adapted.ours.get(call.name, call.name)) for call in reader.calls])
+    yield StreamEnd(reader.finish, usage, calls, reader.thinking)
+
+
+async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Any:
+    """The stream. Thinking that a provider can't check any more, as when a tool has come since, is left out at a
+    second call: a conversation must not end on it. So are tools for a model that takes none."""
+    target = _target(litellm, request, where)
+    try:
+        return await litellm.acompletion(**where, **parameters(request, target))
+    except Exception as error:  # as above; only a refusal of thinking or of tools ends here
+        if request.tools and takes_no_tools(error):
+            log.info("[LLM] %s can't use tools; calling again without them", request.model)
+            return await litellm.acompletion(**where, **parameters(replace(request, tools=()), target))
+        bare = thinking.without(request.messages)
+        if bare == request.messages or not thinking.refused(error):
+            raise
+        log.info("[LLM] %s refused earlier thinking; calling again without it", request.model)
+    return await litellm.acompletion(**where, **parameters(replace(request, messages=bare), target))
+
+
+def _target(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Target:
+    """The wire format, as the library will choose it, and what its map says about a Claude."""
+    kind, _, name = where["model"].partition("/")
+    most = litellm.model_cost.get(name, litellm.model_cost.get(request.model, {})).get("max_output_tokens")
+    if kind == "anthropic" or (kind in _CLAUDES_CLOUDS and "claude" in name):
+        adaptive = litellm.AnthropicConfig.is_adaptive_thinking_model(name, kind)
+        return Target("anthropic", adaptive, most)
+    if kind in ("gemini", "vertex_ai"):
+        return Target("gemini", most_output=most)
+    if kind == "openai" and "_skip_responses_api_bridge" not in where:
+        found, _ = litellm.main.responses_api_bridge_check(
+            model=name, custom_llm_provider=kind, tools=_FUNCTION if request.tools else None,
+            reasoning_effort=request.reasoning,
+        )  # fmt: skip
+        if found.get("mode") == "responses":
+            return Target("responses", most_output=most)
+    return Target("chat", most_output=most)
+
+
+def _usage(litellm: ModuleType, request: ModelRequest, counted: Any) -> Usage:
+    prompt = getattr(counted, "prompt_tokens_details", None)
+    answer = getattr(counted, "completion_tokens_details", None)
+    return Usage(
+        input_tokens=counted.prompt_tokens or 0,
+        output_tokens=counted.completion_tokens or 0,
+        cached_tokens=(prompt and prompt.cached_tokens) or 0,
+        reasoning_tokens=(answer and answer.reasoning_tokens) or 0,
+        cost=cost(litellm, request.model, request.profile, counted),
+    )
+
+
+def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
+    os.environ.update(environment)
+    with nullcontext() if "litellm" in sys.modules else uncollected():
+        litellm = importlib.import_module("litellm")
+    for logger in _LOGGERS:
+        # They would write to standard error themselves, past the log that hides secrets; now their lines reach it.
+        logging.getLogger(logger).handlers.clear()
+    for name, value in _QUIET.items():
+        setattr(litellm, name, value)
+    patches.install()
+    _teach_levels(litellm, catalog)
+    return litellm
+
+
+def _teach_levels(litellm: ModuleType, catalog: Catalog) -> None:
+    """The library drops xhigh for models whose entry does not say that they take it; our catalogue says so."""
+    for card in catalog.models():
+        entry = litellm.model_cost.get(card.id)
+        if entry is not None and "xhigh" in card.levels and not entry.get("supports_xhigh_reasoning_effort"):
+            litellm.register_model({card.id: {**entry, "supports_xhigh_reasoning_effort": True}})

@@ -1,0 +1,37 @@
+"""Where a model is called: its name as the library has it, its key, its address."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from routing.errors import KeyRejected, ModelUnknown, Reason
+from routing.types.llm import ProviderProfile
+from routing.types.model_names import is_model_name
+
+_NO_KEY = "none"
+"""An endpoint of one's own may need no key; without one LiteLLM would send that of the environment to it."""
+
+
+def where_of(model: str, profile: ProviderProfile) -> dict[str, Any]:
+    """The library's name of the model, its key, and its address if it is not the provider's own. Raises ModelUnknown
+    for a name that could lead to another address, and KeyRejected without a key."""
+    provider, _, name = model.partition("/")
+    if not is_model_name(model, profile.api_type):
+        raise ModelUnknown(model, Reason("this is not a valid model name"))
+    where: dict[str, Any] = {"model": f"{profile.api_type or provider}/{name}"}
+    if profile.api_key is None and profile.base_url is None:
+        words = "no key: set {variable} (or llm.providers.{provider}.apiKey)"
+        raise KeyRejected(model, Reason(words, variable=profile.variable, provider=profile.name))
+    where["api_key"] = profile.api_key or _NO_KEY
+    if profile.base_url is not None:
+        where["api_base"] = _with_path(profile.base_url, profile.api_type)
+        where["_skip_responses_api_bridge"] = True  # another address speaks /chat/completions, not /responses
+    return where
+
+
+def _with_path(base_url: str, api_type: str | None) -> str:
+    """An address without a path gets the protocol's usual one."""
+    usual = {"openai": "/v1", "gemini": "/v1beta"}.get(api_type or "", "")
+    bare = base_url.rstrip("/")
+    return bare if urlsplit(bare).path else bare + usual

@@ -1,0 +1,248 @@
+"""What LiteLLM raises → our errors, in a clause free of secrets."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Iterator
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from routing.errors import (
+    BadModelRequest,
+    ContextOverflow,
+    KeyRejected,
+    ModelError,
+    ModelUnknown,
+    OutOfCredit,
+    PolicyRefused,
+    RateLimited,
+    Reason,
+    Unreachable,
+)
+from routing.ports import Clock
+from routing.redaction import Secrets, masked_words
+from routing.types.llm import ProviderProfile
+from routing.types.model_names import OLLAMA
+
+OVERFLOW_WORDS = (
+    "exceeds maximum input length",
+    "context_length_exceeded",
+    "maximum context length",
+    "too many tokens",
+    "request too large",
+    "exceeds the available context size",
+    "exceeds the context window",
+    "exceed context limit",
+    "maximum prompt length is",
+    "input token count",
+    "reduce the length of the messages",
+    "prompt is too long",
+    "input is too long for requested model",
+    "request_too_large",
+    "request exceeds the maximum size",
+)
+"""Anywhere in the cause chain, in any case. The first five are the routing specification's (23); the others are
+llama.cpp's, OpenAI's, Anthropic's, xAI's, Gemini's, Groq's, Anthropic's again, Bedrock's, and Anthropic's 413."""
+_WINDOW = re.compile(
+    r"(?:maximum context length is|maximum prompt length is|tokens >|context limit: \d{1,9} \+ \d{1,9} >|"
+    r"maximum number of tokens allowed \(|available context size \(|\(tpm\): limit|\"n_ctx\":) ?(\d{1,9})"
+)
+"""The limit in an overflow's words: OpenAI's and vLLM's, xAI's, Anthropic's two, Gemini's, llama.cpp's two, Groq's."""
+CREDIT_WORDS = (
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "requires more credits",
+    "used all available credits",
+    "doesn't have any credits",
+    "exceeded_current_quota_error",
+    "arrearage",
+)
+"""What vendors say when the account has no money left: OpenAI's three, Anthropic's, DeepSeek's, OpenRouter's two, xAI's
+two, Moonshot's, Alibaba's."""
+_CREDIT_STATUSES = (400, 401, 403, 429)
+_KEY_STATUSES = (401, 403)
+_POLICY_WORDS = ("content_policy", "content_filter")
+_MESSAGE = re.compile(r"""["']message["']: *(["'])((?:\\++.|(?!\1)[^\\])++)\1""")
+_ESCAPED = re.compile(r"""(?<!\\)\\++(["'])""")
+_ESCAPED_LINE_END = re.compile(r"(?<!\\)\\++n")
+_CLASS = r"(?:litellm\.)?\w*(?:Exception|Error|Timeout)(?: \w*Error| Timeout)?(?: - |: )"
+_STATE = r"[A-Z][A-Z_]+ - "
+_PREAMBLE = re.compile(f"^(?:{_CLASS}|{_STATE})+")
+"""Classes of the library, and what Gemini puts before its words: `INTERNAL - `."""
+_POSTSCRIPT = re.compile(r"\.? (?:Handle with `litellm\.\w+`|Error_str: .*)\.?$")
+_LINE_FAULTS = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError"})
+"""The HTTP client's names of what happens to a connection; some have no text."""
+_LONGEST_REASON = 160
+
+BY_NAME: dict[str, type[ModelError]] = {
+    "AuthenticationError": KeyRejected,
+    "PermissionDeniedError": KeyRejected,
+    "NotFoundError": ModelUnknown,
+    "RateLimitError": RateLimited,
+    "BudgetExceededError": RateLimited,
+    "RouterRateLimitError": RateLimited,
+    "RouterRateLimitErrorBasic": RateLimited,
+    "Timeout": Unreachable,
+    "APIConnectionError": Unreachable,
+    "InternalServerError": Unreachable,
+    "ServiceUnavailableError": Unreachable,
+    "BadGatewayError": Unreachable,
+    "MidStreamFallbackError": Unreachable,
+    "APIResponseValidationError": Unreachable,
+    "JSONSchemaValidationError": Unreachable,
+    "MockException": Unreachable,
+    "APIError": Unreachable,
+    "OpenAIError": Unreachable,
+    "LiteLLMUnknownProvider": ModelUnknown,
+    "ContextWindowExceededError": ContextOverflow,
+    "ContentPolicyViolationError": PolicyRefused,
+    "BlockedPiiEntityError": PolicyRefused,
+    "GuardrailRaisedException": PolicyRefused,
+    "RejectedRequestError": BadModelRequest,
+    "ModifyResponseException": PolicyRefused,
+    "SensitiveDataRouteException": PolicyRefused,
+    "ModelNotMappedError": ModelUnknown,
+    "PaymentRequiredError": OutOfCredit,
+    "VectorStoreSearchError": Unreachable,
+    "ImageFetchError": BadModelRequest,
+    "UnsupportedParamsError": BadModelRequest,
+    "UnprocessableEntityError": BadModelRequest,
+    "ToolLoopMaxRoundsExceeded": BadModelRequest,
+    "InvalidRequestError": BadModelRequest,
+    "BadRequestError": BadModelRequest,
+}
+"""Every exception class of the library, by name; a test holds this against the library."""
+
+
+OUT_OF_CREDIT = "its account is out of credit"
+NO_CONNECTION = "Connection error"
+PLAIN: dict[type[ModelError], str] = {
+    ModelUnknown: "it does not know this model",
+    PolicyRefused: "its content rules",
+    BadModelRequest: "it can't use this request",
+    Unreachable: "it reported an error",
+}
+"""What people read who are no owners; a provider's own words may name accounts, addresses and parts of keys."""
+
+
+def explain(error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time) -> ModelError:
+    """The error that the router understands. The most special class of the exception decides."""
+    error = getattr(error, "original_exception", None) or error
+    text = " ".join(str(each) for each in _chain(error)).lower()
+    reason = _reason(error, profile)
+    statuses = {getattr(each, "status_code", None) for each in _chain(error)}
+    if 402 in statuses or (statuses.intersection(_CREDIT_STATUSES) and any(words in text for words in CREDIT_WORDS)):
+        return OutOfCredit(model, Reason(OUT_OF_CREDIT))
+    if any(words in text for words in OVERFLOW_WORDS):
+        overflow = ContextOverflow(model, Reason("the conversation is longer than its context window"))
+        named = _WINDOW.search(text)
+        overflow.window = int(named.group(1)) if named else None
+        return overflow
+    kind = next((BY_NAME[each.__name__] for each in type(error).__mro__ if each.__name__ in BY_NAME), Unreachable)
+    if kind is Unreachable and getattr(error, "status_code", None) == 403:
+        kind = KeyRejected  # the library has no class for it on OpenAI's wire
+    if kind is BadModelRequest and any(words in text for words in _POLICY_WORDS):
+        kind = PolicyRefused
+    if kind is BadModelRequest and any(getattr(each, "status_code", 0) in _KEY_STATUSES for each in _chain(error)):
+        kind = KeyRejected  # the library makes a plain 400 of Gemini's 403
+    if "llm provider not provided" in text:
+        words = "an unknown provider needs an address: llm.providers.{provider}.baseUrl"
+        return BadModelRequest(model, Reason(words, provider=profile.name))
+    if kind is KeyRejected:
+        words = "{provider} refused the key in {variable}"
+        return KeyRejected(model, Reason(words, provider=profile.name, variable=profile.variable))
+    if kind is RateLimited:
+        wait = _retry_after(error, clock)
+        if wait is None:
+            return RateLimited(model, Reason("too many requests"))
+        return RateLimited(model, Reason("try again in {seconds:g} s", seconds=wait), wait)
+    if profile.name == OLLAMA and "try pulling it first" in text:
+        return ModelUnknown(model, Reason("run: ollama pull {name}", name=model.partition("/")[2]))
+    if kind is Unreachable and profile.name == OLLAMA and _broken(error):
+        return Unreachable(model, Reason("Ollama is not running"), _retry_after(error, clock))
+    plain = PLAIN.get(kind, PLAIN[Unreachable])
+    if kind is Unreachable and type(error).__name__ != "Timeout" and _broken(error):
+        plain = NO_CONNECTION
+    explained = kind(model, Reason(plain) if reason else _unsaid(error), _retry_after(error, clock), reason)
+    if isinstance(explained, Unreachable):
+        explained.own = _status(error) >= 500
+    return explained
+
+
+def _status(error: BaseException) -> int:
+    """The HTTP status of the provider's answer; 0 where it gave none."""
+    if any(type(each).__name__ in _LINE_FAULTS | {"APIConnectionError", "Timeout"} for each in _chain(error)):
+        return 0
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else 0
+
+
+def takes_no_tools(error: BaseException) -> bool:
+    """Whether Ollama refused a request because its model can't use tools."""
+    return getattr(error, "status_code", None) == 400 and "does not support tools" in str(error)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    each: BaseException | None = error
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        yield each
+        each = each.__cause__ or each.__context__
+
+
+def _reason(error: BaseException, profile: ProviderProfile) -> str:
+    """The first line of what the provider said, without the library's preamble, keys or control characters."""
+    if isinstance(error, json.JSONDecodeError):
+        return ""
+    text = str(getattr(error, "message", "") or error)
+    quoted = _MESSAGE.search(text)
+    if quoted:
+        text = _ESCAPED.sub(r"\1", _ESCAPED_LINE_END.split(quoted.group(2))[0])
+    else:
+        text = _POSTSCRIPT.sub("", _PREAMBLE.sub("", text.partition("\n")[0])).strip()
+    known = Secrets([profile.api_key] if profile.api_key else ())
+    text = "".join(sign for sign in masked_words(known.hidden(text)) if sign.isprintable())
+    return text[:_LONGEST_REASON].rstrip(" .")
+
+
+def _unsaid(error: BaseException) -> Reason:
+    """Where the provider said nothing: whether it was the line."""
+    if isinstance(error, json.JSONDecodeError):
+        return Reason("its answer can't be read")
+    return Reason(NO_CONNECTION if _broken(error) else "it gave no reason")
+
+
+def _broken(error: BaseException) -> bool:
+    return any(isinstance(each, OSError) or type(each).__name__ in _LINE_FAULTS for each in _chain(error))
+
+
+def _retry_after(error: BaseException, clock: Clock) -> float | None:
+    """Seconds from the provider's Retry-After header, which may also be a date (RFC 9110, 10.2.3)."""
+    for each in _chain(error):
+        headers = getattr(each, "litellm_response_headers", None) or {}
+        value = headers.get("retry-after")
+        if value is not None:
+            seconds = _seconds(str(value), clock)
+            return max(0.0, seconds) if math.isfinite(seconds) else None
+    return None
+
+
+def _seconds(value: str, clock: Clock) -> float:
+    """From now on; `nan` for what is neither a number nor a date."""
+    try:
+        return float(value)
+    except ValueError:
+        pass
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return math.nan
+    return float(math.ceil((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - clock()))

@@ -1,0 +1,149 @@
+"""One request as LiteLLM's `acompletion` takes it, per wire format."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from routing.llm import thinking
+from routing.llm.thinking import Wire
+from routing.types.llm import ChatMessage, ModelRequest, ToolCall, ToolSpec
+
+_MARKER = {"type": "ephemeral"}
+"""Anthropic keeps everything up to a marked block for five minutes; a request has room for four."""
+_THROUGH_OPENROUTER = "openrouter/anthropic/"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What decides the shape of a request. `adaptive`: this Claude thinks as it likes and needs no thinking in its
+    history; `most_output` is how many tokens the model can write at all, where that is known."""
+
+    wire: Wire
+    adaptive: bool = False
+    most_output: int | None = None
+
+
+def parameters(request: ModelRequest, target: Target) -> dict[str, Any]:
+    """`request` must have passed `wire.adapt`."""
+    claude = target.wire == "anthropic" or request.model.startswith(_THROUGH_OPENROUTER)
+    if claude:
+        request = _thoughtful(request, target)
+    wired = [_message(message, target.wire) for message in request.messages]
+    if claude:
+        _mark(request.messages, wired)
+    given: dict[str, Any] = {
+        "messages": wired,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "num_retries": 0,
+        "max_retries": 0,
+        "timeout": request.profile.timeout_seconds,
+        "drop_params": True,
+    }
+    if request.temperature is not None and not (claude and request.reasoning):
+        given["temperature"] = request.temperature
+    if (most := _most_output(request, target)) is not None:
+        given["max_tokens"] = most
+    return given | _reasoning(request, target) | _tools(request.tools, request.may_call)
+
+
+def _most_output(request: ModelRequest, target: Target) -> int | None:
+    """What is asked for, within what the model can. A Claude that thinks must be told something: the library would
+    leave 4096 tokens for the answer behind the thinking."""
+    if request.max_output is None:
+        return target.most_output if target.wire == "anthropic" and request.reasoning else None
+    return request.max_output if target.most_output is None else min(request.max_output, target.most_output)
+
+
+def _thoughtful(request: ModelRequest, target: Target) -> ModelRequest:
+    """Claude's rules: thinking goes back within its turn only and never while thinking is off; with a fixed budget,
+    a turn that another model began without thinking must go on without."""
+    messages = request.messages
+    if request.reasoning and not target.adaptive and not thinking.began_with(messages):
+        request = replace(request, reasoning=None)
+    kept = thinking.of_this_turn(messages) if request.reasoning else thinking.without(messages)
+    return replace(request, messages=kept)
+
+
+def _reasoning(request: ModelRequest, target: Target) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    if target.wire == "responses":
+        given["store"] = False
+    if request.reasoning is None:
+        return given
+    given["reasoning_effort"] = request.reasoning
+    if target.wire == "responses":
+        given["include"] = ["reasoning.encrypted_content"]
+    elif request.profile.base_url and request.profile.api_type == "openai":
+        given["allowed_openai_params"] = ["reasoning_effort"]  # for names that the library does not know
+    return given
+
+
+def _tools(specs: Sequence[ToolSpec], may_call: bool) -> dict[str, Any]:
+    if not specs:
+        return {}
+    given: dict[str, Any] = {"tools": [_tool(spec) for spec in specs]}
+    given["_skip_mcp_handler"] = True  # it would import mcp, which is as large as the library itself
+    if not may_call:
+        given["tool_choice"] = "none"
+    return given
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {}, **spec.parameters}
+    return {
+        "type": "function",
+        "function": {"name": spec.name, "description": spec.description, "parameters": schema},
+    }
+
+
+def _message(message: ChatMessage, wire: Wire) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+    if message.role == "assistant":
+        return _answer(message, wire)
+    if not message.pictures:
+        return {"role": message.role, "content": message.text}
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text else []
+    for picture in message.pictures:
+        data = base64.b64encode(picture.data).decode("ascii")
+        parts.append({"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{data}"}})
+    return {"role": message.role, "content": parts}
+
+
+def _answer(message: ChatMessage, wire: Wire) -> dict[str, Any]:
+    wired: dict[str, Any] = {"role": "assistant", "content": message.text}
+    if message.thinking:
+        wired |= thinking.given_back(message.thinking, wire)
+    if message.calls:
+        wired["content"] = message.text if message.text.strip() else None
+        wired["tool_calls"] = [_call(call, wire) for call in message.calls]
+    return wired
+
+
+def _call(call: ToolCall, wire: Wire) -> dict[str, Any]:
+    wired: dict[str, Any] = {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
+    if call.signature and wire == "gemini":
+        wired["provider_specific_fields"] = {"thought_signature": call.signature}
+    elif call.signature and wire == "chat":  # Gemini behind OpenAI's wire
+        wired["extra_content"] = {"google": {"thought_signature": call.signature}}
+    return wired
+
+
+def _mark(messages: Sequence[ChatMessage], wired: Sequence[dict[str, Any]]) -> None:
+    """Tell Anthropic what to keep: tools and instructions, all up to the question, and all of the turn so far. It
+    finds what it kept only within 20 blocks before a marker, hence the one at the question."""
+    leading = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
+    places = {thinking.turn_begin(messages) - 1, len(messages) - 1, 0 if leading else -1, leading - 1}
+    for at in places - {-1}:
+        if not (messages[at].text.strip() or messages[at].pictures):
+            continue
+        holder = wired[at]["content"][-1] if isinstance(wired[at]["content"], list) else wired[at]
+        holder["cache_control"] = _MARKER

@@ -1,0 +1,111 @@
+"""What a call cost, and will cost, from LiteLLM's price map; an unknown price stays unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from types import ModuleType
+from typing import Any
+
+from routing.types.llm import ProviderProfile
+from routing.types.model_names import LOCAL_PROVIDER
+from routing.types.prices import Price, Rates
+
+FREE_PROVIDERS = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
+"""They run on the owner's machine."""
+_ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+_REMEMBERED = 1024
+
+
+def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) -> Decimal | None:
+    """US dollars; None when nobody knows.
+
+    The library answers 0.0 for models that it does not know and for some that are not free, so 0 is unknown unless
+    the model runs at home. An address of one's own has no known price either.
+    """
+    if profile.name in FREE_PROVIDERS:
+        return Decimal(0)
+    if _is_elsewhere(profile):
+        return None
+    name = model.partition("/")[2]
+    if model not in litellm.model_cost and name not in litellm.model_cost:
+        return None
+    try:
+        into, out = litellm.cost_per_token(model=name, custom_llm_provider=profile.name, usage_object=usage)
+    except Exception:  # the library raises the bare class where its map has a gap
+        return None
+    total = Decimal(str(into)) + Decimal(str(out))
+    return total or None
+
+
+def _is_elsewhere(profile: ProviderProfile) -> bool:
+    """Whether it is an address of the owner's own, with prices of its own."""
+    return profile.base_url is not None and profile.name not in ("openai", "anthropic", "gemini")
+
+
+class PriceMap:
+    """`routing.ports.PriceList`: `cost` is asked what single tokens would cost, so a price never differs from
+    what is charged. A model's first time takes some milliseconds. `profile` says how a provider is reached."""
+
+    def __init__(self, litellm: ModuleType, profile: Callable[[str], ProviderProfile]) -> None:
+        self._litellm = litellm
+        self._profile = profile
+        self._known: dict[tuple[str, str | None], Price | None] = {}
+
+    def __call__(self, model: str) -> Price | None:
+        """The price of `provider/model`."""
+        profile = self._profile(model.partition("/")[0])
+        key = (model, profile.base_url)
+        if key not in self._known:
+            if len(self._known) >= _REMEMBERED:  # names come from people
+                self._known.clear()
+            self._known[key] = self._price(model, profile)
+        return self._known[key]
+
+    def a_second(self, model: str) -> Decimal | None:
+        """US dollars for a second of audio."""
+        profile = self._profile(model.partition("/")[0])
+        if profile.name in FREE_PROVIDERS:
+            return Decimal(0)
+        if _is_elsewhere(profile):
+            return None
+        known = self._litellm.model_cost
+        price = (known.get(model) or known.get(model.partition("/")[2], {})).get("input_cost_per_second")
+        return Decimal(str(price)) if price else None
+
+    def _price(self, model: str, profile: ProviderProfile) -> Price | None:
+        rates = [self._rates(model, profile, above) for above in sorted({0, *self._steps(model)})]
+        known = tuple(each for each in rates if each is not None)
+        return Price(known) if known else None
+
+    def _steps(self, model: str) -> set[int]:
+        """The lengths of a prompt, in tokens, from which on its tokens cost something else."""
+        found = set()
+        for name in (model, model.partition("/")[2]):
+            entry = self._litellm.model_cost.get(name, {})
+            found |= {1000 * int(step.group(1)) for key in entry if (step := _ABOVE.fullmatch(key))}
+            found |= {int(each["range"][0]) for each in entry.get("tiered_pricing") or () if "range" in each}
+        return found
+
+    def _rates(self, model: str, profile: ProviderProfile, above: int) -> Rates | None:
+        """What each token costs with a prompt of more than `above` tokens."""
+
+        def ask(output: int = 0, cached: int = 0) -> Decimal | None:
+            details = {"cached_tokens": cached}
+            counted = self._litellm.Usage(
+                prompt_tokens=above + 1, completion_tokens=output, prompt_tokens_details=details
+            )
+            return cost(self._litellm, model, profile, counted)
+
+        both = ask(output=above + 1)
+        if both is None:
+            return None
+        into, remembered = ask() or Decimal(0), ask(cached=above + 1) or Decimal(0)
+        tokens = above + 1
+        return Rates(_each(into, tokens), _each(both - into, tokens), _each(remembered, tokens), above)
+
+
+def _each(total: Decimal, tokens: int) -> Decimal:
+    """US dollars a token, without the noise of the library's floats."""
+    return Decimal(f"{total / tokens:.9g}")

@@ -1,0 +1,84 @@
+"""The tool calls of one answer, put together from the pieces of its stream."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from routing.types.llm import ToolCall
+
+_ENCODED = "__thought__"
+"""LiteLLM writes Gemini's thought signature behind this into the id."""
+
+
+@dataclass(slots=True)
+class _Growing:
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    signature: str = ""
+
+
+class Assembly:
+    """Takes what providers send: several calls side by side, names and ids once, late, or in every piece, arguments in
+    pieces or as an object, indexes left out or all the same."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Growing] = []
+        self._at: dict[Any, _Growing] = {}
+
+    def add(self, piece: Mapping[str, Any]) -> None:
+        """One entry of a delta's `tool_calls`, in OpenAI's form."""
+        function = piece.get("function") or {}
+        given, _, signature = str(piece.get("id") or "").partition(_ENCODED)
+        name, arguments = function.get("name") or "", function.get("arguments")
+        call = self._of(piece.get("index"), given, name)
+        call.id = call.id or given
+        call.name = call.name or name
+        call.signature = call.signature or signature or _signature(piece)
+        if arguments:
+            call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+    def _of(self, index: Any, given: str, name: str) -> _Growing:
+        """The call that a piece belongs to. Another id together with a name begins another call, whatever the
+        index; a piece with neither index nor id goes on with the last, if that is not whole already."""
+        key = index if index is not None else given
+        call = self._at.get(key) if key != "" else self._unfinished(name)
+        if call is None or (given and name and call.id and call.id != given):
+            call = self._at[key] = _Growing()
+            self._calls.append(call)
+        return call
+
+    def _unfinished(self, name: str) -> _Growing | None:
+        last = self._calls[-1] if self._calls else None
+        if last is None or not name:
+            return last
+        return last if name == last.name and not _is_json(last.arguments) else None
+
+    def whole(self) -> tuple[ToolCall, ...]:
+        """The calls in their order; one without an id of its own gets one that stands nowhere else."""
+        ids: set[str] = set()
+        calls = []
+        for call in self._calls:
+            if not call.id or call.id in ids:
+                call.id = f"call_{uuid.uuid4().hex[:24]}"
+            ids.add(call.id)
+            calls.append(ToolCall(call.id, call.name, call.arguments, call.signature))
+        return tuple(calls)
+
+
+def _signature(piece: Mapping[str, Any]) -> str:
+    """Gemini's, as LiteLLM gives it and as its own OpenAI wire does."""
+    google = (piece.get("extra_content") or {}).get("google") or {}
+    return str((piece.get("provider_specific_fields") or google).get("thought_signature") or "")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,61 @@
+"""Voice messages as text: priced, held and limited like any other call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+
+from routing.budget.guard import Purse
+from routing.policy.models import Models
+from routing.ports import AudioPrices, Clock, Ledger, Llm
+from routing.types.history import TurnRecord
+from routing.types.llm import Usage
+from routing.types.model_names import provider_of
+from routing.types.usage import VOICE, Bill, CallRecord
+
+BYTES_PER_SECOND = 2_000
+"""Of a voice note at 16 kbit/s, the least that speech is recorded with: rather too many seconds than too few."""
+
+
+class Transcriber:
+    """Turns audio into words. `model` is TRANSCRIPTION_MODEL as it is now; empty: none."""
+
+    def __init__(
+        self,
+        llm: Llm,
+        models: Models,
+        purse: Purse,
+        prices: Callable[[], Awaitable[AudioPrices]],
+        ledger: Ledger,
+        model: Callable[[], str],
+        clock: Clock,
+    ) -> None:
+        self._prices = prices
+        self._llm = llm
+        self._models = models
+        self._purse = purse
+        self._ledger = ledger
+        self._model = model
+        self._clock = clock
+
+    @property
+    def model(self) -> str:
+        """`provider/model`; empty where voice messages can't be heard."""
+        return self._model()
+
+    async def words(self, name: str, audio: bytes, bill: Bill, turn_id: str, conversation_id: int) -> str:
+        """What was said. The call is kept at once, whatever comes of the turn. Raises ModelError, OverBudget among
+        them."""
+        model, began = self.model, self._clock()
+        profile = self._models.config.profile(provider_of(model))
+        price = (await self._prices()).a_second(model)
+        estimate = None if price is None else price * (1 + len(audio) // BYTES_PER_SECOND)
+        with await self._purse.hold_dollars(model, estimate, bill) as held:
+            heard = await self._llm.transcribe(model, profile, name, audio)
+            cost = estimate if price is None or heard.seconds is None else price * Decimal(str(heard.seconds))
+            usage = None if cost is None else Usage(0, 0, cost=cost)
+            held.settle(usage)
+            charged = held.dollars if usage is None else None
+            call = CallRecord(VOICE, model, usage, self._clock() - began, charged)
+            await self._ledger.finish((), (), TurnRecord(turn_id, conversation_id, bill.person_id, "", calls=(call,)))
+        return heard.text

@@ -1,1 +1,0 @@
-"""Which models there are, what is known of each, and which one serves a tier."""

@@ -1,0 +1,1 @@
+"""Pure decisions: tier, model, failover, escalation."""

@@ -1,0 +1,96 @@
+"""The tier that was chosen and why: a frozen value; what is not allowed becomes what is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from routing.types.tiers import DEFAULT_TIER, Tier
+
+Signal = Literal[
+    "intent",
+    "brief",
+    "code",
+    "code before",
+    "proof",
+    "research",
+    "mathematics",
+    "puzzle",
+    "comparison",
+    "design",
+    "plan",
+    "analysis",
+    "law",
+    "medicine",
+    "money",
+    "philosophy",
+    "long",
+    "questions",
+    "follow-up",
+    "small talk",
+    "words",
+    "picture",
+    "everyday",
+    "sounds hard",
+    "sounds technical",
+    "sounds very hard",
+]
+
+EVIDENCE: Mapping[Signal, str] = {
+    "intent": "asks to think hard",
+    "brief": "asks for a short answer",
+    "code": "code",
+    "code before": "continues the code",
+    "proof": "a proof",
+    "research": "a research question",
+    "mathematics": "mathematics",
+    "puzzle": "a puzzle",
+    "comparison": "a comparison",
+    "design": "a design",
+    "plan": "a plan",
+    "analysis": "an analysis",
+    "law": "a legal question",
+    "medicine": "a medical question",
+    "money": "a money question",
+    "philosophy": "a philosophical question",
+    "long": "long",
+    "questions": "several questions",
+    "follow-up": "continues the conversation",
+    "small talk": "thanks or a greeting",
+    "words": "about words or a given text",
+    "picture": "a picture",
+    "everyday": "nothing special",
+    "sounds hard": "sounds like a hard question",
+    "sounds technical": "sounds like programming",
+    "sounds very hard": "sounds like a proof or research",
+}
+MOST_SAID = 3
+
+_INSTEAD: Mapping[Tier, tuple[Tier, ...]] = {
+    "balanced": ("balanced", "smart", "coding", "deep"),
+    "smart": ("smart", "coding", "balanced", "deep"),
+    "coding": ("coding", "smart", "balanced", "deep"),
+    "deep": ("deep", "smart", "coding", "balanced"),
+}
+"""Who serves what another tier is best for: never a dearer one while there is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutoDecision:
+    """`tier` is allowed, `wanted` is what would be best; `evidence` is one short English clause, said by `signals`."""
+
+    tier: Tier
+    evidence: str
+    signals: tuple[Signal, ...]
+    wanted: Tier
+
+
+def decided(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
+    """The best allowed tier with its reason; the default where none is allowed."""
+    tier = next((each for each in _INSTEAD[wanted] if each in allowed), DEFAULT_TIER)
+    said = signals[:MOST_SAID] or ("everyday",)
+    evidence = ", ".join(EVIDENCE[each] for each in said)
+    if tier != wanted:
+        evidence += f"; {wanted} is not allowed"
+    return AutoDecision(tier, evidence, said, wanted)

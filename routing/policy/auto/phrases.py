@@ -1,0 +1,191 @@
+"""What people say, by idea: a table of phrases in many languages, and where they stand in a text."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Self, get_args
+
+from routing.policy.auto.preprocessing import Reading, fold, is_unspaced, split
+
+TABLE = Path(__file__).with_name("phrases.tsv")
+GAP = 3
+"""Words that may stand in the place of `…`."""
+OFTEN = 4
+"""Times that one phrase is worth noting in a text."""
+
+Idea = Literal[
+    "intent",
+    "think",
+    "hard",
+    "time",
+    "not",
+    "brief",
+    "prove",
+    "show",
+    "object",
+    "maths",
+    "advanced",
+    "open",
+    "ponder",
+    "compare",
+    "design",
+    "system",
+    "plan",
+    "analysis",
+    "advice",
+    "dispute",
+    "world",
+    "why",
+    "let",
+    "law",
+    "medicine",
+    "money",
+    "puzzle",
+    "code",
+    "tongue",
+    "codish",
+    "mend",
+    "more",
+    "and",
+    "thanks",
+    "meaning",
+    "edit",
+    "light",
+]
+IDEAS: tuple[Idea, ...] = get_args(Idea)
+
+_SEMITIC = re.compile(
+    "(?:[وف]?(?:ال|بال|كال|فال|لل|[بلك])|[وف])(?=[\u0621-\u064a]{3})|[והבלשמכ]{1,2}(?=[\u05d0-\u05ea]{3})"
+)
+"""What Arabic and Hebrew write together with the next word: and, the, in, for, as, that, from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A phrase from the word `start` up to before `end`; in a script without spaces both count characters."""
+
+    phrase: str
+    start: int
+    end: int
+    unspaced: bool = False
+
+
+Hits = Mapping[Idea, Sequence[Hit]]
+
+
+@dataclass(slots=True)
+class _Node:
+    """Where a phrase may go on: whole words, beginnings of words, words that do not matter."""
+
+    whole: dict[str, _Node] = field(default_factory=dict)
+    begun: dict[str, _Node] = field(default_factory=dict)
+    lengths: tuple[int, ...] = ()
+    gap: _Node | None = None
+    says: tuple[tuple[Idea, str], ...] = ()
+
+
+_NOTHING: dict[str, _Node] = {}
+"""After the last words, shared by most nodes: a dictionary of its own for each would take 2 MB."""
+
+
+class Phrases:
+    """The table, ready to be looked for in texts."""
+
+    def __init__(self, rows: Iterable[tuple[Idea, str]]) -> None:
+        """Each an idea and a phrase: `*` stands for any ending, ` … ` for up to three words."""
+        self._root = _Node()
+        unspaced: defaultdict[str, list[tuple[str, Idea]]] = defaultdict(list)
+        for idea, phrase in rows:
+            if is_unspaced(phrase):
+                said = fold(phrase)
+                unspaced[said[:2]].append((said, idea))
+            else:
+                self._add(idea, phrase)
+        self._unspaced = dict(unspaced)
+        self._firsts = re.compile(f"[{re.escape(''.join({said[0] for said in unspaced}))}]") if unspaced else None
+        _measure(self._root)
+
+    @classmethod
+    def load(cls, table: Path = TABLE) -> Self:
+        """Lines of an idea, a language and phrases, parted by ` | `. Raises ValueError for an unknown idea."""
+        return cls((idea, phrase) for idea, _, phrase in rows(table))
+
+    def find(self, reading: Reading) -> Hits:
+        """The phrases of the table that are said, by idea, in the order of the text."""
+        found: defaultdict[Idea, list[Hit]] = defaultdict(list)
+        often: defaultdict[str, int] = defaultdict(int)
+        for start in range(len(reading.words)):
+            for idea, phrase, end in self._said(self._root, reading.words, start):
+                often[phrase] += 1
+                if often[phrase] <= OFTEN:
+                    found[idea].append(Hit(phrase, start, end))
+        if self._firsts and not reading.text.isascii():
+            for place in self._firsts.finditer(reading.text):
+                start = place.start()
+                for said, idea in (*self._unspaced.get(place[0], ()), *self._begun(reading.text, start)):
+                    if often[said] < OFTEN and reading.text.startswith(said, start):
+                        often[said] += 1
+                        found[idea].append(Hit(said, start, start + len(said), unspaced=True))
+        return found
+
+    def _begun(self, text: str, start: int) -> Sequence[tuple[str, Idea]]:
+        """What may be said from a place on, by its first two characters."""
+        return self._unspaced.get(text[start : start + 2], ()) if start + 1 < len(text) else ()
+
+    def _add(self, idea: Idea, phrase: str) -> None:
+        node = self._root
+        for part in phrase.split():
+            if part == "…":
+                node.gap = node.gap or _Node()
+                node = node.gap
+                continue
+            *whole, last = split(fold(part))
+            for word in whole:
+                node = node.whole.setdefault(word, _Node())
+            node = (node.begun if part.endswith("*") else node.whole).setdefault(last, _Node())
+        node.says += ((idea, phrase),)
+
+    def _said(self, node: _Node, words: Sequence[str], at: int) -> Iterator[tuple[Idea, str, int]]:
+        for idea, phrase in node.says:
+            yield idea, phrase, at
+        if at >= len(words):
+            return
+        for form in _forms(words[at]):
+            if (after := node.whole.get(form)) is not None:
+                yield from self._said(after, words, at + 1)
+            for length in node.lengths:
+                if length > len(form):
+                    break
+                if (after := node.begun.get(form[:length])) is not None:
+                    yield from self._said(after, words, at + 1)
+        if node.gap is not None:
+            for skipped in range(GAP + 1):
+                yield from self._said(node.gap, words, at + skipped)
+
+
+def rows(table: Path = TABLE) -> Iterator[tuple[Idea, str, str]]:
+    """Idea, language and phrase. Raises ValueError for a line of another form."""
+    for number, line in enumerate(table.read_text("utf-8").splitlines(), 1):
+        idea, language, said = line.split("\t")
+        known = next((each for each in IDEAS if each == idea), None)
+        if known is None:
+            raise ValueError(f"{table.name}, line {number}: there is no idea {idea!r}")
+        for phrase in said.split(" | "):
+            yield known, language, phrase
+
+
+def _forms(word: str) -> Iterator[str]:
+    yield word
+    if word[0] > "\u0590" and (found := _SEMITIC.match(word)):
+        yield word[found.end() :]
+
+
+def _measure(node: _Node) -> None:
+    node.lengths = tuple(sorted({len(begun) for begun in node.begun}))
+    for after in (*node.whole.values(), *node.begun.values(), *filter(None, (node.gap,))):
+        _measure(after)
+    node.whole, node.begun = node.whole or _NOTHING, node.begun or _NOTHING

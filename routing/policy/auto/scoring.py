@@ -1,0 +1,166 @@
+"""How much a message asks for: each sign has a weight, and 2 is enough for a tier of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from routing.policy.auto import features
+from routing.policy.auto.decision import Signal
+from routing.policy.auto.phrases import Hit, Hits, Idea
+from routing.policy.auto.preprocessing import Reading
+
+ENOUGH = 2.0
+
+_FIRST_AND_MORE: Mapping[Idea, tuple[Signal, float, float, float]] = {
+    "compare": ("comparison", 2.0, 0.0, 2.0),
+    "puzzle": ("puzzle", 2.0, 0.0, 2.0),
+    "maths": ("mathematics", 2.0, 0.4, 2.8),
+    "advanced": ("mathematics", 2.0, 0.4, 2.8),
+    "open": ("research", 2.0, 0.4, 2.8),
+    "design": ("design", 1.2, 0.9, 3.0),
+    "plan": ("plan", 1.6, 0.4, 2.0),
+    "analysis": ("analysis", 1.3, 0.7, 3.0),
+    "law": ("law", 1.3, 0.8, 3.0),
+    "medicine": ("medicine", 1.4, 0.7, 3.0),
+    "money": ("money", 0.9, 0.7, 2.4),
+    "dispute": ("law", 1.2, 0.7, 2.6),
+    "world": ("analysis", 1.1, 0.7, 2.5),
+    "ponder": ("philosophy", 1.1, 0.9, 2.0),
+}
+"""Of an idea: what the first phrase weighs, what each other one, and the most of all."""
+
+ADVICE = (0.9, 0.4, 1.3)
+"""What to do, and why: the first phrase, each other one, the most; only a matter of weight makes it hard."""
+WHY, WHY_ABOUT = 0.6, 6
+"""A reason that is asked for, in a question of so many words."""
+SITUATION, SITUATION_OF = 0.6, 8
+"""A question about something that is told first, in so many words."""
+SYSTEM = 0.8
+"""A design of a system, not of a birthday card."""
+FORMULA, MOST_FORMULAS = 1.0, 3
+LENGTHS = ((400, 2.0), (120, 1.6), (60, 1.2), (25, 0.8), (14, 0.4))
+"""Words from which on a message weighs more."""
+QUESTIONS, FEWEST_QUESTIONS, QUESTIONED = 1.0, 3, 18
+NUMBERS = ((4, 0.8), (2, 0.4))
+LIGHT = BRIEF = -1.5
+TONGUE, CODISH, SAID_CODE = 1.5, 0.7, 2.0
+NEAR, NEAR_CHARACTERS = 3, 6
+NEGATED_WITHIN, NEGATED_CHARACTERS = 3, 4
+SUBJECTS = frozenset({"i", "we", "you", "they", "he", "she", "it", "me", "us", "people", "to", "ich", "wir"})
+"""Before "think hard" they tell of somebody who thinks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How much code, how much of that is shown by signs, how much for a smart model (with what says so, the weightiest
+    first), whether a proof is asked for, whether hard thought is."""
+
+    code: float
+    shown: float
+    smart: float
+    signals: tuple[Signal, ...]
+    proof: bool
+    research: bool
+    intent: bool
+    brief: bool
+
+
+def weigh(reading: Reading, hits: Hits, material: str | None = None) -> Weight:
+    """Everything of one message; `material` is what code is looked for in, where that is more than what was asked."""
+    parts: dict[Signal, float] = {}
+    for idea, (signal, first, more, most) in _FIRST_AND_MORE.items():
+        if many := count(hits.get(idea, ())):
+            parts[signal] = parts.get(signal, 0.0) + _of_many(many, first, more, most)
+    if "design" in parts and hits.get("system"):
+        parts["design"] += SYSTEM
+    formulas = min(MOST_FORMULAS, features.formulas(reading.raw)) + 2 * features.is_hardness(reading.raw)
+    if formulas:
+        parts["mathematics"] = parts.get("mathematics", 0.0) + FORMULA * formulas
+    parts.update(_size(reading))
+    brief = bool(hits.get("brief"))
+    smart = sum(parts.values()) + (BRIEF if brief else 0.0) + (LIGHT if hits.get("light") else 0.0)
+    smart += _of_many(count(hits.get("advice", ())), *ADVICE)
+    smart += WHY if hits.get("why") and reading.units >= WHY_ABOUT else 0.0
+    smart += SITUATION if reading.situation and reading.units >= SITUATION_OF else 0.0
+    smart += next((weight for least, weight in NUMBERS if reading.numbers >= least), 0.0)
+    shown = features.code(reading.raw if material is None else material)
+    return Weight(
+        code=shown + _said_code(hits),
+        shown=shown,
+        smart=smart,
+        signals=tuple(sorted(parts, key=lambda signal: -parts[signal])),
+        proof=_is_proof(reading, hits, formulas),
+        research=_is_research(reading, hits),
+        intent=intent(reading, hits),
+        brief=brief,
+    )
+
+
+def _of_many(many: int, first: float, more: float, most: float) -> float:
+    return min(most, first + more * (many - 1)) if many else 0.0
+
+
+def count(hits: Sequence[Hit]) -> int:
+    """How many that do not overlap, a phrase once."""
+    found, end, said = 0, {False: -1, True: -1}, set()
+    for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
+        if hit.start >= end[hit.unspaced]:
+            end[hit.unspaced] = hit.end
+            found += hit.phrase not in said
+            said.add(hit.phrase)
+    return found
+
+
+def intent(reading: Reading, hits: Hits) -> bool:
+    """Whether hard thought is asked for: not where it is called needless, nor where somebody is told to think."""
+    told = (*hits.get("intent", ()), *hits.get("time", ()), *_thought(hits))
+    return any(not _is_taken_back(reading, hits, hit) for hit in told)
+
+
+def _thought(hits: Hits) -> Iterator[Hit]:
+    """Words for thinking with words for doing it well, near each other."""
+    manners = hits.get("hard", ())
+    for hit in hits.get("think", ()):
+        reach = NEAR_CHARACTERS if hit.unspaced else NEAR
+        if any(
+            manner.unspaced == hit.unspaced and max(hit.start - manner.end, manner.start - hit.end) <= reach
+            for manner in manners
+        ):
+            yield hit
+
+
+def _is_taken_back(reading: Reading, hits: Hits, hit: Hit) -> bool:
+    reach = NEGATED_CHARACTERS if hit.unspaced else NEGATED_WITHIN
+    for denial in hits.get("not", ()):
+        if denial.unspaced == hit.unspaced and denial.start < hit.start <= denial.end + reach - 1:
+            return True
+    return not hit.unspaced and hit.start > 0 and reading.words[hit.start - 1] in SUBJECTS
+
+
+def _size(reading: Reading) -> dict[Signal, float]:
+    found: dict[Signal, float] = {}
+    if length := next((weight for least, weight in LENGTHS if reading.units >= least), 0.0):
+        found["long"] = length
+    if reading.questions >= FEWEST_QUESTIONS and reading.units >= QUESTIONED:
+        found["questions"] = QUESTIONS
+    return found
+
+
+def _said_code(hits: Hits) -> float:
+    said = SAID_CODE if hits.get("code") else 0.0
+    return said + TONGUE * count(hits.get("tongue", ())) + CODISH * count(hits.get("codish", ()))
+
+
+def _is_proof(reading: Reading, hits: Hits, formulas: int) -> bool:
+    """Something mathematical is to be proved; what is only to be shown needs more that is mathematical."""
+    things = count(hits.get("object", ())) + 2 * count(hits.get("advanced", ())) + 2 * bool(hits.get("open"))
+    if hits.get("prove"):
+        return things + formulas > 0
+    return bool(hits.get("show")) and things + min(formulas, 1) + bool(hits.get("let")) > 1
+
+
+def _is_research(reading: Reading, hits: Hits) -> bool:
+    """Unsolved or advanced matters, more than one or at length."""
+    things = count(hits.get("open", ())) + count(hits.get("advanced", ()))
+    return things >= 3 or (things == 2 and bool(hits.get("open")) and reading.units >= LENGTHS[-1][0])

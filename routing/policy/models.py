@@ -1,0 +1,311 @@
+"""Which model serves a tier: a person's override, else the pool's first with a key, else a stand-in, else the demo."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from routing.catalog.catalog import Catalog, ModelCard
+from routing.catalog.ollama import UNTOLD, ToldWindow
+from routing.catalog.ollama_models import ASKED, StatedSizes
+from routing.catalog.sizes import size_of
+from routing.config.contracts import output_limit
+from routing.config.runtime import RouterConfig
+from routing.errors import Refused
+from routing.health.health import ModelHealth
+from routing.policy.candidates import Member, Needs, candidates, pool_of
+from routing.ports import Clock
+from routing.types.decisions import ModelChoice, ModelSource, Passed
+from routing.types.llm import ChatMessage, ModelRequest, ToolSpec
+from routing.types.model_names import LOCAL_MODEL, LOCAL_PROVIDER, is_model_name, provider_of
+from routing.types.people import Override, Preferences
+from routing.types.sizes import SizeDecision
+from routing.types.tiers import TIERS, Tier
+
+RUN_AT_HOME = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
+"""Providers on the owner's own machine: only the models that were put there exist."""
+NOTHING = Needs()
+SENDS_NOTHING = "none"
+"""The configured level that leaves the reasoning parameter out."""
+MOST_SIBLINGS = 2
+"""Other models of the only provider that are tried after the pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredLevel:
+    """A configured reasoning level that the tier's first model does not take; `levels` are those it takes."""
+
+    model: str
+    level: str
+    levels: tuple[str, ...]
+
+
+class Models:
+    """The choice among models, from the configuration in force and the catalogue."""
+
+    def __init__(
+        self,
+        config: RouterConfig,
+        catalog: Catalog,
+        stated: StatedSizes | None = None,
+        health: ModelHealth | None = None,
+        clock: Clock = time.time,
+        library_levels: Callable[[str], tuple[str, ...]] = lambda model: (),
+    ) -> None:
+        """`library_levels` are the reasoning levels of a model that the catalogue lacks, as LiteLLM's map has them."""
+        self._library_levels = library_levels
+        self._clock = clock
+        self.health = health or ModelHealth(clock)
+        self.config = config
+        self.catalog = catalog
+        self.stated = stated or StatedSizes()
+        self.ollama: str | None = None
+        """The best chat model of a running Ollama, for tiers whose pool has no key."""
+
+    def configured(self, tier: Tier, preferences: Preferences) -> ModelChoice:
+        """What is set for a tier, whether it is in health or not: a person's own as it is, else the pool's first with a
+        key, else the stand-in, else the demo model."""
+        own = self.override(tier, preferences)
+        pool = self.config.contracts[tier].pool
+        without = tuple(Passed(model, "key") for model in pool if not self.has_key(provider_of(model)))
+        able = [own.model] if own else [model for model in pool if self.has_key(provider_of(model))]
+        if not able and (stand_in := self.stand_in(tier)) is not None:
+            able = [stand_in]
+        if not able:
+            return ModelChoice(LOCAL_MODEL, None, "local", passed=without)
+        model, *rest = able
+        level, source = self._level(model, tier, own)
+        return ModelChoice(model, level, source, tuple(rest), without)
+
+    def choose(
+        self, tier: Tier, preferences: Preferences, needs: Needs = NOTHING, tried: Collection[str] = ()
+    ) -> ModelChoice:
+        """The model for a tier: a person's own, else the pool in its order; of those that are in health and have what
+        is needed. Who was `tried` in this turn is not asked again, unless there is nobody else."""
+        own = self.override(tier, preferences)
+        pool = self._pool(tier, own)
+        found = candidates([self._member(model, tier) for model in pool], needs, self._clock())
+        siblings = self._siblings(pool, needs, tier)
+        order = [model for model in found.order if model not in tried]
+        if not order and tried:
+            order = [model for model in siblings if model not in tried]
+        order = order or list(found.order)
+        if self.only_local(tier, preferences):
+            return ModelChoice(LOCAL_MODEL, None, "local", passed=found.passed)
+        if not order:  # all of them asked to be left alone for longer than anybody waits: the first will say so
+            order = [next(each.model for each in found.passed if each.why != "key")]
+        model, *rest = order
+        level, source = self._level(model, tier, own)
+        if model in siblings:
+            return ModelChoice(model, self.reasoning(model, None), "fallback", tuple(rest), found.passed)
+        ahead = pool[: pool.index(model)]
+        instead_of = [
+            each
+            for each in found.passed
+            if each.model in ahead and (each.why != "key" or (own is not None and each.model == own.model))
+        ]
+        last = found.last_resort
+        return ModelChoice(model, level, source, tuple(rest), found.passed, tuple(instead_of), last, siblings)
+
+    def override(self, tier: Tier, preferences: Preferences) -> Override | None:
+        """A person's own model for a tier; one stored under a name that is not valid is ignored."""
+        own = preferences.overrides.get(tier)
+        return own if own is not None and self.is_valid(own.model) else None
+
+    def is_valid(self, model: str) -> bool:
+        """Whether a model's name may be sent to its provider."""
+        return is_model_name(model, self.config.profile(provider_of(model)).api_type)
+
+    def _siblings(self, pool: Collection[str], needs: Needs, tier: Tier) -> tuple[str, ...]:
+        """Where one provider alone has a key: other models of it, which may answer when only one model is down. Those
+        of the other tiers, else those with the most similar names in the catalogue."""
+        able = [model for model in pool if self.has_key(provider_of(model))]
+        providers = {provider_of(model) for model in able}
+        if len(providers) != 1 or providers & RUN_AT_HOME:
+            return ()
+        configured = (model for each in TIERS for model in self.config.contracts[each].pool)
+        named = [model for model in configured if provider_of(model) in providers]
+        others = [model for model in dict.fromkeys(named) if model not in pool]
+        others = others or [model for model in self.catalog.nearest(able[0], providers) if model not in pool]
+        found = candidates([self._member(model, tier) for model in others], needs, self._clock())
+        return () if found.last_resort else found.order[:MOST_SIBLINGS]
+
+    def _level(self, model: str, tier: Tier, own: Override | None) -> tuple[str | None, ModelSource]:
+        """How much a member of a pool reasons, and what put it there."""
+        if own is not None and model == own.model:
+            return self.reasoning(model, own.reasoning), "override"
+        if model not in self.config.contracts[tier].pool:
+            return self.reasoning(model, None), "stand-in"
+        first = own is None and model == self.config.contracts[tier].pool[0]
+        configured = self.config.reasoning[tier] if model == self.config.contracts[tier].pool[0] else None
+        return self.reasoning(model, configured), "configured" if first else "fallback"
+
+    def _member(self, model: str, tier: Tier) -> Member:
+        profile, card = self.config.profile(provider_of(model)), self.catalog.lookup(model)
+        health = self.health.of(model, profile, tier)
+        return Member(
+            model=model,
+            has_key=self.has_key(profile.name),
+            vision=card.supports_vision,
+            tools=self.takes_tools(model),
+            window=self.window(model, None),
+            cooldown=health.cooldown,
+            breaker=health.breaker,
+            slow=health.slow.until if health.slow else None,
+        )
+
+    def reasoning(self, model: str, level: str | None) -> str | None:
+        """What to send: the level asked for where the model is known to take it, else the catalogue's default; None for
+        `none` and for a model that is not known to reason."""
+        reasoning = self.catalog.lookup(model).reasoning
+        level = level.lower() if level else None
+        if level is None or level not in (*self.levels(model), SENDS_NOTHING):
+            level = reasoning.default if reasoning else None
+        return None if level == SENDS_NOTHING else level
+
+    def levels(self, model: str) -> tuple[str, ...]:
+        """The reasoning levels that a model is known to take: the catalogue's, else LiteLLM's."""
+        card = self.catalog.lookup(model)
+        return card.levels if card.known else self._library_levels(model)
+
+    def ignored_level(self, tier: Tier) -> IgnoredLevel | None:
+        """The configured reasoning level of a tier, if its first model does not take it."""
+        model, level = self.config.contracts[tier].pool[0], self.config.reasoning[tier]
+        levels = self.levels(model)
+        if level is None or level.lower() in (*levels, SENDS_NOTHING):
+            return None
+        return IgnoredLevel(model, level, levels)
+
+    def window(self, model: str, level: str | None) -> int:
+        """The context window in tokens at a level."""
+        return self.told_window(model, level).tokens
+
+    def told_window(self, model: str, level: str | None) -> ToldWindow:
+        """The smallest context window that the catalogue, a refusal or Ollama tells. An Ollama model that none of them
+        knows has Ollama's default: what is too much, it drops without an error."""
+        card, learned = self.catalog.lookup(model), self.health.windows.of(model)
+        ollama = self.stated.window(model, self.config.profile(provider_of(model)))
+        if ollama is None and not card.known and provider_of(model) in ASKED:
+            ollama = UNTOLD
+        told = [ToldWindow(card.limit(level), "catalogue" if card.known else "assumed")]
+        if learned is not None:
+            told.append(ToldWindow(learned, "refusal"))
+        if ollama is not None:
+            told.append(ollama)
+        return min(told, key=lambda each: each.tokens)
+
+    def only_local(self, tier: Tier, preferences: Preferences) -> bool:
+        """Whether only the demo model can serve a tier."""
+        own = self.override(tier, preferences)
+        return not any(self.has_key(provider_of(model)) for model in self._pool(tier, own))
+
+    def has_model(self, tier: Tier, preferences: Preferences) -> bool:
+        """Whether a model of the tier's own pool can be called, or the one that the person chose for it."""
+        own = preferences.overrides.get(tier)
+        pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
+        return any(self.has_key(provider_of(model)) for model in pool)
+
+    def stand_in(self, tier: Tier) -> str | None:
+        """What answers when no model of the tier's pool can be called: the first model of another tier that can, else
+        the model of a running Ollama. None leaves it to the demo model."""
+        others = (model for each in TIERS if each != tier for model in self.config.contracts[each].pool)
+        return next((model for model in others if self.has_key(provider_of(model))), self.ollama)
+
+    def without_keys(self) -> bool:
+        """Whether no model of any tier can be called without a stand-in."""
+        return not any(self.has_key(provider_of(model)) for pool in self.config.pools.values() for model in pool)
+
+    def _pool(self, tier: Tier, own: Override | None) -> tuple[str, ...]:
+        """The models of a tier in the order in which they are asked; a stand-in where none of them can be called."""
+        pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
+        if any(self.has_key(provider_of(model)) for model in pool):
+            return pool
+        stand_in = self.stand_in(tier)
+        return pool if stand_in is None else (*pool, stand_in)
+
+    def has_key(self, provider: str) -> bool:
+        """Whether a call to this provider can be made: it has a key, or an address of its own that needs none."""
+        if provider == LOCAL_PROVIDER:
+            return True
+        profile = self.config.profile(provider)
+        return profile.api_key is not None or profile.base_url is not None
+
+    def takes_tools(self, model: str) -> bool:
+        """Whether a model gets any tools at all. What Ollama says of its own model stands above the catalogue."""
+        if model == LOCAL_MODEL:
+            return False
+        able = self.stated.capabilities(model, self.config.profile(provider_of(model)))
+        return "tools" in able if able else self.catalog.lookup(model).supports_tools
+
+    def size(self, model: str) -> SizeDecision:
+        """How much of the tools a model is shown, and why. The name is its own, with its tag, and not its card's: the
+        card of `ollama/qwen3` also answers for `ollama/qwen3:32b`. What nothing tells, the provider may have told."""
+        decision = size_of(model, self.catalog.lookup(model).size_class)
+        if decision.known:
+            return decision
+        return size_of(model, metadata=self.stated.of(model, self.config.profile(provider_of(model))))
+
+    async def learn_sizes(self) -> None:
+        """Ask Ollama for the sizes and windows of its models, those of the tiers and the stand-in at once; until it is
+        cancelled."""
+        stand_in = () if self.ollama is None else (self.ollama,)
+        for pool in (*self.config.pools.values(), stand_in):
+            for model in pool:
+                self.size(model)
+                self.takes_tools(model)
+        await self.stated.keep()
+
+    def request(
+        self,
+        tier: Tier,
+        choice: ModelChoice,
+        messages: tuple[ChatMessage, ...],
+        tools: tuple[ToolSpec, ...] = (),
+        may_call: bool = True,
+        room: int | None = None,
+    ) -> ModelRequest:
+        """A call of the chosen model, with what it takes: no temperature, no tools for one that knows none. It may
+        write what the tier's contract says, and no more than the `room` that its window has left, in tokens."""
+        card = self.catalog.lookup(choice.model)
+        return ModelRequest(
+            tier=tier,
+            model=choice.model,
+            messages=messages,
+            profile=self.config.profile(provider_of(choice.model)),
+            reasoning=choice.reasoning,
+            temperature=self._temperature(card),
+            tools=tools if self.takes_tools(choice.model) else (),
+            may_call=may_call,
+            max_output=output_limit(self.config.contracts[tier], choice.reasoning, room),
+        )
+
+    def _temperature(self, card: ModelCard) -> float | None:
+        """The catalogue's word on one model stands above the configuration's on all."""
+        if not card.supports_temperature:
+            return None
+        return self.config.temperature if card.temperature is None else card.temperature
+
+    def check_level(self, model: str, level: str) -> str:
+        """A reasoning level the model has, in its own spelling. Raises Refused, naming those it has."""
+        levels = self.levels(model)
+        if not levels:
+            raise Refused("{model} does not take a reasoning level. Nothing was changed.", model=model)
+        found = next((known for known in levels if known == level.lower()), None)
+        if found is None:
+            raise Refused(
+                "{model} has no reasoning level {level}. It has: {levels}. Nothing was changed.",
+                model=model,
+                level=level,
+                levels=", ".join(levels),
+            )
+        return found
+
+    def check_provider(self, provider: str, allowed: Collection[str]) -> None:
+        """Raises Refused, naming the providers a person may choose."""
+        if provider not in allowed:
+            raise Refused(
+                "The provider {provider} is not allowed here. Allowed: {allowed}. Nothing was changed.",
+                provider=provider or "?",
+                allowed=", ".join(sorted(allowed)),
+            )

@@ -1,0 +1,154 @@
+"""Which tier serves a turn: one priority, one function, and the reason with the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from routing.errors import Refused
+from routing.text import nearest
+from routing.types.decisions import TierDecision, TierSwitch
+from routing.types.people import Preferences, Role
+from routing.types.tiers import AUTO, DEFAULT_TIER, TIERS, Tier, TierChoice
+
+DEFAULT, RESET = "default", "reset"
+"""Words that take a stored choice back."""
+_PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
+_CLASSES = frozenset(
+    [
+        "auto",
+        "cheap",
+        "code",
+        "coder",
+        "default",
+        "fast",
+        "max",
+        "mini",
+        "normal",
+        "pro",
+        "quick",
+        "reasoning",
+        "think",
+        "turbo",
+        "ultra",
+    ]
+)
+"""What other programs call a class of models; before a message they are no ordinary words."""
+
+
+def resolve(
+    preferences: Preferences,
+    prefix: Tier | None = None,
+    switches: Sequence[TierSwitch] = (),
+    auto: TierDecision | None = None,
+    default: TierChoice | None = None,
+) -> TierDecision:
+    """Prefix, then the lock, then the newest switch of the conversation, then the stored tier or what `auto` chose,
+    then the owner's `default`, then balanced.
+
+    A lock without a stored tier locks nothing.
+    """
+    if prefix is not None:
+        return TierDecision(prefix, "prefix", f"prefix !{prefix}")
+    stored = preferences.tier
+    if preferences.force and stored is not None:
+        return TierDecision(stored, "forced", "forced")
+    if switches:
+        newest = max(switches, key=lambda switch: switch.at)
+        return TierDecision(newest.tier, newest.source, newest.evidence)
+    if is_auto(preferences, default):
+        return auto or TierDecision(DEFAULT_TIER, "auto", "auto")
+    if stored is not None:
+        return TierDecision(stored, "preference", "preference")
+    if default is not None and default != AUTO:
+        return TierDecision(default, "owner", "the owner's default")
+    return TierDecision(DEFAULT_TIER, "default", "default")
+
+
+def open_to(role: Role) -> tuple[Tier, ...]:
+    """The tiers that a role may use: all of them from user up, all but deep for guests."""
+    return TIERS if role in ("owner", "admin", "user") else tuple(tier for tier in TIERS if tier != "deep")
+
+
+def check_role(tier: TierChoice, role: Role) -> None:
+    """Raises Refused for a tier that a role may not use, and offers the best one that it may."""
+    if tier != AUTO and tier not in open_to(role):
+        words = "The {tier} tier needs the role user; yours is {role}. The best one for you is smart: /tier smart."
+        raise Refused(words, tier=tier, role=role)
+
+
+def permitted(preferences: Preferences, role: Role) -> Preferences:
+    """What of a person's preferences counts with their role. A guest has no lock, no models of their own and no deep
+    tier, even if they had before."""
+    if role in ("owner", "admin", "user"):
+        return preferences
+    tier = preferences.tier if preferences.tier in open_to(role) else None
+    return replace(preferences, tier=tier, force=False, overrides={})
+
+
+def default_for(role: Role, default: TierChoice | None) -> TierChoice | None:
+    """The owner's default as far as it is open to a role."""
+    return default if default in (AUTO, *open_to(role)) else None
+
+
+def is_auto(preferences: Preferences, default: TierChoice | None) -> bool:
+    """Whether each message chooses its tier: by the person's choice, or by the owner's default where they have none."""
+    return preferences.auto or (preferences.tier is None and default == AUTO)
+
+
+def split_prefix(text: str) -> tuple[Tier | None, str]:
+    """`!smart why?` → ("smart", "why?"). Only a whole first word that names a tier counts; `!wow` is text. Raises
+    Refused for a word that was surely meant as a tier, such as `!smrt` or `!turbo`."""
+    found = _PREFIX.match(text)
+    if found is None:
+        return None, text
+    name = found.group(1)
+    tier = known(name)
+    if tier is not None:
+        return tier, text[found.end() :]
+    meant = nearest(name, TIERS)
+    if meant is not None:
+        raise Refused("There is no tier !{name}. Did you mean !{nearest}? Nothing was sent.", name=name, nearest=meant)
+    if name.lower() in _CLASSES:
+        words = "There is no tier !{name}. Write {valid} before a message. Nothing was sent."
+        raise Refused(words, name=name, valid=", ".join(f"!{each}" for each in TIERS))
+    return None, text
+
+
+def parse(name: str) -> Tier:
+    """A tier by its name in any case. Raises Refused, naming the four and the nearest."""
+    tier = known(name)
+    if tier is None:
+        raise _unknown(name, TIERS)
+    return tier
+
+
+def parse_preference(name: str) -> TierChoice | None:
+    """The same for what a person may store: also `auto`, and `default` or `reset` (None) to store nothing any more."""
+    word = name.strip().lower()
+    if word == AUTO:
+        return AUTO
+    if word in (DEFAULT, RESET):
+        return None
+    tier = known(name)
+    if tier is None:
+        raise _unknown(name, (*TIERS, AUTO), DEFAULT, RESET)
+    return tier
+
+
+def _unknown(name: str, known: Sequence[str], *others: str) -> Refused:
+    meant, valid = nearest(name, (*known, *others)), ", ".join(known)
+    if meant is None:
+        return Refused("There is no tier {name}. The tiers are {valid}. Nothing was changed.", name=name, valid=valid)
+    return Refused(
+        "There is no tier {name}; did you mean {nearest}? The tiers are {valid}. Nothing was changed.",
+        name=name,
+        nearest=meant,
+        valid=valid,
+    )
+
+
+def known(name: str) -> Tier | None:
+    """A tier by its name in any case; None for any other word."""
+    return next((tier for tier in TIERS if tier == name.strip().lower()), None)

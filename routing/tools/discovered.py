@@ -1,0 +1,107 @@
+"""The tools that come into a turn after its first call, inside what a model and its provider take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+from routing.config.presentation import MOST_DEFINITIONS
+from routing.tools.candidates import DISCOVERY
+from routing.tools.presentation import Shown
+from routing.types.llm import ToolSpec
+from routing.types.sizes import Size
+from routing.types.toolkits import QUARTERS, ToolCard, text_weight
+
+MOST_FOUND = 5
+SHARE = 2
+"""One search, and all additions together, may take such a part of the tokens that a class has for tools."""
+
+
+class Additions:
+    """What was found and called in one turn, in this order. As long as all of it fits, definitions are only appended,
+    for the providers' prompt caches."""
+
+    def __init__(self, cards: Mapping[str, ToolCard], worth: Callable[[str], float]) -> None:
+        """`worth` says how relevant a tool is to the message, on any scale; what is there for every message is worth
+        infinitely much."""
+        self._cards = cards
+        self._worth = worth
+        self._added: dict[str, ToolCard] = {}
+        self._found: list[str] = []
+        self._called: set[str] = set()
+        self._new: set[str] = set()
+        self._explained: set[str] = set()
+
+    @property
+    def new(self) -> Collection[str]:
+        """What no model was shown yet."""
+        return self._new
+
+    def found(self, cards: Sequence[ToolCard], size: Size, most_tokens: int) -> list[ToolCard]:
+        """Add the first ones, as far as there is room for them; which ones these are."""
+        room = QUARTERS * most_tokens // SHARE
+        taken: list[ToolCard] = []
+        for card in cards[:MOST_FOUND]:
+            if card.weights[size] <= room:
+                room -= card.weights[size]
+                taken.append(card)
+                self._add(card)
+        self._found = [card.name for card in taken]
+        return taken
+
+    def called(self, name: str, *, unseen: bool) -> None:
+        """A tool is called; one that the model has not seen is added."""
+        self._called.add(name)
+        if unseen:
+            self._add(self._cards[name])
+
+    def is_explained(self, name: str) -> bool:
+        """Whether a model knows its parameters; from the next call on, since one answer may hold several calls."""
+        return name in self._explained
+
+    def shown(self, begun: Shown, size: Size, most_tokens: int) -> Shown:
+        """With what `begun` began, and the additions: at most so many definitions as a provider takes. What does not
+        fit is left out: what was found before and never called, oldest first, then the least relevant; discovery and
+        what is there for every message stay."""
+        defined = {spec.name for spec in begun.specs if spec.description}
+        more = [card for name, card in self._added.items() if name not in defined]
+        kept = (spec for spec in begun.specs if spec.name in defined or spec.name not in self._added)
+        specs = (*kept, *(card.spec(size) for card in more))
+        room = QUARTERS * (most_tokens + most_tokens // SHARE) - text_weight(begun.hint)
+        if more:
+            specs = self._fitting(specs, defined, size, room)
+        self._explained |= {spec.name for spec in specs if spec.description} | (self._new & self._called)
+        self._new.clear()
+        return replace(begun, specs=specs)
+
+    def _add(self, card: ToolCard) -> None:
+        self._added.pop(card.name, None)
+        self._added[card.name] = card
+        self._new.add(card.name)
+
+    def _fitting(
+        self, specs: Sequence[ToolSpec], begun: Collection[str], size: Size, room: int
+    ) -> tuple[ToolSpec, ...]:
+        """In the same order. A stub has no weight, as in the beginning."""
+        ages = {name: age for age, name in enumerate(reversed(self._added))}
+
+        def importance(spec: ToolSpec) -> tuple[float, float]:
+            name = spec.name
+            if name == DISCOVERY or (name in begun and self._worth(name) == math.inf):
+                return 0, 0
+            if name in self._called:
+                return 1, ages.get(name, 0)
+            if name in self._found:
+                return 2, -ages[name]
+            if name in begun:
+                return 3, -self._worth(name)
+            return (4, ages[name]) if spec.description else (5, 0)
+
+        kept: set[str] = set()
+        for spec in sorted(specs, key=importance):
+            cost = self._cards[spec.name].weights[size] if spec.description else 0
+            if (cost <= room or importance(spec) == (0, 0)) and len(kept) < MOST_DEFINITIONS:
+                room -= cost
+                kept.add(spec.name)
+        return tuple(spec for spec in specs if spec.name in kept)

@@ -1,0 +1,109 @@
+"""Vectors from a provider, or from a server of one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from routing.errors import EmbedderFailed, ModelError, RateLimited
+from routing.health.cooldown import LONGEST_WAIT_SECONDS
+from routing.policy.failover import PAUSE_SECONDS
+from routing.ports import EmbeddingModel
+from routing.tools.embedding.texts import FEW_TEXTS, answered
+from routing.types.llm import ProviderProfile
+from routing.types.vectors import Vectors
+
+if TYPE_CHECKING:
+    from routing.types.vectors import Floats
+
+_BATCH = 64
+"""Texts a request: what every provider takes."""
+_AT_ONCE = 2
+"""Requests of bulk under way. A message's own request waits for none of them."""
+
+
+class RemoteEmbedder:
+    """`Embedder`. `profile` tells at each call how a provider is reached, so that a changed key counts."""
+
+    def __init__(
+        self,
+        model: str,
+        door: EmbeddingModel,
+        profile: Callable[[str], ProviderProfile],
+        second_try: tuple[float, float] = PAUSE_SECONDS,
+    ) -> None:
+        self.name = f"litellm:{model}"
+        self._model = model
+        self._door = door
+        self._profile = profile
+        self._second_try = second_try
+        self._bulk = asyncio.Semaphore(_AT_ONCE)
+        self._closed = False
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        """As the port says. What could be tried again is, once."""
+        return await answered(texts, self._ask)
+
+    def at_once(self, texts: Sequence[str]) -> Floats | None:
+        """Never."""
+        return None
+
+    async def close(self) -> None:
+        """Connections belong to the door."""
+        self._closed = True
+
+    async def _ask(self, texts: Sequence[str]) -> Floats:
+        from routing.tools.embedding.rows import joined
+
+        if len(texts) <= FEW_TEXTS:
+            return await self._batch(texts)
+        batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._in_turn(batch)) for batch in batches]
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        try:
+            return joined([task.result() for task in tasks])
+        except ValueError as error:
+            raise EmbedderFailed(f"{self._model} answered with vectors of different lengths") from error
+
+    async def _in_turn(self, texts: Sequence[str]) -> Floats:
+        async with self._bulk:
+            return await self._batch(texts)
+
+    async def _batch(self, texts: Sequence[str]) -> Floats:
+        from routing.tools.embedding.rows import listed, unit
+
+        vectors = await self._tries(texts)
+        if len({len(vector) for vector in vectors}) > 1:
+            raise EmbedderFailed(f"{self._model} answered with vectors of different lengths")
+        try:
+            return unit(listed(vectors), len(texts))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise EmbedderFailed(f"{self._model} answered with {error}") from error
+
+    async def _tries(self, texts: Sequence[str]) -> Vectors:
+        if self._closed:
+            raise EmbedderFailed(f"{self._model}: the program is ending")
+        profile = self._profile(self._model.partition("/")[0])
+        try:
+            try:
+                return await self._door.embed(self._model, profile, texts)
+            except ModelError as error:
+                if not error.retryable or not await self._pause(error):
+                    raise
+            return await self._door.embed(self._model, profile, texts)
+        except ModelError as error:
+            raise EmbedderFailed(str(error)) from error
+
+    async def _pause(self, error: ModelError) -> bool:
+        """Wait before the second try, as for an answer; False where the provider asks for more patience."""
+        asked = error.retry_after
+        if (asked is None and isinstance(error, RateLimited)) or (asked or 0) > LONGEST_WAIT_SECONDS:
+            return False
+        usual = 0.0 if isinstance(error, RateLimited) else random.uniform(*self._second_try)
+        await asyncio.sleep(max(asked or 0.0, usual))
+        return True

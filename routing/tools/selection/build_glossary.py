@@ -1,0 +1,132 @@
+"""Build the glossary's table: `python -m routing.tools.selection.build_glossary`, after one of its files changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import Stemmer
+from numpy.typing import NDArray
+
+from routing.tools.selection.glossary import (
+    ENGLISH,
+    KOREAN,
+    SHORTEST_PREFIX,
+    STEMMERS,
+    TABLE,
+    UNSPACED,
+    Kind,
+    hashed,
+)
+from routing.tools.selection.words import normal, written
+
+FOLDER = Path(__file__).parent / "glossaries"
+COMMON = "en.txt"
+"""Frequent English words, one a line, made by `benchmarks.training.common_words`. A message of nothing else is English,
+however foreign one of them looks ("regards")."""
+SMALL = frozenset(
+    (
+        *(
+            "for",
+            "with",
+            "in",
+            "on",
+            "at",
+            "to",
+            "of",
+            "from",
+            "by",
+            "and",
+            "or",
+            "is",
+            "are",
+            "the",
+            "a",
+            "an",
+            "my",
+            "me",
+        ),
+        *("i", "you", "it", "we", "they", "this", "that", "not"),
+    )
+)
+"""A form that means one of these means nothing else."""
+WHOLE = 0.75
+"""The part of a word whose beginning still stands for it."""
+
+_BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*\)")
+_COMMA = re.compile(r"[,;、，/]\s*")
+
+
+def compiled(folder: Path = FOLDER) -> dict[str, NDArray[Any]]:
+    """The arrays of the table, from the files of all languages."""
+    meanings: dict[int, int] = {}
+    speakers: dict[int, int] = {}
+    english: dict[str, int] = {}
+    files = sorted(folder.glob("*.tsv"))
+    for bit, path in enumerate(files, 1):
+        language = path.stem
+        stemmer = Stemmer.Stemmer(STEMMERS[language]) if language in STEMMERS else None
+        for meant, form in _lines(path):
+            value = english.setdefault(meant, len(english))
+            _speaks(speakers, 0, meant)
+            if language not in UNSPACED:
+                _speaks(speakers, bit, form)
+            for kind, text in _keys(language, form, stemmer):
+                meanings.setdefault(hashed(f"{language}{kind}{text}"), value)
+    keys, words = sorted(meanings), sorted(speakers)
+    common = (folder / COMMON).read_text("utf-8").split() if (folder / COMMON).exists() else []
+    return {
+        "keys": np.array(keys, "<u8"),
+        "values": np.array([meanings[key] for key in keys], "<u2"),
+        "words": np.array(words, "<u8"),
+        "speakers": np.array([speakers[word] for word in words], "<u4"),
+        "common": np.array(sorted(map(hashed, common)), "<u8"),
+        "english": np.array("\n".join(english)),
+        "languages": np.array("\n".join((ENGLISH, *(path.stem for path in files)))),
+    }
+
+
+def _speaks(speakers: dict[int, int], bit: int, form: str) -> None:
+    for word in written(form):
+        speakers[hashed(word)] = speakers.get(hashed(word), 0) | 1 << bit
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """(English, form): the most frequent forms of all lines first, small words before others, so that they win."""
+    lines = [line.split("\t") for line in path.read_text("utf-8").splitlines() if "\t" in line]
+    forms = [(_BRACKETS.sub("", meant).strip().lower(), _COMMA.split(_BRACKETS.sub("", rest))) for meant, rest in lines]
+    forms.sort(key=lambda each: each[0] not in SMALL)
+    for rank in range(max(len(each) for _, each in forms)):
+        yield from ((meant, each[rank]) for meant, each in forms if rank < len(each))
+
+
+def _keys(language: str, form: str, stemmer: Stemmer.Stemmer | None) -> Iterator[tuple[Kind, str]]:
+    if language in UNSPACED:
+        if text := normal(form).strip():
+            yield "=", text
+        return
+    words = written(form)
+    if not words:
+        return
+    yield "=", " ".join(words)
+    if len(words) > 1:
+        yield "<", f"{words[0]} "
+        return
+    (word,) = words
+    if stemmer:
+        yield "~", stemmer.stemWord(word)
+    if language != KOREAN:
+        yield from (("<", word[:length]) for length in range(len(word), _shortest(word) - 1, -1))
+
+
+def _shortest(word: str) -> int:
+    """The beginning of a word that still stands for it."""
+    return max(SHORTEST_PREFIX, ceil(WHOLE * len(word)))
+
+
+if __name__ == "__main__":
+    np.savez_compressed(TABLE, allow_pickle=False, **compiled())

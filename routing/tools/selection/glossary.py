@@ -1,0 +1,211 @@
+"""Other languages word by word into English, so that an English encoder and English texts serve them all.
+
+A gloss is no translation: "schalte das Licht im Flur aus" becomes "switch off that light in hallway". What the glossary
+does not know stays as it is, which suits names. The sources are `glossaries/<language>.tsv`, written for this project;
+at run time all are one table of hashes, made by `routing.tools.selection.build_glossary`."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import Stemmer
+from numpy.typing import NDArray
+
+from routing.tools.selection.words import is_unspaced, normal, written
+
+TABLE = Path(__file__).parent / "glossary.npz"
+
+ENGLISH = "en"
+STEMMERS = {
+    **{"ar": "arabic", "da": "danish", "de": "german", "es": "spanish", "fr": "french", "id": "indonesian"},
+    **{"it": "italian", "lt": "lithuanian", "nl": "dutch", "pl": "polish", "pt": "portuguese", "ru": "russian"},
+    **{"sr": "serbian", "sv": "swedish", "tr": "turkish"},
+}
+UNSPACED = ("ja", "zh")
+COMPOUNDING = ("da", "de", "nl", "sv")
+KOREAN = "ko"
+
+LONGEST_PHRASE, GAP = 4, 5
+"""Words of a phrase, and those that may stand between the two of a separable verb (`schalte … aus`)."""
+SHORTEST_STEM, SHORTEST_PREFIX, LONGEST_RUN = 3, 4, 12
+MOST_ENDING = 0.45
+"""The share of a word that may be an ending unknown to the stemmer (agglutinating languages)."""
+SHARED = 0.15
+"""How much less a word says about the language for each other one that has it."""
+KNOWN_STEM = 0.5
+OWN_ENGLISH = 0.9
+
+LONGEST_WORD = 60
+"""Letters; what is longer is no word."""
+REMEMBERED = 2_048
+"""Words whose languages are kept in memory."""
+
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_HANGUL = re.compile(r"[\uac00-\ud7a3]")
+
+Kind = Literal["=", "~", "<"]
+"""A whole form; a stem; the beginning of a word."""
+
+
+class Glossary:
+    """Which English words stand for the words of a text, and which language it is in."""
+
+    def __init__(self, table: Mapping[str, NDArray[Any]]) -> None:
+        """`keys`, `words` and `common` are sorted hashes; `values` the places of what the keys mean in `english`,
+        `speakers` the languages that have a word, a bit for each of `languages`, `common` frequent English words."""
+        self._keys = array("Q", table["keys"].tobytes())
+        self._values = array("H", table["values"].tobytes())
+        self._words = array("Q", table["words"].tobytes())
+        self._speakers = array("I", table["speakers"].tobytes())
+        self._common = array("Q", table["common"].tobytes())
+        self._english = str(table["english"]).split("\n")
+        self._languages = str(table["languages"]).split("\n")
+        self._stemmers = {code: Stemmer.Stemmer(name, 0) for code, name in STEMMERS.items()}
+        self._votes = lru_cache(REMEMBERED)(self._count)
+        self._is_common = lru_cache(REMEMBERED)(lambda word: _place(self._common, word) is not None)
+
+    @classmethod
+    def load(cls, table: Path = TABLE) -> Self:
+        """Read the table: some milliseconds, some megabytes."""
+        with np.load(table) as stored:
+            return cls(stored)
+
+    def gloss(self, text: str) -> str:
+        """The text with every word that is known in English; the text itself when it is English."""
+        language = self.language(text)
+        if language == ENGLISH:
+            return text
+        return " ".join(self._running(language, text) if language in UNSPACED else self._spaced(language, text))
+
+    def language(self, text: str) -> str:
+        """The most likely one of those that are known, as a code."""
+        if len(_HANGUL.findall(text)) > 1:
+            return KOREAN
+        if is_unspaced(text):
+            return "ja" if _KANA.search(text) else "zh"
+        votes: defaultdict[str, float] = defaultdict(float, {ENGLISH: 0.0})
+        said = written(text)
+        if all(map(self._is_common, said)):
+            return ENGLISH
+        for word in said:
+            for code, share in self._votes(word):
+                votes[code] += share
+        return max(votes, key=votes.__getitem__)
+
+    def _count(self, word: str) -> tuple[tuple[str, float], ...]:
+        """For which languages a word speaks, and how much."""
+        speakers = self._spoken(word)
+        if speakers or len(word) < SHORTEST_PREFIX:
+            share = 1 / (1 + SHARED * (len(speakers) - (ENGLISH in speakers) - 1))
+            return tuple((code, OWN_ENGLISH if code == ENGLISH else share) for code in speakers)
+        stems = ((code, stemmer.stemWord(word)) for code, stemmer in self._stemmers.items())
+        return tuple((code, KNOWN_STEM) for code, stem in stems if self._find(code, "~", stem) is not None)
+
+    def _spaced(self, language: str, text: str) -> Iterator[str]:
+        words: list[str | None] = [*written(text)]
+        for start, word in enumerate(words):
+            if word is None:
+                continue
+            place, meant = self._phrase(language, words, start)
+            for each in place:
+                words[each] = None
+            yield meant if place else self._word(language, word)
+
+    def _phrase(self, language: str, words: Sequence[str | None], start: int) -> tuple[Sequence[int], str]:
+        """The longest phrase that begins here, then one of two words that stand apart."""
+        if self._find(language, "<", f"{words[start]} ") is None:
+            return (), ""
+        for size in range(min(LONGEST_PHRASE, len(words) - start), 1, -1):
+            there = [word for word in words[start : start + size] if word is not None]
+            if len(there) == size and (meant := self._find(language, "=", " ".join(there))) is not None:
+                return range(start, start + size), meant
+        for end in range(start + 2, min(start + 2 + GAP, len(words))):
+            if words[end] is not None and (meant := self._find(language, "=", f"{words[start]} {words[end]}")):
+                return (start, end), meant
+        return (), ""
+
+    def _word(self, language: str, word: str) -> str:
+        """What a word means: as it stands, by its stem, by its beginning, by its parts; or the word."""
+        if len(word) > LONGEST_WORD:
+            return word
+        if meant := self._find(language, "=", word):
+            return meant
+        stem = self._stem(language, word)
+        if len(stem) >= SHORTEST_STEM and (meant := self._find(language, "~", stem)):
+            return meant
+        if language == KOREAN:
+            return " ".join(self._korean(word))
+        for length in range(len(word) - 1, max(SHORTEST_PREFIX - 1, int(len(word) * (1 - MOST_ENDING))), -1):
+            if meant := self._find(language, "<", word[:length]):
+                return meant
+        return self._compound(language, word) if language in COMPOUNDING else word
+
+    def _korean(self, word: str) -> Iterator[str]:
+        """Particles and endings follow without a space."""
+        rest = word
+        while rest:
+            for length in range(len(rest), 0, -1):
+                if meant := self._find(KOREAN, "=", rest[:length]):
+                    yield meant
+                    rest = rest[length:] if len(rest) > length + 1 else ""
+                    break
+            else:
+                if rest == word:
+                    yield word
+                return
+
+    def _compound(self, language: str, word: str) -> str:
+        for seam in range(len(word) - SHORTEST_PREFIX, SHORTEST_PREFIX - 1, -1):
+            head, tail = word[:seam], word[seam:]
+            last = self._find(language, "=", tail) or self._find(language, "~", self._stem(language, tail))
+            first = self._find(language, "=", head) or self._find(language, "=", head.rstrip("sn"))
+            if last and first:
+                return f"{first} {last}"
+        return word
+
+    def _running(self, language: str, text: str) -> Iterator[str]:
+        """Longest match from left to right; what is between the matches stays."""
+        whole, start, kept = normal(text), 0, 0
+        while start < len(whole):
+            for length in range(0 if whole[start].isascii() else min(LONGEST_RUN, len(whole) - start), 0, -1):
+                if meant := self._find(language, "=", whole[start : start + length]):
+                    yield from filter(None, (whole[kept:start].strip(), meant))
+                    start = kept = start + length
+                    break
+            else:
+                start += 1
+        if rest := whole[kept:].strip():
+            yield rest
+
+    def _stem(self, language: str, word: str) -> str:
+        stemmer = self._stemmers.get(language)
+        return stemmer.stemWord(word) if stemmer else word
+
+    def _find(self, language: str, kind: Kind, text: str) -> str | None:
+        place = _place(self._keys, f"{language}{kind}{text}")
+        return None if place is None else self._english[self._values[place]]
+
+    def _spoken(self, word: str) -> list[str]:
+        place = _place(self._words, word)
+        mask = 0 if place is None else self._speakers[place]
+        return [code for bit, code in enumerate(self._languages) if mask >> bit & 1]
+
+
+def _place(keys: Sequence[int], text: str) -> int | None:
+    key = hashed(text)
+    place = bisect_left(keys, key)
+    return place if place < len(keys) and keys[place] == key else None
+
+
+def hashed(text: str) -> int:
+    """A key of the table."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

@@ -1,0 +1,1 @@
+"""One turn: its plan, its prompt, the loop of model and tools."""

@@ -1,0 +1,99 @@
+"""Which tier, model and skill a turn gets: decided, and nothing done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from routing.policy import tiers
+from routing.policy.models import Models
+from routing.tools.offer import ToolOffer
+from routing.types.decisions import ModelChoice, TierDecision, TierSwitch
+from routing.types.llm import ChatMessage
+from routing.types.people import PersonSettings, Preferences
+from routing.types.skills import Skill, Skills
+from routing.types.tiers import Tier
+from routing.types.turns import Question, Switches
+
+SET_TIER, USE_SKILL = "set_tier", "use_skill"
+"""The tools that change what is set in a conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which tier, which model, which skill, and why; nothing done. `tools` is what a call was shown of them."""
+
+    decision: TierDecision
+    choice: ModelChoice
+    skill: Skill | None = None
+    tools: ToolOffer | None = None
+
+
+class Recent:
+    """The plans of the newest calls, by conversation."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self._most = most
+        self._plans: dict[int, Plan] = {}
+
+    def note(self, conversation_id: int, plan: Plan) -> None:
+        """A call is about to be made."""
+        self._plans.pop(conversation_id, None)
+        self._plans[conversation_id] = plan
+        if len(self._plans) > self._most:
+            del self._plans[next(iter(self._plans))]
+
+    def get(self, conversation_id: int) -> Plan | None:
+        """The newest; None when there was none since the start, or too many others since."""
+        return self._plans.get(conversation_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What holds for a whole turn: the question, what its person stored, the date where they live; what /tier auto
+    chose, where it chooses."""
+
+    question: Question
+    preferences: Preferences
+    settings: PersonSettings
+    today: str
+    owner_instructions: str
+    auto: TierDecision | None = None
+
+
+def plan(models: Models, skills: Skills, asked: Asked, switches: Switches) -> Plan:
+    """The tier by its rules, and the model of that tier. Nothing switches to a tier that nobody but the small local
+    model would serve."""
+    skill = skills.found.get(switches.skill) if switches.skill else None
+    given = asked.preferences, asked.question.prefix
+    role = asked.question.person.role
+    usable, default = tiers.open_to(role), tiers.default_for(role, models.config.default_tier)
+    own = tiers.resolve(*given, auto=asked.auto, default=default).tier
+    able = [
+        each
+        for each in _switches(switches, skill)
+        if each.tier in usable and serves(models, asked.preferences, each.tier, own)
+    ]
+    decision = tiers.resolve(*given, able, asked.auto, default)
+    return Plan(decision, models.choose(decision.tier, asked.preferences), skill)
+
+
+def in_turn(fixed: Switches, now: Switches, said: Sequence[ChatMessage]) -> Switches:
+    """What was set before the turn began, and by its own tools since; commands that came later do not count."""
+    called = {call.name for each in said for call in each.calls}
+    tier, skill = (now if SET_TIER in called else fixed), (now if USE_SKILL in called else fixed)
+    return Switches(tier.tier, tier.tier_at, skill.skill, skill.skill_at)
+
+
+def serves(models: Models, preferences: Preferences, tier: Tier, in_place_of: Tier) -> bool:
+    """Whether a switch to this tier is none for the worse: the small local model takes nobody's place."""
+    return not models.only_local(tier, preferences) or models.only_local(in_place_of, preferences)
+
+
+def _switches(switches: Switches, skill: Skill | None) -> list[TierSwitch]:
+    found = []
+    if switches.tier is not None:
+        found.append(TierSwitch(switches.tier, "conversation", switches.tier_at, "conversation"))
+    if skill is not None and skill.model_tier is not None:
+        found.append(TierSwitch(skill.model_tier, "skill", switches.skill_at, f"skill '{skill.name}'"))
+    return found

@@ -1,0 +1,20 @@
+"""The four tiers."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Tier = Literal["balanced", "smart", "coding", "deep"]
+
+
+TIERS: tuple[Tier, ...] = get_args(Tier)
+
+
+DEFAULT_TIER: Tier = "balanced"
+
+
+AUTO: Literal["auto"] = "auto"
+
+
+TierChoice = Tier | Literal["auto"]
+"""What /tier takes beside the tiers: each message chooses."""

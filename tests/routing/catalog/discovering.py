@@ -1,0 +1,75 @@
+"""Providers on loopback that list what they are told to, and what discovery finds there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from aiohttp import web
+
+from routing.catalog.discovery import DiscoveredModel, DiscoveryError, discover
+from routing.config.runtime import variable
+from routing.types.llm import ApiType, ProviderProfile
+
+KEY = "sk-secret-123"
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@asynccontextmanager
+async def serving(handler: Handler) -> AsyncIterator[tuple[str, list[web.Request]]]:
+    """A server on loopback that answers everything with `handler`; gives its address and what it was asked."""
+    asked: list[web.Request] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request)
+        return await handler(request)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}", asked
+    finally:
+        await runner.cleanup()
+
+
+def replying(*pages: object, status: int = 200) -> Handler:
+    """Answers the first request with the first page, and so on; the last page repeats."""
+    rest = list(pages)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.json_response(rest.pop(0) if len(rest) > 1 else rest[0], status=status)
+
+    return answer
+
+
+def profile(name: str, api_type: ApiType | None, base: str | None, key: str | None, seconds: float) -> ProviderProfile:
+    return ProviderProfile(name, api_type, base, key, seconds, variable(name))
+
+
+async def found(
+    base: str | None,
+    api_type: ApiType = "openai",
+    key: str | None = KEY,
+    seconds: float = 20,
+    name: str = "mine",
+) -> tuple[DiscoveredModel, ...]:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        return await discover(profile(name, api_type, base, key, seconds), client)
+
+
+async def refusal(
+    base: str | None,
+    api_type: ApiType = "openai",
+    key: str | None = KEY,
+    seconds: float = 20,
+    name: str = "mine",
+) -> DiscoveryError:
+    with pytest.raises(DiscoveryError) as refused:
+        await found(base, api_type, key, seconds, name)
+    assert KEY not in str(refused.value)
+    return refused.value

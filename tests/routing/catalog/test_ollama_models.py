@@ -1,0 +1,277 @@
+"""What Ollama says of a model's size: asked in the background, believed where nothing else tells, never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+
+import httpx
+import pytest
+
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.catalog.ollama import UNTOLD, ToldWindow
+from routing.catalog.ollama_models import (
+    FAILED_SECONDS,
+    KEPT_SECONDS,
+    LONGEST,
+    MAX_BYTES,
+    UNLOADED_SECONDS,
+    StatedSizes,
+)
+from routing.config import jsonfile
+from routing.config.runtime import read_config, variable
+from routing.policy.models import Models
+from routing.types.llm import ProviderProfile
+from routing.types.tiers import Tier
+from tests.servers.model import ModelServer
+
+KEY = "sk-ollama-1"
+CATALOG = Catalog.load(BUNDLED)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Ollama:
+    """Answers with `document`, and keeps what it was asked."""
+
+    def __init__(self, document: object = None, status: int = 200) -> None:
+        self.document = {"details": {"parameter_size": "7.6B"}} if document is None else document
+        self.status = status
+        self.loaded = [{"name": "odd:latest", "context_length": 8192}]
+        self.asked: list[httpx.Request] = []
+
+    def client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/api/ps"):
+            return httpx.Response(200, json={"models": self.loaded})
+        self.asked.append(request)
+        content = self.document if isinstance(self.document, bytes) else json.dumps(self.document).encode()
+        return httpx.Response(self.status, content=content, headers={"location": "http://elsewhere.test/"})
+
+
+def direct() -> httpx.AsyncClient:
+    return httpx.AsyncClient(trust_env=False)
+
+
+def profile(base: str | None = None, name: str = "ollama", key: str | None = None) -> ProviderProfile:
+    return ProviderProfile(name, None, base, key, 60.0, variable(name))
+
+
+async def told(ollama: Ollama, base: str | None = None, model: str = "ollama/odd") -> str | None:
+    """What is known after one question."""
+    sizes = StatedSizes(Clock(), ollama.client)
+    assert sizes.of(model, profile(base, key=KEY)) is None
+    await sizes.ask()
+    return sizes.of(model, profile(base, key=KEY))
+
+
+def models_at(base: str, sizes: StatedSizes, pool: tuple[str, ...] = ("openai/gpt-5.1",)) -> Models:
+    document = json.dumps({"llm": {"providers": {"ollama": {"baseUrl": base}}}})
+    pools: dict[Tier, tuple[str, ...]] = {"balanced": pool}
+    return Models(read_config(jsonfile.parse(document, "x.json"), {}, pools), CATALOG, sizes)
+
+
+class Rounds(StatedSizes):
+    """Can be waited for."""
+
+    def __init__(self) -> None:
+        super().__init__(web=direct)
+        self._ended = asyncio.Semaphore(0)
+
+    async def ask(self) -> None:
+        await super().ask()
+        self._ended.release()
+
+    async def ended(self) -> None:
+        async with asyncio.timeout(10):
+            await self._ended.acquire()
+
+
+@pytest.mark.parametrize(
+    ("base", "address"),
+    [
+        (None, "http://127.0.0.1:11434/api/show"),
+        ("http://house:11434", "http://house:11434/api/show"),
+        ("http://house:11434/v1", "http://house:11434/api/show"),
+        ("http://house:11434/v1/", "http://house:11434/api/show"),
+        ("https://house/ollama/v1", "https://house/ollama/api/show"),
+    ],
+)
+async def test_it_is_asked_at_its_base_without_the_version(base: str | None, address: str) -> None:
+    ollama = Ollama()
+    assert await told(ollama, base, "ollama/hf.co/some/odd:latest") == "7.6B"
+    (request,) = ollama.asked
+    assert (request.method, str(request.url)) == ("POST", address)
+    assert json.loads(request.content) == {"model": "hf.co/some/odd:latest"}
+
+
+async def test_the_key_goes_to_the_configured_address_only() -> None:
+    ollama = Ollama()
+    await told(ollama, "https://house")
+    await told(ollama)
+    assert [request.headers.get("authorization") for request in ollama.asked] == [f"Bearer {KEY}", None]
+
+
+@pytest.mark.parametrize(
+    ("document", "size"),
+    [
+        ({"details": {"parameter_size": " 137M "}}, "137M"),
+        ({"details": {"parameter_size": ""}, "model_info": {"general.parameter_count": 7615616512}}, "7615616512"),
+        ({"details": None, "model_info": {"general.parameter_count": 5}}, "5"),
+        ({"details": {"parameter_size": True}}, None),
+        ({"details": {"parameter_size": "7" * (LONGEST + 1)}}, None),
+        ({"details": {"parameter_size": 10**400}}, None),
+        ({"details": {}}, None),
+        ({"details": [], "model_info": 5}, None),
+        ([], None),
+        (b"not json", None),
+        (b"1" * 5000, None),
+        (b"[" * 100_000, None),
+        (b" " * MAX_BYTES + b'{"details": {"parameter_size": "7B"}}', None),
+    ],
+)
+async def test_an_answer_of_another_form_is_none(
+    document: object, size: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "routing"):
+        assert await told(Ollama(document)) == size
+    assert ("ollama/odd gives no size" in caplog.text) is (size is None)
+
+
+@pytest.mark.parametrize("status", [301, 401, 404, 500])
+async def test_an_answer_that_is_no_answer_is_none(status: int) -> None:
+    ollama = Ollama(status=status)
+    assert await told(ollama) is None and len(ollama.asked) == 1
+
+
+@pytest.mark.parametrize("base", ["ftp://house", "http://", "http://user:word@house", "http://house:port", "nonsense"])
+async def test_an_address_that_is_none_is_no_failure_of_the_others(base: str) -> None:
+    ollama = Ollama()
+    sizes = StatedSizes(Clock(), ollama.client)
+    wrong, right = profile(base), profile()
+    assert sizes.of("ollama/odd", wrong) is None is sizes.of("ollama/odd", right)
+    await sizes.ask()
+    assert (sizes.of("ollama/odd", wrong), sizes.of("ollama/odd", right)) == (None, "7.6B")
+
+
+async def test_only_ollama_is_asked() -> None:
+    ollama = Ollama()
+    sizes = StatedSizes(Clock(), ollama.client)
+    assert sizes.of("house/odd", profile("http://house", "house")) is None
+    await sizes.ask()
+    assert ollama.asked == []
+
+
+async def test_a_failure_is_remembered_and_an_answer_grows_old(caplog: pytest.LogCaptureFixture) -> None:
+    clock, ollama = Clock(), Ollama(status=404)
+    sizes = StatedSizes(clock, ollama.client)
+
+    async def after(seconds: float) -> tuple[str | None, int]:
+        clock.now += seconds
+        sizes.of("ollama/odd", profile())
+        await sizes.ask()
+        return sizes.of("ollama/odd", profile()), len(ollama.asked)
+
+    with caplog.at_level(logging.INFO, "routing"):
+        assert await after(0) == (None, 1)
+        assert await after(FAILED_SECONDS - 1) == (None, 1)
+        ollama.status = 200
+        assert await after(1) == ("7.6B", 2)
+        ollama.document = {"details": {"parameter_size": "70B"}}
+        assert await after(KEPT_SECONDS - 1) == ("7.6B", 2)
+        assert await after(1) == ("70B", 3)
+        ollama.status = 500
+        assert await after(KEPT_SECONDS) == ("70B", 4), "what was known stays until something else is"
+    assert caplog.records == []
+
+
+async def test_a_client_that_cannot_be_made_is_a_failure_as_well() -> None:
+    def unmade() -> httpx.AsyncClient:
+        made.append(1)
+        raise ImportError("no socksio")
+
+    made: list[int] = []
+    sizes = StatedSizes(Clock(), unmade)
+    for _ in range(2):
+        assert sizes.of("ollama/odd", profile()) is None
+        await sizes.ask()
+    assert made == [1]
+
+
+async def test_a_server_that_is_silent_is_given_up() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with server, asyncio.timeout(10):
+        place = profile(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        sizes = StatedSizes(Clock(), direct, seconds=0.05)
+        assert sizes.of("ollama/odd", place) is None
+        await sizes.ask()
+        assert sizes.of("ollama/odd", place) is None
+
+
+async def test_the_models_of_the_tiers_are_learned_at_once_and_others_when_they_are_met() -> None:
+    async with ModelServer() as ms:
+        ms.parameter_sizes |= {"odd": "1.2B", "strange": "32.8B"}
+        rounds = Rounds()
+        models = models_at(f"{ms.vendor('house')}/v1", rounds, ("ollama/odd", "ollama/qwen3:32b"))
+        task = asyncio.create_task(models.learn_sizes())
+        try:
+            await rounds.ended()
+            decision = models.size("ollama/odd")
+            assert (decision.size, decision.source) == ("S", "metadata")
+            assert not models.size("ollama/strange").known
+            await rounds.ended()
+            assert models.size("ollama/strange").size == "L"
+        finally:
+            task.cancel()
+        assert sorted(request.model for request in ms.journal if request.model) == ["odd", "qwen3:32b", "strange"]
+        assert not any(request.violations for request in ms.journal) and ms.calls == []
+
+
+async def test_the_window_is_the_smallest_that_anything_tells() -> None:
+    clock, ollama = Clock(), Ollama()
+    models = models_at("http://ollama.test", StatedSizes(clock, ollama.client))
+
+    async def told(model: str = "ollama/odd") -> tuple[int, str]:
+        models.window(model, None)
+        await models.stated.ask()
+        window = models.told_window(model, None)
+        return window.tokens, window.source
+
+    assert models.told_window("ollama/odd", None) == UNTOLD  # nothing is known yet
+    assert models.told_window("ollama/qwen3:4b", None).source == "catalogue"
+    assert models.told_window("openai/odd", None) == ToldWindow(128_000, "assumed")
+    ollama.loaded.clear()
+    assert await told() == (4096, "default")
+    ollama.loaded.append({"name": "odd:latest", "context_length": 16_384})
+    assert await told() == (4096, "default")
+    clock.now += UNLOADED_SECONDS
+    assert await told() == (16_384, "loaded")
+    ollama.loaded.clear()
+    clock.now += KEPT_SECONDS
+    assert await told() == (16_384, "loaded")  # it was unloaded, and will be loaded with as much
+    assert await told("ollama/qwen3:4b") == (4096, "default")
+    models.health.windows.refused("ollama/odd", 16_384, 12_000)
+    assert await told() == (12_000, "refusal")
+
+
+async def test_the_owners_word_is_not_asked_about() -> None:
+    catalog = Catalog.parse(json.dumps({"models": {"ollama/odd": {"sizeClass": "XL"}}}), "models.json")
+    ollama = Ollama()
+    models = models_at("http://house", StatedSizes(Clock(), ollama.client))
+    models.catalog = catalog
+    assert models.size("ollama/odd").source == "owner"
+    await models.stated.ask()
+    assert ollama.asked == []

@@ -1,0 +1,61 @@
+"""A breaker for each model and key."""
+
+from __future__ import annotations
+
+import pytest
+
+from routing.health import breakers
+from routing.health.breaker import CLOSED
+from routing.health.breakers import Breakers, fingerprint
+from routing.types.llm import ProviderProfile
+from tests.routing.policy.standing import DOWN, REFUSED, Time, tried
+
+
+def profile(key: str | None, address: str | None = None) -> ProviderProfile:
+    return ProviderProfile("a", None, address, key, 300.0, "A_API_KEY")
+
+
+def test_another_key_or_address_is_another_breaker() -> None:
+    ways = [profile("k1"), profile("k2"), profile(None), profile("k1", "http://h"), profile(None, "http://h")]
+    prints = [fingerprint(way) for way in ways]
+    assert len(set(prints)) == len(ways) and fingerprint(profile("k1")) == prints[0]
+    every = Breakers(Time())
+    tried(every.of("a/1", prints[0]), REFUSED)
+    assert [every.standing("a/1", each).state for each in prints] == ["open"] + ["closed"] * 4
+    assert every.standing("a/2", prints[0]) is CLOSED
+    assert every.of("a/1", prints[0]) is every.of("a/1", prints[0])
+    assert list(every.standings()) == [("a/1", prints[0])]
+
+
+def test_a_fingerprint_gives_no_key_away() -> None:
+    assert "sk-1" not in fingerprint(profile("sk-1")) and len(fingerprint(profile("sk-1" * 99))) == 16
+    assert fingerprint(profile("\ud800"))
+
+
+def test_what_was_asked_about_is_not_remembered_and_what_failed_is() -> None:
+    every = Breakers(Time())
+    every.of("a/idle", "")
+    every.standing("a/other", "")
+    tried(every.of("a/1", ""), DOWN)
+    assert list(every.keep()) == [("a/1", "")]
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_names_without_end_take_no_memory_without_end(busy: bool) -> None:
+    every = Breakers(Time())
+    tried(every.of("a/broken", ""), REFUSED)
+    tried(every.of("a/shaky", ""), DOWN, DOWN)
+    for number in range(3 * breakers.MOST):
+        breaker = every.of(f"a/{number}", "")
+        if busy:
+            tried(breaker, None)
+    assert len(every.keep() if busy else every._breakers) <= breakers.MOST
+    assert every.standing("a/broken", "").state == "open"
+    assert busy or len(every.of("a/shaky", "").keep().tries) == 2, "those that know nothing go first"
+
+
+def test_where_all_are_open_the_oldest_goes() -> None:
+    every = Breakers(Time())
+    for number in range(breakers.MOST + 1):
+        tried(every.of(f"a/{number}", ""), REFUSED)
+    assert len(every.standings()) == breakers.MOST and every.standing("a/0", "") is CLOSED

@@ -1,0 +1,43 @@
+"""Retry-After, kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from routing.errors import RateLimited, Unreachable
+from routing.health.cooldown import LONGEST_SECONDS, Cooldowns
+from tests.routing.policy.standing import Time
+
+
+def test_a_model_is_left_alone_for_as_long_as_it_asked() -> None:
+    time, told = Time(), []
+    cooldowns = Cooldowns(time, lambda: told.append(time.now))
+    cooldowns.note(RateLimited("a/1", "x", 30.0))
+    cooldowns.note(RateLimited("a/2", "x"))
+    cooldowns.note(Unreachable("a/3", "x", 0.0))
+    assert [cooldowns.until(model) for model in ("a/1", "a/2", "a/3")] == [time.now + 30.0, None, None]
+    assert len(told) == 1
+    with pytest.raises(RateLimited, match="try again in 30 s") as refused:
+        cooldowns.check("a/1")
+    assert refused.value.retry_after == 30.0
+    time.now += 30.0
+    cooldowns.check("a/1")
+    assert cooldowns.until("a/1") is None
+
+
+def test_what_nobody_would_wait_for_is_not_believed() -> None:
+    time = Time()
+    cooldowns = Cooldowns(time)
+    cooldowns.note(RateLimited("a/1", "x", 1e9))
+    assert cooldowns.until("a/1") == time.now + LONGEST_SECONDS
+
+
+def test_it_is_restored_as_it_was() -> None:
+    time = Time()
+    before, after = Cooldowns(time), Cooldowns(time)
+    before.note(RateLimited("a/1", "x", 30.0))
+    before.note(RateLimited("a/2", "x", 10.0))
+    time.now += 20.0
+    assert before.keep() == {"a/1": time.now + 10.0}
+    after.restore({**before.keep(), "a/3": time.now + 1e9})
+    assert after.keep() == {"a/1": time.now + 10.0, "a/3": time.now + LONGEST_SECONDS}

@@ -1,0 +1,240 @@
+"""What is known of a model before it is asked, and what survives the process that learnt it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from bot.remembering import STATE_KEY, HealthMemory
+from routing.config.contracts import DEFAULT_CONTRACTS
+from routing.errors import BadModelRequest, KeyRejected, ModelError, PolicyRefused, RateLimited, Unreachable
+from routing.health.breaker import Trial
+from routing.health.health import ModelHealth
+from routing.health.latency import LEAST_TRIES
+from routing.types.llm import ProviderProfile
+from tests.routing.policy.standing import DOWN, REFUSED, Time
+
+MODEL = "a/1"
+TURNS = 50
+WAY = ProviderProfile("a", "openai", None, "key-1", 30.0, "A_API_KEY")
+OTHER_WAY = ProviderProfile("a", "openai", None, "key-2", 30.0, "A_API_KEY")
+
+
+async def begun(health: ModelHealth, model: str, way: ProviderProfile, probe: bool) -> Trial:
+    """As the caller does it: who waited for somebody else's probe asks again."""
+    while (trial := await health.begin(model, way, probe)) is None:
+        await health.probed(model, way)
+    return trial
+
+
+async def fails(health: ModelHealth, *errors: ModelError, way: ProviderProfile = WAY, probe: bool = False) -> None:
+    """One try after the other, as a caller makes them."""
+    for error in errors:
+        with pytest.raises(type(error)), await begun(health, MODEL, way, probe):
+            raise error
+        health.failed(error)
+
+
+async def answers(health: ModelHealth, probe: bool = False) -> None:
+    with await begun(health, MODEL, WAY, probe) as trial:
+        trial.end()
+
+
+def state(health: ModelHealth, way: ProviderProfile = WAY) -> str:
+    return health.of(MODEL, way, "balanced").breaker.state
+
+
+async def test_three_failures_in_a_row_leave_a_model_alone_for_a_minute() -> None:
+    clock = Time()
+    health = ModelHealth(clock)
+    await fails(health, DOWN, DOWN)
+    assert state(health) == "closed"
+    await fails(health, DOWN)
+    standing = health.of(MODEL, WAY, "balanced").breaker
+    assert (standing.state, standing.until, standing.why) == ("open", clock.now + 60.0, "it is down")
+    with pytest.raises(Unreachable, match="it is down"):
+        await begun(health, MODEL, WAY, probe=False)
+    clock.now += 60.0
+    await answers(health)
+    assert state(health) == "closed"
+
+
+async def test_an_answer_between_them_begins_the_row_anew() -> None:
+    health = ModelHealth(Time())
+    await fails(health, DOWN, DOWN)
+    for _ in range(4):
+        await answers(health)
+    await fails(health, DOWN, DOWN)
+    assert state(health) == "closed"
+
+
+async def test_a_refused_key_opens_at_once_and_another_key_begins_anew() -> None:
+    health = ModelHealth(Time())
+    await fails(health, REFUSED)
+    assert (state(health), state(health, OTHER_WAY)) == ("open", "closed")
+    with await begun(health, MODEL, OTHER_WAY, probe=False) as trial:
+        trial.end()
+
+
+async def test_what_was_asked_is_not_the_models_fault() -> None:
+    health = ModelHealth(Time())
+    await fails(health, *[PolicyRefused(MODEL, "no"), BadModelRequest(MODEL, "no")] * 5)
+    assert state(health) == "closed"
+
+
+async def test_a_retry_after_holds_for_everybody_even_for_a_probe() -> None:
+    clock = Time()
+    health = ModelHealth(clock)
+    await fails(health, RateLimited(MODEL, "busy", 30.0))
+    assert health.of(MODEL, WAY, "balanced").cooldown == clock.now + 30.0
+    clock.now += 20.0
+    for probe in (False, True):
+        with pytest.raises(RateLimited, match="try again in 10 s") as refused:
+            await begun(health, MODEL, WAY, probe)
+        assert refused.value.retry_after == 10.0
+    clock.now += 10.0
+    await answers(health)
+
+
+async def test_a_short_one_is_waited_for_where_nobody_else_can_be_asked() -> None:
+    health = ModelHealth(time.time)
+    health.failed(RateLimited(MODEL, "busy", 0.1))
+    with pytest.raises(RateLimited):
+        await begun(health, MODEL, WAY, probe=False)
+    await answers(health, probe=True)
+
+
+async def test_fifty_at_once_make_one_probe_and_share_its_failure() -> None:
+    health = ModelHealth(Time())
+    await fails(health, REFUSED)
+    go, probes = asyncio.Event(), 0
+
+    async def turn() -> None:
+        nonlocal probes
+        with await begun(health, MODEL, WAY, probe=True):
+            probes += 1
+            await go.wait()
+            raise KeyRejected(MODEL, "still refused", 7.0)
+
+    turns = [asyncio.create_task(turn()) for _ in range(TURNS)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert probes == 1 and state(health) == "probing"
+    go.set()
+    errors = await asyncio.gather(*turns, return_exceptions=True)
+    assert probes == 1 and state(health) == "open"
+    assert {(type(each), str(each), getattr(each, "retry_after", 0)) for each in errors} == {
+        (KeyRejected, "a/1: still refused", 7.0)
+    }
+
+
+async def test_fifty_at_once_go_on_with_the_first_word_of_the_probe() -> None:
+    health = ModelHealth(Time())
+    await fails(health, REFUSED)
+    first_word, end = asyncio.Event(), asyncio.Event()
+    under_way = 0
+
+    async def turn() -> None:
+        nonlocal under_way
+        with await begun(health, MODEL, WAY, probe=True) as trial:
+            under_way += 1
+            await first_word.wait()
+            trial.speaks()
+            await end.wait()
+            trial.end()
+
+    turns = [asyncio.create_task(turn()) for _ in range(TURNS)]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert under_way == 1
+    first_word.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert under_way == TURNS and state(health) == "closed"
+    end.set()
+    await asyncio.gather(*turns)
+
+
+async def test_who_waits_for_a_probe_that_is_given_up_makes_the_next_one() -> None:
+    health = ModelHealth(Time())
+    await fails(health, REFUSED)
+
+    async def hangs() -> None:
+        with await begun(health, MODEL, WAY, probe=True):
+            await asyncio.Event().wait()
+
+    first = asyncio.create_task(hangs())
+    await asyncio.sleep(0)
+    second = asyncio.create_task(answers(health, probe=True))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait_for(second, 10)
+    assert state(health) == "closed"
+
+
+async def test_it_survives_in_words() -> None:
+    clock = Time()
+    changes: list[None] = []
+    health = ModelHealth(clock, lambda: changes.append(None))
+    await fails(health, REFUSED)
+    health.failed(RateLimited("b/2", "busy", 30.0))
+    contract = DEFAULT_CONTRACTS["balanced"]
+    for _ in range(LEAST_TRIES):
+        health.took("c/3", contract, contract.deadline_seconds)
+    assert len(changes) == 3, "each of them is worth writing down"
+    text = health.keep()
+    assert "key-1" not in text
+    later = ModelHealth(clock)
+    later.restore(text)
+    for model in (MODEL, "b/2", "c/3"):
+        assert later.of(model, WAY, "balanced") == health.of(model, WAY, "balanced")
+    assert later.of("c/3", WAY, "balanced").slow is not None and later.of("c/3", WAY, "smart").slow is None
+    later.restore("nonsense")
+    assert state(later) == "open"
+
+
+class FakeState:
+    """Keeps one text at a time, when it is let; the newest write that was begun is the newest that is kept."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str | None] = {}
+        self.writing, self.go = asyncio.Event(), asyncio.Event()
+
+    async def get(self, key: str) -> str | None:
+        return self.kept.get(key)
+
+    async def put(self, key: str, value: str | None) -> None:
+        self.writing.set()
+        await self.go.wait()
+        self.kept[key] = value
+
+
+async def test_what_changes_while_it_is_written_is_written_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.remembering.SOON_SECONDS", 0.0)
+    clock, store = Time(), FakeState()
+    memory = HealthMemory(store, clock)
+    await fails(memory.health, REFUSED)
+    await asyncio.wait_for(store.writing.wait(), 10)
+    memory.health.failed(RateLimited("b/2", "busy", 30.0))
+    store.writing.clear()
+    store.go.set()
+    await asyncio.wait_for(store.writing.wait(), 10)
+    killed = ModelHealth(clock)
+    killed.restore(str(store.kept[STATE_KEY]))
+    assert killed.of("b/2", WAY, "balanced").cooldown == clock.now + 30.0 and state(killed) == "open"
+    await memory.close()
+
+
+async def test_the_end_writes_what_nobody_wrote_yet() -> None:
+    clock, store = Time(), FakeState()
+    store.go.set()
+    memory = HealthMemory(store, clock)
+    await fails(memory.health, DOWN, DOWN)
+    await memory.close()
+    again = HealthMemory(store, clock)
+    await again.recall()
+    await fails(again.health, DOWN)
+    assert state(again.health) == "open", "the third in a row, across a restart"
+    await again.close()

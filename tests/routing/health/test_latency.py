@@ -1,0 +1,128 @@
+"""The p95 gate: from when on a model is asked last, and when it comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing.config.contracts import DEFAULT_CONTRACTS, TierContract
+from routing.health import latency
+from routing.health.failures import percentile
+from routing.health.latency import (
+    COOLDOWN_SECONDS,
+    LEAST_TRIES,
+    TRIES,
+    Kept,
+    Latencies,
+    Slow,
+)
+from tests.routing.policy.standing import Time
+
+HUNDRED = replace(DEFAULT_CONTRACTS["smart"], deadline_seconds=100.0)
+
+
+def noted(*seconds: float, contract: TierContract = HUNDRED) -> Latencies:
+    latencies = Latencies(Time())
+    for each in seconds:
+        latencies.note("a/1", contract, each)
+    return latencies
+
+
+@pytest.mark.parametrize(
+    ("seconds", "slow"),
+    [
+        ([99.0] * 19, False),
+        ([99.0] * 20, True),
+        ([60.0] * 50, False),
+        ([60.1] * 20, True),
+        ([1.0] * 19 + [89.0], False),
+        ([1.0] * 18 + [61.0] * 2, True),
+        ([1.0] * 19 + [90.0], False),
+        ([1.0] * 19 + [90.1], True),
+        ([1.0] * 47 + [61.0] * 2 + [1.0], False),
+        ([1.0] * 47 + [61.0] * 3, True),
+        ([1.0] * 49 + [90.1], True),
+        ([90.1] * 2 + [1.0] * 17, False),
+    ],
+)
+def test_above_which_times_it_is_slow(seconds: list[float], slow: bool) -> None:
+    assert (noted(*seconds).slow("a/1", "smart") is not None) is slow
+
+
+@given(st.lists(st.sampled_from((1.0, 60.0, 61.0, 90.0, 91.0)), max_size=70))
+def test_it_is_slow_when_the_percentiles_say_so(seconds: list[float]) -> None:
+    latencies = Latencies(Time())
+    for count, each in enumerate(seconds, 1):
+        latencies.note("a/1", HUNDRED, each)
+        last = seconds[:count][-TRIES:]
+        expected = count >= LEAST_TRIES and (percentile(last, 0.95) > 60.0 or percentile(last, 0.99) > 90.0)
+        found = latencies.slow("a/1", "smart")
+        assert (found is not None) == expected
+        if found is not None:
+            assert (found.p95, found.p99) == (percentile(last, 0.95), percentile(last, 0.99))
+            return
+
+
+def test_each_tier_has_its_own_times_and_deadline() -> None:
+    latencies = Latencies(Time())
+    for _ in range(20):
+        latencies.note("a/1", DEFAULT_CONTRACTS["balanced"], 60.0)
+        latencies.note("a/1", DEFAULT_CONTRACTS["deep"], 60.0)
+        latencies.note("a/2", DEFAULT_CONTRACTS["balanced"], 5.0)
+    assert latencies.slow("a/1", "balanced") and not latencies.slow("a/1", "deep")
+    assert not latencies.slow("a/1", "smart") and not latencies.slow("a/2", "balanced")
+
+
+@pytest.mark.parametrize(("ended", "slow"), [(1, False), (2, True)])
+def test_a_try_that_was_ended_is_too_long_though_a_try_is_shorter_than_the_gate(ended: int, slow: bool) -> None:
+    contract = DEFAULT_CONTRACTS["balanced"]
+    assert contract.try_seconds < 0.6 * contract.deadline_seconds
+    latencies = Latencies(Time())
+    for _ in range(20 - ended):
+        latencies.note("a/1", contract, 1.0)
+    for _ in range(ended):
+        latencies.note("a/1", contract, contract.try_seconds, finished=False)
+    assert (latencies.slow("a/1", "balanced") is not None) is slow
+
+
+def test_it_comes_back_by_the_clock_and_with_a_clean_sheet() -> None:
+    time, told = Time(), []
+    latencies = Latencies(time, lambda: told.append(time.now))
+    for _ in range(20):
+        latencies.note("a/1", HUNDRED, 70.0)
+    assert latencies.slow("a/1", "smart") == Slow(time.now + COOLDOWN_SECONDS, 70.0, 70.0)
+    time.now += COOLDOWN_SECONDS - 1.0
+    for _ in range(19):
+        latencies.note("a/1", HUNDRED, 70.0)
+    assert latencies.slow("a/1", "smart")
+    time.now += 1.0
+    assert latencies.slow("a/1", "smart") is None and len(told) == 1
+    latencies.note("a/1", HUNDRED, 70.0)
+    assert latencies.slow("a/1", "smart"), "what it did meanwhile counts"
+    assert len(told) == 2
+
+
+def test_it_is_restored_as_it_was() -> None:
+    time = Time()
+    before, after = Latencies(time), Latencies(time)
+    for _ in range(25):
+        before.note("a/1", HUNDRED, 70.0)
+    for _ in range(19):
+        before.note("a/2", HUNDRED, 70.0)
+    after.restore(before.keep())
+    assert after.slow("a/1", "smart") and not after.slow("a/2", "smart")
+    assert after.keep() == before.keep()
+    after.note("a/2", HUNDRED, 70.0)
+    assert after.slow("a/2", "smart")
+    after.restore({("a/3", "deep"): Kept((), Slow(time.now + 1e9, 1.0, 1.0))})
+    assert after.slow("a/3", "deep") == Slow(time.now + COOLDOWN_SECONDS, 1.0, 1.0)
+
+
+def test_names_without_end_take_no_memory_without_end() -> None:
+    latencies = noted(*[1.0] * 10)
+    for number in range(2 * latency.MOST):
+        latencies.note(f"b/{number}", HUNDRED, 1.0)
+    assert len(latencies.keep()) == latency.MOST and ("a/1", "smart") in latencies.keep()

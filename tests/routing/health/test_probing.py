@@ -1,0 +1,142 @@
+"""Fifty turns at once: exactly one of them probes, and none of them is left without an answer or a reason."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from routing.errors import ModelError, Unreachable
+from routing.health.breakers import Breakers
+from routing.policy.candidates import Member, Needs, candidates
+from tests.routing.policy.standing import REFUSED, Time, tried
+
+TURNS = 50
+
+
+class Provider:
+    """Models that answer when they are let go; `fails` is what the broken one does."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.fails: list[ModelError | None] = []
+        self.asked: Counter[str] = Counter()
+        self.busy = self.most = 0
+
+    async def ask(self, model: str) -> str:
+        self.asked[model] += 1
+        if model != "a/broken":
+            return model
+        self.busy += 1
+        self.most = max(self.most, self.busy)
+        try:
+            await self.go.wait()
+        finally:
+            self.busy -= 1
+        error = self.fails.pop(0) if self.fails else None
+        if error is not None:
+            raise error
+        return model
+
+
+class House:
+    """A pool behind its breakers, and a turn as plain as it can be."""
+
+    def __init__(self, *pool: str) -> None:
+        self.time = Time()
+        self.breakers = Breakers(self.time)
+        self.provider = Provider()
+        self.pool = pool
+        tried(self.breakers.of("a/broken", "k"), REFUSED)
+
+    async def turn(self) -> str:
+        while True:
+            standings = {model: self.breakers.standing(model, "k") for model in self.pool}
+            members = [Member(model, True, True, True, 9, breaker=standings[model]) for model in self.pool]
+            found = candidates(members, Needs(), self.time())
+            for model in found.order:
+                trial = self.breakers.of(model, "k").begin(early=found.last_resort)
+                if trial is None:
+                    continue
+                with trial:
+                    answer = await self.provider.ask(model)
+                    trial.end()
+                return answer
+            error = await self.breakers.of(found.order[0], "k").probed()
+            if error is not None:
+                raise error
+
+
+async def settle() -> None:
+    """Until everybody waits."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_one_probes_and_the_others_are_served_by_the_next_model() -> None:
+    house = House("a/broken", "b/2")
+    house.time.now += 60.0
+    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    await settle()
+    assert house.provider.asked == {"a/broken": 1, "b/2": TURNS - 1}
+    house.provider.go.set()
+    assert Counter(await asyncio.gather(*turns)) == {"a/broken": 1, "b/2": TURNS - 1}
+    assert await house.turn() == "a/broken", "the probe closed it"
+
+
+async def test_before_its_time_nobody_probes_while_another_model_answers() -> None:
+    house = House("a/broken", "b/2")
+    house.time.now += 59.0
+    assert Counter([await house.turn() for _ in range(TURNS)]) == {"b/2": TURNS}
+
+
+async def test_alone_it_is_probed_early_by_one_and_all_are_served_when_it_answers() -> None:
+    house = House("a/broken")
+    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    await settle()
+    assert house.provider.asked == {"a/broken": 1}
+    house.provider.go.set()
+    assert await asyncio.gather(*turns) == ["a/broken"] * TURNS
+    assert house.provider.asked["a/broken"] == TURNS
+
+
+async def test_alone_and_still_broken_its_one_failure_is_everybodys_answer() -> None:
+    house = House("a/broken")
+    before = house.breakers.standing("a/broken", "k")
+    house.provider.fails = [Unreachable("a/broken", "still down")]
+    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    await settle()
+    house.provider.go.set()
+    answers = await asyncio.gather(*turns, return_exceptions=True)
+    assert {str(each) for each in answers} == {"a/broken: still down"} and len(answers) == TURNS
+    assert house.provider.asked == {"a/broken": 1} and house.provider.most == 1
+    assert house.breakers.standing("a/broken", "k") == before
+
+
+@pytest.mark.parametrize("early", [False, True])
+async def test_whose_turn_is_cancelled_makes_room_for_another_probe(early: bool) -> None:
+    house = House("a/broken")
+    house.time.now += 0.0 if early else 60.0
+    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    for gone in range(3):
+        await settle()
+        assert house.provider.asked == {"a/broken": gone + 1}
+        turns[gone].cancel()
+    await settle()
+    house.provider.go.set()
+    answers = await asyncio.gather(*turns, return_exceptions=True)
+    assert [isinstance(each, asyncio.CancelledError) for each in answers[:3]] == [True] * 3
+    assert answers[3:] == ["a/broken"] * (TURNS - 3)
+
+
+async def test_who_waits_and_is_cancelled_disturbs_nobody() -> None:
+    house = House("a/broken")
+    turns = [asyncio.create_task(house.turn()) for _ in range(TURNS)]
+    await settle()
+    for waiting in turns[1::2]:
+        waiting.cancel()
+    await settle()
+    house.provider.go.set()
+    answers = await asyncio.gather(*turns, return_exceptions=True)
+    assert answers[::2] == ["a/broken"] * (TURNS // 2)

@@ -1,0 +1,122 @@
+"""What a model thought goes back to it, and to nobody else: over every wire, through LiteLLM's real code."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from routing.errors import BadModelRequest
+from routing.llm.adapter import LiteLlm
+from routing.types.llm import ChatMessage, ThinkingDelta
+from tests.routing.turn.conversing import CALLS, HISTORY, goes_on, heard, over, profile, text
+from tests.servers.model import ModelServer
+from tests.servers.model.wire_anthropic import SIGNATURE
+from tests.servers.model.wire_gemini import SIGNATURE as THOUGHT_SIGNATURE
+from tests.servers.model.wire_responses import ENCRYPTED
+
+
+def blocks(ms: ModelServer) -> list[str]:
+    """The kinds of the blocks of Claude's last answer in the last request."""
+    answers = [message for message in ms.last.body["messages"] if message["role"] == "assistant"]
+    return [block["type"] for block in answers[-1]["content"]]
+
+
+async def test_claudes_thinking_goes_back_in_its_turn_and_not_later(llm: LiteLlm, ms: ModelServer) -> None:
+    request = over(ms, "claude")
+    ms.call_tools(CALLS, thinking="secret")
+    events, end = await heard(llm, request)
+    assert ThinkingDelta() in events and text(events) == ""
+    assert json.loads(end.thinking) == [{"type": "thinking", "thinking": "secret", "signature": SIGNATURE}]
+    request = goes_on(request, "", end)
+    await heard(llm, request)
+    assert blocks(ms) == ["thinking", "tool_use", "tool_use"] and ms.last.reading.thinking_budget
+    later = (*request.messages, ChatMessage("assistant", "D."), ChatMessage("user", "And e?"))
+    await heard(llm, replace(request, messages=later))
+    assert "secret" not in str(ms.last.body) and ms.last.reading.thinking_budget
+
+
+async def test_a_turn_that_began_elsewhere_goes_on_without_a_thinking_budget(llm: LiteLlm, ms: ModelServer) -> None:
+    begun = (*HISTORY[:2], HISTORY[2], *HISTORY[3:5])
+    await heard(llm, over(ms, "claude", *begun, temperature=0.5))
+    assert "thinking" not in ms.last.body and ms.last.reading.temperature == 0.5
+    await heard(llm, over(ms, "adaptive claude", *begun))
+    assert ms.last.body["thinking"]["type"] == "adaptive" and ms.last.reading.effort == "high"
+
+
+async def test_without_reasoning_no_thinking_is_shown_to_claude(llm: LiteLlm, ms: ModelServer) -> None:
+    request = over(ms, "claude")
+    ms.call_tools(CALLS, thinking="secret")
+    _, end = await heard(llm, request)
+    await heard(llm, goes_on(replace(request, reasoning=None), "", end))
+    assert "secret" not in str(ms.last.body) and blocks(ms) == ["tool_use", "tool_use"]
+
+
+@pytest.mark.parametrize("wire", ["claude", "custom claude"])
+async def test_thinking_leaves_room_for_the_answer_and_no_temperature(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
+    await heard(llm, over(ms, wire, temperature=0.5))
+    reading = ms.last.reading
+    assert reading.thinking_budget and reading.max_tokens and reading.temperature is None
+    assert reading.max_tokens == 64000, "what the library's map says that it may write"
+
+
+async def test_geminis_signature_goes_back_with_its_call(llm: LiteLlm, ms: ModelServer) -> None:
+    request = over(ms, "gemini 3")
+    ms.call_tools(CALLS)
+    _, end = await heard(llm, request)
+    assert [call.signature for call in end.calls] == [THOUGHT_SIGNATURE, ""]
+    await heard(llm, goes_on(request, "", end))
+    parts = [part for content in ms.last.body["contents"] for part in content["parts"] if "function_call" in part]
+    assert [part.get("thoughtSignature") for part in parts[-2:]] == [THOUGHT_SIGNATURE, None]
+    assert parts[-1]["function_call"]["id"] == end.calls[1].id
+
+
+async def test_reasoning_goes_back_to_responses_encrypted_and_nothing_is_kept_there(
+    llm: LiteLlm, ms: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_BASE", ms.openai_base)
+    request = over(ms, "responses", profile=profile("openai", "openai", None))
+    ms.call_tools(CALLS, thinking="secret")
+    _, end = await heard(llm, request)
+    assert ms.last.endpoint == "responses" and ms.last.body["store"] is False
+    await heard(llm, goes_on(request, "", end))
+    (item,) = [each for each in ms.last.body["input"] if each["type"] == "reasoning"]
+    assert item["encrypted_content"] == ENCRYPTED and "id" not in item
+    at_home = goes_on(replace(request, profile=profile("openai", "openai", ms.openai_base)), "", end)
+    await heard(llm, at_home)
+    assert ms.last.path == "/v1/chat/completions" and ENCRYPTED not in str(ms.last.body) and "store" not in ms.last.body
+
+
+async def test_reasoning_goes_back_where_it_came_as_text(llm: LiteLlm, ms: ModelServer) -> None:
+    request = over(ms, "custom")
+    ms.call_tools(CALLS, thinking="secret")
+    _, end = await heard(llm, request)
+    await heard(llm, goes_on(request, "", end))
+    said = [message.get("reasoning_content") for message in ms.last.body["messages"] if message["role"] == "assistant"]
+    assert said[-1] == "secret" and not any(said[:-1])
+
+
+BOUND = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."
+
+
+async def test_thinking_that_is_refused_is_left_out_at_once(llm: LiteLlm, ms: ModelServer) -> None:
+    request = over(ms, "adaptive claude")
+    ms.call_tools(CALLS, thinking="secret")
+    _, end = await heard(llm, request)
+    ms.fail(400, message=BOUND)
+    ms.reply("There.")
+    events, _ = await heard(llm, goes_on(request, "", end))
+    assert text(events) == "There." and len(ms.calls) == 3
+    assert "secret" in str(ms.calls[1].body) and "secret" not in str(ms.last.body)
+
+
+async def test_another_refusal_is_told(llm: LiteLlm, ms: ModelServer) -> None:
+    request = over(ms, "adaptive claude")
+    ms.call_tools(CALLS, thinking="secret")
+    _, end = await heard(llm, request)
+    ms.fail(400, message="No such luck.")
+    with pytest.raises(BadModelRequest, match="No such luck"):
+        await heard(llm, goes_on(request, "", end))
+    ms.fail(400, message=BOUND)
+    with pytest.raises(BadModelRequest, match="Invalid"):
+        await heard(llm, request)
+    assert len(ms.calls) == 3, "without thinking in it a request is not sent twice"

@@ -1,0 +1,138 @@
+"""What a message sounds like: parts of words, traits, and weights of another form."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from zlib import compress
+
+import pytest
+
+from routing.policy.auto.choosing import Chooser
+from routing.policy.auto.classifier import (
+    CHARACTERS,
+    FIRST_WORDS,
+    LAST_WORDS,
+    PLACES,
+    TRAITS,
+    Ear,
+    places,
+    traits,
+)
+from routing.policy.auto.default import shipped
+from routing.policy.auto.phrases import Phrases
+from routing.policy.auto.preprocessing import read
+from routing.policy.auto.scoring import weigh
+from routing.types.tiers import TIERS, Tier
+
+BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
+
+
+def ear_for(word: str, tier: Tier, told: Mapping[Tier, float] = BALANCED) -> Ear:
+    """Hears a tier in one word, and what is `told` in everything."""
+    words = bytearray(PLACES * len(TIERS))
+    for place in places(read(word)):
+        words[place * len(TIERS) + TIERS.index(tier)] = 100
+    nothing = [[0.0] * len(TIERS)] * (TRAITS - 1)
+    return Ear(bytes(words), [1.0] * len(TIERS), [[told.get(each, 0.0) for each in TIERS], *nothing])
+
+
+def traits_of(text: str) -> tuple[float, ...]:
+    reading = read(text)
+    return traits(reading, weigh(reading, shipped().phrases.find(reading)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Kündigung", "Kündigungen"),
+        ("договор", "договора"),
+        ("tenant", "tenants"),
+        ("prova", "prove"),
+        ("보증금", "보증금을"),
+        ("房东扣押金", "押金"),
+        ("Hochzeitskleid", "Brautkleider"),
+    ],
+)
+def test_words_of_one_stem_share_places(one: str, other: str) -> None:
+    assert places(read(one)) & places(read(other))
+
+
+def test_other_words_share_none() -> None:
+    assert not places(read("tenant")) & places(read("omelette"))
+
+
+def test_a_message_of_any_length_has_bounded_places() -> None:
+    short = " ".join(f"{letter}{number}" for number in range(9_999) for letter in "abc")
+    assert len(places(read(short))) <= 3 * (FIRST_WORDS + LAST_WORDS)
+    assert len(places(read("".join(map(chr, range(0x4E00, 0x9000)))))) <= 3 * CHARACTERS
+    assert len(places(read("x" * 100_000))) < 100
+
+
+@pytest.mark.parametrize("text", ["", "🎉", "\ud800 hi", "ﷺ" * 500])
+def test_every_text_has_its_traits(text: str) -> None:
+    assert len(traits_of(text)) == TRAITS
+    assert traits_of(text)[0] == 1.0
+
+
+def test_traits_tell_a_long_story_from_a_short_question() -> None:
+    short, long = traits_of("how far is it?"), traits_of("I have 3 dogs, 2 cats and 5 birds. " * 5 + "Is it many?")
+    assert [place for place in range(TRAITS) if short[place] != long[place]]
+    assert short[3] == 1.0 and long[3] == 0.0
+
+
+@pytest.mark.parametrize("tier", ["smart", "coding", "deep"])
+def test_what_is_heard_decides_where_nothing_is_certain(tier: Tier) -> None:
+    chooser = Chooser(Phrases([]), ear_for("zweispurig", tier))
+    assert chooser.choose("und zweispurig noch dazu").tier == tier
+    assert chooser.choose("ein Omelett bitte").tier == "balanced"
+
+
+@pytest.mark.parametrize(("heard", "tier"), [(1.0, "coding"), (4.0, "smart")])
+def test_only_a_confident_classifier_overrides_the_phrases(heard: float, tier: Tier) -> None:
+    chooser = Chooser(shipped().phrases, ear_for("none", "coding", {"smart": heard}))
+    assert chooser.choose("why does my Python function raise an exception?").tier == tier
+    assert chooser.choose("name a colour").tier == "smart"
+
+
+def test_it_reads_well_to_a_person() -> None:
+    heard = Chooser(Phrases([]), ear_for("zweispurig", "smart")).choose("und zweispurig noch dazu")
+    assert heard.evidence == "sounds like a hard question"
+
+
+def test_certain_signs_are_stronger_than_what_is_heard() -> None:
+    deaf = Chooser(shipped().phrases, ear_for("none", "coding"))
+    assert deaf.choose("Prove that there are infinitely many primes").tier == "deep"
+    assert deaf.choose("why?\n```go\nch := make(chan int)\n```").tier == "coding"
+    assert Chooser(shipped().phrases, ear_for("none", "coding", {"deep": 1.0})).choose("17 * 23").tier == "balanced"
+
+
+def test_words_for_thinking_are_not_heard_but_read() -> None:
+    loud = Chooser(shipped().phrases, ear_for("none", "coding", {"deep": 1.0}))
+    assert loud.choose("don't think too hard about it, name a colour").tier == "balanced"
+    assert loud.choose("name a colour").tier == "deep"
+
+
+def test_a_hint_of_code_is_enough_after_code() -> None:
+    told: Mapping[Tier, float] = {"balanced": 1.0, "coding": 0.6, "smart": -3.0, "deep": -3.0}
+    chooser = Chooser(Phrases([]), ear_for("none", "coding", told))
+    assert chooser.choose("the second file is missing now", previous=["coding"]).tier == "balanced"
+    assert chooser.choose("the second file is missing now", previous=["coding"], had_code=True).tier == "coding"
+
+
+def test_shares_are_likelihoods() -> None:
+    reading = read("My landlord keeps the deposit, what can I do?")
+    ear = shipped().ear
+    assert ear is not None
+    hunch = ear.hear(reading, weigh(reading, {}))
+    assert sum(hunch.shares.values()) == pytest.approx(1.0)
+    assert hunch.tier == max(hunch.shares, key=lambda tier: hunch.shares[tier])
+
+
+def test_weights_of_another_form_are_refused(tmp_path: Path) -> None:
+    few = {"words": b64encode(compress(b"few")).decode(), "scale": [1.0] * 4, "traits": []}
+    (tmp_path / "odd.json").write_text(json.dumps(few), "ascii")
+    with pytest.raises(ValueError, match="made for another form"):
+        Ear.load(tmp_path / "odd.json")

@@ -1,0 +1,40 @@
+"""What is said of a choice, and who serves where the best is not allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import get_args
+
+import pytest
+
+from routing.policy.auto.decision import EVIDENCE, MOST_SAID, Signal, decided
+from routing.types.tiers import TIERS, Tier
+
+
+def test_every_signal_can_be_said() -> None:
+    assert set(EVIDENCE) == set(get_args(Signal))
+    assert len(set(EVIDENCE.values())) == len(EVIDENCE)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "allowed", "tier"),
+    [
+        ("deep", TIERS, "deep"),
+        ("deep", ["balanced", "coding", "smart"], "smart"),
+        ("coding", ["balanced", "smart", "deep"], "smart"),
+        ("coding", ["balanced", "deep"], "balanced"),
+        ("smart", ["balanced", "deep"], "balanced"),
+        ("smart", ["deep"], "deep"),
+        ("balanced", ["deep", "smart"], "smart"),
+        ("deep", [], "balanced"),
+    ],
+)
+def test_never_a_dearer_one_while_there_is_another(wanted: Tier, allowed: Collection[Tier], tier: Tier) -> None:
+    assert decided(wanted, ("code",), allowed).tier == tier
+
+
+def test_the_evidence_is_one_short_clause() -> None:
+    assert decided("smart", ("comparison", "long"), TIERS).evidence == "a comparison, long"
+    assert decided("balanced", (), TIERS).evidence == "nothing special"
+    many: tuple[Signal, ...] = ("intent", "comparison", "money", "long")
+    assert decided("deep", many, TIERS).signals == many[:MOST_SAID]

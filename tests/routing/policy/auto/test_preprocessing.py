@@ -1,0 +1,77 @@
+"""A message in one form, bounded."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing.policy.auto.preprocessing import (
+    FIRST_WORDS,
+    HEAD,
+    LAST_WORDS,
+    TAIL,
+    fold,
+    read,
+    split,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("L'intégrale, s'il vous plaît", ("l", "integrale", "s", "il", "vous", "plait")),
+        ("Straße Łódź ılık İYİ", ("strasse", "lodz", "ilik", "iyi")),
+        ("C++ und C# und F#", ("c++", "und", "c#", "und", "f#")),
+        ("用Python写一个爬虫", ("python",)),
+        ("GitHub에서 찾아", ("github", "에서", "찾아")),
+        ("सिद्ध कीजिए।", ("सिद्ध", "कीजिए")),
+        ("أَثْبِتْ", ("اثبت",)),
+        ("Йод и ёлка", ("иод", "и", "елка")),
+        ("snake_case", ("snake", "case")),
+    ],
+)
+def test_words(text: str, words: tuple[str, ...]) -> None:
+    assert split(fold(text)) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("What does 'prove' mean?", "what does   mean?"),
+        ("Что значит «доказать»?", "что значит  ?"),
+        ("「証明」は英語で", " は英語で"),
+        ("“证明”怎么说", " 怎么说"),
+        ("don't you think it's hard", "don't you think it's hard"),
+        ('"all of it"', '"all of it"'),
+    ],
+)
+def test_what_is_quoted_is_not_said(text: str, left: str) -> None:
+    assert read(text).text == left
+
+
+def test_units_are_about_words() -> None:
+    assert read("one two three").units == 3
+    assert 4 <= read("请设计一个消息队列").units <= 7
+    assert 2 <= read("เขียนโค้ดอ่านไฟล์").units <= 6
+    assert read("word " * 4_000).units > 1_000
+
+
+def test_questions_numbers_and_situations() -> None:
+    reading = read("I have 2 dogs and 3.5 cats. Is it many? Ist es viel？")
+    assert (reading.questions, reading.numbers, reading.situation) == (2, 2, True)
+    assert not read("Is it many, or what").situation
+    assert not read("Is it many?").situation
+
+
+def test_what_is_asked_of_a_given_text() -> None:
+    assert read("Translate: prove it").head().text == "translate"
+    assert read("Translate it").head().text == "translate it"
+
+
+@given(st.text(st.characters(), max_size=60).map(lambda text: text * 200))
+def test_only_a_bounded_part_is_read(text: str) -> None:
+    reading = read(text)
+    assert len(reading.raw) <= HEAD + TAIL + 1
+    assert len(reading.text) <= 6 * (HEAD + TAIL)
+    assert len(reading.words) <= FIRST_WORDS + LAST_WORDS

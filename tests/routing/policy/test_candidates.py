@@ -1,0 +1,147 @@
+"""Who is asked, in which order, and what is said of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing.health.breaker import CLOSED, Standing
+from routing.policy.candidates import (
+    Candidates,
+    Member,
+    Needs,
+    Passed,
+    candidates,
+    pool_of,
+)
+
+NOW = 1_000_000.0
+LATER = NOW + 60.0
+OPEN = Standing("open", LATER, "it is down")
+PROBING = Standing("probing", NOW - 1.0, "it is down")
+DUE = Standing("open", NOW, "it is down")
+A, B, C = (Member(model, True, True, True, 100_000) for model in ("a/1", "b/2", "c/3"))
+
+
+def chosen(*members: Member, needs: Needs = Needs()) -> Candidates:  # noqa: B008
+    return candidates(members, needs, NOW)
+
+
+def test_a_persons_own_model_goes_in_front_and_nobody_stands_there_twice() -> None:
+    assert pool_of(("a/1", "b/2")) == ("a/1", "b/2")
+    assert pool_of(("a/1", "b/2"), "c/3") == ("c/3", "a/1", "b/2")
+    assert pool_of(("a/1", "b/2"), "b/2") == ("b/2", "a/1")
+
+
+def test_in_health_the_pool_is_the_order() -> None:
+    assert chosen(A, B, C) == Candidates(("a/1", "b/2", "c/3"), ())
+    assert chosen() == Candidates((), (), last_resort=True)
+
+
+@pytest.mark.parametrize(
+    ("member", "needs", "passed"),
+    [
+        (replace(A, has_key=False), Needs(), Passed("a/1", "key")),
+        (replace(A, vision=False), Needs(vision=True), Passed("a/1", "vision")),
+        (replace(A, tools=False), Needs(tools=True), Passed("a/1", "tools")),
+        (A, Needs(tokens=100_001), Passed("a/1", "window")),
+        (replace(A, cooldown=LATER), Needs(), Passed("a/1", "cooldown", LATER)),
+        (replace(A, breaker=OPEN), Needs(), Passed("a/1", "breaker", LATER, "it is down")),
+        (replace(A, breaker=PROBING), Needs(), Passed("a/1", "breaker", None, "it is down")),
+        (replace(A, has_key=False, vision=False, breaker=OPEN), Needs(vision=True), Passed("a/1", "key")),
+        (replace(A, vision=False, cooldown=LATER), Needs(vision=True), Passed("a/1", "vision")),
+        (replace(A, cooldown=LATER, breaker=OPEN), Needs(), Passed("a/1", "cooldown", LATER)),
+    ],
+)
+def test_who_is_not_ready_is_passed_over_and_the_reason_is_given(member: Member, needs: Needs, passed: Passed) -> None:
+    big = replace(B, window=200_000)
+    assert chosen(member, big, needs=needs) == Candidates(("b/2",), (passed,))
+    assert chosen(big, member, needs=needs) == Candidates(("b/2",), (passed,))
+
+
+@pytest.mark.parametrize(
+    ("member", "needs"),
+    [
+        (replace(A, vision=False, tools=False), Needs()),
+        (A, Needs(vision=True, tools=True, tokens=100_000)),
+        (replace(A, cooldown=NOW), Needs()),
+        (replace(A, breaker=DUE), Needs()),
+    ],
+)
+def test_what_is_no_obstacle(member: Member, needs: Needs) -> None:
+    assert chosen(member, B, needs=needs) == Candidates(("a/1", "b/2"), ())
+
+
+def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
+    slow = replace(A, slow=LATER)
+    assert chosen(slow, B, C) == Candidates(("b/2", "c/3", "a/1"), (Passed("a/1", "slow", LATER),))
+    assert chosen(B, slow, C) == Candidates(("b/2", "c/3", "a/1"), (Passed("a/1", "slow", LATER),))
+    assert chosen(B, C, slow) == Candidates(("b/2", "c/3", "a/1"), ()), "nobody overtook it"
+    assert chosen(slow) == Candidates(("a/1",), ())
+    both = chosen(replace(B, slow=NOW + 5.0), slow, C)
+    assert both.order == ("c/3", "b/2", "a/1") and [each.model for each in both.passed] == ["b/2", "a/1"]
+    assert chosen(slow, replace(B, breaker=OPEN)).order == ("a/1",)
+    mixed = chosen(slow, replace(C, has_key=False), B)
+    assert [(each.model, each.why) for each in mixed.passed] == [("a/1", "slow"), ("c/3", "key")]
+
+
+def test_nobody_is_ready_and_the_one_that_will_be_first_is_asked() -> None:
+    found = chosen(replace(A, breaker=OPEN), replace(B, breaker=Standing("open", NOW + 9.0, "x")), C_WITHOUT_KEY)
+    assert (found.order, found.last_resort) == (("b/2", "a/1"), True) and len(found.passed) == 3
+
+
+C_WITHOUT_KEY = replace(C, has_key=False)
+
+
+def test_who_has_what_is_needed_comes_before_who_lacks_it() -> None:
+    blind = replace(A, vision=False)
+    pictures = Needs(vision=True)
+    assert chosen(blind, replace(B, breaker=OPEN), needs=pictures).order == ("b/2", "a/1")
+    assert chosen(replace(blind, breaker=OPEN), replace(C, vision=False), needs=pictures).order == ("c/3", "a/1")
+    only = chosen(blind, needs=pictures)
+    assert (only.order, only.last_resort, only.passed) == (("a/1",), True, (Passed("a/1", "vision"),))
+
+
+@pytest.mark.parametrize(("seconds", "order"), [(30.0, ("a/1",)), (30.1, ())])
+def test_a_wish_to_be_left_alone_is_waited_out_when_it_is_short(seconds: float, order: tuple[str, ...]) -> None:
+    found = chosen(replace(A, cooldown=NOW + seconds), C_WITHOUT_KEY)
+    assert (found.order, found.last_resort) == (order, True)
+    assert [each.until for each in found.passed] == [NOW + seconds, None]
+
+
+def test_without_any_key_nobody_is_asked() -> None:
+    assert chosen(C_WITHOUT_KEY) == Candidates((), (Passed("c/3", "key"),), last_resort=True)
+
+
+MEMBERS = st.lists(
+    st.builds(
+        Member,
+        model=st.sampled_from(("a/1", "b/2", "c/3", "d/4")),
+        has_key=st.booleans(),
+        vision=st.booleans(),
+        tools=st.booleans(),
+        window=st.sampled_from((10, 1_000)),
+        cooldown=st.none() | st.sampled_from((NOW - 1.0, NOW + 2.0, LATER)),
+        breaker=st.sampled_from((CLOSED, OPEN, PROBING, DUE)),
+        slow=st.none() | st.just(LATER),
+    ),
+    max_size=4,
+    unique_by=lambda each: each.model,
+)
+
+
+@given(MEMBERS, st.builds(Needs, st.booleans(), st.booleans(), st.sampled_from((0, 100))))
+def test_nobody_is_lost_and_nobody_is_left_out_without_a_word(members: list[Member], needs: Needs) -> None:
+    found = candidates(members, needs, NOW)
+    named = {each.model for each in found.passed}
+    assert set(found.order) | named == {each.model for each in members}
+    assert len(set(found.order)) == len(found.order)
+    assert not found.last_resort or named == {each.model for each in members}
+    hopeless = {each.model for each in members if not each.has_key or each.cooldown == LATER}
+    assert not hopeless & set(found.order)
+    assert found.order or hopeless == {each.model for each in members}
+    if not found.last_resort:
+        assert {each.why for each in found.passed if each.model in found.order} <= {"slow"}

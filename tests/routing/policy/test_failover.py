@@ -1,0 +1,130 @@
+"""The table of failures, row by row."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing import errors
+from routing.errors import ModelError
+from routing.policy.failover import LEAST_SECONDS, PAUSE_SECONDS, Situation, Step, after
+
+Failure = ModelError | Literal["length"]
+PLENTY = {"attempts": 3, "seconds_left": 60.0}
+
+
+def failed(name: str, wait: float | None = None) -> Failure:
+    return "length" if name == "length" else getattr(errors, name)("a/1", "x", wait)
+
+
+def at(candidates: int = 3, asked: int = 1, tries: int = 1, **more: object) -> Situation:
+    return Situation(candidates, asked, tries, **{**PLENTY, **more})  # type: ignore[arg-type]
+
+
+FIRST, LAST, ONLY = at(), at(asked=3), at(candidates=1)
+NEXT, NOBODY = Step("next", "other model"), Step("stop", "nobody left")
+SIBLING = Step("next", "same provider")
+
+
+@pytest.mark.parametrize(
+    ("name", "wait", "situation", "step"),
+    [
+        ("KeyRejected", None, FIRST, NEXT),
+        ("KeyRejected", None, LAST, NOBODY),
+        ("KeyRejected", None, ONLY, NOBODY),
+        ("ModelUnknown", None, FIRST, NEXT),
+        ("ModelUnknown", None, ONLY, NOBODY),
+        ("RateLimited", 30.0, FIRST, NEXT),
+        ("RateLimited", 1.0, FIRST, NEXT),
+        ("RateLimited", None, FIRST, NEXT),
+        ("OutOfCredit", None, FIRST, NEXT),
+        ("OutOfCredit", None, ONLY, NOBODY),
+        ("OutOfCredit", None, at(candidates=1, siblings=2), NOBODY),
+        ("KeyRejected", None, at(candidates=1, siblings=2), NOBODY),
+        ("ModelUnknown", None, at(candidates=1, siblings=2), SIBLING),
+        ("ModelUnknown", None, at(candidates=1, asked=3, tries=2, siblings=2), NOBODY),
+        ("RateLimited", 31.0, at(candidates=1, siblings=1), SIBLING),
+        ("RateLimited", 20.0, at(candidates=1, siblings=1), Step("again", "asked to wait", 20.0)),
+        ("RateLimited", 20.0, at(candidates=1, siblings=1, seconds_left=15.0), SIBLING),
+        ("Unreachable", None, at(candidates=1, repeats=1, tries=2, siblings=1), NOBODY),
+        ("RateLimited", 30.1, LAST, NOBODY),
+        ("RateLimited", 30.0, LAST, Step("again", "asked to wait", 30.0)),
+        ("RateLimited", 3.0, LAST, Step("again", "asked to wait", 3.0)),
+        ("RateLimited", 0.0, ONLY, Step("again", "asked to wait", 0.0)),
+        ("RateLimited", None, ONLY, NOBODY),
+        ("Unreachable", None, FIRST, NEXT),
+        ("Unreachable", None, LAST, NOBODY),
+        ("Unreachable", None, ONLY, Step("again", "passing", 0.75)),
+        ("Unreachable", 2.0, ONLY, Step("again", "passing", 2.0)),
+        ("Unreachable", 31.0, ONLY, NOBODY),
+        ("Unreachable", None, at(candidates=1, repeats=1, tries=2), NOBODY),
+        ("ContextOverflow", None, FIRST, Step("again", "shorten")),
+        ("ContextOverflow", None, ONLY, Step("again", "shorten")),
+        ("ContextOverflow", None, at(shortened=1, larger=True), Step("next", "larger window")),
+        ("ContextOverflow", None, at(shortened=1), Step("again", "shorten")),
+        ("ContextOverflow", None, at(shortened=3), NOBODY),
+        ("PolicyRefused", None, FIRST, Step("stop", "policy")),
+        ("PolicyRefused", None, at(tries=3), Step("stop", "policy")),
+        ("BadModelRequest", None, FIRST, NEXT),
+        ("BadModelRequest", None, LAST, NOBODY),
+        ("EmptyAnswer", None, FIRST, Step("again", "empty")),
+        ("EmptyAnswer", None, at(repeats=1, tries=2), NEXT),
+        ("EmptyAnswer", None, at(candidates=1, repeats=1, tries=2), NOBODY),
+        ("length", None, FIRST, Step("again", "allowance")),
+        ("length", None, at(repeats=1, tries=2), NEXT),
+        ("length", None, at(candidates=1, repeats=1, tries=2), NOBODY),
+        ("Unreachable", None, at(tries=3), Step("stop", "attempts")),
+        ("EmptyAnswer", None, at(tries=3), Step("stop", "attempts")),
+        ("ContextOverflow", None, at(tries=3), Step("stop", "attempts")),
+        ("Unreachable", None, at(seconds_left=1.9), Step("stop", "deadline")),
+        ("Unreachable", None, at(seconds_left=2.0), NEXT),
+        ("RateLimited", 3.0, at(asked=3, seconds_left=4.9), Step("stop", "deadline")),
+        ("RateLimited", 3.0, at(asked=3, seconds_left=5.0), Step("again", "asked to wait", 3.0)),
+        ("Unreachable", None, at(shown=True), Step("stop", "shown")),
+        ("EmptyAnswer", None, at(shown=True), Step("stop", "shown")),
+    ],
+)
+def test_what_follows(name: str, wait: float | None, situation: Situation, step: Step) -> None:
+    assert after(failed(name, wait), situation) == step
+
+
+@pytest.mark.parametrize(("chance", "seconds"), [(0.0, PAUSE_SECONDS[0]), (1.0, PAUSE_SECONDS[1])])
+def test_the_pause_before_the_only_ones_second_try(chance: float, seconds: float) -> None:
+    assert after(failed("Unreachable"), ONLY, chance).seconds == seconds
+
+
+KINDS = tuple(name for name, kind in vars(errors).items() if isinstance(kind, type) and kind.__base__ is ModelError)
+
+
+def test_every_kind_of_failure_has_a_row() -> None:
+    marks = test_what_follows.pytestmark  # type: ignore[attr-defined]
+    rows = {row[0] for mark in marks for row in mark.args[1]}
+    assert set(KINDS) | {"length"} == rows
+
+
+@given(
+    st.sampled_from((*KINDS, "length")),
+    st.none() | st.floats(0, 100),
+    st.builds(
+        Situation,
+        candidates=st.integers(1, 4),
+        asked=st.integers(1, 4),
+        tries=st.integers(1, 5),
+        attempts=st.integers(1, 4),
+        seconds_left=st.floats(-5, 100),
+        repeats=st.integers(0, 2),
+        shown=st.booleans(),
+        shortened=st.integers(0, 4),
+        larger=st.booleans(),
+    ),
+)
+def test_no_try_is_begun_that_the_contract_has_no_room_for(name: str, wait: float | None, it: Situation) -> None:
+    step = after(failed(name, wait), it)
+    if step.do != "stop":
+        assert not it.shown and it.tries < it.attempts and it.seconds_left - step.seconds >= LEAST_SECONDS
+        assert name != "PolicyRefused" and 0 <= step.seconds <= 30.0
+    if step == NEXT:
+        assert it.asked < it.candidates and step.seconds == 0

@@ -1,0 +1,36 @@
+"""Calls to a model in a process of its own, and what becomes of that process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from routing.errors import EmbedderFailed
+from routing.tools.embedding.texts import FEW_TEXTS
+from routing.tools.embedding.worker import Patience, WorkerEmbedder
+from tests.routing.llm.local.conftest import PATIENCE
+from tests.routing.tools.embedding.loaders import expected
+
+MANY = [f"text {number}" for number in range(3 * FEW_TEXTS)]
+PATIENT = Patience(loading=PATIENCE)
+
+
+async def loaded(embedder: WorkerEmbedder) -> int:
+    """The process, once its model is loaded."""
+    assert np.array_equal(await embedder.embed(MANY), expected(MANY))
+    assert embedder.pid is not None
+    return embedder.pid
+
+
+def gone(pid: int) -> bool:
+    """Not even a zombie is left."""
+    return not Path(f"/proc/{pid}").exists()
+
+
+async def failure(embedder: WorkerEmbedder) -> str:
+    with pytest.raises(EmbedderFailed) as failed:
+        await embedder.embed(MANY)
+    assert embedder.pid is None
+    return str(failed.value)

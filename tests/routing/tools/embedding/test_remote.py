@@ -1,0 +1,189 @@
+"""Vectors of a provider, behind a door that says what the test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from routing.errors import EmbedderFailed, KeyRejected, ModelError, RateLimited, Unreachable
+from routing.tools.embedding.remote import RemoteEmbedder
+from routing.tools.embedding.texts import FEW_TEXTS
+from routing.types.llm import ProviderProfile
+from routing.types.vectors import Vectors
+from tests.routing.tools.embedding.loaders import expected, row
+
+MODEL = "house/bge-m3"
+MANY = [f"text {number}" for number in range(300)]
+
+
+def profile(provider: str) -> ProviderProfile:
+    return ProviderProfile(provider, "openai", "http://h/v1", "sk-x", 30.0, "HOUSE_API_KEY")
+
+
+class Door:
+    """Answers with the double's rows, each request after `gate`; `instead` may change or refuse an answer."""
+
+    def __init__(self, instead: Callable[[int, Vectors], Vectors] = lambda _, rows: rows) -> None:
+        self.asked: list[list[str]] = []
+        self.profiles: list[ProviderProfile] = []
+        self.gate: asyncio.Event | None = None
+        self.under_way = self.most = 0
+        self._instead = instead
+        self._arrivals = asyncio.Queue[int]()
+
+    async def arrivals(self, count: int) -> None:
+        """Waits for so many more requests."""
+        for _ in range(count):
+            await self._arrivals.get()
+
+    async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
+        assert model == MODEL
+        self.asked.append(list(texts))
+        self.profiles.append(profile)
+        number = len(self.asked)
+        self._arrivals.put_nowait(number)
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await asyncio.sleep(0)
+            if self.gate is not None:
+                await self.gate.wait()
+            return self._instead(number, tuple(tuple(row(text)) for text in texts))
+        finally:
+            self.under_way -= 1
+
+
+def over(door: Door) -> RemoteEmbedder:
+    return RemoteEmbedder(MODEL, door, profile, second_try=(0.0, 0.0))
+
+
+def refusing(*errors: ModelError) -> Door:
+    """The first requests are refused."""
+
+    def instead(number: int, rows: Vectors) -> Vectors:
+        if number <= len(errors):
+            raise errors[number - 1]
+        return rows
+
+    return Door(instead)
+
+
+async def test_rows_have_length_one_and_blank_texts_are_not_sent() -> None:
+    door = Door()
+    rows = await over(door).embed(["tea", "", "half \ud83d pair", "\n"])
+    assert door.asked == [["tea", "half � pair"]] and door.profiles == [profile("house")]
+    assert rows.dtype == np.float32 and not rows[[1, 3]].any()
+    assert np.allclose(rows[[0, 2]], expected(["tea", "half � pair"]), atol=1e-7)
+    assert (await over(door).embed([" "])).shape == rows[:1].shape
+    assert len(await over(door).embed([])) == 0
+
+
+async def test_bulk_goes_in_batches_two_at_a_time_and_keeps_its_order() -> None:
+    door = Door()
+    rows = await over(door).embed(MANY)
+    assert np.allclose(rows, expected(MANY), atol=1e-7)
+    assert [len(texts) for texts in door.asked] == [64, 64, 64, 64, 44] and door.most == 2
+
+
+async def test_a_message_waits_for_no_bulk() -> None:
+    door = Door()
+    door.gate = asyncio.Event()
+    embedder = over(door)
+    bulk = asyncio.create_task(embedder.embed(MANY))
+    await door.arrivals(2)
+    message = asyncio.create_task(embedder.embed(["tea"] * FEW_TEXTS))
+    await door.arrivals(1)
+    door.gate.set()
+    assert len(await message) == FEW_TEXTS and len(await bulk) == len(MANY)
+
+
+async def test_a_cancelled_call_leaves_room_for_the_next() -> None:
+    door = Door()
+    door.gate = asyncio.Event()
+    embedder = over(door)
+    bulk = asyncio.create_task(embedder.embed(MANY))
+    await door.arrivals(2)
+    bulk.cancel()
+    await asyncio.wait([bulk])
+    assert bulk.cancelled() and door.under_way == 0
+    door.gate.set()
+    assert np.allclose(await embedder.embed(MANY), expected(MANY), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("errors", "requests"),
+    [
+        ([Unreachable(MODEL, "no connection")], 2),
+        ([RateLimited(MODEL, "too many requests", 0.0)], 2),
+        ([Unreachable(MODEL, "no connection", 0.01)], 2),
+    ],
+)
+async def test_what_may_pass_is_tried_once_more(errors: list[ModelError], requests: int) -> None:
+    door = refusing(*errors)
+    assert np.allclose(await over(door).embed(["tea"]), expected(["tea"]), atol=1e-7)
+    assert len(door.asked) == requests
+
+
+@pytest.mark.parametrize(
+    ("errors", "requests"),
+    [
+        ([KeyRejected(MODEL, "house refused the key")], 1),
+        ([RateLimited(MODEL, "too many requests")], 1),
+        ([RateLimited(MODEL, "try again in 40 s", 40.0)], 1),
+        ([Unreachable(MODEL, "no connection"), Unreachable(MODEL, "still none")], 2),
+    ],
+)
+async def test_what_does_not_pass_is_said(errors: list[ModelError], requests: int) -> None:
+    door = refusing(*errors)
+    with pytest.raises(EmbedderFailed) as failed:
+        await over(door).embed(["tea"])
+    assert str(failed.value) == str(errors[-1]) and len(door.asked) == requests
+    assert np.allclose(await over(door).embed(["tea"]), expected(["tea"]), atol=1e-7)
+
+
+async def test_one_refused_batch_of_many_is_one_failure() -> None:
+    with pytest.raises(EmbedderFailed, match="house refused the key"):
+        await over(refusing(KeyRejected(MODEL, "house refused the key"))).embed(MANY)
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (lambda rows: rows[:-1], "1 vectors for 2 texts"),
+        (lambda rows: (*rows, rows[0]), "3 vectors for 2 texts"),
+        (lambda rows: (), "0 vectors for 2 texts"),
+        (lambda rows: ((), ()), "vectors for 2 texts"),
+        (lambda rows: (rows[0], rows[0][:-1]), "vectors of different lengths"),
+        (lambda rows: ((math.nan, 1.0), (1.0, 1.0)), "something else than numbers"),
+        (lambda rows: ((math.inf, 1.0), (1.0, 1.0)), "something else than numbers"),
+        (lambda rows: ((None, 1.0), (1.0, 1.0)), "answered with"),
+        (lambda rows: (("x", 1.0), (1.0, 1.0)), "answered with"),
+    ],
+)
+async def test_what_are_no_vectors_is_refused(broken: Callable[[Vectors], Vectors], reason: str) -> None:
+    with pytest.raises(EmbedderFailed, match=f"^{MODEL} answered with .*{reason}|{reason}"):
+        await over(Door(lambda _, rows: broken(rows))).embed(["tea", "milk"])
+
+
+async def test_batches_of_different_widths_are_refused() -> None:
+    with pytest.raises(EmbedderFailed, match=f"^{MODEL} answered with vectors of different lengths"):
+        await over(Door(lambda number, rows: rows if number == 1 else tuple(row[:-1] for row in rows))).embed(MANY)
+
+
+async def test_a_vector_of_nothing_stays_nothing() -> None:
+    rows = await over(Door(lambda _, rows: ((0.0, 0.0), (3.0, 4.0)))).embed(["tea", "milk"])
+    assert np.allclose(rows, np.array([[0.0, 0.0], [0.6, 0.8]]))
+
+
+async def test_after_close_nothing_is_sent() -> None:
+    door = Door()
+    embedder = over(door)
+    assert embedder.name == "litellm:house/bge-m3"
+    await embedder.close()
+    with pytest.raises(EmbedderFailed, match="the program is ending"):
+        await embedder.embed(["tea"])
+    assert door.asked == []

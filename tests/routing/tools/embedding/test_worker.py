@@ -1,0 +1,172 @@
+"""A model in a process of its own: real processes, a small double of the model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from routing.errors import EmbedderFailed
+from routing.tools.embedding.texts import FEW_TEXTS
+from routing.tools.embedding.worker import Patience
+from routing.tools.fallback_reasons import PATIENCE_SECONDS
+from routing.types.vectors import Floats
+from tests.routing.llm.local.conftest import alive, until
+from tests.routing.tools.embedding.calling import MANY, PATIENT, gone, loaded
+from tests.routing.tools.embedding.conftest import Make, let_go
+from tests.routing.tools.embedding.loaders import WIDTH, expected
+
+
+async def test_rows_have_length_one_and_blank_texts_are_nothing(make: Make) -> None:
+    embedder = make(patience=PATIENT)
+    texts = ["tea", " ", "грüße 🙂", "", "tea"]
+    rows = await embedder.embed(texts)
+    assert rows.dtype == np.float32 and not rows[[1, 3]].any()
+    assert np.allclose(rows[[0, 2, 4]], expected(["tea", "грüße 🙂", "tea"]), atol=1e-7)
+    assert (await embedder.embed(["", " "])).tolist() == [[0.0] * WIDTH] * 2
+    assert len(await embedder.embed([])) == 0
+
+
+async def test_half_a_surrogate_pair_is_no_fault(make: Make) -> None:
+    rows = await make(patience=PATIENT).embed(["a \ud83d b"])
+    assert np.allclose(rows, expected(["a � b"]), atol=1e-7)
+
+
+async def test_nothing_runs_before_the_first_call(make: Make) -> None:
+    embedder = make()
+    assert embedder.pid is None
+    pid = await loaded(embedder)
+    assert alive(pid) and pid == await loaded(embedder)
+
+
+async def test_a_message_does_not_wait_for_a_model_to_load_and_bulk_does(make: Make, pipe: Path) -> None:
+    embedder = make("load_later", str(pipe))
+    with pytest.raises(EmbedderFailed, match=f"{pipe} is still loading"):
+        await embedder.embed(["hi"] * FEW_TEXTS)
+    bulk = asyncio.create_task(embedder.embed(MANY))
+    with pytest.raises(EmbedderFailed, match="still loading"):
+        await embedder.embed(["hi"])
+    await let_go(pipe)
+    assert np.array_equal(await bulk, expected(MANY))
+    assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
+
+
+async def test_a_message_waits_for_as_long_as_it_may(make: Make, pipe: Path) -> None:
+    waiting = asyncio.create_task(make("load_later", str(pipe), PATIENT).embed(["hi"]))
+    await let_go(pipe)
+    assert np.array_equal(await waiting, expected(["hi"]))
+
+
+async def test_a_start_goes_on_when_who_asked_for_it_is_cancelled(make: Make, pipe: Path) -> None:
+    embedder = make("load_later", str(pipe))
+    waiting = asyncio.create_task(embedder.embed(MANY))
+    await asyncio.sleep(0)
+    opened = asyncio.create_task(let_go(pipe))
+    waiting.cancel()
+    await opened
+    await until(lambda: embedder.pid is not None)
+    assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
+
+
+async def test_a_message_hears_that_a_model_loads_before_it_waits_no_longer(make: Make, pipe: Path) -> None:
+    embedder = make("load_later", str(pipe))
+    assert Patience().loading < PATIENCE_SECONDS
+    with pytest.raises(EmbedderFailed, match="still loading"):
+        await embedder.embed(["hi"])
+
+
+async def test_the_late_answer_of_a_cancelled_call_goes_to_nobody(make: Make, pipe: Path) -> None:
+    embedder = make()
+    pid = await loaded(embedder)
+    early = asyncio.create_task(embedder.embed([f"wait {pipe}", "early"]))
+    await asyncio.sleep(0)
+    late = asyncio.create_task(embedder.embed(["late", "too"]))
+    await asyncio.sleep(0)
+    early.cancel()
+    await asyncio.wait([early])
+    assert early.cancelled()
+    await let_go(pipe)
+    assert np.array_equal(await late, expected(["late", "too"]))
+    assert embedder.pid == pid
+
+
+async def test_a_message_waits_for_one_batch_of_bulk_and_not_for_all(make: Make, pipe: Path) -> None:
+    embedder = make()
+    await loaded(embedder)
+    bulk = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
+    await asyncio.sleep(0)
+    message = asyncio.create_task(embedder.embed(["hi"]))
+    finished: list[asyncio.Task[Floats]] = []
+    for each in (bulk, message):
+        each.add_done_callback(finished.append)
+    await let_go(pipe)
+    assert np.array_equal((await bulk)[1:], expected(MANY))
+    assert finished == [message, bulk]
+
+
+async def test_an_idle_process_ends_and_only_the_next_call_starts_another(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    embedder, others = make(patience=Patience(idle=0.0)), (make(), make())
+    assert np.array_equal(await embedder.embed(MANY), expected(MANY))
+    await until(lambda: embedder.pid is None)
+    for other in others:
+        await loaded(other)
+    assert caplog.text.count("[Embedding] Loaded ") == 3, "nobody loaded it again meanwhile"
+    assert np.array_equal(await embedder.embed(MANY), expected(MANY))
+
+
+async def test_a_process_that_works_is_not_idle(make: Make, pipe: Path) -> None:
+    embedder = make(patience=Patience(idle=0.0))
+    running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
+    await let_go(pipe)
+    assert np.array_equal((await running)[1:], expected(MANY))
+
+
+async def test_a_call_that_began_in_time_is_answered_after_it(make: Make, pipe: Path) -> None:
+    embedder, hanging = make(patience=Patience(idle=0.2)), make(answer_seconds=0.6)
+    await loaded(hanging)
+    await loaded(embedder)
+    running = asyncio.create_task(embedder.embed([f"wait {pipe}", *MANY]))
+    with pytest.raises(EmbedderFailed, match="no answer within"):
+        await hanging.embed(["hang"])
+    await let_go(pipe)
+    assert np.array_equal((await running)[1:], expected(MANY))
+
+
+@pytest.mark.parametrize("said", ["hang", "hi"])
+async def test_close_ends_a_process_busy_or_not(make: Make, said: str) -> None:
+    embedder = make()
+    pid = await loaded(embedder)
+    running = asyncio.create_task(embedder.embed([said]))
+    await asyncio.sleep(0)
+    await embedder.close()
+    assert gone(pid)
+    if said == "hang":
+        with pytest.raises(EmbedderFailed, match="the program is ending"):
+            await running
+    await asyncio.wait([running])
+    assert said == "hi" or running.exception()
+    for texts in (["hi"], MANY):
+        with pytest.raises(EmbedderFailed, match="the program is ending"):
+            await embedder.embed(texts)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 50])
+async def test_close_ends_a_process_that_still_loads(make: Make, pipe: Path, turns: int) -> None:
+    embedder = make("load_later", str(pipe))
+    waiting = asyncio.create_task(embedder.embed(MANY))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await embedder.close()
+    with pytest.raises(EmbedderFailed, match="the program is ending"):
+        await waiting
+
+
+async def test_a_library_may_print_what_it_likes(make: Make) -> None:
+    rows = await make(patience=PATIENT).embed(["noise", "tea"])
+    assert np.array_equal(rows, expected(["noise", "tea"]))

@@ -1,0 +1,184 @@
+"""A process that is killed, hangs, talks nonsense or never comes up costs one call, and another is started."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from routing.errors import EmbedderFailed
+from routing.tools.embedding.child import Launch
+from routing.tools.embedding.worker import Patience, WorkerEmbedder
+from tests.routing.llm.local.conftest import PATIENCE, HandClock, alive, until
+from tests.routing.tools.embedding.calling import MANY, failure, gone, loaded
+from tests.routing.tools.embedding.conftest import Make
+from tests.routing.tools.embedding.loaders import expected
+
+
+async def test_killed_in_mid_call_it_fails_that_call_alone(make: Make, pipe: Path) -> None:
+    embedder = make()
+    for _ in range(3):
+        pid = await loaded(embedder)
+        running = asyncio.create_task(embedder.embed([f"wait {pipe}"]))
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(EmbedderFailed, match="was killed"):
+            await running
+        assert gone(pid)
+        assert np.array_equal(await embedder.embed(MANY), expected(MANY))
+        assert embedder.pid != pid
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89])
+async def test_killed_at_any_instant_it_answers_or_fails_once(make: Make, turns: int) -> None:
+    embedder = make()
+    pid = await loaded(embedder)
+    running = asyncio.create_task(embedder.embed(MANY * 4))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    os.kill(pid, signal.SIGKILL)
+    try:
+        assert np.array_equal(await running, expected(MANY * 4))
+    except EmbedderFailed as failure:
+        assert "was killed" in str(failure)
+    assert np.array_equal(await embedder.embed(MANY), expected(MANY))
+    await until(lambda: gone(pid))
+
+
+async def test_killed_between_two_calls_it_is_started_again_at_once(make: Make) -> None:
+    embedder = make()
+    for _ in range(3):
+        pid = await loaded(embedder)
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: embedder.pid not in (None, pid))  # noqa: B023 - it is over before the next round
+        assert gone(pid) and np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
+
+
+async def test_killed_again_before_it_has_answered_it_is_left_alone_until_a_call(make: Make, clock: HandClock) -> None:
+    embedder = make(patience=Patience(again=10.0, loading=PATIENCE))
+    first = await loaded(embedder)
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: embedder.pid not in (None, first))
+    second = embedder.pid
+    assert second is not None
+    os.kill(second, signal.SIGKILL)
+    await until(lambda: embedder.pid is None and gone(second))
+    with pytest.raises(EmbedderFailed, match=r"was killed.*; trying again in 10 s"):
+        await embedder.embed(["hi"])
+    clock.now += 10
+    assert np.array_equal(await embedder.embed(["hi"]), expected(["hi"]))
+
+
+async def test_a_process_that_hangs_is_ended_and_another_answers(make: Make) -> None:
+    embedder = make(answer_seconds=0.3)
+    pid = await loaded(embedder)
+    with pytest.raises(EmbedderFailed, match=r"no answer within 0\.3 s"):
+        await embedder.embed(["hang"])
+    assert gone(pid)
+    await loaded(embedder)
+
+
+async def test_a_hang_is_seen_though_nobody_waits_any_more(make: Make) -> None:
+    embedder = make(answer_seconds=1.0)
+    pid = await loaded(embedder)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await embedder.embed(["hang"])
+    await until(lambda: gone(pid))
+    await loaded(embedder)
+
+
+async def test_who_is_asked_nothing_does_not_hang(make: Make) -> None:
+    quiet, hanging = make(answer_seconds=0.1), make(answer_seconds=0.5)
+    pid = await loaded(quiet)
+    await loaded(hanging)
+    with pytest.raises(EmbedderFailed, match="no answer within"):
+        await hanging.embed(["hang"])
+    assert quiet.pid == pid and alive(pid)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("raise", "double: this text is too much"),
+        ("nan", "double: its process sent a vector with something else than numbers"),
+        ("fewer", "double: its process sent 1 vectors for 2 texts"),
+    ],
+)
+async def test_a_text_that_is_too_much_leaves_the_process_alive(make: Make, text: str, reason: str) -> None:
+    embedder = make()
+    pid = await loaded(embedder)
+    with pytest.raises(EmbedderFailed) as failed:
+        await embedder.embed([text, "tea"])
+    assert str(failed.value) == reason
+    assert await loaded(embedder) == pid
+
+
+async def test_rows_of_two_widths_are_refused(make: Make) -> None:
+    with pytest.raises(EmbedderFailed, match="its process sent"):
+        await make().embed([*MANY, "wide"])
+
+
+async def test_what_is_no_message_is_said(clock: HandClock) -> None:
+    launch = Launch("m", interpreter=("sh", "-c", "echo 'Welcome to the shell of this machine'; cat"))
+    embedder = WorkerEmbedder("worker:m", launch, clock)
+    with pytest.raises(EmbedderFailed, match="m: its process sent something other than vectors"):
+        await embedder.embed(MANY)
+    await embedder.close()
+
+
+async def test_why_a_process_did_not_come_up(make: Make, clock: HandClock, tmp_path: Path) -> None:
+    assert await failure(make("load_badly", str(tmp_path / "x"))) == f"{tmp_path / 'x'}: the weights are torn"
+    ended = await failure(make("load_and_die"))
+    assert ended == "double: its process ended with exit code 9: the disk is on fire"
+    assert "can't be started" in await failure(make(interpreter=("/nowhere/python",)))
+    assert "no_such_loader" in await failure(make("no_such_loader"))
+    killed = await failure(make(interpreter=("sh", "-c", "kill -KILL $$")))
+    assert killed == "double: its process was killed, probably because memory ran out"
+
+
+async def test_without_the_package_the_mend_is_said(clock: HandClock) -> None:
+    launch = Launch("all-MiniLM-L6-v2", interpreter=(sys.executable, "-S"))
+    said = await failure(WorkerEmbedder("w", launch, clock))
+    assert said == ("all-MiniLM-L6-v2: sentence-transformers is not installed: run `make embeddings`")
+
+
+async def test_a_model_that_does_not_come_is_given_up(make: Make, pipe: Path) -> None:
+    embedder = make("load_later", str(pipe), load_seconds=0.5)
+    with pytest.raises(EmbedderFailed, match=r"was not loaded within 0\.5 s"):
+        await embedder.embed(MANY)
+
+
+async def test_what_fails_again_and_again_is_left_alone_ever_longer(
+    make: Make, clock: HandClock, tmp_path: Path
+) -> None:
+    counted = tmp_path / "starts"
+    embedder = make("load_badly", str(counted), Patience(again=10.0, longest=35.0))
+    for starts, wait in ((1, 10), (2, 20), (3, 35), (4, 35)):
+        assert (await failure(embedder)).endswith("the weights are torn")
+        assert (await failure(embedder)).endswith(f"the weights are torn; trying again in {wait} s")
+        clock.now += wait - 1
+        assert (await failure(embedder)).endswith("trying again in 1 s")
+        assert counted.read_text("utf-8") == "x" * starts
+        clock.now += 1
+
+
+async def test_a_process_that_never_answers_is_left_alone_and_one_answer_forgives_all(
+    make: Make, clock: HandClock
+) -> None:
+    embedder = make(patience=Patience(again=10.0, loading=PATIENCE))
+    for _ in range(2):
+        with pytest.raises(EmbedderFailed, match="exit code 7"):
+            await embedder.embed(["die"])
+    with pytest.raises(EmbedderFailed, match=r"exit code 7.*; trying again in 10 s"):
+        await embedder.embed(["tea"])
+    clock.now += 10
+    for _ in range(3):
+        assert np.array_equal(await embedder.embed(["tea"]), expected(["tea"]))
+        with pytest.raises(EmbedderFailed, match="exit code 7"):
+            await embedder.embed(["die"])

@@ -1,0 +1,74 @@
+"""The process alone: how it ends, and with whom."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+from routing.tools.embedding.framing import Frame, receive
+from tests.routing.llm.local.conftest import PATIENCE, alive, until
+from tests.routing.tools.embedding.loaders import HERE, row
+
+ROOT = Path(__file__).resolve().parents[4]
+PARENT = """
+import asyncio, sys, time
+from routing.tools.embedding.child import Launch
+from routing.tools.embedding.worker import WorkerEmbedder
+
+async def main():
+    embedder = WorkerEmbedder("w", Launch("m", "tests.routing.tools.embedding.loaders:load"), time.time)
+    await embedder.embed(["x"] * 20)
+    print(embedder.pid, flush=True)
+    await embedder.embed(["hang"])
+
+asyncio.run(main())
+"""
+
+
+def command(loader: str = "load", parent: int | None = None) -> list[str]:
+    module = [sys.executable, "-m", "routing.tools.embedding.worker_process"]
+    return [*module, "--model", "m", "--parent", str(parent or os.getpid()), "--loader", f"{HERE}:{loader}"]
+
+
+async def test_it_ends_when_its_stdin_closes() -> None:
+    process = await asyncio.create_subprocess_exec(*command(), stdin=PIPE, stdout=PIPE, cwd=ROOT)
+    assert process.stdin is not None and process.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        assert await receive(process.stdout) == Frame({"ready": True})
+        process.stdin.write(Frame({"id": 7, "texts": ["tea"]}).packed() + Frame({"id": 8, "texts": []}).packed()[:-3])
+        process.stdin.write_eof()
+        answer = await receive(process.stdout)
+        assert await receive(process.stdout) is None and await process.wait() == 0
+    assert answer is not None and answer.header == {"id": 7, "rows": 1, "width": len(row("tea"))}
+    assert len(answer.body) == 4 * len(row("tea"))
+
+
+def test_it_ends_at_once_for_another_parent() -> None:
+    ended = subprocess.run(
+        command(parent=1), stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, b"")
+
+
+def test_without_a_model_it_says_why_and_ends(tmp_path: Path) -> None:
+    arguments = [each if each != "m" else str(tmp_path / "x") for each in command("load_badly")]
+    ended = subprocess.run(
+        arguments, stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stdout == Frame({"failed": "the weights are torn"}).packed()
+
+
+async def test_it_dies_with_its_parent_even_while_it_computes() -> None:
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, stdout=PIPE, cwd=ROOT)
+    assert parent.stdout is not None
+    child = int(await asyncio.wait_for(parent.stdout.readline(), PATIENCE))
+    assert alive(child)
+    os.kill(parent.pid, signal.SIGKILL)
+    await parent.wait()
+    await until(lambda: not alive(child))

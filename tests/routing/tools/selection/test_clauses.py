@@ -1,0 +1,84 @@
+"""Messages of several wishes in their parts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing.tools.selection.clauses import MOST, clauses
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        ("set an alarm and play some jazz", ["set an alarm", "play some jazz"]),
+        ("Set an alarm. Play some jazz!", ["Set an alarm", "Play some jazz"]),
+        ("set an alarm, then play some jazz", ["set an alarm", "play some jazz"]),
+        ("set an alarm AND THEN play some jazz", ["set an alarm", "play some jazz"]),
+        ("wake me up\nplay some jazz", ["wake me up", "play some jazz"]),
+        ("stell den Wecker und spiel etwas Jazz", ["stell den Wecker", "spiel etwas Jazz"]),
+        ("mets un réveil et puis joue du jazz", ["mets un réveil", "joue du jazz"]),
+        ("pon una alarma y luego toca algo", ["pon una alarma", "toca algo"]),
+        ("поставь будильник и включи джаз", ["поставь будильник", "включи джаз"]),
+        ("알람을 맞춰줘 그리고 음악을 틀어줘", ["알람을 맞춰줘", "음악을 틀어줘"]),
+        ("设置七点的闹钟然后播放爵士乐", ["设置七点的闹钟", "播放爵士乐"]),
+        ("七時に起こして、ジャズをかけて", ["七時に起こして", "ジャズをかけて"]),
+        ("七時に起こして。ジャズをかけて", ["七時に起こして", "ジャズをかけて"]),
+    ],
+)
+def test_each_wish_is_looked_at_alone_and_the_whole_first(message: str, parts: list[str]) -> None:
+    assert clauses(message) == [message, *parts]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "set an alarm",
+        "set an alarm.",
+        "what is 3.5 plus 4.25",
+        "open https://example.org/a,b;c.html?x=1",
+        "convert 1,000 euros",
+        "the band and",
+        "salt and pepper",
+        "milk, eggs, bread",
+        "sandy beaches",
+        "闹钟",
+        "",
+        "   ",
+        "...",
+        "and",
+        "😶‍🌫️",
+    ],
+)
+def test_what_has_no_parts_that_stand_alone_stays_whole(message: str) -> None:
+    assert clauses(message) == [message]
+
+
+def test_a_short_part_belongs_to_the_one_before_it_and_the_first_to_the_next() -> None:
+    assert clauses("buy some milk, eggs, and call my mother") == [
+        "buy some milk, eggs, and call my mother",
+        "buy some milk eggs",
+        "call my mother",
+    ]
+    assert clauses("please, set an alarm. play some jazz")[1:] == ["please set an alarm", "play some jazz"]
+
+
+def test_only_so_many_parts_are_looked_at() -> None:
+    message = ". ".join(f"send letter {number}" for number in range(20))
+    assert clauses(message) == [message, *(f"send letter {number}" for number in range(MOST))]
+
+
+@given(st.text(alphabet="ab ,.;!?\n和、。再", max_size=60) | st.text(max_size=60))
+def test_parts_are_never_empty_and_never_more_than_so_many(message: str) -> None:
+    whole, *parts = clauses(message)
+    assert whole == message
+    assert len(parts) != 1 and len(parts) <= MOST
+    assert all(part == part.strip() != "" for part in parts)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("unit", [" ", "\n", ". ", "a ", " and ", "。", ", "])
+def test_a_long_message_of_seams_is_read_in_no_time(unit: str) -> None:
+    message = unit * (20_000 // len(unit))
+    assert clauses(message) == [message]

@@ -1,0 +1,118 @@
+"""How many of the likeliest are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing.tools.selection.cutoff import POLICY, Policy
+
+OPEN = Policy(gate=-100, least=-100, falling=0, most=100, growing=1, certain=9)
+TALK = Policy(gate=1, least=-100, falling=0, most=100, growing=1, certain=9, talk=0.5, alone=2)
+
+
+def shown(policy: Policy, *odds: float) -> list[int]:
+    return list(policy.shown(np.array(odds, np.float32)))
+
+
+def policy(
+    gate: float = -100, least: float = -100, falling: float = 0, most: float = 100, growing: float = 1
+) -> Policy:
+    return Policy(gate, least, falling, most, growing, certain=9)
+
+
+def test_the_likeliest_come_first_and_equals_in_order() -> None:
+    assert shown(OPEN, 1, 3, 2, 3) == [1, 3, 2, 0]
+    assert shown(OPEN) == []
+
+
+def opened(policy: Policy, *odds: Sequence[float], chatter: Sequence[float] | None = None) -> list[bool]:
+    return policy.open([np.array(each, np.float32) for each in odds], chatter or [0.0] * len(odds))
+
+
+@pytest.mark.parametrize(("gate", "is_open"), [(2.0, True), (np.log(10), True), (2.5, False)])
+def test_all_together_must_pass_the_gate(gate: float, is_open: bool) -> None:
+    assert opened(policy(gate=gate - 1e-4), [np.log(6), np.log(3), 0]) == [is_open]
+
+
+@pytest.mark.parametrize(("chatter", "is_open"), [(-4, True), (0, True), (2, True), (2.1, False)])
+def test_small_talk_speaks_against_all(chatter: float, is_open: bool) -> None:
+    assert opened(TALK, [2.0], chatter=[chatter]) == [is_open]
+
+
+@pytest.mark.parametrize(
+    ("odds", "is_open"),
+    [
+        ([1, 1, -3], [True, True, False]),
+        ([1, 0, -3], [True, False, False]),
+        ([0, 2.9, 2], [False, False, False]),
+        ([0, 3, 2], [False, True, True]),
+    ],
+)
+def test_a_clause_alone_must_be_surer(odds: list[float], is_open: list[bool]) -> None:
+    assert opened(TALK, *([each] for each in odds)) == is_open
+
+
+def test_nothing_is_open_where_there_is_nothing() -> None:
+    assert opened(TALK) == []
+    assert opened(TALK, [], []) == [False, False]
+
+
+@pytest.mark.parametrize(("most", "growing", "count"), [(0.1, 1, 4), (1, 0.5, 6), (3, 0, 3), (0.01, 1, 2), (0, 0, 2)])
+def test_the_cap_grows_with_the_catalogue_and_leaves_two(most: float, growing: float, count: int) -> None:
+    assert shown(policy(most=most, growing=growing), *range(40)) == [39 - place for place in range(count)]
+
+
+@pytest.mark.parametrize(("count", "part", "anyway"), [(20, 1.0, 4), (20, 0.5, 2), (4, 1.0, 0), (1, 1.0, 0)])
+def test_of_a_large_catalogue_some_are_shown_whatever_their_share(count: int, part: float, anyway: int) -> None:
+    wide = Policy(gate=-100, least=100, falling=0, most=0, growing=0, certain=9, wide=0.01)
+    assert list(wide.shown(np.arange(count, dtype=np.float32), part)) == [count - 1 - rank for rank in range(anyway)]
+
+
+@pytest.mark.parametrize(("count", "most"), [(1_000, 10), (2_000, 40), (4_076, 166), (10_000, 166), (20_000, 166)])
+def test_of_a_still_larger_catalogue_no_more_are_shown(count: int, most: int) -> None:
+    odds = np.linspace(-20, -30, count, dtype=np.float32)
+    odds[0] = 9
+    assert len(list(POLICY.shown(odds))) == most
+
+
+def test_of_a_part_another_share_may_be_shown() -> None:
+    odds = np.arange(40, dtype=np.float32)
+    assert len(list(policy(most=0.1).shown(odds, 1.5))) == 6
+
+
+def test_each_must_have_its_share_of_all_likelihood() -> None:
+    quarter, half = policy(least=float(np.log(0.25))), policy(least=float(np.log(0.5)))
+    odds = [np.log(6), np.log(3), np.log(0.5)]
+    assert shown(quarter, *odds) == [0, 1]
+    assert shown(half, *odds) == [0]
+    assert shown(half, np.log(4), np.log(3), np.log(3)) == []
+
+
+def test_the_share_falls_with_the_size_of_the_catalogue() -> None:
+    flat, falling = policy(least=-1), policy(least=-1, falling=1)
+    assert shown(flat, *[0.0] * 10) == []
+    assert len(shown(falling, *[0.0] * 10)) == 10
+
+
+@given(st.lists(st.floats(-30, 30, width=32), max_size=60))
+def test_what_is_set_shows_the_best_or_nothing(odds: list[float]) -> None:
+    places = shown(POLICY, *odds)
+    values = [odds[place] for place in places]
+    assert len({*places}) == len(places) and values == sorted(values, reverse=True)
+    assert bool(places) == bool(odds) and (not places or values[0] == max(odds))
+
+
+@given(st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=60))
+def test_whoever_is_shown_is_no_worse_than_whoever_is_not(odds: list[float]) -> None:
+    places = shown(POLICY, *odds)
+    hidden = [value for at, value in enumerate(odds) if at not in places]
+    assert not places or not hidden or min(odds[at] for at in places) >= max(hidden)
+
+
+def test_a_certainty_passes_the_gate() -> None:
+    assert POLICY.certain > POLICY.gate

@@ -1,0 +1,212 @@
+"""Glosses of the shipped languages, and how they are found, with a glossary written for the purpose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing.tools.selection.build_glossary import compiled
+from routing.tools.selection.glossary import ENGLISH, Glossary
+from routing.tools.selection.words import written
+
+SENTENCES = {
+    "ar": "ما هو الطقس غدا في القاهرة",
+    "da": "hvordan bliver vejret i morgen",
+    "de": "wie wird das Wetter morgen in Berlin",
+    "en": "what will the weather be like tomorrow in London",
+    "es": "qué tiempo hará mañana por la tarde",
+    "fr": "quel temps fera-t-il demain à Paris",
+    "id": "bagaimana cuaca besok di Jakarta",
+    "it": "che tempo farà domani a Roma",
+    "ja": "明日の東京の天気はどうですか",
+    "kk": "ертең ауа райы қандай болады",
+    "ko": "내일 서울 날씨 어때",
+    "lt": "koks rytoj bus oras Vilniuje",
+    "nl": "wat voor weer wordt het morgen in Utrecht",
+    "pl": "jaka będzie jutro pogoda w Warszawie",
+    "pt": "como vai estar o tempo amanhã em Lisboa",
+    "ru": "какая завтра будет погода в Москве",
+    "sr": "kakvo će biti vreme sutra u Beogradu",
+    "sv": "hur blir vädret i morgon i Malmö",
+    "tr": "yarın İstanbul'da hava nasıl olacak",
+    "zh": "明天北京的天气怎么样",
+}
+GERMAN = """\
+the\tdas, die, der
+light\tLicht
+switch off\tschalte aus, ausschalten
+switch\tschalte
+make\tmach
+wake up\tmach wach
+open\tmach auf
+open at once\tmach auf sofort
+purchase\tEinkauf
+list\tListe
+kitchen\tKüche
+(a) lamp\tLampe (in a room)
+reminder\tErinnerung
+in\tim, in
+inside\tim
+"""
+KOREAN = "weather\t날씨\ntell\t알려줘\nset\t맞춰줘\nalarm\t알람\n"
+CHINESE = "weather\t天气\nweather forecast\t天气预报\nopen\t打开\nof\t的\nset\t设置\noff\tOFF\n"
+JAPANESE = "weather\t天気\nsong\t曲\nplay\tかけて\nin\tで\n"
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Glossary:
+    return Glossary.load()
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Glossary:
+    folder = tmp_path_factory.mktemp("glossaries")
+    for code, lines in (("de", GERMAN), ("ko", KOREAN), ("zh", CHINESE), ("ja", JAPANESE)):
+        (folder / f"{code}.tsv").write_text(lines, "utf-8")
+    return Glossary(compiled(folder))
+
+
+@pytest.mark.parametrize("code", SENTENCES)
+def test_the_language_of_a_plain_sentence(shipped: Glossary, code: str) -> None:
+    assert shipped.language(SENTENCES[code]) == code
+
+
+@pytest.mark.parametrize("code", sorted({*SENTENCES} - {ENGLISH}))
+def test_tomorrow_s_weather_is_known_in_every_language(shipped: Glossary, code: str) -> None:
+    gloss = shipped.gloss(SENTENCES[code]).split()
+    assert "tomorrow" in gloss and {"weather", "time"} & {*gloss}
+
+
+def test_every_language_on_disk_has_a_sentence_here() -> None:
+    folder = Path(__file__).parents[4] / "routing" / "tools" / "selection" / "glossaries"
+    assert {path.stem for path in folder.glob("*.tsv")} == {*SENTENCES} - {ENGLISH}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what will the weather be like tomorrow in London",
+        "Set an Alarm  for 7 AM, please!",
+        "play some jazz by Miles Davis",
+        "find the list of tools",
+        "send an email to Jürgen",
+        "please open the page on GitHub",
+        "hi",
+        "42",
+        "",
+        "   ",
+        "😶‍🌫️",
+        "Quibblefax",
+    ],
+)
+def test_english_and_nothing_stay_as_they_are(shipped: Glossary, text: str) -> None:
+    assert shipped.gloss(text) == text
+
+
+def test_an_english_word_that_is_french_too_is_english(shipped: Glossary) -> None:
+    assert shipped.gloss("active alarms") == "active alarms"
+    assert shipped.gloss("une application active") != "une application active"
+
+
+def test_an_article_means_no_more_than_an_article(shipped: Glossary) -> None:
+    assert shipped.gloss("das Wetter").split()[0] == "the"
+
+
+def test_between_two_meanings_stands_one_space(ours: Glossary) -> None:
+    assert ours.gloss("天气打开") == "weather open"
+
+
+def test_a_name_is_known_before_a_korean_ending(shipped: Glossary) -> None:
+    assert "github" in shipped.gloss("GitHub에서 이슈를 보여줘").split()
+
+
+def test_a_separable_verb_is_one_word(shipped: Glossary) -> None:
+    assert "switch off" in shipped.gloss("schalte das Licht aus")
+    assert "off" in shipped.gloss("schalte das Licht im Flur aus").split()
+    assert "light in hallway" in shipped.gloss("schalte das Licht im Flur aus")
+
+
+@pytest.mark.parametrize(
+    ("text", "gloss"),
+    [
+        ("schalte das Licht aus", "switch off the light"),
+        ("schalte aus das Licht", "switch off the light"),
+        ("schalte das Licht im Flur aus", "switch off the light in flur"),
+        ("schalte das Licht", "switch the light"),
+        ("mach das Licht wach", "wake up the light"),
+        ("mach auf sofort", "open at once"),
+        ("mach das Licht", "make the light"),
+        ("die Einkaufsliste", "the purchase list"),
+        ("die Küchenlampe", "the kitchen lamp"),
+        ("die Listen", "the list"),
+        ("Erinnerungen", "reminder"),
+        ("das Quibblefax", "the quibblefax"),
+        ("im Licht", "in light"),
+        ("DAS LICHT!", "the light"),
+    ],
+)
+def test_german(ours: Glossary, text: str, gloss: str) -> None:
+    assert ours.gloss(text) == gloss
+
+
+@pytest.mark.parametrize(
+    ("text", "gloss"),
+    [
+        ("날씨", "weather"),
+        ("날씨를 알려줘", "weather tell"),
+        ("알람은 맞춰줘", "alarm set"),
+        ("알람날씨", "alarm weather"),
+        ("비행기 날씨", "비행기 weather"),
+    ],
+)
+def test_korean_particles_and_endings_fall_away(ours: Glossary, text: str, gloss: str) -> None:
+    assert ours.language(text) == "ko"
+    assert ours.gloss(text) == gloss
+
+
+@pytest.mark.parametrize(
+    ("text", "gloss"),
+    [
+        ("天气预报", "weather forecast"),
+        ("天气预", "weather 预"),
+        ("打开GitHub的设置", "open github of set"),
+        ("设置XQ7天气", "set xq7 weather"),
+        ("打开Office", "open office"),
+        ("猫的天气", "猫 of weather"),
+        ("天気", "天気"),
+    ],
+)
+def test_chinese_takes_the_longest_match_and_leaves_names(ours: Glossary, text: str, gloss: str) -> None:
+    assert ours.language(text) == "zh"
+    assert " ".join(ours.gloss(text).split()) == gloss
+
+
+def test_japanese_takes_the_longest_match_and_leaves_names(ours: Glossary) -> None:
+    assert ours.language("Spotifyで曲をかけて") == "ja"
+    assert " ".join(ours.gloss("Spotifyで曲をかけて").split()) == "spotify in song を play"
+
+
+@given(text=st.text(max_size=80))
+def test_any_text_has_a_language_and_is_glossed_by_known_or_own_words(shipped: Glossary, text: str) -> None:
+    assert shipped.language(text) in SENTENCES
+    assert bool(shipped.gloss(text).strip()) >= bool(written(text))
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "날씨" * 10_000,
+        "날씨 " * 6_000,
+        f"schalte das Licht {'x' * 20_000}",
+        "天气" * 10_000,
+        "ы" * 20_000,
+        "die " * 5_000,
+    ],
+    ids=["one Korean word", "Korean", "one long word", "Chinese", "one Russian word", "German"],
+)
+def test_a_long_message_is_glossed_in_no_time(shipped: Glossary, text: str) -> None:
+    assert shipped.gloss(text)

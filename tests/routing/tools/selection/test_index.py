@@ -1,0 +1,179 @@
+"""The kept index: the same as made anew, and made anew whenever it is not certain to be the same."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from routing.tools.selection.entries import NEITHER, Entry, entries
+from routing.tools.selection.glossary import Glossary
+from routing.tools.selection.index import Index, load, made_of
+from routing.tools.selection.lexical import Postings
+from routing.tools.selection.passages import Texts
+from routing.types.vectors import Floats
+from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES
+
+WORDS = [["rain", "and", "snow"], [], ["rain", "rain"]]
+PASSAGES = [("rain", 0), ("天气 \ud800 \0", 0), ("", 2)]
+
+
+def filled(index: Index) -> Index:
+    index.passages("described", lambda: PASSAGES)
+    index.passages("nothing", lambda: [])
+    index.postings("words", lambda: WORDS)
+    index.postings("none", lambda: [])
+    index.vectors("static described", lambda: np.eye(3, dtype=np.float32))
+    return index
+
+
+def unasked() -> Iterator[tuple[str, int]]:
+    raise AssertionError("it was kept, and need not be made")
+
+
+def no_words() -> Iterator[Sequence[str]]:
+    raise AssertionError("it was kept, and need not be made")
+
+
+def no_vectors() -> Floats:
+    raise AssertionError("it was kept, and need not be made")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "catalogue.index"
+
+
+def test_what_was_kept_is_not_made_again(path: Path) -> None:
+    filled(Index()).save(path, "these")
+    index = load(path, "these")
+    assert index.passages("described", unasked) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
+    assert index.passages("nothing", unasked) == ((), [])
+    kept, made = index.postings("words", no_words), Postings.of(WORDS)
+    for query in (["rain"], ["snow", "rain", "unheard"], []):
+        found, expected = kept.match(query), made.match(query)
+        for measure in ("bm25", "coverage", "cosine"):
+            assert np.array_equal(getattr(found, measure), getattr(expected, measure))
+    assert index.postings("none", no_words).match(["rain"]).cosine.tolist() == []
+    assert np.array_equal(index.vectors("static described", no_vectors), np.eye(3))
+    assert not index.grew
+
+
+def test_what_is_missing_is_made_and_worth_keeping(path: Path) -> None:
+    assert not Index().grew and not load(path, "these").grew
+    Index().save(path, "these")
+    texts, postings, vectors = (load(path, "these") for _ in range(3))
+    texts.passages("described", lambda: PASSAGES)
+    postings.postings("words", lambda: WORDS)
+    vectors.vectors("static described", lambda: np.eye(3, dtype=np.float32))
+    assert texts.grew and postings.grew and vectors.grew
+
+
+def test_what_was_just_made_is_given_as_it_is() -> None:
+    assert filled(Index()).passages("described", unasked) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
+    assert Index().passages("described", lambda: iter(PASSAGES)) == (tuple(text for text, _ in PASSAGES), [0, 0, 2])
+
+
+def test_a_whole_catalogue_is_taken_apart_once(path: Path) -> None:
+    given, negatives, glossary = entries(CATALOGUE, EXAMPLES), EXAMPLES[NEITHER], Glossary.load()
+    index = Index()
+    made = Texts.of(given, negatives, glossary, index)
+    index.save(path, "these")
+    again = load(path, "these")
+    kept = Texts.of(given, negatives, glossary, again)
+    assert not again.grew
+    for name in ("described", "examples", "descriptions", "negatives"):
+        assert getattr(kept, name) == getattr(made, name) == getattr(Texts.of(given, negatives, glossary), name)
+    for by in ("described_by", "examples_by"):
+        assert getattr(kept, by).passages.tolist() == getattr(made, by).passages.tolist()
+
+
+def test_the_index_of_other_texts_is_not_taken(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    filled(Index()).save(path, "these")
+    with caplog.at_level(logging.INFO):
+        assert load(path, "those").passages("described", lambda: [("new", 1)]) == (("new",), [1])
+    assert "is out of date" in caplog.text
+
+
+def test_nothing_kept_is_no_news(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert load(path, "these").passages("described", lambda: PASSAGES)[1] == [0, 0, 2]
+    assert caplog.text == ""
+
+
+def test_a_file_cut_anywhere_is_made_again(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    filled(Index()).save(path, "these")
+    data = path.read_bytes()
+    for length in (*range(0, len(data), 97), len(data) - 1):
+        caplog.clear()
+        path.write_bytes(data[:length])
+        assert load(path, "these").passages("described", lambda: []) == ((), [])
+        assert "building it again" in caplog.text, length
+
+
+def test_a_byte_changed_anywhere_is_noticed(path: Path) -> None:
+    filled(Index()).save(path, "these")
+    data = path.read_bytes()
+    whole = load(path, "these")
+    expected = [whole.passages("described", unasked), whole.postings("words", no_words).weighted.tolist()]
+    for at in range(0, len(data), 7):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0x15]) + data[at + 1 :])
+        index = load(path, "these")
+        found = [
+            index.passages("described", lambda: PASSAGES),
+            index.postings("words", lambda: WORDS).weighted.tolist(),
+        ]
+        assert found == expected, at
+        index.vectors("static described", lambda: np.eye(3, dtype=np.float32))
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 64, b"\xff" * 64, b"{}", b"SQLite format 3\x00" * 9])
+def test_a_file_of_another_kind_is_not_read(path: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert load(path, "these").passages("described", lambda: []) == ((), [])
+    assert "can't be read" in caplog.text
+
+
+def test_tensors_of_another_program_are_not_taken(path: Path) -> None:
+    path.parent.mkdir()
+    save_file({"described.texts": np.zeros(3, np.uint8)}, path)
+    assert load(path, "these").passages("described", lambda: []) == ((), [])
+    save_file({"described.texts": np.zeros(3, np.uint8)}, path, {"made of": "these"})
+    assert load(path, "these").passages("described", lambda: []) == ((), [])
+
+
+def test_a_folder_in_the_way_is_said_and_harms_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path.mkdir(parents=True)
+    index = load(path, "these")
+    assert index.passages("described", lambda: PASSAGES)[1] == [0, 0, 2]
+    index.save(path, "these")
+    assert "can't be saved" in caplog.text and path.is_dir()
+
+
+def test_only_the_file_itself_is_left(path: Path) -> None:
+    for name in ("these", "those"):
+        filled(Index()).save(path, name)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_every_input_changes_the_fingerprint(tmp_path: Path) -> None:
+    (tmp_path / "weights").write_bytes(b"1")
+    (entry,) = entries([CATALOGUE[2]], {})
+    same = Entry("a", "b", "c", ("d", "e"), ("f",), "g", "h", ("i",))
+    others = [replace(same, name="x"), replace(same, group="x"), replace(same, description="x"), entry]
+    others += [replace(same, parameters="x"), replace(same, category="x"), replace(same, texts=("x",))]
+    others += [replace(same, keywords=("x",)), replace(same, examples=("x",)), replace(same, texts=("d, e",))]
+    others.append(replace(same, texts=("d", "e", "f"), keywords=()))
+    found = [made_of([each], ["n"]) for each in (same, *others)]
+    found += [made_of([same, same], ["n"]), made_of([], ["n"]), made_of([same], []), made_of([same], ["n", "n"])]
+    found.append(made_of([same], ["n"], [tmp_path / "weights"]))
+    (tmp_path / "weights").write_bytes(b"2")
+    found.append(made_of([same], ["n"], [tmp_path / "weights"]))
+    assert len(set(found)) == len(found)
+    assert made_of([replace(same)], ["n"]) == found[0]
+    assert made_of([replace(same, name="\ud800")], ["\ud800"]) not in found

@@ -1,0 +1,86 @@
+"""Whose passage is best, against the same in plain Python."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from routing.tools.selection.passages import MOST_TURNS, RARELY, Owners
+
+OWNERS = st.integers(1, 12).flatmap(
+    lambda count: st.tuples(st.just(count), st.lists(st.integers(0, count - 1), max_size=30))
+)
+
+
+def plain(owners: list[int], count: int, values: list[float]) -> list[float]:
+    theirs = [[value for owner, value in zip(owners, values, strict=True) if owner == at] for at in range(count)]
+    return [max(each, default=0.0) for each in theirs]
+
+
+def said(owners: list[int], rows: int) -> list[list[float]]:
+    """Any values, also below 0, each exact in 32 bits."""
+    return [[((at * 37 + row * 11) % 23 - 11) / 8 for at in range(len(owners))] for row in range(rows)]
+
+
+@given(OWNERS, st.integers(1, 4))
+@example((4, [0, 1, 2, 3]), 2)
+@example((4, [0, 1, 1, 2, 3]), 2)
+@example((4, [3, 1, 2, 0, 1]), 2)
+@example((16, [*range(16), *[5] * (MOST_TURNS - 1)]), 2)
+@example((16, [*range(16), *[5] * MOST_TURNS]), 2)
+@example((2, []), 1)
+def test_the_best_passage_of_each_entry_in_every_row(given: tuple[int, list[int]], rows: int) -> None:
+    count, owners = given
+    values = said(owners, rows)
+    expected = [plain(owners, count, row) for row in values]
+    by = Owners(owners, count)
+    together = by.best(np.array(values, np.float32).reshape(rows, len(owners)))
+    assert together.dtype == np.float32 and together.tolist() == expected
+    assert [by.best(np.array(row, np.float32)).tolist() for row in values] == expected
+
+
+@pytest.mark.parametrize("more", [0, 1, int(RARELY * 40), int(RARELY * 40) + 1, 20, 39, 40])
+@pytest.mark.parametrize("times", [1, MOST_TURNS - 1, MOST_TURNS])
+def test_few_more_passages_or_many_make_no_difference(more: int, times: int) -> None:
+    owners = [*range(40), *(at for at in range(more) for _ in range(times))]
+    values = said(owners, 2)
+    expected = [plain(owners, 40, row) for row in values]
+    assert Owners(owners, 40).best(np.array(values, np.float32)).tolist() == expected
+
+
+@given(OWNERS)
+@example((3, [0, 1, 2]))
+@example((3, [2, 1, 0]))
+@example((3, [0, 1, 2, 1]))
+def test_the_odds_that_any_is_meant_are_the_sum_of_all(given: tuple[int, list[int]]) -> None:
+    count, owners = given
+    owners = [*owners, *range(count)]
+    (odds,) = said(owners, 1)
+    expected = [
+        log(sum(exp(value) for owner, value in zip(owners, odds, strict=True) if owner == at)) for at in range(count)
+    ]
+    assert Owners(owners, count).any(np.array(odds, np.float32)).tolist() == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("owners", [[0, 1, 2], [2, 0, 1]])
+def test_one_passage_alone_has_its_own_odds(owners: list[int]) -> None:
+    odds = np.array([0.5, -2, 3], np.float32)
+    assert Owners(owners, 3).any(odds).tolist() == [odds[owners.index(at)] for at in range(3)]
+
+
+def test_what_is_given_stays_as_it_is() -> None:
+    for owners in ([0, 1, 2], [0, 1, 1, 2], [2, 1, 0]):
+        values = np.array([0.5, -1, 2, 3][: len(owners)], np.float32)
+        by = Owners(owners, 3)
+        by.best(values)[:] = 9
+        by.any(values)[:] = 9
+        assert values.tolist() == [0.5, -1, 2, 3][: len(owners)]
+
+
+def test_nothing_at_all() -> None:
+    nobody = Owners([], 0)
+    assert nobody.best(np.zeros(0, np.float32)).tolist() == nobody.any(np.zeros(0, np.float32)).tolist() == []

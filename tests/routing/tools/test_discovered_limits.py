@@ -1,0 +1,42 @@
+"""What stays of the tools of a turn, whatever else comes into it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from routing.tools.candidates import DISCOVERY
+from routing.tools.discovered import Additions
+from routing.tools.presentation import Shown
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, ToolText
+from tests.routing.tools.choosing import card, toolkit
+from tests.routing.tools.offering import BASE, EMPTY, LARGE, names, run, searching, turn
+
+
+@pytest.mark.parametrize(
+    ("hint", "words", "left"),
+    [
+        ("", 900, ["likely", "calculate", DISCOVERY, "called"]),
+        ("", 1_125, ["likely", "calculate", DISCOVERY]),
+        ("x" * 41_297, 900, ["calculate", DISCOVERY]),
+    ],
+)
+def test_discovery_and_what_is_always_there_stay_whatever_else_comes(hint: str, words: int, left: list[str]) -> None:
+    called = ToolCard("called", dict.fromkeys(SIZES, ToolText("word" * words, EMPTY)))
+    cards = {each.name: each for each in (searching(), card("calculate"), card("likely"), called)}
+    worth = {DISCOVERY: math.inf, "calculate": math.inf}
+    additions = Additions(cards, lambda name: worth.get(name, 0.0))
+    begun = Shown(tuple(cards[name].spec("S") for name in ("likely", "calculate", DISCOVERY)), hint=hint)
+    additions.called("called", unseen=True)
+    assert [spec.name for spec in additions.shown(begun, "S", 800).specs] == left
+
+
+async def test_many_kinds_of_tools_leave_room_for_tools_in_every_call() -> None:
+    kits = [toolkit(f"kit{at}", card(f"tool_{at}", category=f"a kind of tools, the {at}th")) for at in range(1_000)]
+    tools = await turn("x", (BASE, *kits), {"x": {"kit7": 3.0}, "more": {"kit8": 3.0}})
+    for _ in range(3):
+        assert {"calculate", "set_tier", DISCOVERY, "tool_7"} <= {*names(tools, LARGE, 32_000)}
+        assert tools.offer(LARGE, 32_000).tokens <= 4_000
+        await run(tools, "tool_500", size="L")

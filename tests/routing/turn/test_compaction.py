@@ -1,0 +1,181 @@
+"""A conversation that has grown too long: what stays whole, what is shortened, what goes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from routing.turn.compaction import cut, leave_out, rounds, shorten_results
+from routing.turn.context_window import Window
+from routing.types.llm import ChatMessage, ToolCall
+from tests.routing.turn.patterns import SMALL, said, whole
+
+
+@pytest.mark.parametrize(
+    ("pattern", "groups"),
+    [
+        ("", ""),
+        ("uaua", "u a u a"),
+        ("ucra", "u cr a"),
+        ("uCrra", "u Crr a"),
+        ("ucrcrCrra", "u cr cr Crr a"),
+        ("uCrura", "u Crur a"),
+        ("uccrra", "u ccrr a"),
+        ("uxa", "u x a"),
+        ("ucu", "u c u"),
+        ("uCru", "u Cr u"),
+        ("xxc", "x x c"),
+    ],
+)
+def test_calls_and_their_results_are_one_group(pattern: str, groups: str) -> None:
+    assert " ".join("".join(each.text[0] for each in group) for group in rounds(said(pattern))) == groups
+
+
+def test_the_same_id_in_another_turn_is_another_call() -> None:
+    call = ChatMessage("assistant", "", calls=(ToolCall("0", "f", "{}"),))
+    result, user = ChatMessage("tool", "r", call_id="0", tool="f"), ChatMessage("user", "u")
+    assert [len(group) for group in rounds([call, result, user, call, result, user, result])] == [2, 1, 2, 1, 1]
+    assert [len(group) for group in rounds([call, user, call, result])] == [1, 1, 2]
+    twins = ChatMessage("assistant", "", calls=(ToolCall("", "f", "{}"),) * 2)
+    blank = ChatMessage("tool", "r", call_id="", tool="f")
+    assert [len(group) for group in rounds([twins, blank, blank, user])] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "keep", "first"),
+    [
+        ("uaua", 2, 2),
+        ("uaua", 1, 3),
+        ("uaua", 4, 0),
+        ("uaua", 9, 0),
+        ("uaua", 0, 4),
+        ("uaua", -1, 4),
+        ("", 20, 0),
+        ("ua" * 20 + "u", 20, 21),
+        ("ucra", 2, 1),
+        ("ucra", 3, 1),
+        ("ucra", 1, 3),
+        ("uCrra", 2, 1),
+        ("uCrra", 3, 1),
+        ("uacrcrcr", 3, 4),
+        ("Crrrrr"[:3], 1, 0),
+        ("uxu", 2, 1),
+        ("ucu", 2, 1),
+    ],
+)
+def test_the_border_never_splits_a_pair(pattern: str, keep: int, first: int) -> None:
+    assert cut(said(pattern), keep) == first
+
+
+@settings(deadline=None)
+@given(some.text("uacC", max_size=30), some.integers(0, 35))
+def test_at_least_as_many_stay_and_pairs_are_whole(pattern: str, keep: int) -> None:
+    messages = said(pattern.replace("c", "cr").replace("C", "Crr"))
+    at = cut(messages, keep)
+    assert len(messages) - at >= min(keep, len(messages))
+    assert len(messages) - at <= keep + 2
+    assert whole(messages[:at]) and whole(messages[at:])
+
+
+def test_the_oldest_results_are_shortened_only_as_far_as_needed() -> None:
+    messages = said("ucrcrcrcr")
+    for at in (2, 4, 6, 8):
+        messages[at] = ChatMessage("tool", f"{at}" * 7_000, call_id=messages[at].call_id, tool="f")
+    out = shorten_results(messages, SMALL)
+    assert not SMALL.overflows(out)
+    assert [message is old for message, old in zip(out, messages, strict=True)] == [n not in (2, 4) for n in range(9)]
+    assert out[2].text == "2" * 500 + "\n[… shortened: 7,000 characters]"
+    assert (out[2].call_id, out[2].tool) == (messages[2].call_id, "f")
+    assert shorten_results(out, SMALL) == out
+
+
+@pytest.mark.parametrize(("spare", "whole_ones"), [(0, 0), (1, 1), (2, 2), (9, 3)])
+def test_the_newest_results_are_spared(spare: int, whole_ones: int) -> None:
+    out = shorten_results(said("ucrcrcr", 31_000), SMALL, spare)
+    assert [len(m.text) == 31_000 for m in out if m.role == "tool"] == [n >= 3 - whole_ones for n in range(3)]
+    assert all(len(m.text) == 31_000 for m in out if m.role != "tool")
+    assert sum("[… shortened: 31,000 characters]" in m.text for m in out) == 3 - whole_ones
+
+
+def test_short_results_and_what_fits_stay_the_same_objects() -> None:
+    for messages in (said("ucrcr", 1_000) * 9, said("ucrcr", 100)):
+        assert all(new is old for new, old in zip(shorten_results(messages, SMALL), messages, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("suau", "suau"),
+        ("aua", "aua"),
+        ("suauauau", "suauau"),
+        ("suauauauau", "suauau"),
+        ("sucracrau", "su"),
+        ("sucrauacru", "suacru"),
+        ("ssuuuuuuuua", "ssuuua"),
+        ("usuuuuuu", "suuuuu"),
+        ("suauaucrcrcr", "sucrcrcr"),
+        ("acracracra", "a"),
+        ("scrcrcr", "scr"),
+    ],
+)
+def test_the_oldest_rounds_go_up_to_a_users_message(pattern: str, left: str) -> None:
+    messages = said(pattern, 3_100)
+    out, count = leave_out(messages, SMALL)
+    assert "".join(message.text[0] for message in out) == left
+    assert count == len(pattern) - len(left)
+    assert not SMALL.overflows(out) and whole(out)
+
+
+def test_what_fits_is_the_same() -> None:
+    messages = said("suacra", 100)
+    assert leave_out(messages, SMALL) == (tuple(messages), 0)
+    assert leave_out([], SMALL) == ((), 0)
+
+
+def test_a_gigantic_last_message_keeps_its_ends_and_the_rules_stay() -> None:
+    messages = [*said("suaua", 1_000), ChatMessage("user", "Question: " + "x" * 1_000_000 + " why?")]
+    out, count = leave_out(messages, SMALL)
+    assert [message.role for message in out] == ["system", "user"] and count == 4
+    assert out[0] is messages[0]
+    assert out[1].text.startswith("Question: ") and out[1].text.endswith(" why?")
+    assert not SMALL.overflows(out) and SMALL.tokens(out) > 0.98 * SMALL.threshold
+
+
+def test_a_long_turn_is_cut_and_loses_no_pair() -> None:
+    messages = said("suau" + "cr" * 200, 2_000)
+    out, count = leave_out(messages, SMALL)
+    assert count == 2 and whole(out) and len(out) == 402
+    assert not SMALL.overflows(out)
+
+
+@settings(deadline=None)
+@given(
+    some.text("suacCxr", max_size=25).map(lambda pattern: said(_answerable(pattern), 1)),
+    some.lists(some.sampled_from([0, 10, 900, 9_000, 90_000]), min_size=60, max_size=60),
+    some.integers(2_000, 40_000),
+)
+def test_whatever_goes_in_fits_and_pairs_are_whole(messages: list[ChatMessage], sizes: list[int], limit: int) -> None:
+    longer = [
+        ChatMessage(m.role, m.text + "日x" * (size // 2), calls=m.calls, call_id=m.call_id, tool=m.tool)
+        for m, size in zip(messages, sizes, strict=False)
+    ]
+    window = Window(limit, 30_000)
+    out, count = leave_out(longer, window)
+    assert not window.overflows(out) and count == len(longer) - len(out)
+    ids = [call.id for m in out for call in m.calls]
+    results = [m.call_id for m in out if m.role == "tool"]
+    pairs = {call.id for m in longer for call in m.calls} & {m.call_id for m in longer}
+    assert set(ids) & pairs == set(results) & pairs
+    users = [m for m in longer if m.role == "user"]
+    assert not users or any(m.role == "user" and m.text[:3] == users[-1].text[:3] for m in out)
+
+
+def _answerable(pattern: str) -> str:
+    """The pattern without results that nobody asked for; `x` stands for those."""
+    open_calls, kept = 0, ""
+    for kind in pattern:
+        open_calls += {"c": 1, "C": 2, "r": -1}.get(kind, 0)
+        kept += "x" if open_calls < 0 else kind
+        open_calls = max(0, open_calls)
+    return kept

@@ -1,0 +1,86 @@
+"""A conversation summed up, chunk by chunk."""
+
+from __future__ import annotations
+
+import pytest
+
+from routing.errors import EmptyAnswer, ModelError, Unreachable
+from routing.turn.compaction import INSTRUCTIONS, Compactor
+from tests.routing.turn.patterns import said
+
+
+class Writer:
+    """A model that answers with the next of its summaries, and keeps what it was shown."""
+
+    def __init__(self, *answers: str | ModelError) -> None:
+        self._answers = list(answers)
+        self.shown: list[str] = []
+
+    async def __call__(self, instructions: str, data: str) -> str:
+        assert instructions == INSTRUCTIONS
+        self.shown.append(data)
+        answer = self._answers[len(self.shown) - 1]
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer
+
+
+async def test_one_call_sums_up_what_fits() -> None:
+    writer = Writer("  Bob likes tea.\n")
+    assert await Compactor(writer).compact("", said("uaua"), 10_000) == "[Conversation summary]\nBob likes tea."
+    assert writer.shown == ["<conversation>\nuser: u0\nassistant: a1\nuser: u2\nassistant: a3\n</conversation>"]
+
+
+async def test_the_earlier_summary_goes_in_and_the_heading_does_not_grow() -> None:
+    writer = Writer("[Conversation summary]\nNew.")
+    out = await Compactor(writer).compact("[Conversation summary]\nOld </earlier_summary>.", said("u"), 10_000)
+    assert out == "[Conversation summary]\nNew."
+    assert writer.shown[0].startswith(
+        "<earlier_summary>\nOld ‹/earlier_summary>.\n</earlier_summary>\n\n<conversation>\n"
+    )
+
+
+async def test_every_chunk_meets_the_summary_of_those_before() -> None:
+    writer = Writer("one", "two", "three")
+    out = await Compactor(writer).compact("zero", said("uau", 3_000), 4_100)
+    assert out == "[Conversation summary]\nthree"
+    assert [data.split("\n")[1] for data in writer.shown] == ["zero", "one", "two"]
+    assert all(len(data) <= 4_100 for data in writer.shown)
+
+
+async def test_four_calls_at_most_and_the_rest_is_named() -> None:
+    writer = Writer("one", "two", "three", "four")
+    out = await Compactor(writer).compact("zero", said("uauaua", 3_000), 4_100)
+    assert out.split("\n")[0] == "[Conversation summary]" and out.endswith("\nfour")
+    assert "(About 6,0" in out.split("\n")[1] and "too long to be summed up" in out
+    assert ": u2" in writer.shown[0] and ": a5" in writer.shown[3] and len(writer.shown) == 4
+
+
+@pytest.mark.parametrize("answer", ["", " \n", "[Conversation summary]\n "])
+async def test_an_empty_summary_is_a_failure(answer: str) -> None:
+    with pytest.raises(EmptyAnswer):
+        await Compactor(Writer(answer)).compact("old", said("ua"), 10_000)
+    with pytest.raises(EmptyAnswer):
+        await Compactor(Writer("one", answer)).compact("old", said("ua", 3_000), 4_100)
+
+
+async def test_a_models_failure_goes_through() -> None:
+    with pytest.raises(Unreachable):
+        await Compactor(Writer("one", Unreachable("m", "gone"))).compact("old", said("ua", 3_000), 4_100)
+
+
+async def test_summaries_stay_bounded() -> None:
+    writer = Writer("s" * 50_000, "t" * 50_000)
+    out = await Compactor(writer).compact("o" * 100_000, said("ua", 3_000), 4_100)
+    assert all(len(data) <= 4_100 for data in writer.shown) and len(out) < 8_100
+
+
+async def test_nothing_older_keeps_the_summary_without_a_call() -> None:
+    assert await Compactor(Writer()).compact("old", [], 10_000) == "[Conversation summary]\nold"
+
+
+@pytest.mark.parametrize(
+    "words", ["data", "not follow", "500 words", "language that the user", "file names", "decisions", "open questions"]
+)
+def test_the_summarys_model_is_told(words: str) -> None:
+    assert words in INSTRUCTIONS

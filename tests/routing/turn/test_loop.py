@@ -1,0 +1,335 @@
+"""The model ⇄ tool loop: what runs when, what the model is told, where it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+import pytest
+
+from routing.config.contracts import DEFAULT_CONTRACTS
+from routing.config.turn_limits import TurnBounds
+from routing.errors import ContextOverflow, ToolFailed, Unreachable
+from routing.health.health import ModelHealth
+from routing.llm.attempt import Caller
+from routing.turn.loop import LAST_CALL, Turn
+from routing.turn.pursuit import Brief, Pursuit, Tried
+from routing.turn.tool_executor import AGAIN, STOPPED
+from routing.types.deadline import Deadline
+from routing.types.decisions import ModelChoice, TierDecision
+from routing.types.llm import ChatMessage, ModelRequest, ProviderProfile, ToolCall, Usage
+from routing.types.people import Person
+from routing.types.stop import Stop
+from routing.types.tools import ToolScope, Traits
+from routing.types.turns import Limit, Outcome, PromptFit
+from routing.types.usage import CallRecord
+from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, calls, says
+from tests.routing.turn.trying import bill
+
+PERSON = Person(1, "user", "Ann")
+PROFILE = ProviderProfile("openai", "openai", None, "k", 30.0, "OPENAI_API_KEY")
+DECISION = TierDecision("balanced", "default", "default")
+CHOICE = ModelChoice("openai/m", None, "configured")
+CONTRACT = DEFAULT_CONTRACTS["balanced"]
+
+pytestmark = pytest.mark.usefixtures("no_pause")
+
+
+class FakeBriefing:
+    """Tells the model the question and all that was said."""
+
+    def __init__(self, bounds: TurnBounds | None = None, most_chars: int = 100_000) -> None:
+        self.bounds = bounds or TurnBounds()
+        self.deadline = Deadline(lambda: 0.0, self.bounds.seconds)
+        self.most_result_chars = most_chars
+        self.bill = bill()
+        self.tools: FakeToolbox = FakeToolbox({})
+        self.shortened: list[int] = []
+
+    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
+        messages = (ChatMessage("user", "question"), *said)
+        request = ModelRequest("balanced", "openai/m", messages, PROFILE, None, None, may_call=may_call)
+        scope = ToolScope(PERSON, 7, DECISION)
+        return Brief(DECISION, CONTRACT, CHOICE, request, scope, PromptFit(1, 2, 0), 1000)
+
+    async def shorten(self, window: int) -> None:
+        self.shortened.append(window)
+
+
+async def echo(given: Mapping[str, Any]) -> str:
+    return f"echo {given.get('text', '')}"
+
+
+def call(name: str, arguments: str = "{}", id: str = "") -> ToolCall:
+    return ToolCall(id or f"{name} {arguments}", name, arguments)
+
+
+async def run(
+    llm: FakeLlm,
+    toolbox: FakeToolbox,
+    briefing: FakeBriefing | None = None,
+    live: Seen | None = None,
+    stop: Stop | None = None,
+    tick: float = 0.001,
+) -> Outcome:
+    ticks = count()
+    clock = lambda: next(ticks) * tick  # noqa: E731
+    turn, briefing = Turn(Pursuit(Caller(llm, ModelHealth(clock), clock))), briefing or FakeBriefing()
+    briefing.deadline = Deadline(clock, briefing.bounds.seconds)
+    briefing.tools = toolbox
+    return await turn.run(briefing, live or Seen(), stop or Stop())
+
+
+def results(outcome: Outcome) -> list[str]:
+    return [message.text for message in outcome.said if message.role == "tool"]
+
+
+async def test_the_model_gets_what_its_tools_gave_and_answers() -> None:
+    llm = FakeLlm(calls(call("echo", '{"text": "hi"}'), text="Let me see."), says("It said hi."))
+    toolbox, seen = FakeToolbox({"echo": echo}), Seen()
+    outcome = await run(llm, toolbox, live=seen)
+    assert outcome.completion is not None and outcome.completion.text == "It said hi."
+    assert [message.role for message in outcome.said] == ["assistant", "tool", "assistant"]
+    assert llm.asked[1].messages[1:] == outcome.said[:2]
+    assert outcome.said[1].call_id == outcome.said[0].calls[0].id and outcome.said[1].text == "echo hi"
+    assert seen.texts == ["Let me see.", "Let me see.\n\n⚙️ `echo` …", "It said hi."]
+    assert len(outcome.calls) == 2 and outcome.limit is None
+    assert toolbox.scopes == [ToolScope(PERSON, 7, DECISION)]
+
+
+async def test_a_council_takes_no_time_and_no_calls_of_the_turn() -> None:
+    now, briefing = [0.0], FakeBriefing(TurnBounds(model_calls=3, seconds=60.0))
+
+    async def council(given: Mapping[str, Any]) -> str:
+        loop = asyncio.get_running_loop()
+        usual = loop.time
+        loop.time = lambda: usual() + 500.0  # type: ignore[method-assign]
+        now[0] += 500.0
+        briefing.bill.calls += [CallRecord("deep", "openai/m", None, 1.0)] * 7
+        briefing.bill.consulted += 7
+        return "All agree."
+
+    llm = FakeLlm(calls(call("council")), says("All agree."))
+    briefing.deadline = Deadline(lambda: now[0], 60.0)
+    briefing.tools = FakeToolbox({"council": council}, council=Traits(own_time=True))
+    turn = Turn(Pursuit(Caller(llm, ModelHealth(lambda: now[0]), lambda: now[0])))
+    outcome = await turn.run(briefing, Seen(), Stop())
+    assert outcome.completion is not None and outcome.completion.text == "All agree." and outcome.limit is None
+    assert len(outcome.calls) == 9 and outcome.seconds < 60.0
+
+
+async def test_tools_run_side_by_side_where_they_allow_it_and_answer_in_order() -> None:
+    gate = asyncio.Event()
+
+    async def slow(given: Mapping[str, Any]) -> str:
+        await gate.wait()
+        return "slow"
+
+    async def opens(given: Mapping[str, Any]) -> str:
+        gate.set()
+        return "opened"
+
+    llm = FakeLlm(calls(call("slow"), call("opens"), call("write"), call("echo")), says("done"))
+    tools = {"slow": slow, "opens": opens, "write": echo, "echo": echo}
+    toolbox = FakeToolbox(tools, write=Traits(changes=True))
+    outcome = await run(llm, toolbox)
+    assert results(outcome) == ["slow", "opened", "echo ", "echo "]
+    assert toolbox.ended == ["opens {}", "slow {}", "write {}", "echo {}"]
+    assert toolbox.began.index("write {}") > 1 and toolbox.began[-1] == "echo {}"
+
+
+async def test_the_same_call_is_answered_from_the_turn_until_something_changed() -> None:
+    one, same = call("read", '{"a": 1, "b": 2}', "1"), call("read", '{"b":2,"a":1}', "2")
+    llm = FakeLlm(
+        calls(one, same),
+        calls(replace(one, id="3")),
+        calls(call("write", id="4"), replace(one, id="5")),
+        calls(call("write", id="6")),
+        says("done"),
+    )
+    toolbox = FakeToolbox({"read": echo, "write": echo}, write=Traits(changes=True))
+    outcome = await run(llm, toolbox)
+    assert toolbox.began == ["1", "4", "5"]
+    assert [text.endswith(AGAIN) for text in results(outcome)] == [False, True, True, False, False, True]
+
+
+async def test_a_failing_tool_tells_the_model_why() -> None:
+    async def fails(given: Mapping[str, Any]) -> str:
+        raise ToolFailed("There is no file a.txt; there is b.txt.")
+
+    llm = FakeLlm(calls(call("fails"), call("nothing")), says("sorry"))
+    outcome = await run(llm, FakeToolbox({"fails": fails}))
+    assert results(outcome) == ["Error: There is no file a.txt; there is b.txt.", "Error: There is no tool nothing."]
+
+
+async def test_wrong_arguments_are_corrected_once() -> None:
+    wrong = [calls(call("echo", text, text)) for text in ("{", "{{", "{{{")]
+    outcome = await run(FakeLlm(*wrong, says("without it then")), FakeToolbox({"echo": echo}))
+    first, second, third = results(outcome)
+    assert first == "Error: not JSON" and second == third != first and "go on without echo" in second
+
+
+async def test_a_hanging_tool_is_ended() -> None:
+    async def hangs(given: Mapping[str, Any]) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    toolbox = FakeToolbox({"hangs": hangs, "echo": echo}, hangs=Traits(seconds=0.01))
+    outcome = await run(FakeLlm(calls(call("hangs"), call("echo")), says("ok")), toolbox)
+    assert "hangs timed out after" in results(outcome)[0] and results(outcome)[1] == "echo "
+    assert toolbox.ended == ["echo {}"]
+
+
+async def test_a_result_is_cut_to_what_the_model_may_get() -> None:
+    async def floods(given: Mapping[str, Any]) -> str:
+        return "x" * 500_000
+
+    outcome = await run(FakeLlm(calls(call("floods")), says("ok")), FakeToolbox({"floods": floods}))
+    assert len(results(outcome)[0]) <= 100_000 and "[OUTPUT TRUNCATED: 500000 chars total" in results(outcome)[0]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "made", "ran", "limit"),
+    [
+        (TurnBounds(model_calls=4), 4, 3, Limit("calls", 4)),
+        (TurnBounds(tool_calls=2), 4, 2, Limit("tools", 2)),
+        (TurnBounds(dollars=Decimal("0.25")), 3, 2, Limit("money", 0.25)),
+        (TurnBounds(model_calls=1), 1, 0, Limit("calls", 1)),
+    ],
+    ids=["calls", "tools", "money", "one call"],
+)
+async def test_an_endless_loop_is_bounded(bounds: TurnBounds, made: int, ran: int, limit: Limit) -> None:
+    price = Usage(1, 1, cost=Decimal("0.1"))
+    endless = [calls(call("echo", f'{{"text": "{n}"}}'), text=f"step {n}", usage=price) for n in range(9)]
+    llm, toolbox = FakeLlm(*endless), FakeToolbox({"echo": echo})
+    outcome = await run(llm, toolbox, FakeBriefing(bounds))
+    assert (llm.made, len(toolbox.began), outcome.limit) == (made, ran, limit)
+    assert outcome.completion is not None and outcome.completion.text == f"step {made - 1}"
+    pairs = sum(len(message.calls) for message in outcome.said), len(results(outcome))
+    assert pairs[0] == pairs[1] == made, "every call has its result, so that the history can be sent again"
+
+
+class Summing(FakeBriefing):
+    """A summary is written before one of the turn's calls, in some calls of its own, a dime each."""
+
+    def __init__(self, bounds: TurnBounds, before: int, times: int) -> None:
+        super().__init__(bounds)
+        self._before = before
+        self._times = times
+
+    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
+        own = sum(message.role == "assistant" for message in said)
+        if own + 1 == self._before and self._times:
+            price = Usage(1, 1, cost=Decimal("0.1"))
+            self.bill.calls += [CallRecord("balanced", "openai/s", price, 1.0)] * self._times
+            self._times = 0
+        return await super().next(said, may_call, tried)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "before", "times", "may_call", "limit"),
+    [
+        (TurnBounds(model_calls=5), 1, 2, [True, True, False], Limit("calls", 5)),
+        (TurnBounds(model_calls=5), 2, 3, [True, False], Limit("calls", 5)),
+        (TurnBounds(model_calls=5), 1, 4, [False], Limit("calls", 5)),
+        (TurnBounds(dollars=Decimal("0.45")), 1, 3, [True, True], Limit("money", 0.45)),
+        (TurnBounds(dollars=Decimal("0.25")), 1, 3, [False], Limit("money", 0.25)),
+        (TurnBounds(dollars=Decimal("0.25")), 2, 3, [True, False], Limit("money", 0.25)),
+    ],
+    ids=["calls", "all calls but one", "at once", "money", "all money at once", "all money"],
+)
+async def test_a_summary_counts_towards_the_turns_limits(
+    bounds: TurnBounds, before: int, times: int, may_call: list[bool], limit: Limit
+) -> None:
+    price = Usage(1, 1, cost=Decimal("0.1"))
+    endless = [calls(call("echo", f'{{"text": "{n}"}}'), text=f"step {n}", usage=price) for n in range(9)]
+    llm = FakeLlm(*endless)
+    outcome = await run(llm, FakeToolbox({"echo": echo}), Summing(bounds, before, times))
+    assert [request.may_call for request in llm.asked] == may_call and outcome.limit == limit
+    assert len(outcome.calls) == times + len(may_call) and outcome.completion is not None
+    assert LAST_CALL in llm.asked[-1].messages[-1].text or may_call[-1] or len(may_call) == 1
+
+
+async def test_the_last_call_is_for_the_answer() -> None:
+    llm = FakeLlm(calls(call("echo")), calls(call("echo", '{"text": "x"}')), says("what there is"))
+    outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))
+    assert [request.may_call for request in llm.asked] == [True, True, False]
+    assert llm.asked[2].messages[-1].text.endswith(LAST_CALL)
+    assert LAST_CALL not in "".join(results(outcome)), "what is remembered does not forbid tools to the next turn"
+    assert outcome.completion is not None and outcome.completion.text == "what there is"
+    assert outcome.limit == Limit("tools", 1)
+
+
+async def test_as_many_tools_as_allowed_are_no_limit_reached() -> None:
+    llm = FakeLlm(calls(call("echo")), says("all there is"))
+    outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))
+    assert outcome.limit is None and [request.may_call for request in llm.asked] == [True, True]
+
+
+async def test_calls_beyond_the_limit_are_not_run() -> None:
+    many = [call("echo", f'{{"text": "{n}"}}') for n in range(5)]
+    toolbox = FakeToolbox({"echo": echo})
+    outcome = await run(FakeLlm(calls(*many), says("ok")), toolbox, FakeBriefing(TurnBounds(tool_calls=3)))
+    assert len(toolbox.began) == 3
+    assert [text.startswith("Error: not run") for text in results(outcome)] == [False, False, False, True, True]
+
+
+async def test_time_ends_a_turn() -> None:
+    endless = [calls(call("echo", f'{{"text": "{n}"}}')) for n in range(99)]
+    outcome = await run(FakeLlm(*endless), FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(seconds=5)), tick=0.5)
+    assert outcome.limit == Limit("seconds", 5.0) and outcome.completion is not None
+
+
+async def test_stop_ends_a_tool_and_the_turn_is_remembered_whole() -> None:
+    stop = Stop()
+
+    async def hangs(given: Mapping[str, Any]) -> str:
+        stop.request()
+        await asyncio.Event().wait()
+        return "never"
+
+    llm = FakeLlm(calls(call("echo"), call("hangs"), text="Working."), says("never"))
+    toolbox = FakeToolbox({"echo": echo, "hangs": hangs}, hangs=Traits(parallel=False))
+    outcome = await run(llm, toolbox, stop=stop)
+    assert outcome.completion is not None
+    assert (outcome.completion.finish, outcome.completion.text, llm.made) == ("stopped", "Working.", 1)
+    assert results(outcome) == ["echo ", STOPPED]
+
+
+async def test_an_overflow_is_cut_and_sent_once_more() -> None:
+    async def floods(given: Mapping[str, Any]) -> str:
+        return "x" * 50_000
+
+    overflow: list[Step] = [ContextOverflow("m", "too long")]
+    toolbox = FakeToolbox({"floods": floods})
+    briefing = FakeBriefing()
+    llm = FakeLlm(calls(call("floods")), overflow, says("shorter"))
+    outcome = await run(llm, toolbox, briefing)
+    assert outcome.completion is not None and outcome.completion.text == "shorter"
+    assert briefing.shortened == [512] and len(results(outcome)[0]) <= 10_000
+    assert "[EMERGENCY TRUNCATED: 50000 chars total" in llm.asked[2].messages[-1].text
+
+    again = FakeLlm(overflow, overflow, says("never"))
+    outcome = await run(again, toolbox)
+    assert isinstance(outcome.error, ContextOverflow) and again.made == 1, "nothing is sent twice"
+
+    later = FakeLlm(calls(call("floods")), overflow, overflow, says("never"))
+    outcome = await run(later, toolbox)
+    assert isinstance(outcome.error, ContextOverflow) and later.made == 3, "cut once, there is nothing left to cut"
+
+
+async def test_an_empty_end_falls_back_on_what_was_said_before() -> None:
+    silent: list[Step] = []
+    llm = FakeLlm(calls(call("echo"), text="Here is the plan."), silent, silent)
+    outcome = await run(llm, FakeToolbox({"echo": echo}))
+    assert outcome.completion is not None and outcome.completion.text == "Here is the plan."
+
+
+async def test_a_failure_behind_tools_keeps_what_they_did() -> None:
+    down: list[Step] = [Unreachable("m", "down")]
+    outcome = await run(FakeLlm(calls(call("echo")), down, down), FakeToolbox({"echo": echo}))
+    assert isinstance(outcome.error, Unreachable) and [each.role for each in outcome.said] == ["assistant", "tool"]

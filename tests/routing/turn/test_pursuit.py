@@ -1,0 +1,283 @@
+"""Model after model until one answers: who is asked, how often, with what, and what is left when nobody does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from routing.config.contracts import ALLOWANCE, DEFAULT_CONTRACTS, TierContract
+from routing.errors import (
+    BadModelRequest,
+    ContextOverflow,
+    EmptyAnswer,
+    KeyRejected,
+    ModelError,
+    ModelUnknown,
+    OutOfCredit,
+    PolicyRefused,
+    RateLimited,
+    Unreachable,
+)
+from routing.health.health import ModelHealth
+from routing.llm.attempt import Caller
+from routing.turn.pursuit import Brief, Course, Pursuit, Tried
+from routing.types.deadline import Deadline
+from routing.types.decisions import ModelChoice, TierDecision
+from routing.types.llm import (
+    ChatMessage,
+    Completion,
+    Finish,
+    ModelRequest,
+    ProviderProfile,
+    StreamEnd,
+    TextDelta,
+)
+from routing.types.people import Person
+from routing.types.stop import Stop
+from routing.types.tools import ToolScope
+from routing.types.turns import Failed, PromptFit
+from routing.types.usage import Bill
+from tests.fakes import FakeLlm, Seen, Step, says
+from tests.routing.policy.standing import Time
+from tests.routing.turn.trying import bill
+
+DECISION = TierDecision("balanced", "default", "default")
+SCOPE = ToolScope(Person(1, "user", "Ann"), 7, DECISION)
+DOWN, BUSY = Unreachable("a/1", "it is down"), RateLimited("a/1", "try again in 30 s", 30.0)
+EMPTY: list[Step] = [StreamEnd("stop", None)]
+
+pytestmark = pytest.mark.usefixtures("no_pause")
+
+
+def cut(finish: Finish = "length") -> list[Step]:
+    """Ended early, with no text at all."""
+    return [StreamEnd(finish, None)]
+
+
+@dataclass
+class Chase:
+    """One answer's pursuit through a pool; whoever was tried is not decided for again."""
+
+    llm: FakeLlm
+    pool: tuple[str, ...] = ("a/1", "b/2", "c/3")
+    contract: TierContract = field(default_factory=lambda: replace(DEFAULT_CONTRACTS["balanced"], attempts=3))
+    windows: dict[str, int] = field(default_factory=dict)
+    reasoning: str | None = None
+    room: int = 1_000_000
+    time: Time = field(default_factory=Time)
+    live: Seen = field(default_factory=Seen)
+    stop: Stop = field(default_factory=Stop)
+    tried: Tried = field(default_factory=Tried)
+    bill: Bill = field(default_factory=bill)
+    shortened: list[int] = field(default_factory=list)
+    shrinks: bool = True
+
+    @property
+    def asked(self) -> list[str]:
+        return [request.model for request in self.llm.asked]
+
+    def brief(self) -> Brief:
+        able = [
+            model for model in self.pool if model not in self.tried.models and self.window(model) > self.tried.above
+        ]
+        model, *rest = able
+        profile = ProviderProfile(model[0], "openai", None, "k", 30.0, "KEY")
+        words = (ChatMessage("user", "question"[len(self.shortened) if self.shrinks else 0 :]),)
+        request = ModelRequest("balanced", model, words, profile, self.reasoning, None, max_output=2_000)
+        choice = ModelChoice(model, self.reasoning, "configured", tuple(rest))
+        window, widest = self.window(model), max(map(self.window, rest), default=0)
+        fit = PromptFit(window - self.room, window, 0)
+        return Brief(DECISION, self.contract, choice, request, SCOPE, fit, window, widest)
+
+    def window(self, model: str) -> int:
+        return self.windows.get(model, 1_000_000)
+
+    async def run(self) -> Completion:
+        self.last, completion = await Pursuit(Caller(self.llm, ModelHealth(self.time), self.time)).complete(
+            self.brief(), self.course(), self.live, self.stop
+        )
+        return completion
+
+    def course(self) -> Course:
+        async def decide() -> Brief:
+            return self.brief()
+
+        async def shorten(window: int) -> None:
+            self.shortened.append(window)
+
+        self.deadline = Deadline(self.time, self.contract.deadline_seconds)
+        return Course(decide, shorten, self.tried, self.deadline, self.bill)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [BUSY, DOWN, KeyRejected("a/1", "no"), ModelUnknown("a/1", "no"), BadModelRequest("a/1", "no")],
+    ids=lambda error: type(error).__name__,
+)
+async def test_a_model_that_fails_gives_way_to_the_next(error: ModelError) -> None:
+    chase = Chase(FakeLlm([error], says("hi")))
+    assert (await chase.run()).text == "hi"
+    assert chase.asked == ["a/1", "b/2"] and chase.last.choice.model == "b/2"
+    assert chase.tried.failed == [Failed("a/1", error.reason, "other model")]
+
+
+async def test_content_that_is_declined_is_not_shopped_around() -> None:
+    chase = Chase(FakeLlm([PolicyRefused("a/1", "no")]))
+    with pytest.raises(PolicyRefused):
+        await chase.run()
+    assert chase.asked == ["a/1"] and chase.tried.failed == []
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+async def test_there_are_as_many_tries_as_the_contract_says(attempts: int) -> None:
+    chase = Chase(FakeLlm([DOWN], [DOWN], [DOWN]))
+    chase.contract = replace(chase.contract, attempts=attempts)
+    with pytest.raises(Unreachable):
+        await chase.run()
+    assert chase.asked == ["a/1", "b/2", "c/3"][:attempts]
+    assert [each.model for each in chase.tried.failed] == chase.asked[:-1]
+
+
+async def test_the_only_one_is_asked_once_more() -> None:
+    chase = Chase(FakeLlm([DOWN], says("hi")), pool=("a/1",))
+    assert (await chase.run()).text == "hi" and chase.tried.failed == []
+    again = Chase(FakeLlm([DOWN], [DOWN]), pool=("a/1",))
+    with pytest.raises(Unreachable):
+        await again.run()
+    assert again.asked == ["a/1", "a/1"]
+
+
+@pytest.mark.parametrize(("seconds", "asked"), [(2.0, ["a/1", "b/2"]), (1.9, ["a/1"])])
+async def test_no_try_begins_with_less_than_two_seconds_left(seconds: float, asked: list[str]) -> None:
+    chase = Chase(FakeLlm([DOWN], says("hi")))
+
+    def fails_late() -> list[Step]:
+        chase.time.now += chase.contract.deadline_seconds - seconds
+        return [DOWN]
+
+    chase.llm = Moving(fails_late, says("hi"))
+    if len(asked) == 2:
+        assert (await chase.run()).first_token == chase.contract.deadline_seconds - seconds, "from the first try on"
+    else:
+        with pytest.raises(Unreachable):
+            await chase.run()
+    assert chase.asked == asked
+
+
+class Moving(FakeLlm):
+    """Its first call takes time."""
+
+    def __init__(self, first: Callable[[], list[Step]], *calls: list[Step]) -> None:
+        super().__init__([], *calls)
+        self._first = first
+
+    def stream(self, request: ModelRequest):  # type: ignore[no-untyped-def]
+        if not self.asked:
+            self._calls[0] = self._first()
+        return super().stream(request)
+
+
+async def test_nothing_is_asked_for_once_more_and_then_of_the_next() -> None:
+    chase = Chase(FakeLlm(EMPTY, says("hi")))
+    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1"]
+    chase = Chase(FakeLlm(EMPTY, EMPTY, says("hi")))
+    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "b/2"]
+    assert [each.model for each in chase.tried.failed] == ["a/1"]
+    chase = Chase(FakeLlm(EMPTY, EMPTY, EMPTY, EMPTY), pool=("a/1", "b/2"))
+    chase.contract = replace(chase.contract, attempts=9)
+    with pytest.raises(EmptyAnswer):
+        await chase.run()
+    assert chase.asked == ["a/1", "a/1", "b/2", "b/2"]
+
+
+@pytest.mark.parametrize(("reasoning", "allowance"), [(None, ALLOWANCE["low"]), ("high", ALLOWANCE["high"])])
+async def test_cut_with_no_text_it_gets_twice_the_allowance(reasoning: str | None, allowance: int) -> None:
+    chase = Chase(FakeLlm(cut(), says("hi")), reasoning=reasoning)
+    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1"]
+    assert [request.max_output for request in chase.llm.asked] == [2_000, 2_000 + 2 * allowance]
+
+
+@pytest.mark.parametrize(("room", "most"), [(5_000, 5_000), (100, 2_000)])
+async def test_twice_the_allowance_ends_with_the_window(room: int, most: int) -> None:
+    chase = Chase(FakeLlm(cut(), says("hi")), room=room)
+    await chase.run()
+    assert chase.llm.asked[1].max_output == most
+
+
+async def test_cut_with_no_text_twice_it_is_the_next_ones_turn_and_at_last_nobodys() -> None:
+    chase = Chase(FakeLlm(cut(), cut(), says("hi")))
+    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "b/2"]
+    assert chase.tried.failed == [Failed("a/1", "", "other model")]
+    assert chase.llm.asked[2].max_output == 2_000, "the next begins with the usual allowance"
+    chase = Chase(FakeLlm(cut(), cut()), pool=("a/1",))
+    done = await chase.run()
+    assert (done.text, done.finish) == ("", "length")
+
+
+async def test_cut_after_some_words_is_an_answer() -> None:
+    chase = Chase(FakeLlm([TextDelta("as far as"), StreamEnd("length", None)]))
+    assert (await chase.run()).text == "as far as" and chase.asked == ["a/1"]
+
+
+@pytest.mark.parametrize("last", [[DOWN], []], ids=["error", "no end"])
+async def test_after_the_first_word_nobody_else_is_asked(last: list[Step]) -> None:
+    chase = Chase(FakeLlm([TextDelta("half"), *last]))
+    done = await chase.run()
+    assert (done.text, done.finish, chase.asked) == ("half", "cut", ["a/1"])
+    assert chase.live.texts == ["half"]
+
+
+async def test_too_long_a_prompt_is_cut_once_and_then_goes_where_there_is_room() -> None:
+    long = ContextOverflow("a/1", "too long")
+    chase = Chase(FakeLlm([long], says("hi")), windows={"a/1": 100})
+    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1"] and chase.shortened == [100]
+    chase = Chase(FakeLlm([long], [long], says("hi")), windows={"a/1": 100, "b/2": 100})
+    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "c/3"] and chase.shortened == [100]
+    chase = Chase(FakeLlm([long], [long], [long]), windows={"a/1": 100, "b/2": 90, "c/3": 100})
+    with pytest.raises(ContextOverflow):
+        await chase.run()
+    assert chase.asked == ["a/1"] * 3
+
+
+async def test_an_identical_request_is_never_sent_twice() -> None:
+    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]), pool=("a/1",), shrinks=False)
+    with pytest.raises(ContextOverflow):
+        await chase.run()
+    assert chase.asked == ["a/1"]
+
+
+async def test_an_account_without_credit_is_not_asked_for_another_model() -> None:
+    chase = Chase(FakeLlm([OutOfCredit("a/1", "no")], says("hi")), pool=("a/1", "a/2", "b/2"))
+    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "b/2"]
+    chase = Chase(FakeLlm([KeyRejected("a/1", "no")]), pool=("a/1", "a/2"))
+    with pytest.raises(KeyRejected):
+        await chase.run()
+    assert chase.asked == ["a/1"]
+
+
+async def test_a_turn_that_was_cut_before_is_not_cut_again() -> None:
+    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]), tried=Tried(shortened=3))
+    with pytest.raises(ContextOverflow):
+        await chase.run()
+    assert chase.shortened == [] and chase.asked == ["a/1"]
+
+
+@pytest.mark.parametrize(("wait", "tries"), [(0.01, 2), (30.1, 1)])
+async def test_only_the_last_one_is_waited_for_and_not_for_long(wait: float, tries: int) -> None:
+    chase = Chase(FakeLlm([RateLimited("a/1", "busy", wait)], says("hi")), pool=("a/1",))
+    if tries == 2:
+        assert (await chase.run()).text == "hi"
+    else:
+        with pytest.raises(RateLimited):
+            await chase.run()
+    assert chase.llm.made == tries
+
+
+async def test_stop_ends_the_wait_before_another_try() -> None:
+    chase = Chase(FakeLlm([RateLimited("a/1", "busy", 2.9)], says("never")), pool=("a/1",))
+    asyncio.get_running_loop().call_later(0.02, chase.stop.request)
+    done = await chase.run()
+    assert (done.text, done.finish, chase.llm.made) == ("", "stopped", 1)

@@ -1,0 +1,90 @@
+"""The tool calls of a turn: each different one once, none longer than the turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from routing.errors import ToolFailed
+from routing.turn.tool_executor import AGAIN, ToolRounds
+from routing.types.decisions import TierDecision
+from routing.types.llm import ToolCall
+from routing.types.people import Person
+from routing.types.tools import ToolScope, Traits
+from tests.fakes import FakeToolbox
+
+SCOPE = ToolScope(Person(1, "user", "Ann"), 7, TierDecision("balanced", "default", "default"))
+
+
+def rounds(toolbox: FakeToolbox) -> ToolRounds:
+    return ToolRounds(toolbox, 40, 100_000)
+
+
+async def ran(made: ToolRounds, *calls: ToolCall, seconds: float = 30.0) -> list[str]:
+    """The results in the order of the calls."""
+    results: dict[int, str] = {}
+    async with asyncio.timeout(10):
+        await made.run(calls, SCOPE, seconds, results)
+    return [results[index] for index in range(len(calls))]
+
+
+async def test_two_equal_calls_of_one_answer_run_once_though_both_could_begin() -> None:
+    async def slow(given: Mapping[str, Any]) -> str:
+        for _ in range(3):
+            await asyncio.sleep(0)  # whoever runs beside it begins now
+        return "slow"
+
+    toolbox = FakeToolbox({"slow": slow})
+    results = await ran(
+        rounds(toolbox), ToolCall("1", "slow", '{"a": 1, "b": 2}'), ToolCall("2", "slow", '{"b":2,"a":1}')
+    )
+    assert toolbox.began == ["1"] and results == ["slow", f"slow{AGAIN}"]
+
+
+async def test_what_failed_is_tried_again() -> None:
+    async def works_later(given: Mapping[str, Any]) -> str:
+        if len(toolbox.began) == 1:
+            raise ToolFailed("The network is down.")
+        return "up"
+
+    toolbox = FakeToolbox({"works_later": works_later})
+    made, call = rounds(toolbox), ToolCall("1", "works_later", "{}")
+    assert await ran(made, call) == ["Error: The network is down."]
+    assert await ran(made, call) == ["up"]
+    assert await ran(made, call) == [f"up{AGAIN}"] and len(toolbox.began) == 2
+
+
+async def test_no_tool_outlives_its_turn() -> None:
+    async def hangs(given: Mapping[str, Any]) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    toolbox = FakeToolbox({"hangs": hangs}, hangs=Traits(seconds=3600.0))
+    assert "hangs timed out after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}"), seconds=0.01))[0]
+    assert toolbox.ended == []
+
+
+async def test_a_tool_with_time_of_its_own_takes_none_of_the_turns() -> None:
+    async def long(given: Mapping[str, Any]) -> str:
+        loop = asyncio.get_running_loop()
+        usual = loop.time
+        loop.time = lambda: usual() + 100.0  # type: ignore[method-assign]
+        return "long"
+
+    async def short(given: Mapping[str, Any]) -> str:
+        return "short"
+
+    made = rounds(FakeToolbox({"long": long, "short": short}, long=Traits(seconds=200.0, own_time=True)))
+    results: dict[int, str] = {}
+    await made.run([ToolCall("1", "long", "{}"), ToolCall("2", "short", "{}")], SCOPE, 30.0, results)
+    assert results == {0: "long", 1: "short"} and made.own_seconds >= 100.0
+
+
+async def test_a_tool_with_time_of_its_own_has_its_own_limit() -> None:
+    async def hangs(given: Mapping[str, Any]) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    toolbox = FakeToolbox({"hangs": hangs}, hangs=Traits(seconds=0.01, own_time=True))
+    assert "hangs timed out after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}")))[0]

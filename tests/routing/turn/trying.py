@@ -1,0 +1,33 @@
+"""What a try needs beside its request."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+from routing.config.contracts import DEFAULT_CONTRACTS
+from routing.llm.attempt import Errand
+from routing.ports import Clock
+from routing.types.deadline import Deadline
+from routing.types.messages import ChatKey
+from routing.types.tiers import Tier
+from routing.types.usage import Bill
+
+
+def bill() -> Bill:
+    """Nothing is on it yet."""
+    return Bill(1, ChatKey("telegram", "7"))
+
+
+def errand(
+    seconds: float = math.inf,
+    first: float = math.inf,
+    whole: float = math.inf,
+    tier: Tier = "balanced",
+    clock: Clock = time.time,
+    **more: bool,
+) -> Errand:
+    """For a turn of so many seconds; a try may take `whole`, `first` to its first sign of life."""
+    contract = replace(DEFAULT_CONTRACTS[tier], first_token_seconds=first, try_seconds=whole)
+    return Errand(contract, Deadline(clock, seconds), bill(), **more)
