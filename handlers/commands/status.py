@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -34,6 +35,8 @@ SPEC = CommandSpec(
 )
 SAMPLE = 50
 """Calls a model's p50 and p95 are taken from."""
+RECENT = 600.0
+"""Seconds for which the short report warns of a model's failure."""
 WHY_SIZE: Mapping[SizeSource, str] = {
     "owner": "sizeClass in models.json",
     "family": "from its family",
@@ -116,7 +119,8 @@ class StatusCommand:
         """The only warning there is, or how many there are."""
         found = [*await self._promise.lines(ask, plan), *self._tools.faults(ask), *_lost(ask, fit)]
         if may(ask.person, "owner"):
-            found += _links(ask, await self._health.facts())
+            facts = await self._health.facts()
+            found += [*_links(ask, facts), *_failures(ask, facts, RECENT)]
         warnings = [line for line in found if "⚠️" in line]
         if not warnings:
             return ask.say("Everything works. Details: /status full")
@@ -228,10 +232,16 @@ class StatusCommand:
             took = await self._usage.seconds(each.model, SAMPLE)
             half, most = (ask.say.number(percentile(took, share), ".1f") for share in (0.5, 0.95))
             lines.append(f"`{each.model}`: p50 {half} s, p95 {most} s")
-        for model, reason, at in facts.failures:
-            ago = span(facts.now - at)
-            lines.append(ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=ago, reason=reason))
-        return lines
+        return [*lines, *_failures(ask, facts)]
+
+
+def _failures(ask: Ask, facts: Facts, seconds: float = math.inf) -> list[str]:
+    """The last failure of each model that failed in the last `seconds`."""
+    return [
+        ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=span(facts.now - at), reason=reason)
+        for model, reason, at in facts.failures
+        if facts.now - at <= seconds
+    ]
 
 
 def _used(ask: Ask, fit: PromptFit) -> str:

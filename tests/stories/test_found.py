@@ -82,6 +82,7 @@ async def test_a_failure_in_mid_stream_is_in_the_status(on: Stage) -> None:
     async with running(on):
         await ask(on, "hm")
         assert "openai/gpt-5.1 failed" in (await ask(on, "/status full")).text
+        assert (await ask(on, "/status")).text.splitlines()[-1].startswith("⚠️ openai/gpt-5.1 failed")
 
 
 async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: Stage) -> None:
