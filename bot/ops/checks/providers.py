@@ -200,7 +200,7 @@ def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[
         found.append(warn(name, f"{answer}: the demo model, because no provider has a key", mend))
     elif without:
         mend = f"Set {', '.join(variables)}, or remove their models from the pool."
-        found.append(warn(name, f"{answer}; without a key: {', '.join(without)}", mend))
+        found.append(warn(name, f"{answer}; no key for {', '.join(without)}", mend))
     else:
         found.append(ok(name, answer))
     ignored = models.ignored_level(tier)
