@@ -1,14 +1,15 @@
-"""Takes what the platforms bring: durable first, then in order for each conversation, side by side otherwise."""
+"""Takes messages from the platforms: stored first, then handled in order for each chat, side by side otherwise."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from bot.adapters.shared.background import Background
+from bot.adapters.shared.keyed_queue import KeyedQueue
 from bot.admission import Admission
 from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
@@ -19,6 +20,7 @@ from handlers.languages import Say
 from handlers.parsing import is_stop
 from handlers.patience import STUCK, TELL_SECONDS, patiently
 from handlers.ratings import Reactions
+from handlers.recent import Recent
 from handlers.running import RunningTurns
 from routing.errors import StorageFault
 from routing.ports import ChatStore, InboxStore, LiveReply
@@ -32,12 +34,12 @@ CUT_LENGTH = 4000
 """A text at least this long may have been cut (Telegram's clients cut at 4096)."""
 
 MARKS_AT_ONCE = 4
-"""Calls on their way that show messages to be waiting."""
+"""Concurrent calls that mark messages as waiting."""
 BUSY_CHATS = 16
-"""With replies to more chats on their way, or turns that wait to begin, nothing is shown to be waiting: the replies
-come first."""
-TOLD_CHATS = 1000
-"""Chats remembered that have had a reply, and so may be told that the storage fails."""
+"""No message is marked as waiting while more chats than this have replies on their way, or while turns wait to begin:
+the replies come first."""
+ANSWERED_CHATS = 1000
+"""Chats remembered that have had a reply and so may be told that the storage fails."""
 STORAGE_FAILS = (
     "⚠️ I can't save anything at the moment: the disk is full or the database is busy. Your message is not lost; I'll "
     "answer it as soon as I can."
@@ -47,7 +49,7 @@ log = logging.getLogger("bot.inbox")
 
 
 class _AfterReplies:
-    """A live reply that shows nothing of its answer before the earlier replies to the chat have arrived."""
+    """A live reply that shows no text before the earlier replies to the chat have arrived."""
 
     def __init__(self, live: LiveReply, sending: Callable[[], bool]) -> None:
         self._live = live
@@ -62,7 +64,7 @@ class _AfterReplies:
 
 
 class Inbox:
-    """One lane a chat for turns; commands, presses and "stop" go past it."""
+    """Queues turns by chat; commands, presses and "stop" have a queue of their own and do not wait for turns."""
 
     def __init__(
         self,
@@ -85,25 +87,26 @@ class Inbox:
         self._outbox = outbox
         self._platforms = platforms
         self._running = running
-        self._waiting: dict[ChatKey, deque[InboxEntry]] = {}
-        self._arrived: dict[ChatKey, asyncio.Event] = {}
-        self._passing: dict[ChatKey, asyncio.Task[None]] = {}
-        self._behind: dict[int, asyncio.Task[None]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._turns: KeyedQueue[ChatKey, InboxEntry] = KeyedQueue("[Inbox]", self._run_turn)
+        self._commands: KeyedQueue[ChatKey, InboxEntry | asyncio.Event] = KeyedQueue("[Inbox]", self._run_command)
+        """An event is set when the commands before it have been handled."""
+        self._behind: dict[int, asyncio.Event] = {}
+        """By inbox id, what a turn waits for: a /tier just before the question applies to it."""
+        self._background = Background("[Inbox]")
         self._admission = Admission()
         self._unmarked: dict[ChatKey, InboxEntry] = {}
-        """The newest message of each chat that waits and is not shown to be waiting yet."""
+        """The newest waiting message of each chat that is not marked yet."""
         self._marking = 0
-        self._answered: dict[ChatKey, None] = {}
+        self._answered: Recent[ChatKey, bool] = Recent(ANSWERED_CHATS)
         self._told: set[ChatKey] = set()
-        """Chats that know that the storage fails."""
+        """Chats that were told that the storage fails."""
         self._failing_since: float | None = None
         self._routing = asyncio.Lock()
         self._resumed = False
         self._closing = False
 
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
-        """Keep messages; when this returns they are durable. What is known already is dropped."""
+        """Store messages; they are durable when this returns. Known ones are dropped."""
         async with self._routing:
             entries = await self._kept(messages)
             self._admission.accepted(len(entries))
@@ -111,7 +114,7 @@ class Inbox:
                 await self._route(entry)
 
     async def _kept(self, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
-        """Make them durable. Raises StorageFault, of which the people are told when it lasts."""
+        """Store messages. Raises StorageFault; people are told if it lasts."""
         now = asyncio.get_running_loop().time()
         try:
             entries = await self._store.accept(messages)
@@ -128,17 +131,17 @@ class Inbox:
         return entries
 
     async def _may_be_told(self, message: InboundMessage) -> bool:
-        """Whether the bot answers there: the chat has had a reply, or it is the private chat of somebody known."""
-        if message.chat in self._told or message.chat in self._answered:
+        """Whether the bot answers there: the chat has had a reply, or it is a private chat with a known person."""
+        if message.chat in self._told or self._answered.get(message.chat):
             return True
         return message.private and await self._dispatcher.knows(message.user)
 
     def _tell_stuck(self, message: InboundMessage) -> None:
-        """Once for each chat, past the outbox: nothing can be written down."""
+        """Once for each chat, without the outbox: nothing can be stored."""
         if message.chat not in self._told:
             self._told.add(message.chat)
             words = Say(message.language)(STORAGE_FAILS)
-            self._spawn(self._send_now(OutboundMessage(message.chat, words, message.message_id)))
+            self._background.spawn(self._send_now(OutboundMessage(message.chat, words, message.message_id)))
 
     async def _send_now(self, message: OutboundMessage) -> None:
         with suppress(SendFailed):
@@ -146,7 +149,7 @@ class Inbox:
                 pass
 
     async def resume(self) -> None:
-        """Take up what an earlier process left, ahead of what has come since."""
+        """Continue with what an earlier process left, before what has come since."""
         async with self._routing:
             entries = await self._store.unfinished()
             self._resumed = True
@@ -157,34 +160,27 @@ class Inbox:
                     await self._route(entry)
 
     async def drain(self, seconds: float) -> None:
-        """Begin nothing new; give running turns a moment, then leave them to the next start."""
+        """Begin no turn; give running ones at most `seconds`. The rest is left to the next start."""
         self._closing = True
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(self._turns.close(seconds), self._commands.join(seconds), self._background.close(seconds))
+        await self._commands.close()
 
     async def _route(self, entry: InboxEntry) -> None:
         if self._closing:
             return
         message = entry.message
-        if message.chat in self._waiting and message.kind == "message" and is_stop(message.own_text):
-            self._pass(replace(entry, message=replace(message, text="/stop")))
+        if message.chat in self._turns and message.kind == "message" and is_stop(message.own_text):
+            self._commands.put(message.chat, replace(entry, message=replace(message, text="/stop")))
         elif await self._dispatcher.begins_turn(message):
-            await self._enqueue(entry)
+            self._queue_turn(entry)
         else:
-            self._pass(entry)
+            self._commands.put(message.chat, entry)
 
-    def _pass(self, entry: InboxEntry) -> None:
-        """Go past the turns of the chat, in order behind what went past them before."""
-        chat = entry.message.chat
-        task = self._spawn(self._handle_after(self._passing.get(chat), entry))
-        self._passing[chat] = task
-        task.add_done_callback(lambda _: self._passing.pop(chat) if self._passing.get(chat) is task else None)
-
-    async def _handle_after(self, earlier: asyncio.Task[None] | None, entry: InboxEntry) -> None:
-        await _ended(earlier)
+    async def _run_command(self, chat: ChatKey) -> None:
+        entry = self._commands.take(chat)
+        if isinstance(entry, asyncio.Event):
+            entry.set()
+            return
         await patiently(self._store.begin, [entry.id])
         if entry.message.kind == "reaction":
             await patiently(self._reactions.take, entry)
@@ -193,75 +189,58 @@ class Inbox:
             await self._order.fix_before(entry)
         await self._handle([entry], Stop())
 
-    async def _enqueue(self, entry: InboxEntry) -> None:
+    def _queue_turn(self, entry: InboxEntry) -> None:
         chat = entry.message.chat
         self._order.asked(entry)
-        if chat in self._passing:
-            self._behind[entry.id] = self._passing[chat]
-        if chat in self._waiting:
-            self._waiting[chat].append(entry)
-            self._arrived[chat].set()
-            self._count()
-            if chat in self._running:
-                self._unmarked[chat] = entry
-                if self._marking < MARKS_AT_ONCE:
-                    self._marking += 1
-                    self._spawn(self._mark())
-        else:
-            self._waiting[chat] = deque([entry])
-            self._arrived[chat] = asyncio.Event()
-            self._spawn(self._lane(chat))
+        if chat in self._commands:
+            self._behind[entry.id] = asyncio.Event()
+            self._commands.put(chat, self._behind[entry.id])
+        if chat in self._turns and chat in self._running:
+            self._unmarked[chat] = entry
+            if self._marking < MARKS_AT_ONCE:
+                self._marking += 1
+                self._background.spawn(self._mark())
+        self._turns.put(chat, entry)
+        self._running.queued = self._turns.waiting
 
     async def _mark(self) -> None:
-        """Show that messages wait, the newest of each chat, as long as that keeps no reply back."""
+        """Mark the newest waiting message of each chat, unless that would hold up replies."""
         try:
             while self._unmarked:
                 chat = next(iter(self._unmarked))
                 entry = self._unmarked.pop(chat)
                 busy = self._outbox.chats > BUSY_CHATS or self._admission.has_line
-                if not busy and entry in self._waiting.get(chat, ()):
+                if not busy and entry in self._turns.items(chat):
                     await self._platforms[chat.platform].waiting(entry.message)
         finally:
             self._marking -= 1
 
-    async def _lane(self, chat: ChatKey) -> None:
-        """The turns of one chat, one after the other, until none waits."""
+    async def _run_turn(self, chat: ChatKey) -> None:
+        entries = await self._gather(chat)
+        self._running.queued = self._turns.waiting
+        before = [self._behind.pop(entry.id, None) for entry in entries]
+        if before[0] is not None:
+            await before[0].wait()
+        stop = Stop()
         try:
-            while self._waiting[chat] and not self._closing:
-                entries = await self._gather(chat)
-                self._count()
-                before = [self._behind.pop(entry.id, None) for entry in entries]
-                await _ended(before[0])  # a /tier just before the question holds for it
-                stop = Stop()
-                try:
-                    with self._running.enter(chat, stop, entries[0].message.user):
-                        async with self._admission.turn(stop):
-                            if self._closing:
-                                return  # the next start begins it
-                            # Counted before it begins: a message that kills the process does so a few times only.
-                            await patiently(self._store.begin, [entry.id for entry in entries])
-                            await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
-                finally:
-                    self._order.answered(entries)
+            with self._running.enter(chat, stop, entries[0].message.user):
+                async with self._admission.turn(stop):
+                    if self._closing:
+                        return  # the next start begins it
+                    # Counted before it begins: a message that kills the process is tried a few times only.
+                    await patiently(self._store.begin, [entry.id for entry in entries])
+                    await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
         finally:
-            if self._waiting[chat] and not self._closing:  # behind one that failed in a way nobody foresaw
-                self._spawn(self._lane(chat))
-            else:
-                del self._waiting[chat], self._arrived[chat]
-            self._count()
+            self._order.answered(entries)
 
     async def _gather(self, chat: ChatKey) -> list[InboxEntry]:
-        """The next message, with the rest of its album or of the text that the platform cut."""
-        queue, arrived = self._waiting[chat], self._arrived[chat]
-        together = [queue.popleft()]
+        """The next message, with the rest of its album or of a text that the platform cut."""
+        together = [self._turns.take(chat)]
         while _goes_on(together[-1].message):
-            arrived.clear()
-            if not queue:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(arrived.wait(), GATHER_SECONDS)
-            if not queue or not _belong_together(together[-1].message, queue[0].message):
+            following = await self._turns.peek(chat, GATHER_SECONDS)
+            if following is None or not _belong_together(together[-1].message, following.message):
                 break
-            together.append(queue.popleft())
+            together.append(self._turns.take(chat))
         return together
 
     async def _handle(self, entries: Sequence[InboxEntry], stop: Stop) -> None:
@@ -282,34 +261,13 @@ class Inbox:
             await live.close()
         self._outbox.take(replies)
         if replies:
-            self._answered[chat] = self._answered.pop(chat, None)
-            if len(self._answered) > TOLD_CHATS:
-                del self._answered[next(iter(self._answered))]
+            self._answered.put(chat, True)
         else:
             self._silences.note(first.message)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("A task of the inbox failed", exc_info=task.exception())
-
-    def _count(self) -> None:
-        self._running.queued = sum(len(queue) for queue in self._waiting.values())
-
-
-async def _ended(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
-        await asyncio.wait({task})
-
 
 def _goes_on(message: InboundMessage) -> bool:
-    """Whether more that belongs to it may be on the way."""
+    """Whether another part of it may be on the way."""
     return bool(message.album) or (len(message.text) >= CUT_LENGTH and not message.attachments)
 
 

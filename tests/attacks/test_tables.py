@@ -13,7 +13,7 @@ import pytest
 from bot.adapters.discord.channels import Channels
 from bot.adapters.telegram.flood import Flood, Limits, Rate
 from bot.adapters.telegram.webhook import nesting
-from bot.inbox import TOLD_CHATS
+from bot.inbox import ANSWERED_CHATS
 from bot.ordering import CommandOrder
 from handlers.codes import WRONG_LIMIT, WrongCodes
 from handlers.council.sessions import Sessions
@@ -35,7 +35,7 @@ from tests.stories.harness import Stage, running
 from tests.stories.killing import until
 
 CHATS = 12_000
-LIVE = ("_waiting", "_arrived", "_passing", "_behind", "_unmarked", "_lanes", "_turns", "_users", "_fixed")
+LIVE = ("_turns", "_commands", "_behind", "_unmarked", "_queue", "_unanswered", "_users", "_fixed")
 """Tables that hold what is under way, and nothing once it is over."""
 
 
@@ -115,4 +115,4 @@ async def test_nothing_of_an_answered_chat_stays_in_the_lanes(on: Stage) -> None
         await until(lambda: not app.outbox.chats)
         for part in (app.inbox, app.outbox, app.inbox._order, app.inbox._running):
             assert [name for name in LIVE if getattr(part, name, None)] == [], type(part).__name__
-        assert len(app.inbox._answered) <= TOLD_CHATS
+        assert len(app.inbox._answered) <= ANSWERED_CHATS

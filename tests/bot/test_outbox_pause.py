@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.outbox import LONGEST_PAUSE_SECONDS, left
+from bot.outbox import MAX_LEFT_SECONDS, seconds_left
 from routing.types.messages import ChatKey, OutboundMessage
 from routing.types.queues import OutboxEntry
 
@@ -13,14 +13,14 @@ from routing.types.queues import OutboxEntry
         (0.0, 0.0),
         (1_000_000.0, 0.0),
         (1_000_030.0, 30.0),
-        (1_000_000.0 + 2 * LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS),
+        (1_000_000.0 + 2 * MAX_LEFT_SECONDS, MAX_LEFT_SECONDS),
     ],
 )
 def test_a_pause_is_never_longer_than_it_can_have_been(not_before: float, seconds: float) -> None:
     entry = OutboxEntry(1, OutboundMessage(ChatKey("telegram", "1"), "hi"), "pending", 1, 0, 0, not_before, "", 0.0)
-    assert left(entry, 1_000_000.0) == seconds
+    assert seconds_left(entry, 1_000_000.0) == seconds
 
 
 def test_a_pause_is_over_when_the_clock_was_set_back_since() -> None:
     entry = OutboxEntry(1, OutboundMessage(ChatKey("telegram", "1"), "hi"), "pending", 1, 0, 0, 8_230.0, "", 8_200.0)
-    assert left(entry, 1_000.0) == 0.0
+    assert seconds_left(entry, 1_000.0) == 0.0
