@@ -19,7 +19,7 @@ from handlers.tools.toolbox import Toolbox
 from routing.errors import Refused
 from routing.ports import ActionStore, AllowanceStore, PreferenceStore
 from routing.router import Router
-from routing.turn.tool_executor import ToolRounds, messages
+from routing.turn.tool_executor import ToolExecutor
 from routing.turn.truncation import limit_result
 from routing.types.confirmation import Allowance, PendingAction
 from routing.types.history import TurnRecord
@@ -173,11 +173,11 @@ class Confirmations:
             show=ask.live.show,
         )
         config = self._router.models.config
-        rounds = ToolRounds(_Confirmed(self._toolbox, action), 1, config.most_result_chars)
-        results: dict[int, str] = {}
-        call = _call(action)
-        await ask.stop.guard(rounds.run([call], scope, config.turn.seconds, results))
-        result = messages([call], results)[0].text
+        executor = ToolExecutor(_Confirmed(self._toolbox, action), 1, config.most_result_chars)
+        calls = [_call(action)]
+        results = executor.not_run(calls)
+        await ask.stop.guard(executor.run(calls, scope, config.turn.seconds, results))
+        result = results[0].content
         await patiently(self._actions.end, action.id, "done", result)
         log.info("[Confirm] %s ran for person %d", action.tool, ask.person.id)
         return await self._follow_up(ask, action, result, bill)

@@ -9,10 +9,10 @@ from handlers.costs import dollars
 from handlers.limits import gone_beyond
 from handlers.wording import reason
 from routing.policy.models import Models
-from routing.turn.loop import spent
 from routing.types.decisions import Obstacle
 from routing.types.model_names import provider_of
 from routing.types.turns import Outcome
+from routing.types.usage import known_cost
 
 PASSED: dict[Obstacle, str] = {
     "key": "has no key ({variable})",
@@ -45,7 +45,7 @@ def fallback_lines(ask: Ask, outcome: Outcome, models: Models) -> list[str]:
 def footer(ask: Ask, outcome: Outcome) -> str:
     """Tier, model, seconds, cost; what nobody knows the price of is said to be unknown."""
     level = f" {outcome.choice.reasoning}" if outcome.choice.reasoning else ""
-    known = spent(outcome.calls)
+    known = known_cost(outcome.calls)
     unknown = [call for call in outcome.calls if call.usage is None or call.usage.cost is None]
     cost = (
         ask.say("price unknown")

@@ -77,7 +77,7 @@ class ToolOffers:
         if offer is None:
             plan = await self._router.plan(ask.person, conversation_id)
             tools = await self._router.tools(ask.person, conversation_id, "")
-            offer = tools.offer(plan.choice.model, self._window(plan))
+            offer = tools.offer(plan.choice.model, tools.show(plan.choice.model, self._window(plan)))
             kept = tuple(each for each in offer.activated if each.why in ("follow-up", "used"))
             offer = replace(offer, activated=kept)  # a text of no words is about nothing by itself
             words = "Tools: {n} of {all} for a general message (size {size})"
@@ -102,7 +102,7 @@ class ToolOffers:
     def _head(self, ask: Ask, plan: Plan, tools: TurnTools) -> str:
         """How many tools for how many tokens, and by which rule."""
         model = plan.choice.model
-        offer, whole = tools.offer(model, self._window(plan)), tools.whole(model)
+        offer, whole = tools.offer(model, tools.show(model, self._window(plan))), tools.whole(model)
         if not offer.takes_tools:
             return ask.say("Tools: 0 of {all}, because this model can't use tools", all=offer.total)
         first = ask.say(
@@ -126,7 +126,7 @@ class ToolOffers:
 
     def _order(self, ask: Ask, plan: Plan, tools: TurnTools, toolkits: Sequence[Toolkit]) -> str:
         """The tools as the model would see them, those of which it would see a name, and the rest."""
-        shown = tools.shown(plan.choice.model, self._window(plan))
+        shown = tools.show(plan.choice.model, self._window(plan))
         full = [spec.name for spec in shown.specs if spec.description]
         names = [*(spec.name for spec in shown.specs if not spec.description), *shown.names]
         told = {*full, *names}

@@ -58,6 +58,10 @@ class ToolFailed(TierbotError):
     """For the model only: what went wrong with its call, and what would work."""
 
 
+class UnknownTool(ToolFailed):
+    """There is no tool of this name, or not for this person."""
+
+
 class BadArguments(ToolFailed):
     """The arguments are not JSON, or not what the tool's schema asks for."""
 

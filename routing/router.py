@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -20,15 +20,15 @@ from routing.tools.offer import TurnTools
 from routing.turn import auto_tier
 from routing.turn.context import Context, FetchPicture
 from routing.turn.context_window import Window
-from routing.turn.loop import Turn
-from routing.turn.plan import Asked, Plan, Recent, plan
-from routing.turn.planner import TurnBriefing
-from routing.turn.pursuit import Pursuit
+from routing.turn.loop import TurnLoop
+from routing.turn.plan import Plan, RecentPlans, plan
+from routing.turn.state import TurnInput, TurnState
 from routing.turn.summariser import Summariser
 from routing.turn.system_prompt import Instructions
+from routing.turn.tool_executor import ToolExecutor
 from routing.types.deadline import Deadline
 from routing.types.llm import ChatMessage
-from routing.types.people import Person, PersonSettings
+from routing.types.people import Person, PersonSettings, Preferences
 from routing.types.stop import Stop
 from routing.types.tiers import TIERS, Tier
 from routing.types.turns import Outcome, PromptFit, Question
@@ -71,45 +71,53 @@ class Router:
         self._purse = purse
         self._toolbox = toolbox
         self._chooser = chooser
-        self._turn = Turn(Pursuit(caller))
+        self._loop = TurnLoop(caller)
         self._preferences = preferences
         self._history = history
         self._pictures = pictures
         self._owned = owned
         self._clock = clock
         self._steady = steady
-        self._recent = Recent()
+        self._recent = RecentPlans()
 
     async def plan(self, person: Person, conversation_id: int, prefix: Tier | None = None) -> Plan:
         """What the next turn of this person in this conversation would use, and why."""
-        asked = await self._asked(Question(person, conversation_id, "", prefix=prefix))
-        return plan(self.models, self._owned.skills(), asked, await self._history.switches(conversation_id))
+        question = Question(person, conversation_id, "", prefix=prefix)
+        preferences, _ = await self._choices(question)
+        switches = await self._history.switches(conversation_id)
+        return plan(self.models, self._owned.skills(), question, preferences, switches)
 
     async def answer(
         self, question: Question, bill: Bill, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()
     ) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too. `begun` was said after the question
         already: the call of a tool that was confirmed, and its result."""
-        asked = await self._asked(question)
-        deadline = Deadline(self._steady, self.models.config.turn.seconds)
-        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
-        context = await self._context(question, summariser)
-        if tiers.is_auto(asked.preferences, self.models.config.default_tier):
-            chosen = await auto_tier.choose(self.models, self._history, question, asked.preferences, context)
-            asked = replace(asked, auto=chosen)
-        briefing = TurnBriefing(
-            asked=asked,
-            models=self.models,
-            skills=self._owned.skills,
-            history=self._history,
+        models = self.models.snapshot()
+        bounds = models.config.turn
+        preferences, settings = await self._choices(question)
+        deadline = Deadline(self._steady, bounds.seconds)
+        summariser = Summariser(self._caller, models, preferences, live, stop, deadline, bill)
+        context = await self._context(question, models, summariser)
+        auto = None
+        if tiers.is_auto(preferences, models.config.default_tier):
+            auto = await auto_tier.choose(models, self._history, question, preferences, context)
+        turn = TurnInput(
+            question=question,
+            preferences=preferences,
+            settings=settings,
+            today=self._today(settings),
+            owner_instructions=self._owned.instructions(),
+            models=models,
+            skills=self._owned.skills(),
             context=context,
-            tools=await self._tools(question, asked.settings, context),
-            bill=bill,
-            deadline=deadline,
-            note=self._recent.note,
+            tools=await self._tools(question, settings, context, models),
             prices=self._purse.prices,
+            recent=self._recent,
+            auto=auto,
         )
-        return await self._turn.run(briefing, live, stop, begun)
+        executor = ToolExecutor(turn.tools, bounds.tool_calls, models.config.most_result_chars)
+        state = TurnState(bounds, deadline, bill, executor, said=list(begun))
+        return await self._loop.run(turn, state, live, stop)
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, bill: Bill) -> Tier | None:
         """The best tier of a lower price class than one for which there is no money; coding is for code."""
@@ -129,32 +137,32 @@ class Router:
     async def fit(self, person: Person, conversation_id: int) -> PromptFit:
         """How full the context window would be if they asked something now."""
         question = Question(person, conversation_id, "")
-        asked = await self._asked(question)
+        _, settings = await self._choices(question)
         decided = await self.plan(person, conversation_id)
-        card = self.models.catalog.lookup(decided.choice.model)
-        window = Window(
-            self.models.window(decided.choice.model, decided.choice.reasoning),
-            self.models.config.compaction.most_tokens,
-        )
-        context = await self._context(question)
-        takes_tools = self.models.takes_tools(decided.choice.model)
+        model = decided.choice.model
+        card = self.models.catalog.lookup(model)
+        limit = self.models.window(model, decided.choice.reasoning)
+        context = await self._context(question, self.models)
+        takes_tools = self.models.takes_tools(model)
         system = Instructions(
-            owner=asked.owner_instructions,
-            person=asked.settings.instructions,
-            today=asked.today,
+            owner=self._owned.instructions(),
+            person=settings.instructions,
+            today=self._today(settings),
             has_tools=takes_tools,
             skills=catalogue(self._owned.skills()) if takes_tools else "",
             skill=decided.skill,
             tiny=card.tiny,
         )
+        window = Window(limit, self.models.config.compaction.most_tokens)
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 
     async def compact(self, question: Question, keep: int, bill: Bill, live: LiveReply, stop: Stop) -> Compacted:
         """Let a summary stand for all but the last `keep` messages of a question's conversation."""
-        asked = await self._asked(question)
-        deadline = Deadline(self._steady, self.models.config.turn.seconds)
-        summariser = Summariser(self._caller, self.models, asked.preferences, live, stop, deadline, bill)
-        context = await self._context(question, summariser)
+        models = self.models.snapshot()
+        preferences, _ = await self._choices(question)
+        deadline = Deadline(self._steady, models.config.turn.seconds)
+        summariser = Summariser(self._caller, models, preferences, live, stop, deadline, bill)
+        context = await self._context(question, models, summariser)
         messages = await context.compact(keep, summariser)
         summary = await self._history.summary(question.conversation_id) if messages else None
         return Compacted(messages, summary.reason if summary else "", tuple(bill.calls))
@@ -163,30 +171,27 @@ class Router:
         """The tools that a message of this person would bring, in this conversation."""
         question = Question(person, conversation_id, text)
         settings = await self._preferences.settings(person.id)
-        return await self._tools(question, settings, await self._context(question))
+        return await self._tools(question, settings, await self._context(question, self.models), self.models)
 
-    async def _tools(self, question: Question, settings: PersonSettings, context: Context) -> TurnTools:
+    async def _tools(self, question: Question, settings: PersonSettings, context: Context, models: Models) -> TurnTools:
         offered = await self._toolbox.offered(question.person)
         toolkits = tuple(each for each in offered if each.name not in settings.off)
         off = [each for each in offered if each.name in settings.off]
         before, used = context.questions(EARLIER), context.called()
         selection = await select(self._chooser, question.text, before, used, toolkits)
-        return TurnTools(self._toolbox, self._chooser, self.models, toolkits, selection, off)
+        return TurnTools(self._toolbox, self._chooser, models, toolkits, selection, off)
 
-    async def _context(self, question: Question, summariser: Summariser | None = None) -> Context:
-        context = Context(self._history, self._pictures, question, self.models.config, summariser)
+    async def _context(self, question: Question, models: Models, summariser: Summariser | None = None) -> Context:
+        context = Context(self._history, self._pictures, question, models.config, summariser)
         await context.load()
         return context
 
-    async def _asked(self, question: Question) -> Asked:
-        person_id, fixed = question.person.id, question.fixed
-        settings = fixed.settings if fixed else await self._preferences.settings(person_id)
-        stored = fixed.preferences if fixed else await self._preferences.get(person_id)
-        today = datetime.fromtimestamp(self._clock(), ZoneInfo(settings.time_zone))
-        return Asked(
-            question=question,
-            preferences=tiers.permitted(stored, question.person.role),
-            settings=settings,
-            today=f"{today:%A, %Y-%m-%d}",
-            owner_instructions=self._owned.instructions(),
-        )
+    async def _choices(self, question: Question) -> tuple[Preferences, PersonSettings]:
+        """What the person chose, without what their role does not permit."""
+        person, fixed = question.person, question.fixed
+        settings = fixed.settings if fixed else await self._preferences.settings(person.id)
+        stored = fixed.preferences if fixed else await self._preferences.get(person.id)
+        return tiers.permitted(stored, person.role), settings
+
+    def _today(self, settings: PersonSettings) -> str:
+        return f"{datetime.fromtimestamp(self._clock(), ZoneInfo(settings.time_zone)):%A, %Y-%m-%d}"

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-from routing.errors import BadArguments, ModelError, ToolFailed
+from routing.errors import BadArguments, ModelError, UnknownTool
 from routing.types.llm import (
     Heard,
     ModelRequest,
@@ -113,7 +113,7 @@ class FakeToolbox:
 
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
         if call.name not in self._tools:
-            raise ToolFailed(f"There is no tool {call.name}.")
+            raise UnknownTool(f"There is no tool {call.name}.")
         self.scopes.append(scope)
         self.began.append(call.id)
         try:

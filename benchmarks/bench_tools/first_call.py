@@ -47,7 +47,7 @@ def _shown(models: Models, toolkits: tuple[Toolkit, ...], selection: ToolSelecti
     nobody: Any = None  # neither runs a tool nor chooses one
     tools = TurnTools(nobody, nobody, models, toolkits, selection)
     worked = time.thread_time()
-    tools.shown(model, WINDOW)
+    tools.show(model, WINDOW)
     return (time.thread_time() - worked) * 1e3
 
 

@@ -14,7 +14,6 @@ from benchmarks.intervals import RESAMPLES, SEED, Interval
 from benchmarks.section import VERDICTS, Section, tell
 from routing.health.health import ModelHealth
 from routing.ports import Llm
-from routing.turn.pursuit import Tried
 
 LIMIT_MS = 1.0
 """Milliseconds that failover may add to a healthy turn; the project's promise."""
@@ -45,7 +44,7 @@ async def measure(llm: Llm, root: str, rounds: int, batch: int) -> Pair:
     have the bare call's answer."""
     health = ModelHealth(time.time)
     choice, house = models(health, root), House(llm, health)
-    request = decided(choice, QUESTION, Tried()).request
+    request = decided(choice, QUESTION).request
     said = await bare(llm, request)
 
     async def as_turn() -> None:

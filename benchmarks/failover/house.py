@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from benchmarks.contestants import KEY
 from routing.catalog.catalog import BUNDLED, Catalog
@@ -20,8 +20,9 @@ from routing.llm.null_reply import Unseen
 from routing.policy.candidates import Needs
 from routing.policy.models import Models
 from routing.ports import Clock, Llm
-from routing.turn.loop import Turn
-from routing.turn.pursuit import Brief, Pursuit, Tried
+from routing.turn.loop import TurnLoop
+from routing.turn.state import CallPlan, TurnInput, TurnState
+from routing.turn.tool_executor import ToolExecutor
 from routing.types.deadline import Deadline
 from routing.types.decisions import TierDecision
 from routing.types.llm import ChatMessage, ModelRequest, ToolCall
@@ -67,16 +68,16 @@ def _catalog() -> Catalog:
     return Catalog.load(BUNDLED)
 
 
-def decided(models: Models, text: str, tried: Tried) -> Brief:
+def decided(models: Models, text: str, excluded: Collection[str] = ()) -> CallPlan:
     """What one call is, chosen as often as the bot does."""
     for _ in range(CHOICES):
-        choice = models.choose(TIER, Preferences(), Needs(), tried.models)
+        choice = models.choose(TIER, Preferences(), Needs(), excluded)
     card = models.catalog.lookup(choice.model)
     window = card.limit(choice.reasoning)
     widest = max((models.catalog.lookup(each).limit(None) for each in choice.fallbacks), default=0)
     messages = (ChatMessage("system", "You help."), ChatMessage("user", text))
     request = models.request(TIER, choice, messages, room=window)
-    return Brief(_DECISION, models.config.contracts[TIER], choice, request, _SCOPE, _FIT, window, widest)
+    return CallPlan(_DECISION, models.config.contracts[TIER], choice, request, _SCOPE, _FIT, window, widest)
 
 
 class NoTools:
@@ -99,31 +100,11 @@ class Line(Deadline):
         super().wait(seconds)
 
 
-@dataclass(slots=True)
-class Asked:
-    """`routing.turn.loop.Briefing` of one question, without history, tools and stores."""
-
-    models: Models
-    text: str
-    deadline: Deadline
-    bill: Bill
-    bounds: TurnBounds = field(default_factory=TurnBounds)
-    most_result_chars: int = MOST_RESULT_CHARS
-    tools: NoTools = field(default_factory=NoTools)
-
-    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
-        brief = decided(self.models, self.text, tried)
-        self.deadline.allow(brief.contract.deadline_seconds)
-        return brief
-
-    async def shorten(self, window: int) -> None: ...
-
-
 class House:
     """Answers questions through an `Llm`, with all that failover adds."""
 
     def __init__(self, llm: Llm, health: ModelHealth, clock: Clock = time.time) -> None:
-        self._turn = Turn(Pursuit(Caller(llm, health, clock)))
+        self._caller = Caller(llm, health, clock)
         self._clock = clock
 
     async def turn(
@@ -131,8 +112,18 @@ class House:
     ) -> tuple[Outcome, Line]:
         """One turn from its beginning to its outcome, and its deadline as it stands then."""
         deadline = Line(self._clock, models.config.contracts[TIER].deadline_seconds)
-        asked = Asked(models, text, deadline, Bill(person_id, ChatKey("cli", str(person_id))))
-        return await self._turn.run(asked, Unseen(), stop or Stop()), deadline
+        bounds = TurnBounds()
+        executor = ToolExecutor(NoTools(), bounds.tool_calls, MOST_RESULT_CHARS)
+        cost = Bill(person_id, ChatKey("cli", str(person_id)))
+
+        async def plan(turn: TurnInput, state: TurnState) -> CallPlan:
+            planned = decided(models, text, state.excluded)
+            state.deadline.allow(planned.contract.deadline_seconds)
+            return planned
+
+        unread: Any = None  # the loop hands the input to the planner and reads nothing of it
+        state = TurnState(bounds, deadline, cost, executor)
+        return await TurnLoop(self._caller, plan).run(unread, state, Unseen(), stop or Stop()), deadline
 
 
 async def bare(llm: Llm, request: ModelRequest) -> str:

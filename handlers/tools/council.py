@@ -10,11 +10,10 @@ from handlers.tools.tool import Tool
 from routing.council.council import ALL_SECONDS
 from routing.errors import Refused, ToolFailed
 from routing.ports import Clock
-from routing.turn.loop import spent
 from routing.types.stop import Stop
 from routing.types.tiers import Tier
 from routing.types.tools import ToolScope, Traits
-from routing.types.usage import Bill
+from routing.types.usage import Bill, known_cost
 
 NAME = "council"
 CONSULT = "consult_council"
@@ -92,7 +91,7 @@ class CouncilTools:
             plan = await self._convening.plan(ENGLISH, question.strip(), wanted)
         except Refused as refused:
             raise ToolFailed(str(refused)) from None
-        if most is not None and plan.dollars is not None and spent(bill.calls) + plan.dollars > most:
+        if most is not None and plan.dollars is not None and known_cost(bill.calls) + plan.dollars > most:
             raise ToolFailed(
                 f"This council would cost about ${plan.dollars:.2f}, and a turn may cost ${most:.2f}. No model "
                 "was asked. Ask fewer members or a cheaper tier, or answer without it."

@@ -15,12 +15,12 @@ from handlers.tools.approval import Approval, Rule, digest, version
 from handlers.tools.arguments import Arguments
 from handlers.tools.shelf import Shelf, Source
 from handlers.tools.tool import Tool
-from routing.errors import BadArguments, StorageFault, ToolFailed
+from routing.errors import BadArguments, StorageFault, ToolFailed, UnknownTool
 from routing.types.confirmation import PendingAction
 from routing.types.llm import ToolCall
 from routing.types.people import Person, Role
 from routing.types.toolkits import ToolCard, Toolkit
-from routing.types.tools import NO_TOOL, ToolScope, Traits
+from routing.types.tools import ToolScope, Traits
 
 UNKNOWN = Traits(parallel=True, changes=False)
 MOST_NAMED = 40
@@ -130,11 +130,11 @@ class Toolbox:
         return version(known.card, known.toolkit) if known else None
 
     def _known(self, name: str, person: Person) -> _Known:
-        """Raises ToolFailed for a tool that is not there, or not for this person."""
+        """Raises UnknownTool for a tool that is not there, or not for this person."""
         known = self._now().tools.get(name)
         if known is None or not may(person, known.tool.role):
             log.info("[Tools] Refused a call: no such tool for the role %s", person.role)
-            raise ToolFailed(self._unknown(name, person))
+            raise UnknownTool(self._unknown(name, person))
         return known
 
     async def _read(self, call: ToolCall, known: _Known, scope: ToolScope) -> Mapping[str, Any]:
@@ -166,7 +166,7 @@ class Toolbox:
         nearest = process.extractOne(name, theirs, score_cutoff=60)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
         more = ", …" if len(theirs) > MOST_NAMED else ""
-        return f"{NO_TOOL} {name[:60]} here.{hint} There are: {', '.join(theirs[:MOST_NAMED])}{more}."
+        return f"There is no tool {name[:60]} here.{hint} There are: {', '.join(theirs[:MOST_NAMED])}{more}."
 
 
 async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) -> str:

@@ -8,8 +8,7 @@ from typing import Literal
 
 from routing.council.ballots import Ranking, Tally
 from routing.council.seats import Seat
-from routing.turn.loop import spent
-from routing.types.usage import CallRecord
+from routing.types.usage import CallRecord, known_cost
 
 Form = Literal["synthesis", "member", "single", "none"]
 """What the answer is: the chairman's; that of one member for several, because the chairman's did not come; that of the
@@ -96,7 +95,7 @@ class Verdict:
     @property
     def cost(self) -> Decimal:
         """US dollars, of the calls whose price is known."""
-        return spent(self.calls)
+        return known_cost(self.calls)
 
     @property
     def unknown(self) -> int:

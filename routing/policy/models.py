@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -62,6 +63,10 @@ class Models:
         self.stated = stated or StatedSizes()
         self.ollama: str | None = None
         """The best chat model of a running Ollama, for tiers whose pool has no key."""
+
+    def snapshot(self) -> Models:
+        """The same with the configuration and the catalogue that are in force now, whatever is reloaded later."""
+        return copy.copy(self)
 
     def configured(self, tier: Tier, preferences: Preferences) -> ModelChoice:
         """What is set for a tier, whether it is in health or not: a person's own as it is, else the pool's first with a

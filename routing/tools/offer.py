@@ -102,8 +102,8 @@ class TurnTools:
         sure = {each.toolkit for each in self._selection.activated if each.score >= NEEDED}
         return any(toolkit.name in sure and not toolkit.base for toolkit in self._toolkits)
 
-    def shown(self, model: str, window: int) -> Shown:
-        """What a model is shown in its next call; `window` is its context window in tokens."""
+    def show(self, model: str, window: int) -> Shown:
+        """Show a model the tools of its next call; `window` is its context window in tokens."""
         if not self._models.takes_tools(model):
             return Shown(())
         size = self._models.size(model).size
@@ -115,9 +115,8 @@ class TurnTools:
         self._seen[size] = frozenset(spec.name for spec in shown.specs if spec.description)
         return shown
 
-    def offer(self, model: str, window: int) -> ToolOffer:
-        """The same in figures."""
-        shown = self.shown(model, window)
+    def offer(self, model: str, shown: Shown) -> ToolOffer:
+        """What the model was shown, in figures."""
         return ToolOffer(
             model=model,
             size=self._models.size(model).size,

@@ -19,7 +19,7 @@ from routing.types.history import StoredMessage, Summary, for_person
 from routing.types.llm import ChatMessage, Picture
 from routing.types.messages import Attachment
 from routing.types.tokens import estimate, weight
-from routing.types.turns import PromptFit, Question
+from routing.types.turns import PromptFit, Question, Switches
 
 MOST_READ = 1000
 """Messages that a prompt may hold; behind so many the older ones become a summary, however short they are."""
@@ -70,6 +70,10 @@ class Context:
         )
         self._stored = _for(found, question.person.id)
         self._unread = total - len(found)
+
+    async def switches(self) -> Switches:
+        """What is set in the conversation now."""
+        return await self._history.switches(self._question.conversation_id)
 
     def questions(self, most: int) -> tuple[str, ...]:
         """What this person asked before in the window, newest first."""

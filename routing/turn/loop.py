@@ -1,222 +1,256 @@
-"""The model ⇄ tool loop of one turn, bounded in calls, tools, time and money."""
+"""One turn: plan a call, attempt it, on failure plan again, run the tools that the model calls, repeat."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import random
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Literal
 
-from routing.config.turn_limits import TurnBounds
-from routing.errors import EmptyAnswer, ModelError
-from routing.policy.failover import LEAST_SECONDS
-from routing.ports import LiveReply, Tools
-from routing.turn.pursuit import Brief, Course, Pursuit, Tried
-from routing.turn.tool_executor import ToolRounds, messages
+from routing.config.contracts import output_limit
+from routing.errors import ContextOverflow, EmptyAnswer, ModelError
+from routing.llm.attempt import Caller, Errand, waiting_line
+from routing.policy.failover import LEAST_SECONDS, MOST_SHORTER, Situation, Step, after
+from routing.ports import LiveReply
+from routing.turn.planner import plan_call
+from routing.turn.state import CallPlan, TurnInput, TurnState
 from routing.turn.truncation import emergency_all, emergency_chars
 from routing.types.budgets import OverBudget
-from routing.types.deadline import Deadline
-from routing.types.llm import ChatMessage, Completion, ToolCall
+from routing.types.llm import ChatMessage, Completion, ModelRequest, ToolCall
+from routing.types.model_names import provider_of
 from routing.types.stop import Stop
-from routing.types.turns import Bound, Limit, Outcome
-from routing.types.usage import Bill, CallRecord
+from routing.types.turns import Failed, Outcome
 
-LAST_CALL = "\n\n[This turn may call no more tools: answer now with what there is, and say what is missing.]"
 TOOLS_NAMED = 3
 _NAME = re.compile(r"[^\w-]")
+_NOTHING = Completion("", "stopped", None, 0.0)
+
+Failure = ModelError | Literal["length"]
+"""`length`: the answer was cut by its length before its first word."""
 
 log = logging.getLogger("routing")
 
 
-class Briefing(Protocol):
-    """Decides before each call of a turn. On the `bill` is all that the turn took, a summary's calls, too."""
+class TurnLoop:
+    """Runs a turn to its end; a model's failure is an outcome, too."""
 
-    bounds: TurnBounds
-    deadline: Deadline
-    most_result_chars: int
-    bill: Bill
+    def __init__(self, caller: Caller, plan: Callable[[TurnInput, TurnState], Awaitable[CallPlan]] = plan_call) -> None:
+        self._caller = caller
+        self._plan_call = plan
 
-    @property
-    def tools(self) -> Tools:
-        """What runs the tools that the models call."""
-
-    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
-        """What the next call gets, with all that was said in the turn so far, and who is not asked again."""
-
-    async def shorten(self, window: int) -> None:
-        """The prompt did not fit into `window` tokens: cut what is stored, and tell less from now on."""
-
-
-@dataclass(slots=True)
-class _State:
-    """What has come of a turn so far."""
-
-    rounds: ToolRounds
-    deadline: Deadline
-    said: list[ChatMessage] = field(default_factory=list)
-    tried: Tried = field(default_factory=Tried)
-    limit: Limit | None = None
-    first_token: float | None = None
-
-    def last_words(self) -> str:
-        """What the model said last before it called a tool."""
-        return next((each.text for each in reversed(self.said) if each.role == "assistant" and each.text.strip()), "")
-
-
-class Turn:
-    """Runs a turn to its end; it always has one."""
-
-    def __init__(self, pursuit: Pursuit) -> None:
-        self._pursuit = pursuit
-
-    async def run(self, briefing: Briefing, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()) -> Outcome:
-        """From the first call to the answer; `begun` was said in the turn already. A model's failure is an outcome,
-        too."""
-        rounds = ToolRounds(briefing.tools, briefing.bounds.tool_calls, briefing.most_result_chars)
-        state = _State(rounds, briefing.deadline, list(begun))
+    async def run(self, turn: TurnInput, state: TurnState, live: LiveReply, stop: Stop) -> Outcome:
+        """From the first plan to the answer."""
+        plan = await self._plan(turn, state)
+        state.begin_answer(plan)
         while True:
-            brief = await self._decide(briefing, state)
-            error: ModelError | None = None
-            completion: Completion | None = None
+            completion, failure = await self._attempt(plan, state, live, stop)
+            following: CallPlan | None = None
             try:
-                brief, completion = await self._complete(briefing, brief, state, live, stop)
-            except ModelError as failure:
-                error = failure
-                self._note_failure(failure, state)
-            if completion is not None and completion.calls:
-                await self._use_tools(completion, brief, state, briefing, live, stop)
-                if self._goes_on(state, briefing, stop, brief):
-                    continue
-                completion = Completion(state.last_words(), "stopped" if stop.requested else "stop", None, 0.0)
-            elif completion is not None and completion.text.strip():
-                state.said.append(ChatMessage("assistant", completion.text, made_by=brief.choice.model))
-            elif isinstance(error, (EmptyAnswer, OverBudget)) and state.last_words():
-                completion, error = Completion(state.last_words(), "cut", None, 0.0), None
-            elif completion is not None:
-                completion = replace(completion, text=state.last_words())
-            return Outcome(
-                decision=brief.decision,
-                choice=brief.choice,
-                fit=brief.fit,
-                completion=completion,
-                error=error,
-                said=tuple(state.said),
-                calls=tuple(briefing.bill.calls),
-                limit=state.limit,
-                most_chars=emergency_chars(brief.window) if state.tried.shortened else None,
-                failed=tuple(state.tried.failed),
-                seconds=state.deadline.taken,
-                first_token=state.first_token,
-                over=error.reached if isinstance(error, OverBudget) else briefing.bill.over,
-                waiting=rounds.waiting,
-            )
+                if failure is not None:
+                    following = await self._plan_after(failure, plan, turn, state, live, stop)
+                elif completion.calls and await self._run_tools(completion, plan, state, live, stop):
+                    following = await self._plan(turn, state)
+                    state.begin_answer(following)
+            except OverBudget as error:
+                failure = error
+            if following is None:
+                return _outcome(plan, completion, failure, state, stop)
+            plan = following
 
-    async def _decide(self, briefing: Briefing, state: _State) -> Brief:
-        """What the next call gets. Where a summary took what was left, this call is for the answer."""
-        last = self._is_last_call(state, briefing)
-        brief = await briefing.next(_last_call(state.said) if last else state.said, not last, state.tried)
-        if last:
-            return brief
-        self._note_exhaustion(state, briefing)
-        if not self._is_last_call(state, briefing):
-            return brief
-        return await briefing.next(_last_call(state.said), False, state.tried)
+    async def _plan(self, turn: TurnInput, state: TurnState) -> CallPlan:
+        state.may_call_tools = not state.is_last_call()
+        plan = await self._plan_call(turn, state)
+        if state.may_call_tools:
+            state.check_time_and_money()  # a summary, written for this plan, may have used them up
+            if state.is_last_call():
+                state.may_call_tools = False
+                return await self._plan_call(turn, state)
+        return plan
 
-    async def _complete(
-        self, briefing: Briefing, brief: Brief, state: _State, live: LiveReply, stop: Stop
-    ) -> tuple[Brief, Completion]:
-        """One answer, of whichever model gives it; a prompt that was too long is cut once in a turn."""
-
-        async def shorten(window: int) -> None:
-            state.said[:] = emergency_all(state.said, window)
-            await briefing.shorten(window)
-
+    async def _attempt(
+        self, plan: CallPlan, state: TurnState, live: LiveReply, stop: Stop
+    ) -> tuple[Completion, Failure | None]:
+        state.answer.tries += 1
         began = state.deadline.taken
-        course = Course(lambda: self._decide(briefing, state), shorten, state.tried, state.deadline, briefing.bill)
-        brief, completion = await self._pursuit.complete(brief, course, live, stop)
+        try:
+            errand = Errand(plan.contract, state.deadline, state.cost, plan.choice.probe)
+            completion = await self._caller.complete(plan.request, errand, live, stop)
+        except ModelError as error:
+            if not error.asked or isinstance(error, OverBudget):
+                state.answer.tries -= 1
+            return _NOTHING, error
         if state.first_token is None and completion.first_token is not None:
             state.first_token = began + completion.first_token
         if completion.finish == "late" and state.deadline.passed:
-            self._reached(state, "seconds", state.deadline.seconds)
-        return brief, completion
+            state.reach("seconds", state.deadline.seconds)
+        empty = completion.finish == "length" and not completion.text.strip()
+        return completion, "length" if empty else None
 
-    async def _use_tools(
-        self, completion: Completion, brief: Brief, state: _State, briefing: Briefing, live: LiveReply, stop: Stop
-    ) -> None:
-        """Run what the model asked for, unless a bound is reached; every call has a result at the end."""
-        calls, thinking = completion.calls, completion.thinking
-        asked = ChatMessage("assistant", completion.text, (), calls, brief.choice.model, thinking)
-        state.said.append(asked)
-        results: dict[int, str] = {}
-        self._note_exhaustion(state, briefing)
-        if state.limit is None and not brief.request.may_call:
-            self._reached(state, "calls", briefing.bounds.model_calls)
-        if state.limit is None:
-            live.show(_activity(completion.text, calls))
+    async def _plan_after(
+        self, failure: Failure, plan: CallPlan, turn: TurnInput, state: TurnState, live: LiveReply, stop: Stop
+    ) -> CallPlan | None:
+        """The next attempt at the same answer; None: there is none."""
+        if isinstance(failure, OverBudget):
+            if not failure.cheaper or state.cost.cheapest:
+                return None
+            state.cost.cheapest, state.cost.over = True, failure.reached
+            return await self._plan(turn, state)
+        step = _step(failure, plan, state)
+        if isinstance(failure, ContextOverflow) and step.why == "shorten" and not stop.requested:
             await live.working()
-            seconds = max(0.1, state.deadline.left)
-            scope = replace(brief.scope, show=lambda line: live.show(_below(completion.text, line)))
-            await stop.guard(state.rounds.run(calls, scope, seconds, results))
-            state.deadline.wait(state.rounds.own_seconds)
-        state.said += messages(calls, results)
+            shorter = await self._shortened(failure, plan, turn, state)
+            if shorter is not None:
+                return shorter
+            step = _step(failure, plan, state)
+        if step.do != "stop" and await _paused(step, plan, live, stop):
+            return await self._retry(step, failure, plan, turn, state)
+        if isinstance(failure, ContextOverflow) and not stop.requested:
+            self._caller.forget_window(failure.model)
+        return None
 
-    def _goes_on(self, state: _State, briefing: Briefing, stop: Stop, brief: Brief) -> bool:
-        self._note_exhaustion(state, briefing)
-        over = stop.requested or state.limit is not None or state.rounds.waiting is not None
-        return not over and brief.request.may_call
+    async def _shortened(
+        self, overflow: ContextOverflow, plan: CallPlan, turn: TurnInput, state: TurnState
+    ) -> CallPlan | None:
+        """Learn the model's window from the refusal and plan for it. None: nothing more can be left out, so the same
+        request would be refused again."""
+        said, model, window = overflow.window, plan.choice.model, plan.window
+        while state.shortened < MOST_SHORTER:
+            state.shortened += 1
+            window = self._caller.learn_window(model, window, said)
+            log.info("[Failover] %s: shortening the prompt to %d tokens", model, window)
+            state.said[:] = emergency_all(state.said, window)
+            state.shorten_to = window
+            shorter = await self._plan(turn, state)
+            if _differs(shorter.request, plan.request):
+                state.answer.repeats += 1
+                return shorter
+            window, said = min(window, plan.fit.tokens), None
+        return None
 
-    def _note_failure(self, error: ModelError, state: _State) -> None:
-        """Where a bound is why nobody else is asked."""
-        if isinstance(error, OverBudget) and state.last_words():
-            self._reached(state, "budget", float(error.reached.standing.ceiling.dollars))
-        elif error.retryable and state.deadline.left < LEAST_SECONDS:
-            self._reached(state, "seconds", state.deadline.seconds)
+    async def _retry(self, step: Step, failure: Failure, plan: CallPlan, turn: TurnInput, state: TurnState) -> CallPlan:
+        """The same model again, or the next one."""
+        model = plan.choice.model
+        log.info("[Failover] %s: %s (%s)", model, step.do, step.why)
+        if step.do == "next":
+            alike = _alike(failure, plan)
+            state.excluded |= {model, *alike}
+            told = (failure.reason, step.why, failure.raw) if isinstance(failure, ModelError) else ("", step.why)
+            state.failed.append(Failed(model, *told))
+            state.answer.asked, state.answer.repeats = state.answer.asked + 1 + len(alike), 0
+        else:
+            state.answer.repeats += 1
+        if step.why == "larger window":
+            state.above = plan.window
+        if step.why == "allowance":
+            room = max(plan.request.max_output or 0, plan.window - plan.fit.tokens)
+            most = output_limit(plan.contract, plan.request.reasoning, room, again=True)
+            return replace(plan, request=replace(plan.request, max_output=most))
+        return await self._plan(turn, state)
 
-    def _note_exhaustion(self, state: _State, briefing: Briefing) -> None:
-        """Time or money is used up: no call more, but for the answer where a summary took it."""
-        bounds = briefing.bounds
-        if bounds.dollars is not None and spent(briefing.bill.calls) >= bounds.dollars:
-            self._reached(state, "money", float(bounds.dollars))
-        elif state.deadline.left < (LEAST_SECONDS if state.said else 0.0) or state.deadline.passed:
-            self._reached(state, "seconds", state.deadline.seconds)
-
-    def _is_last_call(self, state: _State, briefing: Briefing) -> bool:
-        """Calls of models or of tools are used up but for one, which is for the answer."""
-        if state.limit is not None:
-            return True
-        bounds = briefing.bounds
-        no_more = briefing.bill.counted + 1 >= bounds.model_calls
-        if not state.said:
-            return no_more
-        if state.rounds.refused:
-            self._reached(state, "tools", bounds.tool_calls)
-        elif no_more:
-            self._reached(state, "calls", bounds.model_calls)
-        return state.limit is not None
-
-    def _reached(self, state: _State, bound: Bound, value: float) -> None:
-        log.warning("[Turn] Reached its limit of %s: %g", bound, value)
-        state.limit = Limit(bound, value)
-
-
-def spent(calls: Iterable[CallRecord]) -> Decimal:
-    """US dollars, of the calls whose price is known."""
-    return sum((each.usage.cost for each in calls if each.usage and each.usage.cost), Decimal(0))
-
-
-def _last_call(said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
-    """The model is told; what is remembered stays without it."""
-    return [*said[:-1], replace(said[-1], text=said[-1].text + LAST_CALL)] if said else said
+    async def _run_tools(
+        self, completion: Completion, plan: CallPlan, state: TurnState, live: LiveReply, stop: Stop
+    ) -> bool:
+        """Run what the model called, unless a limit is reached; every call gets a result. Whether the turn goes on."""
+        calls, executor = completion.calls, state.executor
+        state.said.append(ChatMessage("assistant", completion.text, (), calls, plan.choice.model, completion.thinking))
+        results = executor.not_run(calls)
+        state.check_time_and_money()
+        if state.limit is None and not plan.request.may_call:
+            state.reach("calls", state.bounds.model_calls)
+        if state.limit is None:
+            live.show(_below(completion.text, _activity(calls)))
+            await live.working()
+            scope = replace(plan.scope, show=lambda line: live.show(_below(completion.text, line)))
+            await stop.guard(executor.run(calls, scope, max(0.1, state.deadline.left), results))
+            state.deadline.wait(executor.own_seconds)
+        state.said += [each.message() for each in results]
+        state.unknown_calls |= {each.call_id for each in results if each.unknown_tool}
+        state.check_time_and_money()
+        return not stop.requested and state.limit is None and executor.waiting is None and plan.request.may_call
 
 
-def _activity(text: str, calls: Sequence[ToolCall]) -> str:
-    """What was said so far, and one line that disappears with the next words: which tools are at work."""
+def _outcome(plan: CallPlan, completion: Completion, failure: Failure | None, state: TurnState, stop: Stop) -> Outcome:
+    error = failure if isinstance(failure, ModelError) else None
+    if error is not None and stop.requested and not isinstance(error, OverBudget):
+        error = None
+    last_words = state.last_words()
+    if isinstance(error, OverBudget) and last_words:
+        state.reach("budget", float(error.reached.standing.ceiling.dollars))
+    elif error is not None and error.retryable and state.deadline.left < LEAST_SECONDS:
+        state.reach("seconds", state.deadline.seconds)
+    answer: Completion | None = completion
+    if isinstance(error, EmptyAnswer | OverBudget) and last_words:
+        answer = Completion(last_words, "cut", None, 0.0)
+    elif error is not None:
+        answer = None
+    elif completion.calls:
+        answer = Completion(last_words, "stopped" if stop.requested else "stop", None, 0.0)
+    elif completion.text.strip():
+        state.said.append(ChatMessage("assistant", completion.text, made_by=plan.choice.model))
+    else:
+        answer = replace(completion, text=last_words)
+    return Outcome(
+        decision=plan.decision,
+        choice=plan.choice,
+        fit=plan.fit,
+        completion=answer,
+        error=error if answer is None else None,
+        said=tuple(state.said),
+        calls=tuple(state.cost.calls),
+        limit=state.limit,
+        most_chars=emergency_chars(plan.window) if state.shortened else None,
+        failed=tuple(state.failed),
+        seconds=state.deadline.taken,
+        first_token=state.first_token,
+        over=error.reached if answer is None and isinstance(error, OverBudget) else state.cost.over,
+        waiting=state.executor.waiting,
+    )
+
+
+def _step(failure: Failure, plan: CallPlan, state: TurnState) -> Step:
+    answer = state.answer
+    situation = Situation(
+        candidates=answer.candidates,
+        asked=answer.asked + len(_alike(failure, plan)),
+        tries=answer.tries,
+        attempts=plan.contract.attempts,
+        seconds_left=state.deadline.left,
+        repeats=answer.repeats,
+        shortened=state.shortened,
+        larger=plan.widest > plan.window,
+        siblings=answer.siblings,
+    )
+    return after(failure, situation, random.random())
+
+
+def _alike(failure: Failure, plan: CallPlan) -> list[str]:
+    """The fallbacks that would fail in the same way, with the same key or account."""
+    if not (isinstance(failure, ModelError) and failure.shared):
+        return []
+    provider = provider_of(plan.choice.model)
+    return [model for model in plan.choice.fallbacks if provider_of(model) == provider]
+
+
+def _differs(request: ModelRequest, before: ModelRequest) -> bool:
+    return (request.model, request.messages, request.tools) != (before.model, before.messages, before.tools)
+
+
+async def _paused(step: Step, plan: CallPlan, live: LiveReply, stop: Stop) -> bool:
+    """Wait as the step says, visibly if the provider asked for it; False: the person ended the turn."""
+    if step.why == "asked to wait":
+        live.show(waiting_line(plan.choice.model, step.seconds))
+    await live.working()
+    return await stop.guard(asyncio.sleep(step.seconds)) if step.seconds else not stop.requested
+
+
+def _activity(calls: Sequence[ToolCall]) -> str:
+    """One line that names the tools at work, until the next words replace it."""
     names = list(dict.fromkeys(_NAME.sub("", call.name)[:40] for call in calls))
     more = f" +{len(names) - TOOLS_NAMED}" if len(names) > TOOLS_NAMED else ""
-    line = f"⚙️ {', '.join(f'`{name}`' for name in names[:TOOLS_NAMED])}{more} …"
-    return _below(text, line)
+    return f"⚙️ {', '.join(f'`{name}`' for name in names[:TOOLS_NAMED])}{more} …"
 
 
 def _below(text: str, line: str) -> str:

@@ -10,7 +10,7 @@ from routing.policy.models import Models
 from routing.tools.offer import ToolOffer
 from routing.types.decisions import ModelChoice, TierDecision, TierSwitch
 from routing.types.llm import ChatMessage
-from routing.types.people import PersonSettings, Preferences
+from routing.types.people import Preferences
 from routing.types.skills import Skill, Skills
 from routing.types.tiers import Tier
 from routing.types.turns import Question, Switches
@@ -29,8 +29,8 @@ class Plan:
     tools: ToolOffer | None = None
 
 
-class Recent:
-    """The plans of the newest calls, by conversation."""
+class RecentPlans:
+    """The plan of the newest call in each conversation."""
 
     def __init__(self, most: int = 1000) -> None:
         self._most = most
@@ -48,34 +48,26 @@ class Recent:
         return self._plans.get(conversation_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What holds for a whole turn: the question, what its person stored, the date where they live; what /tier auto
-    chose, where it chooses."""
-
-    question: Question
-    preferences: Preferences
-    settings: PersonSettings
-    today: str
-    owner_instructions: str
-    auto: TierDecision | None = None
-
-
-def plan(models: Models, skills: Skills, asked: Asked, switches: Switches) -> Plan:
-    """The tier by its rules, and the model of that tier. Nothing switches to a tier that nobody but the small local
-    model would serve."""
+def plan(
+    models: Models,
+    skills: Skills,
+    question: Question,
+    preferences: Preferences,
+    switches: Switches,
+    auto: TierDecision | None = None,
+) -> Plan:
+    """The tier by its rules, and the model of that tier. No switch leads to a tier that only the demo model serves."""
     skill = skills.found.get(switches.skill) if switches.skill else None
-    given = asked.preferences, asked.question.prefix
-    role = asked.question.person.role
+    role = question.person.role
     usable, default = tiers.open_to(role), tiers.default_for(role, models.config.default_tier)
-    own = tiers.resolve(*given, auto=asked.auto, default=default).tier
+    own = tiers.resolve(preferences, question.prefix, auto=auto, default=default).tier
     able = [
         each
         for each in _switches(switches, skill)
-        if each.tier in usable and serves(models, asked.preferences, each.tier, own)
+        if each.tier in usable and serves(models, preferences, each.tier, own)
     ]
-    decision = tiers.resolve(*given, able, asked.auto, default)
-    return Plan(decision, models.choose(decision.tier, asked.preferences), skill)
+    decision = tiers.resolve(preferences, question.prefix, able, auto, default)
+    return Plan(decision, models.choose(decision.tier, preferences), skill)
 
 
 def in_turn(fixed: Switches, now: Switches, said: Sequence[ChatMessage]) -> Switches:

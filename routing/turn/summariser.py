@@ -12,13 +12,12 @@ from routing.policy.models import Models
 from routing.ports import LiveReply
 from routing.turn.compaction import Compactor
 from routing.turn.context_window import Window
-from routing.turn.loop import spent
 from routing.types.deadline import Deadline
 from routing.types.llm import ChatMessage
 from routing.types.people import Preferences
 from routing.types.stop import Stop
 from routing.types.tokens import CHARS_PER_TOKEN
-from routing.types.usage import Bill
+from routing.types.usage import Bill, known_cost
 
 SUMMARY_SECONDS = 60.0
 """What one of its calls may take; a person waits behind it."""
@@ -82,7 +81,7 @@ class Summariser:
     def _check_limits(self, model: str) -> None:
         """A summary takes part in the turn's limits."""
         bounds = self._models.config.turn
-        if bounds.dollars is not None and spent(self._bill.calls) >= bounds.dollars:
+        if bounds.dollars is not None and known_cost(self._bill.calls) >= bounds.dollars:
             words = "it would cost more than the ${limit} of one turn"
             raise ModelError(model, Reason(words, limit=bounds.dollars))
         if self._bill.counted + self.spare >= bounds.model_calls:

@@ -1,4 +1,4 @@
-"""The tool calls of one turn: side by side where the tools allow it, answered in order, each different call once."""
+"""Runs the tool calls of one turn: side by side where the tools allow it, each different call once."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 
-from routing.errors import BadArguments, ToolFailed
+from routing.errors import BadArguments, ToolFailed, UnknownTool
 from routing.ports import Tools
 from routing.text import storable
 from routing.turn.truncation import limit_result
 from routing.types.confirmation import NeedsConfirmation, PendingAction
-from routing.types.llm import ChatMessage, ToolCall
-from routing.types.tools import ToolScope
+from routing.types.llm import ToolCall
+from routing.types.tools import ToolResult, ToolScope
 
-ERROR = "Error: "
 NOT_RUN = "Error: not run, the turn was stopped."
 STOPPED = "Error: stopped by the user while it ran; what it had done by then stays done."
 ONE_WAITS = "Error: not run. Another action waits for the user's confirmation first; call this one again after it."
@@ -24,12 +23,12 @@ AGAIN = "\n\n[The same call was already made in this turn; this is its result.]"
 log = logging.getLogger("routing")
 
 
-class ToolRounds:
-    """`left` counts the calls that may still be made, `refused` says that there were more; results above `most_chars`
-    characters are cut. `waiting` is the call that its person has to confirm. `own_seconds` is how long the tools of the
-    last run took that have time of their own."""
+class ToolExecutor:
+    """`left` calls may still be made; `refused`: the model asked for more. `waiting` is the call that its person has
+    to confirm, `own_seconds` how long those tools took in the last run that don't count towards the turn's time."""
 
     def __init__(self, tools: Tools, most_calls: int, most_chars: int) -> None:
+        """`most_chars` is the length of a result in characters; longer ones are cut."""
         self._tools = tools
         self._most_calls = most_calls
         self._most_chars = most_chars
@@ -40,19 +39,25 @@ class ToolRounds:
         self.waiting: PendingAction | None = None
         self.own_seconds = 0.0
 
-    async def run(self, calls: Sequence[ToolCall], scope: ToolScope, seconds: float, results: dict[int, str]) -> None:
-        """Fill `results` by the position of the call; a cancelled run leaves those that are there."""
+    @staticmethod
+    def not_run(calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """The results before anything ran, in the order of the calls."""
+        return [ToolResult(call.id, call.name, NOT_RUN, failed=True) for call in calls]
+
+    async def run(self, calls: Sequence[ToolCall], scope: ToolScope, seconds: float, results: list[ToolResult]) -> None:
+        """Put each call's result into its place in `results`; a cancelled run leaves those that are there."""
         allowed = calls[: self.left]
         self.left -= len(allowed)
         self.refused = len(calls) > len(allowed)
         for index in range(len(allowed), len(calls)):
-            results[index] = f"Error: not run, a turn may make at most {self._most_calls} tool calls."
+            most = f"Error: not run, a turn may make at most {self._most_calls} tool calls."
+            results[index] = _failed(calls[index], most)
         self.own_seconds, loop = 0.0, asyncio.get_running_loop()
         ends = loop.time() + seconds
         for group in self._groups(allowed):
             began = loop.time()
             left = ends + self.own_seconds - began
-            await asyncio.gather(*(self._note(index, allowed[index], scope, left, results) for index in group))
+            await asyncio.gather(*(self._put(index, allowed[index], scope, left, results) for index in group))
             if self._tools.traits(allowed[group[0]].name).own_time:
                 self.own_seconds += loop.time() - began
 
@@ -74,50 +79,56 @@ class ToolRounds:
         if group:
             yield group
 
-    async def _note(
-        self, index: int, call: ToolCall, scope: ToolScope, seconds: float, results: dict[int, str]
+    async def _put(
+        self, index: int, call: ToolCall, scope: ToolScope, seconds: float, results: list[ToolResult]
     ) -> None:
         key = _key(call)
         if key in self._known:
-            results[index] = limit_result(self._known[key], self._most_chars - len(AGAIN)) + AGAIN
+            again = limit_result(self._known[key], self._most_chars - len(AGAIN)) + AGAIN
+            results[index] = ToolResult(call.id, call.name, again)
             return
-        results[index] = STOPPED
-        answer = limit_result(storable(await self._answer(call, scope, seconds)), self._most_chars)
+        results[index] = _failed(call, STOPPED)
+        result = await self._result(call, scope, seconds)
         if self._tools.traits(call.name).changes:  # what was read before may be different now
             self._known.clear()
-        results[index] = answer
-        if not answer.startswith(ERROR):  # what failed may work the next time
-            self._known[key] = answer
+        results[index] = result
+        if not result.failed:  # a call that failed may work the next time
+            self._known[key] = result.content
 
-    async def _answer(self, call: ToolCall, scope: ToolScope, seconds: float) -> str:
+    async def _result(self, call: ToolCall, scope: ToolScope, seconds: float) -> ToolResult:
         traits = self._tools.traits(call.name)
         longest = traits.seconds if traits.own_time else max(0.0, min(traits.seconds, seconds))
         try:
             async with asyncio.timeout(longest):
-                return await self._tools.run(call, scope)
+                content = await self._tools.run(call, scope)
         except NeedsConfirmation as asked:
             if self.waiting is not None:
-                return ONE_WAITS
+                return _failed(call, ONE_WAITS)
             self.waiting = asked.action
-            return str(asked)
+            return ToolResult(call.id, call.name, self._limited(str(asked)))
         except TimeoutError:
             log.warning("[Tools] %s took more than %.0f s", call.name, longest)
-            return f"Error: {call.name} timed out after {longest:.0f} s. Ask for less, or go on without it."
+            return _failed(
+                call, f"Error: {call.name} timed out after {longest:.0f} s. Ask for less, or go on without it."
+            )
         except BadArguments as error:
+            text = f"Error: {error}"
             if call.name in self._corrected:
-                return f"Error: {error} It was wrong for the second time: go on without {call.name}."
+                text += f" It was wrong for the second time: go on without {call.name}."
             self._corrected.add(call.name)
-            return f"Error: {error}"
+            return _failed(call, self._limited(text))
         except ToolFailed as error:
-            return f"Error: {error}"
+            return ToolResult(
+                call.id, call.name, self._limited(f"Error: {error}"), True, isinstance(error, UnknownTool)
+            )
+        return ToolResult(call.id, call.name, self._limited(content))
+
+    def _limited(self, text: str) -> str:
+        return limit_result(storable(text), self._most_chars)
 
 
-def messages(calls: Sequence[ToolCall], results: dict[int, str]) -> list[ChatMessage]:
-    """The results in the order of their calls; a call that was not run says so."""
-    return [
-        ChatMessage("tool", results.get(index, NOT_RUN), call_id=call.id, tool=call.name)
-        for index, call in enumerate(calls)
-    ]
+def _failed(call: ToolCall, text: str) -> ToolResult:
+    return ToolResult(call.id, call.name, text, failed=True)
 
 
 def _key(call: ToolCall) -> str:

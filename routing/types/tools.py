@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from routing.types.decisions import TierDecision
+from routing.types.llm import ChatMessage
 from routing.types.people import Person
 from routing.types.sizes import Size
 from routing.types.tiers import TIERS, Tier
-
-if TYPE_CHECKING:
-    from routing.types.usage import Bill
-
-
-NO_TOOL = "There is no tool"
-"""How the answer to a call begins of a tool that there is not, or not for this person."""
-
+from routing.types.usage import Bill
 
 Discover = Callable[[str], Awaitable[str]]
 
@@ -58,3 +51,18 @@ class Traits:
     own_time: bool = False
     confirm: bool = False
     allowed_in: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the model is told of one tool call. `unknown_tool`: there is no such tool, or not for this person."""
+
+    call_id: str
+    tool: str
+    content: str
+    failed: bool = False
+    unknown_tool: bool = False
+
+    def message(self) -> ChatMessage:
+        """The result as a message of the prompt."""
+        return ChatMessage("tool", self.content, call_id=self.call_id, tool=self.tool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -29,6 +30,11 @@ class CallRecord:
     usage: Usage | None
     seconds: float
     charged: Decimal | None = None
+
+
+def known_cost(calls: Iterable[CallRecord]) -> Decimal:
+    """US dollars of the calls whose price is known."""
+    return sum((each.usage.cost for each in calls if each.usage and each.usage.cost), Decimal(0))
 
 
 @dataclass(frozen=True, slots=True)

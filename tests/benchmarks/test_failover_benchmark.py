@@ -15,7 +15,6 @@ from benchmarks.failover.healthy import LIMIT_MS, Pair, Samples, added
 from benchmarks.failover.house import CHOICES, TIER, decided, models
 from routing.errors import ModelError, Unreachable
 from routing.health.health import ModelHealth
-from routing.turn.pursuit import Tried
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.llm import Completion, Finish
 from routing.types.turns import Outcome, PromptFit
@@ -51,7 +50,7 @@ def test_faults_are_drawn_by_try_each_as_often_as_another_and_always_the_same() 
 
 def test_a_request_says_whose_it_is_and_is_chosen_as_often_as_the_bot_does() -> None:
     every = models(ModelHealth(lambda: 0.0))
-    brief = decided(every, text_of(17), Tried())
+    brief = decided(every, text_of(17))
     assert number_of(brief.request) == 17 and CHOICES > 1
     assert (brief.choice.model, *brief.choice.fallbacks) == every.config.contracts[TIER].pool
 

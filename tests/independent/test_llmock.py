@@ -16,7 +16,8 @@ from routing.errors import ModelError
 from routing.health.health import ModelHealth
 from routing.llm.adapter import LiteLlm
 from routing.llm.attempt import Caller
-from routing.turn.pursuit import Brief, Course, Pursuit, Tried
+from routing.turn.loop import TurnLoop
+from routing.turn.state import CallPlan, TurnInput, TurnState
 from routing.types.deadline import Deadline
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.llm import ApiType, ChatMessage, Completion, ModelRequest, ProviderProfile
@@ -24,10 +25,10 @@ from routing.types.people import Person
 from routing.types.stop import Stop
 from routing.types.tools import ToolScope
 from routing.types.turns import PromptFit
-from tests.fakes import Seen
+from tests.fakes import FakeToolbox, Seen
 from tests.independent.conversation import KINDS, STATIONS
 from tests.independent.llmock import DOWN, HOUR, SILENT, Behaviour, Llmock, Verdict, cut
-from tests.routing.turn.trying import errand
+from tests.routing.turn.trying import NOT_READ, errand, turn_state
 
 
 def named(fault: Behaviour) -> str:
@@ -55,18 +56,16 @@ async def complete(caller: Caller, asked: ModelRequest) -> Completion | ModelErr
     decision, given = TierDecision("balanced", "default", "default"), errand()
     scope = ToolScope(Person(1, "user", "Ann"), 1, decision)
     choice, fit = ModelChoice(asked.model, None, "configured"), PromptFit(10, 1_000_000, 0)
-    brief = Brief(decision, given.contract, choice, asked, scope, fit, 1_000_000)
+    plan = CallPlan(decision, given.contract, choice, asked, scope, fit, 1_000_000)
 
-    async def decide() -> Brief:
-        return brief
+    async def planned(turn: TurnInput, state: TurnState) -> CallPlan:
+        return plan
 
-    async def shorten(window: int) -> None: ...
-
-    course = Course(decide, shorten, Tried(), Deadline(time.time, math.inf), given.bill)
-    try:
-        return (await Pursuit(caller).complete(brief, course, Seen(), Stop()))[1]
-    except ModelError as error:
-        return error
+    state = turn_state(FakeToolbox({}), deadline=Deadline(time.time, math.inf))
+    outcome = await TurnLoop(caller, planned).run(NOT_READ, state, Seen(), Stop())
+    answer = outcome.completion or outcome.error
+    assert answer is not None
+    return answer
 
 
 # What passes

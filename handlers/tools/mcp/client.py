@@ -17,11 +17,11 @@ from handlers.tools.mcp.naming import prefixes
 from handlers.tools.mcp.offers import traits_of
 from handlers.tools.mcp.owners import Owners, owners, same_things
 from handlers.tools.mcp.servers import Server, Servers, read_servers
-from routing.errors import ConfigError, ToolFailed
+from routing.errors import ConfigError, UnknownTool
 from routing.ports import Clock
 from routing.types.people import Role
 from routing.types.toolkits import Toolkit
-from routing.types.tools import NO_TOOL, ToolScope, Traits
+from routing.types.tools import ToolScope, Traits
 
 if TYPE_CHECKING:
     from handlers.tools.mcp.session import Session
@@ -129,7 +129,7 @@ class McpClient:
         """What the tool gave, as text: data of somebody else's. Raises ToolFailed."""
         found = self._owners.tools.get(tool_name)
         if found is None or not may(scope.person, found[0].server.role):
-            raise ToolFailed(f"{NO_TOOL} {tool_name[:60]} here.")
+            raise UnknownTool(f"There is no tool {tool_name[:60]} here.")
         connection, tool = found
         return await connection.call(tool.name, arguments)
 

@@ -45,17 +45,17 @@ from tests.routing.tools.offering import (
 async def test_within_a_turn_definitions_are_only_appended(model: str) -> None:
     tools = await turn(found={**ABOUT, "note": {"notes": 3.0}})
     size: Size = "S" if model == SMALL else "XL"
-    first = tools.shown(model, 4_000).specs
-    tools.shown(LARGE, WINDOW)
+    first = tools.show(model, 4_000).specs
+    tools.show(LARGE, WINDOW)
     await tools.discover("note", size)
-    second = tools.shown(model, 4_000).specs
+    second = tools.show(model, 4_000).specs
     assert second[: len(first)] == first and len(second) > len(first)
     await run(tools, "list_events", size=size)
-    third = tools.shown(model, 4_000).specs
+    third = tools.show(model, 4_000).specs
     assert third[: len(second)] == second and len({spec.name for spec in third}) == len(third)
     assert "list_events" in {spec.name for spec in third}
     assert (
-        tools.shown(model, 4_000).hint == (await turn(found={**ABOUT, "note": {"notes": 3.0}})).shown(model, 4_000).hint
+        tools.show(model, 4_000).hint == (await turn(found={**ABOUT, "note": {"notes": 3.0}})).show(model, 4_000).hint
     )
 
 
@@ -142,7 +142,7 @@ async def test_what_is_added_keeps_a_limit_too(model: str, size: Size, most: int
         before = names(tools, model, 8_192)
         await tools.discover(f"kit{at}", size)
         after = names(tools, model, 8_192)
-        assert 0 < tools.offer(model, 8_192).tokens <= 1.5 * most and DISCOVERY in after
+        assert 0 < tools.offer(model, tools.show(model, 8_192)).tokens <= 1.5 * most and DISCOVERY in after
         new = [name for name in after if name not in before]
         assert 0 < len(new) <= MOST_FOUND and all(name.startswith(f"kit{at}_") for name in new)
         assert found or after[: len(before)] == before, "as long as all of it fits"
@@ -194,7 +194,7 @@ async def test_stubs_make_room_for_what_is_found() -> None:
     assert len(names(tools, SMALL)) == MOST_DEFINITIONS
     await tools.discover("many", "S")
     assert len(names(tools, SMALL)) == MOST_DEFINITIONS == len({*names(tools, SMALL)})
-    assert tools.offer(SMALL, WINDOW).shown > 8
+    assert tools.offer(SMALL, tools.show(SMALL, WINDOW)).shown > 8
 
 
 @pytest.mark.parametrize("query", ["create_event", "create event", "the tool createEvent, please", "Create_Event"])
@@ -221,7 +221,7 @@ async def test_a_schema_that_is_told_to_a_model_is_cut_to_its_size() -> None:
     tool = Tool(big.name, echo, traits=Traits(changes=True))
     box = Toolbox(OurShelves([Shelf(kits[-1], [tool])]))
     tools = TurnTools(box, Told(ABOUT, kits), models(), kits, ToolSelection())
-    tools.shown(SMALL, WINDOW)
+    tools.show(SMALL, WINDOW)
     with pytest.raises(ToolFailed, match="was not run yet") as refused:
         await run(tools, "change_all", size="S")
     assert 1_000 < len(str(refused.value)) < 3_400

@@ -38,5 +38,5 @@ async def test_many_kinds_of_tools_leave_room_for_tools_in_every_call() -> None:
     tools = await turn("x", (BASE, *kits), {"x": {"kit7": 3.0}, "more": {"kit8": 3.0}})
     for _ in range(3):
         assert {"calculate", "set_tier", DISCOVERY, "tool_7"} <= {*names(tools, LARGE, 32_000)}
-        assert tools.offer(LARGE, 32_000).tokens <= 4_000
+        assert tools.offer(LARGE, tools.show(LARGE, 32_000)).tokens <= 4_000
         await run(tools, "tool_500", size="L")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count
@@ -16,8 +16,9 @@ from routing.config.turn_limits import TurnBounds
 from routing.errors import ContextOverflow, ToolFailed, Unreachable
 from routing.health.health import ModelHealth
 from routing.llm.attempt import Caller
-from routing.turn.loop import LAST_CALL, Turn
-from routing.turn.pursuit import Brief, Pursuit, Tried
+from routing.ports import Clock
+from routing.turn.loop import TurnLoop
+from routing.turn.state import LAST_CALL, CallPlan, TurnInput, TurnState
 from routing.turn.tool_executor import AGAIN, STOPPED
 from routing.types.deadline import Deadline
 from routing.types.decisions import ModelChoice, TierDecision
@@ -28,7 +29,7 @@ from routing.types.tools import ToolScope, Traits
 from routing.types.turns import Limit, Outcome, PromptFit
 from routing.types.usage import CallRecord
 from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, calls, says
-from tests.routing.turn.trying import bill
+from tests.routing.turn.trying import NOT_READ, bill, turn_state
 
 PERSON = Person(1, "user", "Ann")
 PROFILE = ProviderProfile("openai", "openai", None, "k", 30.0, "OPENAI_API_KEY")
@@ -39,25 +40,24 @@ CONTRACT = DEFAULT_CONTRACTS["balanced"]
 pytestmark = pytest.mark.usefixtures("no_pause")
 
 
-class FakeBriefing:
+class Planner:
     """Tells the model the question and all that was said."""
 
     def __init__(self, bounds: TurnBounds | None = None, most_chars: int = 100_000) -> None:
         self.bounds = bounds or TurnBounds()
         self.deadline = Deadline(lambda: 0.0, self.bounds.seconds)
-        self.most_result_chars = most_chars
+        self.most_chars = most_chars
         self.bill = bill()
-        self.tools: FakeToolbox = FakeToolbox({})
         self.shortened: list[int] = []
 
-    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
-        messages = (ChatMessage("user", "question"), *said)
-        request = ModelRequest("balanced", "openai/m", messages, PROFILE, None, None, may_call=may_call)
+    async def __call__(self, turn: TurnInput, state: TurnState) -> CallPlan:
+        if state.shorten_to is not None:
+            self.shortened.append(state.shorten_to)
+            state.shorten_to = None
+        messages = (ChatMessage("user", "question"), *state.prompt())
+        request = ModelRequest("balanced", "openai/m", messages, PROFILE, None, None, may_call=state.may_call_tools)
         scope = ToolScope(PERSON, 7, DECISION)
-        return Brief(DECISION, CONTRACT, CHOICE, request, scope, PromptFit(1, 2, 0), 1000)
-
-    async def shorten(self, window: int) -> None:
-        self.shortened.append(window)
+        return CallPlan(DECISION, CONTRACT, CHOICE, request, scope, PromptFit(1, 2, 0), 1000)
 
 
 async def echo(given: Mapping[str, Any]) -> str:
@@ -71,17 +71,20 @@ def call(name: str, arguments: str = "{}", id: str = "") -> ToolCall:
 async def run(
     llm: FakeLlm,
     toolbox: FakeToolbox,
-    briefing: FakeBriefing | None = None,
+    planner: Planner | None = None,
     live: Seen | None = None,
     stop: Stop | None = None,
     tick: float = 0.001,
+    clock: Clock | None = None,
 ) -> Outcome:
     ticks = count()
-    clock = lambda: next(ticks) * tick  # noqa: E731
-    turn, briefing = Turn(Pursuit(Caller(llm, ModelHealth(clock), clock))), briefing or FakeBriefing()
-    briefing.deadline = Deadline(clock, briefing.bounds.seconds)
-    briefing.tools = toolbox
-    return await turn.run(briefing, live or Seen(), stop or Stop())
+    clock = clock or (lambda: next(ticks) * tick)
+    planner = planner or Planner()
+    planner.deadline = Deadline(clock, planner.bounds.seconds)
+    state = turn_state(toolbox, planner.bounds, planner.deadline, planner.most_chars)
+    state.cost = planner.bill
+    loop = TurnLoop(Caller(llm, ModelHealth(clock), clock), planner)
+    return await loop.run(NOT_READ, state, live or Seen(), stop or Stop())
 
 
 def results(outcome: Outcome) -> list[str]:
@@ -102,22 +105,20 @@ async def test_the_model_gets_what_its_tools_gave_and_answers() -> None:
 
 
 async def test_a_council_takes_no_time_and_no_calls_of_the_turn() -> None:
-    now, briefing = [0.0], FakeBriefing(TurnBounds(model_calls=3, seconds=60.0))
+    now, planner = [0.0], Planner(TurnBounds(model_calls=3, seconds=60.0))
 
     async def council(given: Mapping[str, Any]) -> str:
         loop = asyncio.get_running_loop()
         usual = loop.time
         loop.time = lambda: usual() + 500.0  # type: ignore[method-assign]
         now[0] += 500.0
-        briefing.bill.calls += [CallRecord("deep", "openai/m", None, 1.0)] * 7
-        briefing.bill.consulted += 7
+        planner.bill.calls += [CallRecord("deep", "openai/m", None, 1.0)] * 7
+        planner.bill.consulted += 7
         return "All agree."
 
     llm = FakeLlm(calls(call("council")), says("All agree."))
-    briefing.deadline = Deadline(lambda: now[0], 60.0)
-    briefing.tools = FakeToolbox({"council": council}, council=Traits(own_time=True))
-    turn = Turn(Pursuit(Caller(llm, ModelHealth(lambda: now[0]), lambda: now[0])))
-    outcome = await turn.run(briefing, Seen(), Stop())
+    toolbox = FakeToolbox({"council": council}, council=Traits(own_time=True))
+    outcome = await run(llm, toolbox, planner, clock=lambda: now[0])
     assert outcome.completion is not None and outcome.completion.text == "All agree." and outcome.limit is None
     assert len(outcome.calls) == 9 and outcome.seconds < 60.0
 
@@ -206,14 +207,14 @@ async def test_an_endless_loop_is_bounded(bounds: TurnBounds, made: int, ran: in
     price = Usage(1, 1, cost=Decimal("0.1"))
     endless = [calls(call("echo", f'{{"text": "{n}"}}'), text=f"step {n}", usage=price) for n in range(9)]
     llm, toolbox = FakeLlm(*endless), FakeToolbox({"echo": echo})
-    outcome = await run(llm, toolbox, FakeBriefing(bounds))
+    outcome = await run(llm, toolbox, Planner(bounds))
     assert (llm.made, len(toolbox.began), outcome.limit) == (made, ran, limit)
     assert outcome.completion is not None and outcome.completion.text == f"step {made - 1}"
     pairs = sum(len(message.calls) for message in outcome.said), len(results(outcome))
     assert pairs[0] == pairs[1] == made, "every call has its result, so that the history can be sent again"
 
 
-class Summing(FakeBriefing):
+class Summing(Planner):
     """A summary is written before one of the turn's calls, in some calls of its own, a dime each."""
 
     def __init__(self, bounds: TurnBounds, before: int, times: int) -> None:
@@ -221,13 +222,13 @@ class Summing(FakeBriefing):
         self._before = before
         self._times = times
 
-    async def next(self, said: Sequence[ChatMessage], may_call: bool, tried: Tried) -> Brief:
-        own = sum(message.role == "assistant" for message in said)
+    async def __call__(self, turn: TurnInput, state: TurnState) -> CallPlan:
+        own = sum(message.role == "assistant" for message in state.said)
         if own + 1 == self._before and self._times:
             price = Usage(1, 1, cost=Decimal("0.1"))
             self.bill.calls += [CallRecord("balanced", "openai/s", price, 1.0)] * self._times
             self._times = 0
-        return await super().next(said, may_call, tried)
+        return await super().__call__(turn, state)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +257,7 @@ async def test_a_summary_counts_towards_the_turns_limits(
 
 async def test_the_last_call_is_for_the_answer() -> None:
     llm = FakeLlm(calls(call("echo")), calls(call("echo", '{"text": "x"}')), says("what there is"))
-    outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))
+    outcome = await run(llm, FakeToolbox({"echo": echo}), Planner(TurnBounds(tool_calls=1)))
     assert [request.may_call for request in llm.asked] == [True, True, False]
     assert llm.asked[2].messages[-1].text.endswith(LAST_CALL)
     assert LAST_CALL not in "".join(results(outcome)), "what is remembered does not forbid tools to the next turn"
@@ -266,21 +267,21 @@ async def test_the_last_call_is_for_the_answer() -> None:
 
 async def test_as_many_tools_as_allowed_are_no_limit_reached() -> None:
     llm = FakeLlm(calls(call("echo")), says("all there is"))
-    outcome = await run(llm, FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(tool_calls=1)))
+    outcome = await run(llm, FakeToolbox({"echo": echo}), Planner(TurnBounds(tool_calls=1)))
     assert outcome.limit is None and [request.may_call for request in llm.asked] == [True, True]
 
 
 async def test_calls_beyond_the_limit_are_not_run() -> None:
     many = [call("echo", f'{{"text": "{n}"}}') for n in range(5)]
     toolbox = FakeToolbox({"echo": echo})
-    outcome = await run(FakeLlm(calls(*many), says("ok")), toolbox, FakeBriefing(TurnBounds(tool_calls=3)))
+    outcome = await run(FakeLlm(calls(*many), says("ok")), toolbox, Planner(TurnBounds(tool_calls=3)))
     assert len(toolbox.began) == 3
     assert [text.startswith("Error: not run") for text in results(outcome)] == [False, False, False, True, True]
 
 
 async def test_time_ends_a_turn() -> None:
     endless = [calls(call("echo", f'{{"text": "{n}"}}')) for n in range(99)]
-    outcome = await run(FakeLlm(*endless), FakeToolbox({"echo": echo}), FakeBriefing(TurnBounds(seconds=5)), tick=0.5)
+    outcome = await run(FakeLlm(*endless), FakeToolbox({"echo": echo}), Planner(TurnBounds(seconds=5)), tick=0.5)
     assert outcome.limit == Limit("seconds", 5.0) and outcome.completion is not None
 
 
@@ -306,11 +307,11 @@ async def test_an_overflow_is_cut_and_sent_once_more() -> None:
 
     overflow: list[Step] = [ContextOverflow("m", "too long")]
     toolbox = FakeToolbox({"floods": floods})
-    briefing = FakeBriefing()
+    planner = Planner()
     llm = FakeLlm(calls(call("floods")), overflow, says("shorter"))
-    outcome = await run(llm, toolbox, briefing)
+    outcome = await run(llm, toolbox, planner)
     assert outcome.completion is not None and outcome.completion.text == "shorter"
-    assert briefing.shortened == [512] and len(results(outcome)[0]) <= 10_000
+    assert planner.shortened == [512] and len(results(outcome)[0]) <= 10_000
     assert "[EMERGENCY TRUNCATED: 50000 chars total" in llm.asked[2].messages[-1].text
 
     again = FakeLlm(overflow, overflow, says("never"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from handlers.tools.shelf import OurShelves, Shelf
@@ -12,7 +14,7 @@ from routing.tools.candidates import DISCOVERY
 from routing.tools.chooser import Activated, ToolSelection
 from routing.tools.offer import ToolOffer, TurnTools
 from routing.tools.presentation import tokens
-from routing.turn.tool_executor import ToolRounds
+from routing.turn.tool_executor import ToolExecutor
 from routing.types.llm import ToolCall
 from routing.types.model_names import LOCAL_MODEL
 from routing.types.sizes import SIZES, Size
@@ -50,7 +52,7 @@ async def test_a_large_model_is_shown_what_was_chosen_in_a_stable_order() -> Non
     assert names(tools, HUGE) == [*base, "get_weather", "weather_alerts"]
     assert names(tools, LARGE) == ["get_weather", "weather_alerts", *base]
     assert (
-        tools.shown(LARGE, WINDOW).hint
+        tools.show(LARGE, WINDOW).hint
         == f"Kinds of tools here: info, time. {DISCOVERY} finds those that you do not see."
     )
     assert tools.selection.activated == (Activated("weather", "embed", 0.65),)
@@ -59,7 +61,7 @@ async def test_a_large_model_is_shown_what_was_chosen_in_a_stable_order() -> Non
 async def test_a_small_model_is_shown_the_likeliest_and_the_names_of_all_others() -> None:
     many = toolkit("many", *(card(f"tool_{number}") for number in range(20)))
     tools = await turn(toolkits=(*KITS, many))
-    shown = tools.shown(SMALL, WINDOW)
+    shown = tools.show(SMALL, WINDOW)
     told = [spec.name for spec in shown.specs]
     assert told[:2] == ["get_weather", "weather_alerts"] and told[-1] == DISCOVERY and len(told) <= 8
     assert {*told} | {*shown.names} == {each.name for kit in (*KITS, many) for each in kit.tools}
@@ -70,10 +72,10 @@ async def test_a_small_model_is_shown_the_likeliest_and_the_names_of_all_others(
 async def test_every_model_gets_the_texts_of_its_own_size_also_in_mid_turn(model: str, size: Size) -> None:
     tools = await turn()
     for other in (HUGE, SMALL):
-        tools.shown(other, WINDOW)
-    shown = tools.shown(model, WINDOW)
+        tools.show(other, WINDOW)
+    shown = tools.show(model, WINDOW)
     assert shown.specs and all(spec.description.startswith(f"{size}: ") for spec in shown.specs)
-    assert tools.offer(model, WINDOW).size == size
+    assert tools.offer(model, tools.show(model, WINDOW)).size == size
 
 
 async def test_without_a_toolkit_to_be_found_there_is_no_way_to_find_one() -> None:
@@ -83,47 +85,54 @@ async def test_without_a_toolkit_to_be_found_there_is_no_way_to_find_one() -> No
 async def test_a_stub_becomes_a_definition_and_is_there_once() -> None:
     hybrid = {"tools": {"presentation": {"S": {"strategy": "hybrid", "maxTools": 4}}}}
     tools = await turn(of=models(hybrid))
-    assert [spec.name for spec in tools.shown(SMALL, WINDOW).specs if not spec.description]
+    assert [spec.name for spec in tools.show(SMALL, WINDOW).specs if not spec.description]
     await run(tools, "take_note", size="S")
-    notes = [spec for spec in tools.shown(SMALL, WINDOW).specs if spec.name == "take_note"]
+    notes = [spec for spec in tools.show(SMALL, WINDOW).specs if spec.name == "take_note"]
     assert [each.description for each in notes] == ["S: take_note"]
-    assert tools.offer(SMALL, WINDOW).shown == 5
+    assert tools.offer(SMALL, tools.show(SMALL, WINDOW)).shown == 5
 
 
 async def test_a_tool_that_was_told_by_name_only_runs_and_is_defined_from_then_on() -> None:
     tools = await turn(of=models(FEW))
-    assert "take_note" not in names(tools, SMALL) and "take_note" in tools.shown(SMALL, WINDOW).names
+    assert "take_note" not in names(tools, SMALL) and "take_note" in tools.show(SMALL, WINDOW).names
     assert await run(tools, "take_note", size="S") == '{"city": "Rome"}'
     assert names(tools, SMALL)[-1] == "take_note"
     assert "take_note" in names(tools, HUGE), "for the next model, too"
 
 
+async def ran_by(executor: ToolExecutor, calls: Sequence[ToolCall], given: ToolScope) -> list[str]:
+    """What the model is told of the calls, in their order."""
+    results = executor.not_run(calls)
+    await executor.run(calls, given, 30, results)
+    return [each.content for each in results]
+
+
 async def test_wrong_arguments_bring_the_schema_and_one_more_try() -> None:
     tools = await turn(of=models(FEW))
-    tools.shown(SMALL, WINDOW)
-    rounds, results = ToolRounds(tools, 9, 9_000), dict[int, str]()
+    tools.show(SMALL, WINDOW)
+    executor = ToolExecutor(tools, 9, 9_000)
     tries = ['{"town": "Rome"}', '{"city": "Rome"}', '{"town": "Rome"}']
     calls = [ToolCall(str(at), "take_note", arguments) for at, arguments in enumerate(tries)]
-    await rounds.run(calls[:1], scope("S"), 30, results)
+    results = await ran_by(executor, calls[:1], scope("S"))
     assert results[0].startswith("Error: ") and '"city": {"type": "string"}' in results[0]
     assert names(tools, SMALL)[-1] == "take_note"
-    await rounds.run(calls[1:2], scope("S"), 30, results)
+    results = await ran_by(executor, calls[1:2], scope("S"))
     assert results[0] == '{"city": "Rome"}'
-    await rounds.run(calls[2:], scope("S"), 30, results)
+    results = await ran_by(executor, calls[2:], scope("S"))
     assert "go on without take_note" in results[0]
 
 
 async def test_what_is_shown_already_is_not_added() -> None:
     tools = await turn(of=models(FEW))
-    before = tools.shown(HUGE, WINDOW), tools.shown(SMALL, WINDOW)
+    before = tools.show(HUGE, WINDOW), tools.show(SMALL, WINDOW)
     await run(tools, "calculate")
-    assert (tools.shown(HUGE, WINDOW), tools.shown(SMALL, WINDOW)) == before
+    assert (tools.show(HUGE, WINDOW), tools.show(SMALL, WINDOW)) == before
 
 
 async def test_what_the_person_has_switched_off_is_neither_shown_nor_run() -> None:
     tools = await turn(toolkits=(BASE, CALENDAR), off=(WEATHER,))
     for model in (SMALL, HUGE):
-        shown = tools.shown(model, WINDOW)
+        shown = tools.show(model, WINDOW)
         assert not {"get_weather", "weather_alerts"} & {*(spec.name for spec in shown.specs), *shown.names}
     with pytest.raises(ToolFailed, match=r"switched off weather. Only they can switch it on: /tools on weather"):
         await run(tools, "get_weather")
@@ -132,7 +141,7 @@ async def test_what_the_person_has_switched_off_is_neither_shown_nor_run() -> No
 
 async def test_what_the_person_may_not_use_is_not_added() -> None:
     tools = await turn()
-    tools.shown(HUGE, WINDOW)
+    tools.show(HUGE, WINDOW)
     with pytest.raises(ToolFailed, match="There is no tool host_open here"):
         await run(tools, "host_open")
     assert "host_open" not in names(tools, HUGE)
@@ -151,7 +160,7 @@ async def test_eighty_tools_keep_the_limits_of_every_size() -> None:
     found = {"all": {f"kit_{at}": 3.0 for at in range(7)}}
     tools = await turn("all", eighty(), found)
     for model, most, room in ((SMALL, 8, 800), (MEDIUM, 12, 2_000), (LARGE, 40, 8_000), (HUGE, 128, 32_000)):
-        offer = tools.offer(model, WINDOW)
+        offer = tools.offer(model, tools.show(model, WINDOW))
         assert 0 < offer.shown <= most and 0 < offer.tokens <= room and offer.total == 80
     assert tools.whole(SMALL) > 3 * 800 and tools.whole(HUGE) == tokens(
         [each.spec("XL") for kit in eighty() for each in kit.tools]
@@ -161,20 +170,20 @@ async def test_eighty_tools_keep_the_limits_of_every_size() -> None:
 @pytest.mark.parametrize("model", [SMALL, MEDIUM, LARGE, HUGE])
 async def test_definitions_take_an_eighth_of_a_small_window(model: str) -> None:
     tools = await turn("all", eighty(), {"all": {f"kit_{at}": 3.0 for at in range(7)}})
-    offer = tools.offer(model, 4_096)
-    assert offer.shown and offer.tokens <= 512 < tools.offer(model, WINDOW).tokens
+    offer = tools.offer(model, tools.show(model, 4_096))
+    assert offer.shown and offer.tokens <= 512 < tools.offer(model, tools.show(model, WINDOW)).tokens
 
 
 async def test_the_limits_are_the_owners() -> None:
     config = {"tools": {"presentation": {"XL": {"strategy": "top_k", "maxTools": 2}}}}
-    shown = (await turn(of=models(config))).shown(HUGE, WINDOW)
+    shown = (await turn(of=models(config))).show(HUGE, WINDOW)
     assert [spec.name for spec in shown.specs] == ["get_weather", DISCOVERY] and "create_event" in shown.hint
 
 
 async def test_a_model_without_tools_gets_none_and_the_log_says_so() -> None:
     tools = await turn()
-    assert tools.shown(LOCAL_MODEL, 2_048).specs == () and tools.shown(LOCAL_MODEL, 2_048).hint == ""
-    offer = tools.offer(LOCAL_MODEL, 2_048)
+    assert tools.show(LOCAL_MODEL, 2_048).specs == () and tools.show(LOCAL_MODEL, 2_048).hint == ""
+    offer = tools.offer(LOCAL_MODEL, tools.show(LOCAL_MODEL, 2_048))
     assert (offer.shown, offer.tokens, offer.takes_tools) == (0, 0, False)
     assert str(offer) == f"0/9 tools | {LOCAL_MODEL} takes no tools"
 
@@ -189,9 +198,9 @@ def test_the_line_of_the_log() -> None:
 
 async def test_what_was_decided_is_in_the_offer() -> None:
     tools = await turn(doubt="the model is missing")
-    offer = tools.offer(HUGE, WINDOW)
+    offer = tools.offer(HUGE, tools.show(HUGE, WINDOW))
     assert (offer.model, offer.shown, offer.total, offer.doubt) == (HUGE, 5, 9, "the model is missing")
-    assert offer.activated == tools.selection.activated and offer.tokens == tools.shown(HUGE, WINDOW).tokens
+    assert offer.activated == tools.selection.activated and offer.tokens == tools.show(HUGE, WINDOW).tokens
 
 
 async def test_what_changes_something_is_not_run_before_its_schema_was_told() -> None:
@@ -209,15 +218,15 @@ async def test_what_changes_something_is_not_run_before_its_schema_was_told() ->
     ]
     tools = TurnTools(Toolbox(OurShelves([Shelf(kit, changing)])), Told({}), models(), (kit,), ToolSelection())
     assert names(tools, HUGE) == []
-    rounds, results = ToolRounds(tools, 9, 9_000), dict[int, str]()
+    executor = ToolExecutor(tools, 9, 9_000)
     calls = [
         ToolCall(str(at), name, "{}") for at, name in enumerate(("delete_events", "delete_events", "count_events"))
     ]
-    await rounds.run(calls, scope(), 30, results)
+    results = await ran_by(executor, calls, scope())
     assert not ran and results[2] == "{}", "two calls in one answer are both blind"
     assert all('Its schema: {"type": "object"' in results[at] for at in (0, 1))
     assert "delete_events" in names(tools, HUGE)
-    await rounds.run(calls[:1], scope(), 30, results)
+    results = await ran_by(executor, calls[:1], scope())
     assert ran == ["deleted"] and results[0] == "deleted"
 
 
@@ -236,6 +245,6 @@ async def test_a_tool_runs_as_its_source_says() -> None:
     box = Toolbox(OurShelves([Shelf(WEATHER, [Tool("get_weather", echo, traits=slow)])]))
     tools = TurnTools(box, Told({}), models(), (WEATHER,), ToolSelection())
     assert tools.traits("get_weather") == slow
-    tools.shown(SMALL, WINDOW)
+    tools.show(SMALL, WINDOW)
     with pytest.raises(BadArguments):
         await run(tools, "get_weather", "{}", "S")

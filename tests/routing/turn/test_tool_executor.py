@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from routing.errors import ToolFailed
-from routing.turn.tool_executor import AGAIN, ToolRounds
+from routing.turn.tool_executor import AGAIN, ToolExecutor
 from routing.types.decisions import TierDecision
 from routing.types.llm import ToolCall
 from routing.types.people import Person
@@ -17,16 +17,16 @@ from tests.fakes import FakeToolbox
 SCOPE = ToolScope(Person(1, "user", "Ann"), 7, TierDecision("balanced", "default", "default"))
 
 
-def rounds(toolbox: FakeToolbox) -> ToolRounds:
-    return ToolRounds(toolbox, 40, 100_000)
+def executor(toolbox: FakeToolbox) -> ToolExecutor:
+    return ToolExecutor(toolbox, 40, 100_000)
 
 
-async def ran(made: ToolRounds, *calls: ToolCall, seconds: float = 30.0) -> list[str]:
+async def ran(made: ToolExecutor, *calls: ToolCall, seconds: float = 30.0) -> list[str]:
     """The results in the order of the calls."""
-    results: dict[int, str] = {}
+    results = made.not_run(calls)
     async with asyncio.timeout(10):
         await made.run(calls, SCOPE, seconds, results)
-    return [results[index] for index in range(len(calls))]
+    return [each.content for each in results]
 
 
 async def test_two_equal_calls_of_one_answer_run_once_though_both_could_begin() -> None:
@@ -37,7 +37,7 @@ async def test_two_equal_calls_of_one_answer_run_once_though_both_could_begin() 
 
     toolbox = FakeToolbox({"slow": slow})
     results = await ran(
-        rounds(toolbox), ToolCall("1", "slow", '{"a": 1, "b": 2}'), ToolCall("2", "slow", '{"b":2,"a":1}')
+        executor(toolbox), ToolCall("1", "slow", '{"a": 1, "b": 2}'), ToolCall("2", "slow", '{"b":2,"a":1}')
     )
     assert toolbox.began == ["1"] and results == ["slow", f"slow{AGAIN}"]
 
@@ -49,7 +49,7 @@ async def test_what_failed_is_tried_again() -> None:
         return "up"
 
     toolbox = FakeToolbox({"works_later": works_later})
-    made, call = rounds(toolbox), ToolCall("1", "works_later", "{}")
+    made, call = executor(toolbox), ToolCall("1", "works_later", "{}")
     assert await ran(made, call) == ["Error: The network is down."]
     assert await ran(made, call) == ["up"]
     assert await ran(made, call) == [f"up{AGAIN}"] and len(toolbox.began) == 2
@@ -61,7 +61,7 @@ async def test_no_tool_outlives_its_turn() -> None:
         return "never"
 
     toolbox = FakeToolbox({"hangs": hangs}, hangs=Traits(seconds=3600.0))
-    assert "hangs timed out after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}"), seconds=0.01))[0]
+    assert "hangs timed out after" in (await ran(executor(toolbox), ToolCall("1", "hangs", "{}"), seconds=0.01))[0]
     assert toolbox.ended == []
 
 
@@ -75,10 +75,11 @@ async def test_a_tool_with_time_of_its_own_takes_none_of_the_turns() -> None:
     async def short(given: Mapping[str, Any]) -> str:
         return "short"
 
-    made = rounds(FakeToolbox({"long": long, "short": short}, long=Traits(seconds=200.0, own_time=True)))
-    results: dict[int, str] = {}
-    await made.run([ToolCall("1", "long", "{}"), ToolCall("2", "short", "{}")], SCOPE, 30.0, results)
-    assert results == {0: "long", 1: "short"} and made.own_seconds >= 100.0
+    made = executor(FakeToolbox({"long": long, "short": short}, long=Traits(seconds=200.0, own_time=True)))
+    calls = [ToolCall("1", "long", "{}"), ToolCall("2", "short", "{}")]
+    results = made.not_run(calls)
+    await made.run(calls, SCOPE, 30.0, results)
+    assert [each.content for each in results] == ["long", "short"] and made.own_seconds >= 100.0
 
 
 async def test_a_tool_with_time_of_its_own_has_its_own_limit() -> None:
@@ -87,4 +88,4 @@ async def test_a_tool_with_time_of_its_own_has_its_own_limit() -> None:
         return "never"
 
     toolbox = FakeToolbox({"hangs": hangs}, hangs=Traits(seconds=0.01, own_time=True))
-    assert "hangs timed out after" in (await ran(rounds(toolbox), ToolCall("1", "hangs", "{}")))[0]
+    assert "hangs timed out after" in (await ran(executor(toolbox), ToolCall("1", "hangs", "{}")))[0]

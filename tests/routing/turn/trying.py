@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from typing import Any
 
 from routing.config.contracts import DEFAULT_CONTRACTS
+from routing.config.turn_limits import TurnBounds
 from routing.llm.attempt import Errand
-from routing.ports import Clock
+from routing.ports import Clock, Tools
+from routing.turn.state import TurnState
+from routing.turn.tool_executor import ToolExecutor
 from routing.types.deadline import Deadline
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
@@ -31,3 +35,16 @@ def errand(
     """For a turn of so many seconds; a try may take `whole`, `first` to its first sign of life."""
     contract = replace(DEFAULT_CONTRACTS[tier], first_token_seconds=first, try_seconds=whole)
     return Errand(contract, Deadline(clock, seconds), bill(), **more)
+
+
+NOT_READ: Any = None
+"""For a TurnInput: the loop only hands it to its planner, and the planners of these tests don't read it."""
+
+
+def turn_state(
+    tools: Tools, bounds: TurnBounds | None = None, deadline: Deadline | None = None, most_chars: int = 100_000
+) -> TurnState:
+    """A turn that begins."""
+    bounds = bounds or TurnBounds()
+    executor = ToolExecutor(tools, bounds.tool_calls, most_chars)
+    return TurnState(bounds, deadline or Deadline(time.time, bounds.seconds), bill(), executor)

@@ -23,7 +23,8 @@ from routing.errors import (
 )
 from routing.health.health import ModelHealth
 from routing.llm.attempt import Caller
-from routing.turn.pursuit import Brief, Course, Pursuit, Tried
+from routing.turn.loop import TurnLoop
+from routing.turn.state import CallPlan, TurnInput, TurnState
 from routing.types.deadline import Deadline
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.llm import (
@@ -39,10 +40,9 @@ from routing.types.people import Person
 from routing.types.stop import Stop
 from routing.types.tools import ToolScope
 from routing.types.turns import Failed, PromptFit
-from routing.types.usage import Bill
-from tests.fakes import FakeLlm, Seen, Step, says
+from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, says
 from tests.routing.policy.standing import Time
-from tests.routing.turn.trying import bill
+from tests.routing.turn.trying import NOT_READ, turn_state
 
 DECISION = TierDecision("balanced", "default", "default")
 SCOPE = ToolScope(Person(1, "user", "Ann"), 7, DECISION)
@@ -59,7 +59,7 @@ def cut(finish: Finish = "length") -> list[Step]:
 
 @dataclass
 class Chase:
-    """One answer's pursuit through a pool; whoever was tried is not decided for again."""
+    """A turn of one answer, planned for a pool of models."""
 
     llm: FakeLlm
     pool: tuple[str, ...] = ("a/1", "b/2", "c/3")
@@ -70,19 +70,22 @@ class Chase:
     time: Time = field(default_factory=Time)
     live: Seen = field(default_factory=Seen)
     stop: Stop = field(default_factory=Stop)
-    tried: Tried = field(default_factory=Tried)
-    bill: Bill = field(default_factory=bill)
     shortened: list[int] = field(default_factory=list)
     shrinks: bool = True
+
+    def __post_init__(self) -> None:
+        deadline = Deadline(self.time, self.contract.deadline_seconds)
+        self.state = turn_state(FakeToolbox({}), deadline=deadline)
 
     @property
     def asked(self) -> list[str]:
         return [request.model for request in self.llm.asked]
 
-    def brief(self) -> Brief:
-        able = [
-            model for model in self.pool if model not in self.tried.models and self.window(model) > self.tried.above
-        ]
+    async def plan(self, turn: TurnInput, state: TurnState) -> CallPlan:
+        if state.shorten_to is not None:
+            self.shortened.append(state.shorten_to)
+            state.shorten_to = None
+        able = [model for model in self.pool if model not in state.excluded and self.window(model) > state.above]
         model, *rest = able
         profile = ProviderProfile(model[0], "openai", None, "k", 30.0, "KEY")
         words = (ChatMessage("user", "question"[len(self.shortened) if self.shrinks else 0 :]),)
@@ -90,26 +93,19 @@ class Chase:
         choice = ModelChoice(model, self.reasoning, "configured", tuple(rest))
         window, widest = self.window(model), max(map(self.window, rest), default=0)
         fit = PromptFit(window - self.room, window, 0)
-        return Brief(DECISION, self.contract, choice, request, SCOPE, fit, window, widest)
+        return CallPlan(DECISION, self.contract, choice, request, SCOPE, fit, window, widest)
 
     def window(self, model: str) -> int:
         return self.windows.get(model, 1_000_000)
 
     async def run(self) -> Completion:
-        self.last, completion = await Pursuit(Caller(self.llm, ModelHealth(self.time), self.time)).complete(
-            self.brief(), self.course(), self.live, self.stop
-        )
-        return completion
-
-    def course(self) -> Course:
-        async def decide() -> Brief:
-            return self.brief()
-
-        async def shorten(window: int) -> None:
-            self.shortened.append(window)
-
-        self.deadline = Deadline(self.time, self.contract.deadline_seconds)
-        return Course(decide, shorten, self.tried, self.deadline, self.bill)
+        """The answer. Raises the error with which the turn ended."""
+        loop = TurnLoop(Caller(self.llm, ModelHealth(self.time), self.time), self.plan)
+        self.outcome = await loop.run(NOT_READ, self.state, self.live, self.stop)
+        if self.outcome.error is not None:
+            raise self.outcome.error
+        assert self.outcome.completion is not None
+        return self.outcome.completion
 
 
 @pytest.mark.parametrize(
@@ -120,15 +116,15 @@ class Chase:
 async def test_a_model_that_fails_gives_way_to_the_next(error: ModelError) -> None:
     chase = Chase(FakeLlm([error], says("hi")))
     assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "b/2"] and chase.last.choice.model == "b/2"
-    assert chase.tried.failed == [Failed("a/1", error.reason, "other model")]
+    assert chase.asked == ["a/1", "b/2"] and chase.outcome.choice.model == "b/2"
+    assert chase.state.failed == [Failed("a/1", error.reason, "other model")]
 
 
 async def test_content_that_is_declined_is_not_shopped_around() -> None:
     chase = Chase(FakeLlm([PolicyRefused("a/1", "no")]))
     with pytest.raises(PolicyRefused):
         await chase.run()
-    assert chase.asked == ["a/1"] and chase.tried.failed == []
+    assert chase.asked == ["a/1"] and chase.state.failed == []
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 3])
@@ -138,12 +134,12 @@ async def test_there_are_as_many_tries_as_the_contract_says(attempts: int) -> No
     with pytest.raises(Unreachable):
         await chase.run()
     assert chase.asked == ["a/1", "b/2", "c/3"][:attempts]
-    assert [each.model for each in chase.tried.failed] == chase.asked[:-1]
+    assert [each.model for each in chase.state.failed] == chase.asked[:-1]
 
 
 async def test_the_only_one_is_asked_once_more() -> None:
     chase = Chase(FakeLlm([DOWN], says("hi")), pool=("a/1",))
-    assert (await chase.run()).text == "hi" and chase.tried.failed == []
+    assert (await chase.run()).text == "hi" and chase.state.failed == []
     again = Chase(FakeLlm([DOWN], [DOWN]), pool=("a/1",))
     with pytest.raises(Unreachable):
         await again.run()
@@ -160,7 +156,8 @@ async def test_no_try_begins_with_less_than_two_seconds_left(seconds: float, ask
 
     chase.llm = Moving(fails_late, says("hi"))
     if len(asked) == 2:
-        assert (await chase.run()).first_token == chase.contract.deadline_seconds - seconds, "from the first try on"
+        await chase.run()
+        assert chase.outcome.first_token == chase.contract.deadline_seconds - seconds, "from the first try on"
     else:
         with pytest.raises(Unreachable):
             await chase.run()
@@ -185,7 +182,7 @@ async def test_nothing_is_asked_for_once_more_and_then_of_the_next() -> None:
     assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1"]
     chase = Chase(FakeLlm(EMPTY, EMPTY, says("hi")))
     assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "b/2"]
-    assert [each.model for each in chase.tried.failed] == ["a/1"]
+    assert [each.model for each in chase.state.failed] == ["a/1"]
     chase = Chase(FakeLlm(EMPTY, EMPTY, EMPTY, EMPTY), pool=("a/1", "b/2"))
     chase.contract = replace(chase.contract, attempts=9)
     with pytest.raises(EmptyAnswer):
@@ -210,7 +207,7 @@ async def test_twice_the_allowance_ends_with_the_window(room: int, most: int) ->
 async def test_cut_with_no_text_twice_it_is_the_next_ones_turn_and_at_last_nobodys() -> None:
     chase = Chase(FakeLlm(cut(), cut(), says("hi")))
     assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "b/2"]
-    assert chase.tried.failed == [Failed("a/1", "", "other model")]
+    assert chase.state.failed == [Failed("a/1", "", "other model")]
     assert chase.llm.asked[2].max_output == 2_000, "the next begins with the usual allowance"
     chase = Chase(FakeLlm(cut(), cut()), pool=("a/1",))
     done = await chase.run()
@@ -259,7 +256,8 @@ async def test_an_account_without_credit_is_not_asked_for_another_model() -> Non
 
 
 async def test_a_turn_that_was_cut_before_is_not_cut_again() -> None:
-    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]), tried=Tried(shortened=3))
+    chase = Chase(FakeLlm([ContextOverflow("a/1", "too long")]))
+    chase.state.shortened = 3
     with pytest.raises(ContextOverflow):
         await chase.run()
     assert chase.shortened == [] and chase.asked == ["a/1"]

@@ -1,0 +1,145 @@
+"""What a turn starts from, what is planned for each of its calls, and what has happened in it so far."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from routing.config.contracts import TierContract
+from routing.config.turn_limits import TurnBounds
+from routing.policy.failover import LEAST_SECONDS
+from routing.policy.models import Models
+from routing.ports import PriceList
+from routing.tools.offer import TurnTools
+from routing.turn.context import Context
+from routing.turn.plan import Plan, RecentPlans
+from routing.turn.tool_executor import ToolExecutor
+from routing.types.deadline import Deadline
+from routing.types.decisions import ModelChoice, TierDecision
+from routing.types.llm import ChatMessage, ModelRequest
+from routing.types.people import PersonSettings, Preferences
+from routing.types.skills import Skills
+from routing.types.tools import ToolScope
+from routing.types.turns import Bound, Failed, Limit, PromptFit, Question
+from routing.types.usage import Bill, known_cost
+
+LAST_CALL = "\n\n[This turn may call no more tools: answer now with what there is, and say what is missing.]"
+
+log = logging.getLogger("routing")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnInput:
+    """What holds for a whole turn: the question, its person's choices, a snapshot of the owner's configuration, the
+    conversation, and the tools for this question. `today` is the date in the person's time zone; `auto` is what
+    /tier auto chose, where it chooses."""
+
+    question: Question
+    preferences: Preferences
+    settings: PersonSettings
+    today: str
+    owner_instructions: str
+    models: Models
+    skills: Skills
+    context: Context
+    tools: TurnTools
+    prices: Callable[[], Awaitable[PriceList]]
+    recent: RecentPlans
+    auto: TierDecision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlan:
+    """Everything decided for one call. `window` is the context window of the model in tokens, `widest` the largest one
+    of its fallbacks."""
+
+    decision: TierDecision
+    contract: TierContract
+    choice: ModelChoice
+    request: ModelRequest
+    scope: ToolScope
+    fit: PromptFit
+    window: int
+    widest: int = 0
+
+
+@dataclass(slots=True)
+class Answer:
+    """The attempts at one answer: `asked` of `candidates` models and then of `siblings`, the current one `repeats`
+    times before."""
+
+    candidates: int
+    siblings: int
+    tries: int = 0
+    asked: int = 1
+    repeats: int = 0
+
+
+@dataclass(slots=True)
+class TurnState:
+    """Everything that changes during a turn.
+
+    `said` is what was said after the question, calls and results included. Models in `excluded` are not asked again;
+    the prompt was `shortened` so many times, and the next plan shortens it to `shorten_to` tokens; a model needs a
+    window of more than `above` tokens. `escalated` is the move to the coding tier, `system` the system message and the
+    model and window that it was written for.
+    """
+
+    bounds: TurnBounds
+    deadline: Deadline
+    cost: Bill
+    executor: ToolExecutor
+    said: list[ChatMessage] = field(default_factory=list)
+    answer: Answer = field(default_factory=lambda: Answer(1, 0))
+    may_call_tools: bool = True
+    unknown_calls: set[str] = field(default_factory=set)
+    failed: list[Failed] = field(default_factory=list)
+    excluded: set[str] = field(default_factory=set)
+    shortened: int = 0
+    shorten_to: int | None = None
+    above: int = 0
+    escalated: TierDecision | None = None
+    plan: Plan | None = None
+    system: tuple[tuple[str, int], ChatMessage] | None = None
+    limit: Limit | None = None
+    first_token: float | None = None
+
+    def begin_answer(self, plan: CallPlan) -> None:
+        """The next attempts are at a new answer."""
+        self.answer = Answer(1 + len(plan.choice.fallbacks), len(plan.choice.siblings))
+
+    def prompt(self) -> Sequence[ChatMessage]:
+        """What the model is told was said; before the last call also that it is the last one."""
+        if self.may_call_tools or not self.said:
+            return self.said
+        return [*self.said[:-1], replace(self.said[-1], text=self.said[-1].text + LAST_CALL)]
+
+    def last_words(self) -> str:
+        """What a model said last before it called a tool."""
+        return next((each.text for each in reversed(self.said) if each.role == "assistant" and each.text.strip()), "")
+
+    def reach(self, bound: Bound, value: float) -> None:
+        """The turn has used up one of its limits."""
+        log.warning("[Turn] Reached its limit of %s: %g", bound, value)
+        self.limit = Limit(bound, value)
+
+    def check_time_and_money(self) -> None:
+        """Note the limit if either is used up."""
+        if self.bounds.dollars is not None and known_cost(self.cost.calls) >= self.bounds.dollars:
+            self.reach("money", float(self.bounds.dollars))
+        elif self.deadline.left < (LEAST_SECONDS if self.said else 0.0) or self.deadline.passed:
+            self.reach("seconds", self.deadline.seconds)
+
+    def is_last_call(self) -> bool:
+        """Whether the next call is for the answer: the limits of model or tool calls leave no other."""
+        if self.limit is not None:
+            return True
+        no_more = self.cost.counted + 1 >= self.bounds.model_calls
+        if not self.said:
+            return no_more
+        if self.executor.refused:
+            self.reach("tools", self.bounds.tool_calls)
+        elif no_more:
+            self.reach("calls", self.bounds.model_calls)
+        return self.limit is not None
