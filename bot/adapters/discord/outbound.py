@@ -219,7 +219,7 @@ class Outbound:
         except discord.HTTPException as error:
             if not part.files or not (refused_as(error, Refusal.FILE) or error.status == 403):
                 raise
-            log.warning("Discord refused a file: %s", reason(error))
+            log.warning("Discord refused a file: %s", error.text or error.status)  # by its code it is about the message
             raise _FileRefused(error) from error
 
     async def _as_shown(self, key: str, part: Part) -> str:

@@ -100,7 +100,7 @@ async def test_code_beyond_two_messages_is_files_of_one_message() -> None:
         assert len(await here.send(to(here.dc.dm(), CODE, attached=ATTACHED), outbox_id=8)) == 2
 
 
-async def test_where_files_are_forbidden_the_code_is_text() -> None:
+async def test_where_files_are_forbidden_the_code_is_text(caplog: pytest.LogCaptureFixture) -> None:
     async with scene() as here:
         general = here.dc.channel()
         here.dc.forbid(general, "attach_files")
@@ -110,6 +110,7 @@ async def test_where_files_are_forbidden_the_code_is_text() -> None:
         assert told.text == "One:\n\n📎 `main.py` is attached.\n⚠️ main.py: Missing Permissions"
         assert all(each.text.startswith("```python\nprint") for each in code) and sent.message_id == str(code[-1].id)
         assert "".join(each.text for each in code).count("print('line')") == 400
+    assert "Discord refused a file: Missing Permissions" in caplog.text
 
 
 async def test_code_in_place_of_refused_files_goes_on_where_it_was_interrupted() -> None:
