@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from bot.adapters.discord.channels import Channels
-from bot.adapters.telegram.flood import Flood, Limits, Rate
+from bot.adapters.telegram.flood import Limits, Rate, RateLimiter
 from bot.adapters.telegram.webhook import nesting
 from bot.inbox import ANSWERED_CHATS
 from bot.ordering import CommandOrder
@@ -84,7 +84,7 @@ def entries(thing: object) -> int:
 async def test_thousands_of_chats_leave_a_bounded_number_of_entries() -> None:
     now = NOON
     accounts, ceilings = Accounts(Books(), lambda: now), [Ceiling("person", "day", Decimal(1))]
-    order, turns, flood = CommandOrder(*[None] * 5), RunningTurns(), Flood(Limits(chat=Rate(1, 1.0)), lambda: now)  # type: ignore[arg-type]
+    order, turns, flood = CommandOrder(*[None] * 5), RunningTurns(), RateLimiter(Limits(chat=Rate(1, 1.0)), lambda: now)  # type: ignore[arg-type]
     sessions, channels, files = Sessions(lambda: now), Channels(None), FileTools(Path("files"))  # type: ignore[arg-type]
     outputs, failures, limit = Outputs(), Failures(), RateLimit((Window(1, 60.0),))
     for number in range(CHATS):

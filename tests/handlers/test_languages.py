@@ -16,7 +16,7 @@ from bot import kinds, outbox
 from bot.adapters.discord import connection, guilds
 from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
 from bot.adapters.discord.messages import UNREADABLE
-from bot.adapters.telegram import content
+from bot.adapters.telegram import messages as telegram_messages
 from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, tool_policy, wording
 from handlers.access import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED
 from handlers.commands import COMMANDS, access, budget, help, status, tier
@@ -73,7 +73,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "role": ROLES,
     "LIMITS[limit.bound]": tuple(wording.LIMITS.values()),
     "ending": tuple(wording.ENDINGS.values()),
-    "thing": (*content._NOUNS.values(), kinds.FILES, UNREADABLE),
+    "thing": (*telegram_messages._NOUNS.values(), kinds.FILES, UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),

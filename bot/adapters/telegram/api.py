@@ -1,9 +1,9 @@
-"""The Bot API as this package calls it: python-telegram-bot's Bot with two connection pools and telling errors.
+"""The Bot API: python-telegram-bot's Bot with two connection pools and errors that keep the status.
 
 TelegramError (the library's)
 ├── TooMany        429; `seconds` to wait
 └── NetworkError
-    └── ServerTrouble  5xx; `code` says which, because only a gateway's time-out leaves open what happened
+    └── ServerTrouble  5xx with its `code`: after a gateway time-out the call may have been carried out
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a Bot API server of one's own, n
 
 
 class TooMany(TelegramError):
-    """Flood control: nothing was done, wait `seconds`."""
+    """Flood control: nothing was done; wait `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"Too Many Requests: retry after {seconds:g}")
@@ -42,7 +42,7 @@ class TooMany(TelegramError):
 
 
 class ServerTrouble(NetworkError):
-    """The server, or a gateway before it, answered with 5xx."""
+    """The server or a gateway before it answered with 5xx."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"the server answered {code}")
@@ -50,8 +50,8 @@ class ServerTrouble(NetworkError):
 
 
 class Request(HTTPXRequest):
-    """The library's HTTP client with a limit on the whole call, for its own time-outs begin anew with every byte. It
-    keeps the status that the library's own errors forget."""
+    """The library's HTTP client with a limit on the whole call, because its own time-outs start again with every byte,
+    and with errors that keep the HTTP status."""
 
     def __init__(self, *, read_timeout: float, connect_timeout: float, **given: Any) -> None:
         super().__init__(read_timeout=read_timeout, connect_timeout=connect_timeout, **given)
@@ -76,7 +76,7 @@ class Request(HTTPXRequest):
                 )
         except TimeoutError as error:
             raise TimedOut from error
-        if code == 413:  # a proxy before a server of one's own; to the library any trouble, to us final
+        if code == 413:  # a proxy before a local server; repeating the call would not help
             raise BadRequest("the file is too large for the server")
         if code == 429:
             raise TooMany(_retry_after(body))
@@ -86,7 +86,7 @@ class Request(HTTPXRequest):
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> Json:
-        """The library would fail with a KeyError on JSON that is not the Bot API's."""
+        """The library raises KeyError for JSON that is not the Bot API's."""
         data: Json = HTTPXRequest.parse_json_payload(payload)
         if not isinstance(data, dict) or not ("result" in data or "description" in data):
             raise TelegramError("Invalid server response")
@@ -94,7 +94,7 @@ class Request(HTTPXRequest):
 
 
 class Api(Bot):
-    """One bot. Polling has a pool of its own, so that a hanging poll never keeps a reply waiting."""
+    """One bot. Polling has its own connections, so a hanging poll never delays a reply."""
 
     __slots__ = ("_calls", "_polls")
 
@@ -119,11 +119,11 @@ class Api(Bot):
         super().__init__(options.token, f"{root}/bot", f"{root}/file/bot", self._calls, self._polls)
 
     async def call(self, method: str, data: Json) -> Any:
-        """The plain result of a method. Building the library's objects for it would cost five times as much."""
+        """The plain result of a method. The library's own methods build objects and take five times as long."""
         return await self._post(method, data)
 
     async def poll(self, offset: int | None, seconds: int) -> list[Json]:
-        """getUpdates, unparsed: one update that the library cannot read must not hide the others."""
+        """Unparsed updates: one that the library can't read must not hide the others."""
         data: Json = {"timeout": seconds, "allowed_updates": UPDATES}
         if offset is not None:
             data["offset"] = offset
@@ -131,7 +131,7 @@ class Api(Bot):
         return updates
 
     async def renew_polling(self) -> None:
-        """Throw the polling connections away; a dead one may not even close, so that is not waited for long."""
+        """Replace the polling connections; a dead one may not even close, so that gets two seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2):
                 await self._polls.shutdown()
@@ -143,8 +143,7 @@ class Api(Bot):
 
 
 def upload(name: str, data: bytes) -> InputFile:
-    """A file as a parameter of `call`, which then goes as multipart. The first one may read the system's list of file
-    types: not for the event loop."""
+    """A file as a parameter of `call`. The first one may read the system's list of file types: call it in a thread."""
     return InputFile(data, filename=name)
 
 

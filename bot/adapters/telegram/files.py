@@ -1,4 +1,4 @@
-"""The bytes of what people send. A file's address carries the token: it is never logged or shown."""
+"""The bytes of what people send. A file's address contains the token, so it is never logged or shown."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import logging
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from bot.adapters.telegram.api import Api
-from bot.adapters.telegram.content import REF
+from bot.adapters.telegram.messages import REF
 from routing.errors import Refused
 from routing.types.messages import Attachment
 
 log = logging.getLogger(__name__)
-MAX_MEGABYTES = 20  # what the Bot API hands out
+MAX_MEGABYTES = 20  # the Bot API's limit
 _TOO_LARGE = "That file is too large; Telegram gives bots up to {limit} MB. Send a smaller one."
 _GONE = "Telegram no longer has that file. Send it again."
 _UNREACHABLE = "I couldn't get the file from Telegram. Send it again in a minute."
 
 
 async def fetch(api: Api, attachment: Attachment) -> bytes:
-    """Raises Refused when it is too large, gone, or out of reach."""
+    """Raises Refused if the file is too large, deleted or can't be reached."""
     if attachment.size > MAX_MEGABYTES * 2**20:
         raise Refused(_TOO_LARGE, limit=MAX_MEGABYTES)
     try:
@@ -32,7 +32,7 @@ async def fetch(api: Api, attachment: Attachment) -> bytes:
         if "too big" in error.message:
             raise Refused(_TOO_LARGE, limit=MAX_MEGABYTES) from None
         raise Refused(_GONE) from None
-    except InvalidToken:  # also what a 404 for a file becomes
+    except InvalidToken:  # the library raises this for a 404, too
         raise Refused(_GONE) from None
     except TelegramError as error:
         log.warning("a file could not be fetched: %s", type(error).__name__)

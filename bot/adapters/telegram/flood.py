@@ -1,6 +1,6 @@
-"""Staying below Telegram's flood limits: one queue a chat, in which live previews give way to replies.
+"""A rate limiter for Telegram's flood limits. Replies to a chat wait in order; previews give way to them.
 
-Sliding windows, because a leaky bucket lets 39 messages into a group's first minute where Telegram allows 20.
+It uses sliding windows: a leaky bucket would let 39 messages into a group's first minute, where Telegram allows 20.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from bot.platform import SendLater
 from routing.errors import ConfigError
 
-PATIENCE = 5.0  # seconds that a reply waits here for its turn; a longer wait goes back to the outbox
-_BURST = 3  # messages a chat takes at once as long as the average is kept: "short bursts" in the Bot FAQ
-_MARGIN = 1.03  # what travelling may compress
-_EVERYBODY = 4  # chats with a 429 and nothing getting through in between: the limit may be everybody's
-_PROBE = 1.0  # seconds between the replies that then go out all the same, to find out
+MAX_WAIT = 5.0  # seconds that a reply waits here; a longer wait goes back to the outbox
+_BURST = 3  # messages at once in one chat, if the average holds: "short bursts" in the Bot FAQ
+_MARGIN = 1.03  # calls may arrive closer together than they were sent
+_EVERYBODY = 4  # chats with a 429 in a row: the limit may be that of the whole bot
+_PROBE = 1.0  # seconds between the replies that are then sent to find out
 _MANY = 512  # chats remembered before idle ones are forgotten
 _PART = re.compile(r"(\d+)\s*/\s*(s|sec|second|m|min|minute)(?:\s+per\s+(chat|group))?", re.IGNORECASE)
 
@@ -34,7 +34,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """None is no limit."""
+    """None means no limit."""
 
     total: Rate | None = None
     chat: Rate | None = None
@@ -62,7 +62,7 @@ class _Window:
     times: deque[float] = field(default_factory=deque)
 
     def wait(self, now: float, kept: int = 0) -> float:
-        """Seconds until one more may go while `kept` places stay free."""
+        """Seconds until one more call fits while `kept` places stay free."""
         times, span = self.times, self.rate.seconds * _MARGIN
         while times and times[0] <= now - span:
             times.popleft()
@@ -71,7 +71,7 @@ class _Window:
 
     @property
     def reserve(self) -> int:
-        """Places that previews leave to the final message."""
+        """Places that previews leave free for the final message."""
         return min(max(1, self.rate.count // 6), self.rate.count - 1)
 
 
@@ -82,7 +82,7 @@ class _Chat:
     blocked_until: float = 0.0
 
 
-class Flood:
+class RateLimiter:
     """`now` is monotonic seconds."""
 
     def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
@@ -92,22 +92,22 @@ class Flood:
         self._chats: dict[str, _Chat] = {}
         self._blocked_until = self._probe_at = 0.0
         self._refused: dict[str, float] = {}
-        """Chats whose last call got a 429, and until when, as long as nothing got through anywhere."""
+        """Chats whose last call got a 429, and until when; cleared when any message gets through."""
 
     async def turn(self, chat_id: str) -> None:
-        """Wait until a reply may go, in order. Raises SendLater when that is further away than PATIENCE."""
+        """Wait in order until a reply may be sent. Raises SendLater if that takes longer than MAX_WAIT."""
         chat = self._chat(chat_id)
         if not chat.queue.locked() and self._take(chat):
             return
         async with chat.queue:
             while not self._take(chat):
                 delay = self._delay(chat)
-                if delay > PATIENCE:
+                if delay > MAX_WAIT:
                     raise SendLater("Telegram's flood limit", delay)
                 await asyncio.sleep(delay)
 
     def spare(self, chat_id: str, counts: bool = True) -> bool:
-        """Whether something that can be left out may go now. `counts`: Telegram counts it as a message."""
+        """Whether an optional call may be made now. `counts`: Telegram counts it as a message."""
         chat, now = self._chat(chat_id), self._now()
         if chat.queue.locked() or max(chat.blocked_until, self._blocked_until) > now:
             return False
@@ -119,8 +119,8 @@ class Flood:
         return True
 
     def refuse(self, chat_id: str, seconds: float) -> None:
-        """Telegram answered 429. It does not say whether for one chat or for all: after several in a row the others
-        send one reply a second until one gets through."""
+        """Telegram answered 429, without saying whether for one chat or for the bot. After several in a row, the other
+        chats send one reply a second until one gets through."""
         now = self._now()
         chat = self._chat(chat_id)
         chat.blocked_until = max(chat.blocked_until, now + seconds)
@@ -131,7 +131,7 @@ class Flood:
             self._probe_at = now + _PROBE
 
     def passed(self) -> None:
-        """A message got through: what was refused before concerns single chats."""
+        """A message got through: earlier refusals were for single chats."""
         self._refused.clear()
         self._blocked_until = 0.0
 

@@ -8,31 +8,28 @@ from typing import Any
 
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from bot.adapters.shared.streaming import NEVER, StreamedReply
+from bot.adapters.shared.streaming import CONTINUES, NEVER, StreamedReply
 from bot.adapters.telegram.api import Json
-from bot.adapters.telegram.failure import Refusal, may_have_arrived, refusal
-from bot.adapters.telegram.parts import MAX_TEXT
-from bot.adapters.telegram.stage import Stage, address, body
+from bot.adapters.telegram.context import ClientContext, address, body
+from bot.adapters.telegram.failures import Refusal, may_have_arrived, refusal
+from bot.adapters.telegram.parts import MAX_TEXT, NO_PREVIEW
 from bot.platform import KeepPlaceholder
 from bot.rendering.telegram import Piece, preview
 from routing.types.messages import InboundMessage
 
 log = logging.getLogger(__name__)
 MAX_NOTICE = 200  # characters that answerCallbackQuery shows
-_NO_PREVIEW = {"is_disabled": True}
 _FINAL = (Refusal.OTHER, Refusal.THREAD)
-_GOES_ON = " …"
-"""Ends a new message of a preview: if Telegram's answer is lost it stays, and must not pass for the whole answer."""
 
 
 class TelegramLive(StreamedReply):
     """One turn's live reply."""
 
     def __init__(
-        self, stage: Stage, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
+        self, context: ClientContext, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder
     ) -> None:
-        super().__init__(stage.pace, stage.background.spawn, streaming)
-        self._stage = stage
+        super().__init__(context.pace, context.background.spawn, streaming)
+        self._context = context
         self._message = message
         self._placeholder = placeholder
         self._keep = keep
@@ -46,14 +43,14 @@ class TelegramLive(StreamedReply):
             return
         if spent:
             markup = {"chat_id": self._message.chat.chat_id, "message_id": press.message_id}
-            self._spawn(self._stage.courtesy(self._message.chat.chat_id, "editMessageReplyMarkup", markup))
+            self._spawn(self._context.best_effort(self._message.chat.chat_id, "editMessageReplyMarkup", markup))
         if self._acknowledged:
             return
         self._acknowledged = True
         data: Json = {"callback_query_id": press.query}
         if text:
             data["text"] = _cut(text)
-        self._spawn(self._stage.courtesy(self._message.chat.chat_id, "answerCallbackQuery", data))
+        self._spawn(self._context.best_effort(self._message.chat.chat_id, "answerCallbackQuery", data))
 
     async def close(self) -> str:
         await self._finish()
@@ -62,15 +59,15 @@ class TelegramLive(StreamedReply):
         return self._placeholder
 
     async def _type(self) -> None:
-        if self._stage.flood.spare(self._message.chat.chat_id, counts=False):
+        if self._context.flood.spare(self._message.chat.chat_id, counts=False):
             await self._call("sendChatAction", self._where() | {"action": "typing"})
 
     def _due(self) -> float:
-        """A draft that nothing is added to is shown again before it fades."""
+        """A draft that does not grow is sent again before Telegram hides it."""
         return self._preview_at if self._fresh else self._refresh_at
 
     async def _preview(self, now: float) -> None:
-        pace = self._stage.pace
+        pace = self._context.pace
         renewing = not self._fresh
         self._fresh = False
         gap = pace.private_gap if self._message.private else pace.group_gap
@@ -80,8 +77,8 @@ class TelegramLive(StreamedReply):
         piece = self._last if renewing else preview(self._text)
         if piece is None or not piece.text or (piece == self._last and not renewing):
             return
-        drafting = self._message.private and self._stage.drafts and not self._placeholder
-        if not self._stage.flood.spare(self._message.chat.chat_id, counts=not drafting):
+        drafting = self._message.private and self._context.drafts and not self._placeholder
+        if not self._context.flood.spare(self._message.chat.chat_id, counts=not drafting):
             self._fresh = not renewing
             return
         try:
@@ -94,7 +91,7 @@ class TelegramLive(StreamedReply):
             self._shown(gap)
 
     async def _draft(self, piece: Piece) -> bool:
-        """Whether it was taken; after a refusal the text is to be shown in another way."""
+        """Whether Telegram accepted it; if not, answers are shown by edits from now on."""
         number = int(self._message.message_id or 0) % 2**31 or 1
         try:
             await self._call("sendMessageDraft", self._where() | body(piece) | {"draft_id": number})
@@ -102,22 +99,22 @@ class TelegramLive(StreamedReply):
             if isinstance(error, BadRequest) and refusal(error) is not Refusal.OTHER:
                 raise
             log.info("Telegram refuses drafts (%s); answers are streamed by edits", error)
-            self._stage.drafts = False
+            self._context.drafts = False
             self._refresh_at, self._fresh = NEVER, True
             return False
-        self._refresh_at = asyncio.get_running_loop().time() + self._stage.pace.draft_refresh
+        self._refresh_at = asyncio.get_running_loop().time() + self._context.pace.draft_refresh
         return True
 
     async def _write(self, piece: Piece) -> None:
         chat_id = self._message.chat.chat_id
         if self._placeholder:
-            data = {"chat_id": chat_id, "message_id": self._placeholder, "link_preview_options": _NO_PREVIEW}
+            data = {"chat_id": chat_id, "message_id": self._placeholder, "link_preview_options": NO_PREVIEW}
             await self._call("editMessageText", data | body(piece))
-            self._stage.keep_shown(chat_id, self._placeholder, piece)
+            self._context.shown.put((chat_id, self._placeholder), piece)
             return
-        piece = preview(self._text, MAX_TEXT - len(_GOES_ON))
-        piece = Piece(piece.text + _GOES_ON, piece.entities)
-        data = self._where() | body(piece) | {"link_preview_options": _NO_PREVIEW}
+        piece = preview(self._text, MAX_TEXT - len(CONTINUES))
+        piece = Piece(piece.text + CONTINUES, piece.entities)
+        data = self._where() | body(piece) | {"link_preview_options": NO_PREVIEW}
         if not self._message.private and self._message.press is None:
             reply = {"message_id": int(self._message.message_id), "allow_sending_without_reply": True}
             data["reply_parameters"] = reply
@@ -127,11 +124,11 @@ class TelegramLive(StreamedReply):
             self._streaming = self._streaming and not may_have_arrived(error)  # one lost preview is enough
             raise
         self._placeholder = str(sent["message_id"])
-        self._stage.keep_shown(chat_id, self._placeholder, piece)
+        self._context.shown.put((chat_id, self._placeholder), piece)
         await self._keep(self._placeholder)
 
     def _call_failed(self, error: Exception) -> bool:
-        """A refused call is not repeated; after anything else the next one may do."""
+        """A refused call is not repeated; after anything else the next one may work."""
         if not isinstance(error, TelegramError):
             return False
         log.debug("live reply: %s", error)
@@ -144,7 +141,7 @@ class TelegramLive(StreamedReply):
         return True
 
     async def _call(self, method: str, data: Json) -> Any:
-        return await self._stage.call(self._message.chat.chat_id, method, data)
+        return await self._context.call(self._message.chat.chat_id, method, data)
 
     def _where(self) -> Json:
         return address(self._message.chat.chat_id, self._message.chat.thread_id)

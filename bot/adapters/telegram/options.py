@@ -1,4 +1,4 @@
-"""What the Telegram platform may be told, and how patient it is."""
+"""Options of the Telegram platform and its timing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{0,256}")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds throughout. Gaps between previews and the life of drafts: Bot API documentation and FAQ."""
+    """All in seconds. Gaps between previews and the life of drafts are from the Bot API documentation and FAQ."""
 
     long_poll: int = 30
     answer: float = 20.0
@@ -38,9 +38,9 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class TelegramOptions:
-    """The TELEGRAM_… settings. `api_root` is without /bot<token>; an empty `webhook_secret` draws one at each start.
+    """See the TELEGRAM_… settings. `api_root` is without /bot<token>; without a `webhook_secret` each start makes one.
 
-    Raises ConfigError for a value that cannot work.
+    Raises ConfigError for a value that can't work.
     """
 
     token: str = field(repr=False)

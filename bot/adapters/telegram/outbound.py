@@ -1,4 +1,4 @@
-"""Final replies: in parts, sent or written over a preview, repaired once where Telegram allows it."""
+"""Final replies: sent in parts or written over a preview, corrected and repeated if Telegram refuses a detail."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from telegram.error import BadRequest, ChatMigrated, TelegramError
 
 from bot.adapters.telegram.api import Json
-from bot.adapters.telegram.failure import Refusal, failure, refusal
-from bot.adapters.telegram.inbound import PLATFORM
+from bot.adapters.telegram.context import ClientContext, address, body
+from bot.adapters.telegram.failures import Refusal, failure, refusal
+from bot.adapters.telegram.messages import PLATFORM
 from bot.adapters.telegram.parts import NO_PREVIEW, RECOVERED, Part, parts
-from bot.adapters.telegram.stage import Stage, address, body
 from bot.platform import SendRefused, Sent
 from bot.rendering.telegram import Piece, pieces
+from handlers.presses import token
 from handlers.recent import Recent
 from routing.ports import ChatStore
 from routing.types.messages import ChatKey, OutboundMessage, Picture
 
-_REFUSED = 256  # pieces remembered whose file was refused
+_REMEMBERED = 256  # pieces whose file was refused
 
 log = logging.getLogger(__name__)
 _ENTITIES = ("entities", "caption_entities")
@@ -27,15 +28,15 @@ _ENTITIES = ("entities", "caption_entities")
 
 @dataclass(slots=True)
 class _Target:
-    """Where a reply goes; both parts may turn out to be gone on the way. `plain` after a refused entity."""
+    """Where a reply goes; changes if the chat has moved or the topic is gone. `plain`: an entity was refused."""
 
     chat_id: str
     thread_id: str
     plain: bool = False
 
 
-class _InText(Exception):
-    """A file of code was refused; these messages say the same."""
+class _FileRefused(Exception):
+    """A file of code was refused; `parts` say the same as text."""
 
     def __init__(self, parts: list[Part]) -> None:
         super().__init__()
@@ -45,11 +46,11 @@ class _InText(Exception):
 class Outbound:
     """Sends replies. All errors of the network and of Telegram leave as SendLater or SendRefused."""
 
-    def __init__(self, stage: Stage, chats: ChatStore) -> None:
-        self._stage = stage
+    def __init__(self, context: ClientContext, chats: ChatStore) -> None:
+        self._context = context
         self._chats = chats
-        self._unsent: Recent[tuple[int, int], list[tuple[Part, Json]]] = Recent(_REFUSED)
-        """By reply and piece: the messages that are left to send in place of a refused file of code."""
+        self._unsent: Recent[tuple[int, int], list[tuple[Part, Json]]] = Recent(_REMEMBERED)
+        """By reply and piece, the messages still to send instead of a refused file of code."""
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
@@ -66,20 +67,20 @@ class Outbound:
             if index == 0 and message.edits and part.file is None:
                 sent = await self._edit(target, message.edits, part.piece, markup)
             if not sent:
-                quoted = index == 0 and target.chat_id.startswith("-")  # in private it is plain what is answered
+                quoted = index == 0 and target.chat_id.startswith("-")  # in private chats it is clear what is answered
                 extras = _extras(markup, message.reply_to if quoted else "")
                 again = recovered and index == first_piece
-                sent = await self._piece((outbox_id, index), target, part, extras, again)
+                sent = await self._send_piece((outbox_id, index), target, part, extras, again)
             yield Sent(sent, last)
 
-    async def _piece(self, place: tuple[int, int], target: _Target, part: Part, extras: Json, again: bool) -> str:
-        """The id of its last message. Code in place of a refused file goes on where an earlier try was interrupted."""
+    async def _send_piece(self, place: tuple[int, int], target: _Target, part: Part, extras: Json, again: bool) -> str:
+        """The id of its last message. Code instead of a refused file continues where an earlier attempt stopped."""
         unsent = self._unsent.get(place) or [(part, extras)]
         while True:
             part, extras = unsent[0]
             try:
                 sent = await self._new(target, await self._marked(target, part) if again else part, extras)
-            except _InText as refused:
+            except _FileRefused as refused:
                 note, *code = refused.parts
                 unsent = [(note, extras), *((each, {}) for each in code)]
                 self._unsent.put(place, unsent)
@@ -91,8 +92,10 @@ class Outbound:
             again = False
 
     async def _edit(self, target: _Target, message_id: str, piece: Piece, markup: Json | None) -> str:
-        """The message's id, or empty when it cannot be edited and a new one is due. A repetition does no harm."""
-        if self._stage.shown.pop((target.chat_id, message_id), None) == piece and markup is None:
+        """The message's id; empty if it can't be edited and a new one is needed. Repeating an edit is harmless."""
+        shown = self._context.shown.get((target.chat_id, message_id))
+        self._context.shown.drop((target.chat_id, message_id))
+        if shown == piece and markup is None:
             return message_id
         data = {"chat_id": target.chat_id, "message_id": message_id, "link_preview_options": NO_PREVIEW}
         data |= {"reply_markup": markup} if markup else {}
@@ -108,8 +111,8 @@ class Outbound:
         return message_id
 
     async def _new(self, target: _Target, part: Part, extras: Json) -> str:
-        """A message of its own. Where a file is refused, the person learns that and why, with the text: without its
-        picture a reply has arrived, without its document it has not. Raises _InText for code."""
+        """Send a new message. If its file is refused, the text says so: a reply without its picture has arrived, one
+        without its document has not. Raises _FileRefused for code."""
         method, data = await part.call()
         try:
             result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data | extras, target)
@@ -118,7 +121,7 @@ class Outbound:
                 log.warning("Telegram refused a file: %s", error.message)
                 note = part.noted(error.message)
                 if part.instead:
-                    raise _InText([note, *map(Part, pieces(part.instead))]) from error
+                    raise _FileRefused([note, *map(Part, pieces(part.instead))]) from error
                 told = await self._new(target, note, extras)
                 if isinstance(part.file, Picture):
                     return told
@@ -126,23 +129,23 @@ class Outbound:
         return str(result["message_id"])
 
     async def _marked(self, target: _Target, part: Part) -> Part:
-        """The part with its mark; where that would make it too long, the mark goes ahead as a message."""
+        """The part marked as perhaps a copy; if it would become too long, the mark is a message before it."""
         if (marked := part.marked()) is not None:
             return marked
         await self._new(target, Part(Piece(RECOVERED, ())), {})
         return part
 
     async def _call(self, method: str, data: Json, target: _Target) -> Json:
-        """One call with its repairs: a chat that moved, a topic that is gone, entities that are refused.
+        """Make a call, and correct it if the chat has moved, the topic is gone or entities are refused.
 
         Raises BadRequest for other refusals, SendLater and SendRefused for everything else.
         """
         if target.plain:
             data = _plain(data)
         while True:
-            await self._stage.flood.turn(target.chat_id)
+            await self._context.flood.turn(target.chat_id)
             try:
-                result: Json = await self._stage.call(target.chat_id, method, data)
+                result: Json = await self._context.call(target.chat_id, method, data)
             except ChatMigrated as error:
                 await self._follow(target, error.new_chat_id)
                 data["chat_id"] = target.chat_id
@@ -160,7 +163,7 @@ class Outbound:
         target.chat_id = str(new_chat_id)
 
     def _repair(self, error: BadRequest, data: Json, target: _Target) -> Json:
-        """The call without what was refused, each thing once; else raise the error again."""
+        """The call without what was refused; raises the error if nothing can be left out."""
         what = refusal(error)
         if what is Refusal.ENTITIES and any(name in data for name in _ENTITIES):
             target.plain = True
@@ -183,11 +186,11 @@ def _plain(data: Json) -> Json:
 
 
 def _keyboard(message: OutboundMessage, outbox_id: int) -> Json:
-    """Inline buttons whose data says only which reply and which place: the command stays with us."""
+    """Inline buttons. Their data names the reply and the button; the command stays in our database."""
     return {
         "inline_keyboard": [
             [
-                {"text": button.label, "callback_data": f"t:{outbox_id}:{row}.{column}"}
+                {"text": button.label, "callback_data": token(outbox_id, row, column)}
                 for column, button in enumerate(buttons)
             ]
             for row, buttons in enumerate(message.buttons)

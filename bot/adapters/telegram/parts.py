@@ -1,7 +1,7 @@
 """A reply as the messages that it becomes.
 
-A text short enough is the caption of its file. Else a picture goes before the text and documents after it; what is
-written over a preview goes before both, for a message of text never becomes a file.
+A short text is the caption of its file. Otherwise a picture goes before the text and documents after it. Text that
+replaces a preview comes first: a text message can't become a file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from bot.adapters.telegram.api import Json, upload
-from bot.adapters.telegram.stage import body
+from bot.adapters.telegram.context import body
 from bot.rendering.code_files import with_code_files
 from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import Entity, Piece, pieces
@@ -25,15 +25,14 @@ _BARE = Piece("", ())
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message: a text, or a file with its caption."""
+    """One message: a text, or a file with its caption. `instead`: Markdown to send if the file is refused."""
 
     piece: Piece
     file: Document | Picture | None = None
     instead: str = ""
-    """Markdown that says the same where the file is refused."""
 
     async def call(self) -> tuple[str, Json]:
-        """The method that sends it, and its parameters but for the place."""
+        """The method that sends it and its parameters, without the chat."""
         given = body(self.piece)
         if self.file is None:
             return "sendMessage", given | {"link_preview_options": NO_PREVIEW}
@@ -45,7 +44,7 @@ class Part:
         return "sendDocument", {"document": await asyncio.to_thread(upload, self.file.name, data)} | caption
 
     def marked(self) -> Part | None:
-        """As perhaps a repetition; None where that would make it too long."""
+        """Marked as perhaps a copy; None if it would become too long."""
         shift = len(RECOVERED) + 1
         if utf16_length(self.piece.text) + shift > (MAX_TEXT if self.file is None else MAX_CAPTION):
             return None
@@ -53,13 +52,13 @@ class Part:
         return replace(self, piece=Piece(f"{RECOVERED} {self.piece.text}", tuple(moved)))
 
     def noted(self, why: str) -> Part:
-        """Without its file, of which a note below the text tells."""
+        """Without its file, with a note about it below the text."""
         note = f"⚠️ {self.file.name}: {why}" if self.file else ""
         return Part(Piece(f"{self.piece.text}\n{note}".strip(), self.piece.entities))
 
 
 def parts(message: OutboundMessage) -> tuple[Part, ...]:
-    """One message each; none for a reply that holds nothing visible."""
+    """The messages of a reply; none if nothing in it is visible."""
     text, code = with_code_files(message.text, message.attached, MAX_TEXT, lambda block: len(pieces(block)))
     texts = [Part(piece) for piece in pieces(text)]
     before = [] if message.picture is None else [Part(_BARE, message.picture)]

@@ -1,25 +1,25 @@
-"""The Telegram platform: connects, receives by polling or webhook, sends."""
+"""The Telegram platform: connects, receives by polling or webhook, sends, sets the command menu."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
-from telegram import User
+from telegram import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats, User
 from telegram.error import InvalidToken, TelegramError
 
-from bot.adapters.telegram import files, flood, menu
+from bot.adapters.shared.registration import register_if_changed
+from bot.adapters.telegram import files
 from bot.adapters.telegram.api import Api
-from bot.adapters.telegram.inbound import PLATFORM, Me
+from bot.adapters.telegram.context import ClientContext
+from bot.adapters.telegram.flood import RateLimiter, parse
 from bot.adapters.telegram.live import TelegramLive
+from bot.adapters.telegram.messages import PLATFORM, BotIdentity
 from bot.adapters.telegram.options import OFFICIAL_ROOT, TelegramOptions
 from bot.adapters.telegram.outbound import Outbound
-from bot.adapters.telegram.polling import Poller, Take
-from bot.adapters.telegram.receiving import Receiver
-from bot.adapters.telegram.stage import Stage
-from bot.adapters.telegram.trouble import Trouble
+from bot.adapters.telegram.receiving import Poller, Receiver, Take, TelegramBackoff
 from bot.platform import Accept, KeepPlaceholder, MenuEntry, Progress, Sent
 from bot.rendering.telegram import pieces
 from routing.errors import ConfigError
@@ -27,25 +27,28 @@ from routing.ports import ChatStore, Clock, LiveReply, StateStore
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 log = logging.getLogger(__name__)
-_FIRST_TRY = 3.0  # seconds that start() waits to learn whether the token is good
-_GRACE = 1.0  # seconds that close() leaves to acknowledgements on their way
+MENU_KEY = "telegram_menu"
+MAX_COMMANDS = 100
+MAX_SUMMARY = 256
+_DEFAULT_LANGUAGE = "en"
+_SCOPES = (BotCommandScopeAllPrivateChats(), BotCommandScopeAllGroupChats())
+_FIRST_TRY = 3.0  # seconds that start() waits to learn whether the token is valid
+_GRACE = 1.0  # seconds that close() gives to acknowledgements on their way
 _EYES = [{"type": "emoji", "emoji": "👀"}]
 
 
 class Source(Protocol):
     """Where updates come from: polling or a webhook."""
 
-    renewals: int
-
     async def greet(self) -> None:
-        """Tell Telegram how updates are to come. Raises TelegramError or ConfigError."""
+        """Tell Telegram how to deliver updates. Raises TelegramError or ConfigError."""
 
     def start(self, take: Take) -> None: ...
     async def stop(self) -> None: ...
 
 
 class TelegramPlatform:
-    """See bot.platform.Platform. Raises ConfigError for options that cannot work."""
+    """See bot.platform.Platform. Raises ConfigError for options that can't work."""
 
     name = PLATFORM
 
@@ -61,7 +64,7 @@ class TelegramPlatform:
         steady: Clock | None = None,
     ) -> None:
         self.progress = Progress()
-        self.me: Me | None = None
+        self.me: BotIdentity | None = None
         self._options = options
         self._accept = accept
         self._state = state
@@ -70,13 +73,13 @@ class TelegramPlatform:
         self._clock = clock
         self._steady = steady or clock
         self._api = Api(options)
-        self._stage = Stage(self._api, flood.Flood(flood.parse(options.flood_limit)), options.pace)
-        self._outbound = Outbound(self._stage, chats)
+        self._context = ClientContext(self._api, RateLimiter(parse(options.flood_limit)), options.pace)
+        self._outbound = Outbound(self._context, chats)
         self._connecting: asyncio.Task[None] | None = None
         self._source = self._make_source()
 
     async def start(self) -> None:
-        """Connect; returns once the first update may come, or when that takes longer, while connecting goes on."""
+        """Return once updates can come, or after a few seconds while connecting goes on."""
         self.progress.up_since = self._steady()
         first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._connecting = asyncio.create_task(self._connect(first))
@@ -95,40 +98,35 @@ class TelegramPlatform:
 
     async def close(self) -> None:
         await self.stop_receiving()
-        await self._stage.background.close(_GRACE)
+        await self._context.background.close(_GRACE)
         await self._api.hang_up()
 
     def send(self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool) -> AsyncIterator[Sent]:
         return self._outbound.send(message, outbox_id, first_piece, recovered)
 
     def live(self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder) -> LiveReply:
-        return TelegramLive(self._stage, message, placeholder, streaming, keep)
+        return TelegramLive(self._context, message, placeholder, streaming, keep)
 
     async def waiting(self, message: InboundMessage) -> None:
         where = {"chat_id": message.chat.chat_id, "message_id": message.message_id}
-        await self._stage.courtesy(message.chat.chat_id, "setMessageReaction", where | {"reaction": _EYES})
+        await self._context.best_effort(message.chat.chat_id, "setMessageReaction", where | {"reaction": _EYES})
 
     async def fetch(self, attachment: Attachment) -> bytes:
         return await files.fetch(self._api, attachment)
-
-    @property
-    def reconnects(self) -> int:
-        """How often the watchdog replaced dead polling connections."""
-        return self._source.renewals
 
     def _make_source(self) -> Source:
         options = self._options
         if not options.webhook_url:
             return Poller(self._api, self.progress, self._steady, options.pace)
-        from bot.adapters.telegram.webhook import Webhook  # brings a web server along that polling does not need
+        from bot.adapters.telegram.webhook import Webhook  # imports a web server that polling does not need
 
         return Webhook(options, self._api, self.progress, self._steady)
 
     async def _connect(self, first: asyncio.Future[None]) -> None:
-        """Greet until Telegram answers, then receive. `first` learns how the first try went."""
-        trouble = Trouble(self.progress, self._options.pace)
+        """Greet until Telegram answers, then receive. `first` gets the outcome of the first attempt."""
+        backoff = TelegramBackoff(self.progress, self._options.pace)
         try:
-            while (user := await self._greet(trouble, first)) is None:
+            while (user := await self._greet(backoff, first)) is None:
                 pass
             self.progress.last_step = self._steady()
         except ConfigError as error:
@@ -138,32 +136,42 @@ class TelegramPlatform:
             else:
                 first.set_exception(error)
             return
-        trouble.over()
-        self.me = Me(user.id, user.username or "")
+        backoff.recovered()
+        self.me = BotIdentity(user.id, user.username or "")
         receiver = Receiver(self.me, self._accept, self._chats, self.progress, self._clock, self._steady)
         self._source.start(receiver.take)
         log.info("Telegram: @%s, %s", self.me.username, "by webhook" if self._options.webhook_url else "polling")
         if not first.done():
             first.set_result(None)
-        self._stage.background.spawn(self._settle(user.id))
+        self._context.background.spawn(self._settle(user.id))
 
     async def _settle(self, bot_id: int) -> None:
-        """What can wait: importing the Markdown converter (0.1 s), lest the first answer waits for it, and the menu."""
+        """Import the Markdown converter (0.1 s) before the first answer needs it, and set the command menu."""
         await asyncio.to_thread(pieces, "**warm**")
-        await menu.sync(self._api, bot_id, self._menu, self._state)
+        menus = {language: _commands(self._menu, language) for language in _languages(self._menu)}
+        try:
+            await register_if_changed(self._state, MENU_KEY, [bot_id, menus], lambda: self._set_menus(menus))
+        except TelegramError as error:
+            log.warning("the command menu could not be set (%s); the next start tries again", error)
 
-    async def _greet(self, trouble: Trouble, first: asyncio.Future[None]) -> User | None:
-        """Who the bot is, with the way of receiving prepared; None after a failure and the pause it asks for."""
+    async def _set_menus(self, menus: Mapping[str, list[tuple[str, str]]]) -> None:
+        for language, commands in menus.items():
+            code = None if language == _DEFAULT_LANGUAGE else language
+            for scope in _SCOPES:
+                await self._api.set_my_commands(commands, scope=scope, language_code=code)
+
+    async def _greet(self, backoff: TelegramBackoff, first: asyncio.Future[None]) -> User | None:
+        """The bot's account, once updates can be received; None after a failure and its pause."""
         try:
             user, _ = await asyncio.gather(self._api.get_me(), self._source.greet())
         except InvalidToken:
             if not first.done():
                 raise ConfigError(_refused(self._options.api_root)) from None
             self.progress.last_step = self._steady()
-            await asyncio.sleep(trouble.with_call(InvalidToken()))
+            await asyncio.sleep(backoff.call_failed(InvalidToken()))
         except TelegramError as error:
             self.progress.last_step = self._steady()
-            pause = trouble.with_call(error)
+            pause = backoff.call_failed(error)
             if not first.done():
                 first.set_result(None)
             await asyncio.sleep(pause)
@@ -175,3 +183,16 @@ class TelegramPlatform:
 def _refused(api_root: str) -> str:
     own = "" if api_root == OFFICIAL_ROOT else f", and see that TELEGRAM_API_ROOT ({api_root}) is right"
     return f"Telegram refuses TELEGRAM_BOT_TOKEN; copy the token again from @BotFather{own}."
+
+
+def _languages(entries: tuple[MenuEntry, ...]) -> list[str]:
+    """English, which is the default menu, then the other two-letter codes."""
+    others = {language for entry in entries for language in entry.summary if len(language) == 2}
+    return [_DEFAULT_LANGUAGE, *sorted(others - {_DEFAULT_LANGUAGE})]
+
+
+def _commands(entries: tuple[MenuEntry, ...], language: str) -> list[tuple[str, str]]:
+    return [
+        (entry.name, entry.summary.get(language, entry.summary[_DEFAULT_LANGUAGE])[:MAX_SUMMARY])
+        for entry in entries[:MAX_COMMANDS]
+    ]

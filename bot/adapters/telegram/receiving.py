@@ -1,27 +1,67 @@
-"""From raw updates to accepted messages; the same for polling and webhook."""
+"""Receiving: updates are parsed and accepted, and only then acknowledged to Telegram by the next offset."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from telegram import Update
+from telegram.error import Conflict, InvalidToken, NetworkError, TelegramError
 
-from bot.adapters.telegram import reactions
-from bot.adapters.telegram.api import Json
-from bot.adapters.telegram.inbound import Me, moved, read
+from bot.adapters.shared.connection import ConnectionBackoff, cause_of
+from bot.adapters.telegram.api import Api, Json, ServerTrouble, TooMany
+from bot.adapters.telegram.messages import BotIdentity, moved, read
+from bot.adapters.telegram.options import Pace
 from bot.platform import Accept, Progress
+from routing.errors import Reason
 from routing.ports import ChatStore, Clock
 from routing.types.messages import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
+Take = Callable[[Sequence[Json]], Awaitable[None]]
+"""Makes everything in the updates durable; if it raises, none may be acknowledged."""
+
+OTHER_POLLER = Reason("another program is polling with this token; stop it, or give this bot its own token")
+OTHER_WEBHOOK = Reason("another program has set a webhook for this token; stop it and restart this bot")
+REVOKED = Reason("Telegram refuses the token; set a valid TELEGRAM_BOT_TOKEN and restart")
+
+
+class TelegramBackoff(ConnectionBackoff):
+    """See ConnectionBackoff."""
+
+    def __init__(self, progress: Progress, pace: Pace) -> None:
+        super().__init__("Telegram", progress, pace.backoff, pace.longest_backoff)
+        self._pace = pace
+
+    def saving_failed(self, error: Exception) -> float:
+        """Seconds to wait after updates could not be saved."""
+        why = cause_of(error)
+        self._report(Reason("updates can't be saved ({error}); nothing is acknowledged until they can", error=why))
+        return self._pause()
+
+    def call_failed(self, error: TelegramError) -> float:
+        """Seconds to wait after a call failed."""
+        pace = self._pace
+        if isinstance(error, TooMany):
+            return error.seconds
+        if isinstance(error, Conflict):
+            self._report(OTHER_WEBHOOK if "webhook" in error.message else OTHER_POLLER)
+            return self._pause(pace.conflict, pace.longest_conflict)
+        if isinstance(error, InvalidToken):
+            self._report(REVOKED)
+            return pace.revoked
+        reason = type(error.__cause__).__name__ if error.__cause__ else error.message
+        self._report(Reason("no connection to Telegram ({error})", error=reason), logging.WARNING)
+        return self._pause()
 
 
 class Receiver:
-    """Once `take` has returned, everything in the updates is durable; if it raises, none may be acknowledged."""
+    """Parses and accepts updates, for polling and for the webhook."""
 
     def __init__(
-        self, me: Me, accept: Accept, chats: ChatStore, progress: Progress, clock: Clock, steady: Clock
+        self, me: BotIdentity, accept: Accept, chats: ChatStore, progress: Progress, clock: Clock, steady: Clock
     ) -> None:
         self._me = me
         self._accept = accept
@@ -31,29 +71,28 @@ class Receiver:
         self._steady = steady
 
     async def take(self, updates: Sequence[Json]) -> None:
+        """See Take."""
         now = self._clock()
         messages: list[InboundMessage] = []
         for raw in updates:
-            message, migration = self._understood(raw, now)
+            message, migration = self._parse(raw, now)
             if migration is not None:
-                await self._hand_over(messages)
+                await self._save(messages)
                 messages = []
                 await self._chats.moved(*migration)
             if message is not None:
                 messages.append(message)
-        await self._hand_over(messages)
+        await self._save(messages)
         self._progress.last_update = self._steady()
 
-    async def _hand_over(self, messages: list[InboundMessage]) -> None:
+    async def _save(self, messages: list[InboundMessage]) -> None:
         if messages:
             await self._accept(messages)
 
-    def _understood(self, raw: Json, now: float) -> tuple[InboundMessage | None, tuple[ChatKey, str] | None]:
-        """An update that the library cannot read is passed over: kept, it would stand before all others for ever."""
+    def _parse(self, raw: Json, now: float) -> tuple[InboundMessage | None, tuple[ChatKey, str] | None]:
+        """An update that the library can't parse is skipped: it would block all others for ever."""
         try:
             update = Update.de_json(raw, None)
-            if update.message_reaction is not None:
-                return reactions.read(update.message_reaction, update.update_id, self._me), None
             return read(update, self._me, now), moved(update)
         except Exception as error:  # the library may raise anything for updates it does not know
             number = raw.get("update_id") if isinstance(raw, dict) else None
@@ -63,5 +102,110 @@ class Receiver:
 
 
 def _outline(raw: object) -> object:
-    """The names of the fields, without what people wrote."""
+    """The field names, without what people wrote."""
     return {name: _outline(value) for name, value in raw.items()} if isinstance(raw, dict) else type(raw).__name__
+
+
+class Poller:
+    """Long polling, with a watchdog that replaces connections on which nothing arrives any more."""
+
+    def __init__(self, api: Api, progress: Progress, clock: Clock, pace: Pace) -> None:
+        self._api = api
+        self._take: Take | None = None
+        self._progress = progress
+        self._clock = clock
+        self._pace = pace
+        self._backoff = TelegramBackoff(progress, pace)
+        self._offset: int | None = None
+        self._confirmed: int | None = None
+        self._updated_at = 0.0
+        self._heard_at = 0.0
+        self._taking = False
+        self._task: asyncio.Task[None] | None = None
+        self._watchdog: asyncio.Task[None] | None = None
+
+    async def greet(self) -> None:
+        """Delete a webhook, which would keep polling from working. Raises TelegramError."""
+        await self._api.delete_webhook(drop_pending_updates=False)
+
+    def start(self, take: Take) -> None:
+        self._take = take
+        self._updated_at = self._heard_at = self._clock()
+        self._task = asyncio.create_task(self._run())
+        self._watchdog = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        """Receive nothing more. Updates that are being accepted are finished and acknowledged."""
+        if self._task is None or self._watchdog is None:
+            return
+        self._watchdog.cancel()
+        await asyncio.wait({self._watchdog})
+        for _ in range(100):  # 5 s
+            if not self._taking or self._task.done():
+                break
+            await asyncio.wait({self._task}, timeout=0.05)
+        self._task.cancel()
+        await asyncio.wait({self._task})
+        self._task = None
+        if self._offset != self._confirmed:
+            with contextlib.suppress(TelegramError, TimeoutError):
+                async with asyncio.timeout(1):
+                    await self._api.poll(self._offset, 0)
+
+    async def _run(self) -> None:
+        while True:
+            now = self._clock()
+            if now - self._updated_at > self._pace.idle_offset:
+                # Ids may restart lower after a quiet week; an old offset would acknowledge them unread.
+                self._offset = None
+            try:
+                updates = await self._api.poll(self._offset, self._pace.long_poll)
+            except TelegramError as error:
+                self._progress.last_step = self._clock()
+                if not isinstance(error, NetworkError) or isinstance(error, ServerTrouble):
+                    self._heard_at = self._clock()
+                await asyncio.sleep(self._backoff.call_failed(error))
+                continue
+            self._confirmed = self._offset
+            self._progress.last_step = self._progress.last_contact = self._heard_at = self._clock()
+            if not updates:
+                self._backoff.recovered()
+            elif not await self._accepted(updates):
+                continue
+
+    async def _accepted(self, updates: Sequence[Json]) -> bool:
+        """Whether the updates are durable and may be acknowledged; pauses after a failure."""
+        assert self._take is not None, "set by start"
+        self._taking = True
+        try:
+            await self._take(updates)
+        except Exception as error:  # whatever went wrong, Telegram is asked for them again
+            log.debug("accepting failed", exc_info=True)
+            self._taking = False
+            await asyncio.sleep(self._backoff.saving_failed(error))
+            return False
+        else:
+            self._backoff.recovered()
+            self._offset = max(update["update_id"] for update in updates) + 1
+            self._updated_at = self._clock()
+            return True
+        finally:
+            self._taking = False
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(self._pace.watch)
+            task = self._task
+            if task is None or self._taking:
+                continue
+            if task.done():
+                log.error("Telegram: the polling loop failed and is restarting", exc_info=task.exception())
+            elif self._clock() - self._heard_at <= self._pace.deaf:
+                continue
+            else:
+                log.warning("Telegram: nothing heard for %d s; reconnecting", self._clock() - self._heard_at)
+                task.cancel()
+                await asyncio.wait({task})
+            await self._api.renew_polling()
+            self._heard_at = self._clock()
+            self._task = asyncio.create_task(self._run())

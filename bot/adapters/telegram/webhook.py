@@ -1,4 +1,4 @@
-"""Webhook mode: Telegram brings the updates; 200 is the acknowledgement, sent after they were accepted."""
+"""Webhook mode: Telegram sends the updates; the response 200 acknowledges them after they were accepted."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ import hmac
 import json
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
 from aiohttp import web
 from telegram.error import TelegramError
 
-from bot.adapters.telegram.api import UPDATES, Api, Json
+from bot.adapters.telegram.api import UPDATES, Api
 from bot.adapters.telegram.options import TelegramOptions
+from bot.adapters.telegram.receiving import Take
 from bot.platform import Progress
 from routing.errors import ConfigError, Reason
 from routing.ports import Clock
 
 log = logging.getLogger(__name__)
-Take = Callable[[Sequence[Json]], Awaitable[None]]
 _HEADER = "X-Telegram-Bot-Api-Secret-Token"
 _LARGEST = 4 * 2**20  # bytes of one update
-_DEEPEST = 64  # objects and arrays inside each other; Telegram's own updates have fewer than 20
+_DEEPEST = 64  # nested objects and arrays; Telegram's own updates have fewer than 20
 _RECENT = 300.0  # seconds for which a failed delivery counts as trouble
 
 
 class Webhook:
-    """The server that Telegram calls. It listens before Telegram is told of it."""
+    """The server that Telegram calls. It listens before Telegram is told its address."""
 
     def __init__(self, options: TelegramOptions, api: Api, progress: Progress, clock: Clock) -> None:
         self._url = options.webhook_url or ""
@@ -38,20 +37,19 @@ class Webhook:
         self._api = api
         self._progress = progress
         self._clock = clock
-        self.renewals = 0
         self._take: Take | None = None
         self._runner: web.AppRunner | None = None
         self._check: asyncio.Task[None] | None = None
 
     async def greet(self) -> None:
-        """Listen, then tell Telegram where. Raises TelegramError, and ConfigError for an address not to be had."""
+        """Listen, then tell Telegram the address. Raises TelegramError, or ConfigError if it is not available."""
         await self._listen()
         await self._api.set_webhook(
             self._url, allowed_updates=list(UPDATES), secret_token=self._secret, drop_pending_updates=False
         )
 
     async def _listen(self) -> None:
-        """Raises ConfigError when the address is taken or not ours."""
+        """Raises ConfigError if the address is in use or not on this machine."""
         if self._runner is not None:
             return
         app = web.Application(client_max_size=_LARGEST)
@@ -68,12 +66,12 @@ class Webhook:
         self._runner = runner
 
     def start(self, take: Take) -> None:
-        """From here on deliveries are taken; earlier ones were put off."""
+        """Accept deliveries from now on; earlier ones got a 503, and Telegram repeats them."""
         self._take = take
         self._check = asyncio.create_task(self._look_after())
 
     async def stop(self) -> None:
-        """Take nothing more; Telegram keeps what comes and delivers it after the next start."""
+        """Accept nothing more; Telegram delivers what comes after the next start."""
         self._take = None
         if self._check is not None:
             self._check.cancel()
@@ -97,8 +95,7 @@ class Webhook:
             return web.Response(status=400)
         try:
             await self._take([update])
-        except Exception as error:
-            # Any failure to keep it has one consequence: Telegram is asked to bring it again.
+        except Exception as error:  # whatever went wrong, Telegram sends it again
             log.error("a Telegram update can't be saved (%s); Telegram will send it again", type(error).__name__)
             log.debug("accepting failed", exc_info=True)
             self._progress.trouble = Reason("updates can't be saved; Telegram will send them again")
@@ -108,7 +105,7 @@ class Webhook:
         return web.Response()
 
     async def _look_after(self) -> None:
-        """Ask Telegram now and then whether its deliveries arrive: nothing else would tell silence from deafness."""
+        """Ask Telegram regularly whether its deliveries arrive: silence may also mean a broken address."""
         while True:
             await asyncio.sleep(self._every)
             try:
@@ -129,7 +126,7 @@ class Webhook:
 
 
 def nesting(value: object) -> int:
-    """How many objects and arrays stand inside each other."""
+    """The depth of nested objects and arrays."""
     depth, level = 0, [value]
     while outer := [each for each in level if isinstance(each, dict | list)]:
         depth += 1

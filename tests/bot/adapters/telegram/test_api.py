@@ -11,7 +11,7 @@ from aiohttp import web
 from telegram.error import ChatMigrated, RetryAfter, TelegramError, TimedOut
 
 from bot.adapters.telegram.api import Api, ServerTrouble, TooMany
-from bot.adapters.telegram.failure import failure
+from bot.adapters.telegram.failures import failure
 from bot.adapters.telegram.options import TelegramOptions
 from bot.platform import SendLater, SendRefused
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bot.adapters.telegram.flood import Flood, Limits, Rate, parse
+from bot.adapters.telegram.flood import Limits, Rate, RateLimiter, parse
 from bot.platform import SendLater
 from routing.errors import ConfigError
 
@@ -43,7 +43,7 @@ REAL = parse("30/s,1/s per chat,20/min per group")
 
 async def test_previews_leave_room_for_the_final_message() -> None:
     now = Now()
-    flood = Flood(REAL, now)
+    flood = RateLimiter(REAL, now)
     assert [flood.spare("5") for _ in range(4)] == [True, True, False, False]
     await flood.turn("5")
     assert not flood.spare("5")
@@ -54,7 +54,7 @@ async def test_previews_leave_room_for_the_final_message() -> None:
 
 async def test_a_group_never_takes_more_than_twenty_in_a_minute() -> None:
     now = Now()
-    flood = Flood(REAL, now)
+    flood = RateLimiter(REAL, now)
     sent = []
     for _ in range(3600):
         if flood.spare("-100"):
@@ -67,7 +67,7 @@ async def test_a_group_never_takes_more_than_twenty_in_a_minute() -> None:
 
 async def test_a_far_away_turn_goes_back_to_the_outbox() -> None:
     now = Now()
-    flood = Flood(parse("2/min per group"), now)
+    flood = RateLimiter(parse("2/min per group"), now)
     await flood.turn("-1")
     await flood.turn("-1")
     with pytest.raises(SendLater) as caught:
@@ -77,7 +77,7 @@ async def test_a_far_away_turn_goes_back_to_the_outbox() -> None:
 
 
 async def test_waiting_replies_keep_their_order_and_previews_give_way() -> None:
-    flood = Flood(Limits(chat=Rate(1, 0.05)))
+    flood = RateLimiter(Limits(chat=Rate(1, 0.05)))
     order: list[int] = []
     begun = asyncio.Event()
 
@@ -96,7 +96,7 @@ async def test_waiting_replies_keep_their_order_and_previews_give_way() -> None:
 
 async def test_refused_chats_hold_up_no_other_as_long_as_messages_get_through() -> None:
     now = Now()
-    flood = Flood(Limits(), now)
+    flood = RateLimiter(Limits(), now)
     for number in range(10):
         flood.refuse(f"{number}", 59)
         flood.passed()
@@ -107,7 +107,7 @@ async def test_refused_chats_hold_up_no_other_as_long_as_messages_get_through() 
 async def test_chats_refused_in_a_row_may_mean_everybody() -> None:
     """Then one reply a second finds out, and previews wait."""
     now = Now()
-    flood = Flood(Limits(), now)
+    flood = RateLimiter(Limits(), now)
     flood.refuse("0", 5)
     now.at += 6
     for number, seconds in enumerate((30, 20, 40), start=1):
@@ -127,7 +127,7 @@ async def test_chats_refused_in_a_row_may_mean_everybody() -> None:
 
 async def test_idle_chats_are_forgotten() -> None:
     now = Now()
-    flood = Flood(REAL, now)
+    flood = RateLimiter(REAL, now)
     for number in range(5000):
         now.at += 0.1
         await flood.turn(str(number))

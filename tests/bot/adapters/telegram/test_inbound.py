@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from telegram import Update
 
-from bot.adapters.telegram.inbound import Me, read
+from bot.adapters.telegram.messages import BotIdentity, read
 from routing.types.messages import Attachment, ChatKey, InboundMessage, Press
 from tests.bot.adapters.telegram.house import house, to
 from tests.servers.telegram import Message, TelegramServer, User
@@ -16,7 +16,7 @@ Json = dict[str, object]
 def inbound(tg: TelegramServer, message: Message) -> InboundMessage | None:
     """What the adapter makes of the message's update, without a network."""
     assert message.update is not None
-    return read(Update.de_json(message.update, None), Me(tg.bot.id, "tierbot"), 1.0)
+    return read(Update.de_json(message.update, None), BotIdentity(tg.bot.id, "tierbot"), 1.0)
 
 
 def heard(tg: TelegramServer, message: Message) -> InboundMessage:

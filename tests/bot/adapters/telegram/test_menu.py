@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from bot.adapters.telegram.menu import STATE_KEY
+from bot.adapters.telegram.platform import MENU_KEY
 from tests.bot.adapters.telegram.house import States, house
 from tests.servers.telegram import TelegramServer
 
@@ -15,7 +15,7 @@ async def test_the_menu_is_set_for_each_scope_and_language_and_not_again() -> No
     state = States()
     async with TelegramServer() as tg:
         async with house(tg, state):
-            await tg.wait_for(lambda _: STATE_KEY in state.kept)
+            await tg.wait_for(lambda _: MENU_KEY in state.kept)
             menus = {key: [entry["description"] for entry in commands] for key, commands in tg.commands.items()}
         english, german = ["Show or set the tier", "What I can do"], ["Stufe zeigen oder setzen", "What I can do"]
         assert menus == {
@@ -38,7 +38,7 @@ async def test_a_failure_is_made_good_at_the_next_start() -> None:
             await home.heard(tg.say("hello"))
         assert state.kept == {}
         async with house(tg, state):
-            await tg.wait_for(lambda _: STATE_KEY in state.kept)
+            await tg.wait_for(lambda _: MENU_KEY in state.kept)
 
 
 async def test_messages_do_not_wait_for_the_menu() -> None:

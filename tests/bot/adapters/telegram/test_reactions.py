@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from telegram import Update
 
-from bot.adapters.telegram.inbound import Me
-from bot.adapters.telegram.reactions import read
+from bot.adapters.telegram.messages import BotIdentity, read
 from routing.types.messages import ChatKey, InboundMessage, UserKey
 from tests.bot.adapters.telegram.house import house, to
 from tests.servers.telegram import TelegramServer
@@ -25,8 +24,7 @@ def heard(old: tuple[str, ...], new: tuple[str, ...], **more: object) -> Inbound
     body: Json = {"chat": chat, "message_id": 9, "user": user, "date": 7} | more
     body |= {"old_reaction": [_reaction(each) for each in old], "new_reaction": [_reaction(each) for each in new]}
     update = Update.de_json({"update_id": 3, "message_reaction": body}, None)
-    assert update.message_reaction is not None
-    return read(update.message_reaction, update.update_id, Me(1, "tierbot"))
+    return read(update, BotIdentity(1, "tierbot"), now=8.0)
 
 
 def _reaction(each: str) -> Json:

@@ -1,4 +1,4 @@
-"""What a failed call means for the reply that it carried."""
+"""What a failed Telegram call means for the reply it carried."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bot.adapters.shared.failures import not_sent, token_refused, unanswered
 from bot.adapters.telegram.api import ServerTrouble, TooMany
 from bot.platform import SendFailed, SendLater, SendRefused
 
-# Raised before a request has left; the library wraps them with the ones after it.
+# Raised before a request has left; the library wraps them like later errors.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
 
 class Refusal(Enum):
-    """The 400s that are told apart; Telegram distinguishes them by their text only."""
+    """The 400s that are told apart, which only their text allows."""
 
     UNCHANGED = auto()
     NOT_EDITABLE = auto()

@@ -1,33 +1,71 @@
-"""Telegram's updates as inbound messages: who is addressed, what was said, what was pressed."""
+"""Telegram's updates as inbound messages: who is addressed, what was said, pressed or rated."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from telegram import (
+    Audio,
     CallbackQuery,
+    Document,
     Message,
     MessageEntity,
     MessageOriginChannel,
     MessageOriginChat,
     MessageOriginHiddenUser,
     MessageOriginUser,
+    MessageReactionUpdated,
+    PhotoSize,
+    ReactionType,
+    ReactionTypeEmoji,
     Update,
+    Voice,
 )
 
-from bot.adapters.telegram.content import attachment, unsupported
-from routing.types.messages import ChatKey, InboundKind, InboundMessage, Press, UserKey
+from bot.kinds import FILES, kind_of, unreadable
+from handlers.ratings import TAKEN_BACK, thumb
+from routing.types.messages import (
+    Attachment,
+    AttachmentKind,
+    ChatKey,
+    InboundKind,
+    InboundMessage,
+    Press,
+    UserKey,
+)
 
 PLATFORM = "telegram"
+REF = "telegram:"
 MAX_QUOTE = 1000  # characters of the message replied to
 GENERAL_TOPIC = 1
 _COMMAND = re.compile(r"/[A-Za-z0-9_]{1,64}(?:@(\w+))?(?=\s|$)")
 _MENTION_END = " \t\n,:"
+_LARGEST_SIDE = 2560  # pixels; the largest photo size that Telegram makes, models scale down further
+_NOUNS = {
+    "sticker": "stickers",
+    "animation": "animations",
+    "video": "videos",
+    "video_note": "video messages",
+    "poll": "polls",
+    "venue": "places",
+    "location": "locations",
+    "contact": "contacts",
+    "dice": "dice",
+    "game": "games",
+    "story": "stories",
+    "paid_media": "paid media",
+    "invoice": "invoices",
+    "checklist": "checklists",
+    "giveaway": "giveaways",
+    "passport_data": "passport data",
+    "document": FILES,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Me:
+class BotIdentity:
     """The bot's own account; `username` without @."""
 
     id: int
@@ -35,7 +73,7 @@ class Me:
 
 
 def moved(update: Update) -> tuple[ChatKey, str] | None:
-    """The old chat and the new chat id, when this update says that a group became a supergroup."""
+    """The old chat and the new chat id, if the update says that a group became a supergroup."""
     message = update.message
     if message is None:
         return None
@@ -46,8 +84,10 @@ def moved(update: Update) -> tuple[ChatKey, str] | None:
     return None
 
 
-def read(update: Update, me: Me, now: float) -> InboundMessage | None:
-    """The message in an update, or None when it is nothing for this bot. `now` dates presses, which have no date."""
+def read(update: Update, me: BotIdentity, now: float) -> InboundMessage | None:
+    """The message in an update; None if it is not for this bot. `now` dates presses, which have no date."""
+    if update.message_reaction is not None:
+        return _reaction(update.message_reaction, update.update_id, me)
     if update.callback_query is not None:
         return _press(update.callback_query, update.update_id, me, now)
     if update.message is not None:
@@ -58,12 +98,33 @@ def read(update: Update, me: Me, now: float) -> InboundMessage | None:
 
 
 def chat_key(message: Message) -> ChatKey:
-    """The conversation. In plain supergroups message_thread_id only marks a chain of replies; General has no id."""
+    """The conversation. Outside forums message_thread_id is only a chain of replies; the General topic has no key."""
     thread = message.message_thread_id if message.is_topic_message else None
     return ChatKey(PLATFORM, str(message.chat.id), str(thread) if thread and thread != GENERAL_TOPIC else "")
 
 
-def _message(message: Message, update_id: int, me: Me, kind: InboundKind) -> InboundMessage | None:
+def attachment(message: Message) -> Attachment | None:
+    """The file in a message if the bot can read it."""
+    if message.photo:
+        return _photo(message.photo)
+    if message.voice is not None:
+        return _file("voice", "voice.ogg", "audio/ogg", message.voice)
+    if message.audio is not None:
+        return _file("voice", message.audio.file_name or "audio.mp3", "audio/mpeg", message.audio)
+    if message.document is not None and message.animation is None:
+        return _document(message.document)
+    return None
+
+
+def unsupported(message: Message) -> str:
+    """A short English plural noun for what the bot can't read; empty for service messages."""
+    for name, noun in _NOUNS.items():
+        if getattr(message, name, None):
+            return unreadable(message.document.file_name or "") if name == "document" and message.document else noun
+    return ""
+
+
+def _message(message: Message, update_id: int, me: BotIdentity, kind: InboundKind) -> InboundMessage | None:
     author = _author(message)
     if author is None or message.chat.type == message.chat.CHANNEL:
         return None
@@ -101,14 +162,14 @@ def _message(message: Message, update_id: int, me: Me, kind: InboundKind) -> Inb
         album=message.media_group_id or "",
         attachments=(file,) if file is not None else (),
         quoted=_quote(message, replied),
-        quoted_from=_wrote(replied) if replied is not None else "",
+        quoted_from=_author_name(replied) if replied is not None else "",
         forwarded_from=forwarded_from,
         by_chat=message.sender_chat is not None,
         username=(message.from_user.username or "") if message.from_user and not message.sender_chat else "",
     )
 
 
-def _press(query: CallbackQuery, update_id: int, me: Me, now: float) -> InboundMessage | None:
+def _press(query: CallbackQuery, update_id: int, me: BotIdentity, now: float) -> InboundMessage | None:
     message = query.message
     if message is None or query.data is None:
         return None
@@ -134,7 +195,7 @@ def _press(query: CallbackQuery, update_id: int, me: Me, now: float) -> InboundM
 
 
 def _author(message: Message) -> tuple[str, str, str] | None:
-    """Id, name and language. An anonymous administrator or a channel speaks as a chat; other bots are not heard."""
+    """Id, name and language; None for other bots. Anonymous administrators and channels write as a chat."""
     if message.is_automatic_forward:
         return None
     if message.sender_chat is not None:
@@ -146,7 +207,7 @@ def _author(message: Message) -> tuple[str, str, str] | None:
 
 
 def _forwarded_from(message: Message) -> str | None:
-    """Who wrote a text that the sender forwarded or let an inline bot write; None for their own words."""
+    """The author of a forwarded text or the inline bot that wrote it; None for the sender's own words."""
     match message.forward_origin:
         case MessageOriginUser(sender_user=user):
             return user.full_name
@@ -161,8 +222,8 @@ def _forwarded_from(message: Message) -> str | None:
     return ""
 
 
-def _wrote(message: Message) -> str:
-    """The name of the author of a message."""
+def _author_name(message: Message) -> str:
+    """The name of a message's author."""
     forwarded_from = _forwarded_from(message)
     if forwarded_from is not None:
         return forwarded_from
@@ -172,7 +233,7 @@ def _wrote(message: Message) -> str:
 
 
 def _replied(message: Message) -> Message | None:
-    """The message replied to; in a topic everything formally answers the message that created it."""
+    """The message replied to. In a topic every message formally replies to the one that created it."""
     replied = message.reply_to_message
     return None if replied is None or replied.forum_topic_created is not None else replied
 
@@ -183,8 +244,8 @@ def _quote(message: Message, replied: Message | None) -> str:
     return "" if replied is None else (replied.text or replied.caption or "")[:MAX_QUOTE]
 
 
-def _without_mention(message: Message, me: Me) -> tuple[bool, str]:
-    """Whether the bot is mentioned, and the text without the mention where that stands at its start or end."""
+def _without_mention(message: Message, me: BotIdentity) -> tuple[bool, str]:
+    """Whether the bot is mentioned, and the text without mentions at its start and end."""
     text = message.text or message.caption or ""
     entities = message.entities or message.caption_entities
     if not entities:
@@ -204,11 +265,69 @@ def _text(units: bytes) -> str:
     return units.decode("utf-16-le", "surrogatepass")
 
 
-def _mention(entity: MessageEntity, units: bytes, me: Me) -> tuple[int, int] | None:
-    """The bytes of `units` that name this bot, if the entity does."""
+def _mention(entity: MessageEntity, units: bytes, me: BotIdentity) -> tuple[int, int] | None:
+    """The range of bytes in `units` that mentions this bot; None for other entities."""
     start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
     if entity.type == entity.TEXT_MENTION:
         return (start, end) if entity.user is not None and entity.user.id == me.id else None
     if entity.type == entity.MENTION and _text(units[start:end]).lower() == f"@{me.username}".lower():
         return start, end
     return None
+
+
+def _reaction(update: MessageReactionUpdated, update_id: int, me: BotIdentity) -> InboundMessage | None:
+    """A thumb that somebody added or removed; None for anything else. Telegram reports reactions to all messages of a
+    chat, and does not say in which topic."""
+    said = _change(_thumbs(update.old_reaction), _thumbs(update.new_reaction))
+    user, chat = update.user, update.chat
+    if not said or user is None or user.is_bot:
+        return None
+    return InboundMessage(
+        user=UserKey(PLATFORM, str(user.id)),
+        chat=ChatKey(PLATFORM, str(chat.id)),
+        bot_id=str(me.id),
+        update_id=str(update_id),
+        text=said,
+        sent_at=update.date.timestamp(),
+        kind="reaction",
+        user_name=user.full_name,
+        bot_name=me.username,
+        private=chat.type == chat.PRIVATE,
+        language=user.language_code or "",
+        message_id=str(update.message_id),
+    )
+
+
+def _change(old: Sequence[str], new: Sequence[str]) -> str:
+    """The newest thumb; else a thumb that remains after another was removed; else the removed one."""
+    fresh = [each for each in new if each not in old]
+    gone = [each for each in old if each not in new]
+    if fresh or (gone and new):
+        return (fresh or new)[-1]
+    return f"{TAKEN_BACK}{gone[-1]}" if gone else ""
+
+
+def _thumbs(reactions: Sequence[ReactionType]) -> list[str]:
+    found = (thumb(each.emoji) for each in reactions if isinstance(each, ReactionTypeEmoji))
+    return [each for each in found if each]
+
+
+def _photo(sizes: tuple[PhotoSize, ...]) -> Attachment:
+    fitting = [size for size in sizes if max(size.width, size.height) <= _LARGEST_SIDE] or [sizes[0]]
+    best = max(fitting, key=lambda size: size.width * size.height)
+    return Attachment("image", "photo.jpg", "image/jpeg", best.file_size or 0, REF + best.file_id)
+
+
+def _document(document: Document) -> Attachment | None:
+    mime = (document.mime_type or "").partition(";")[0].strip().lower()
+    name = document.file_name or "file"
+    match kind_of(name, mime):
+        case "image":
+            return _file("image", name, mime, document)
+        case "text":
+            return _file("text", name, "text/plain", document)
+    return None
+
+
+def _file(kind: AttachmentKind, name: str, mime: str, file: Document | Voice | Audio) -> Attachment:
+    return Attachment(kind, name, file.mime_type or mime, file.file_size or 0, REF + file.file_id)

@@ -1,0 +1,68 @@
+"""What replies and previews share: the API, the rate limiter, and what previews show."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from telegram.error import TelegramError
+
+from bot.adapters.shared.background import Background
+from bot.adapters.telegram.api import Api, Json, TooMany
+from bot.adapters.telegram.flood import RateLimiter
+from bot.adapters.telegram.options import Pace
+from bot.rendering.telegram import Piece
+from handlers.recent import Recent
+
+log = logging.getLogger(__name__)
+_MESSAGES = ("sendMessage", "editMessageText", "sendPhoto", "sendDocument")  # what Telegram counts as messages
+_SHOWN = 256  # previews remembered; only those that never got their final text stay
+
+
+@dataclass(slots=True)
+class ClientContext:
+    """`shown`: what previews show, by chat id and message id, because Telegram refuses edits that change nothing.
+    `drafts`: whether Telegram accepts them."""
+
+    api: Api
+    flood: RateLimiter
+    pace: Pace
+    drafts: bool = True
+    shown: Recent[tuple[str, str], Piece] = field(default_factory=lambda: Recent(_SHOWN))
+    background: Background = field(default_factory=lambda: Background("Telegram"))
+
+    async def call(self, chat_id: str, method: str, data: Json) -> Any:
+        """Make a call for one chat; after a 429 the next ones there wait. Raises TelegramError."""
+        try:
+            result = await self.api.call(method, data)
+        except TooMany as error:
+            self.flood.refuse(chat_id, error.seconds)
+            raise
+        if method in _MESSAGES:
+            self.flood.passed()
+        return result
+
+    async def best_effort(self, chat_id: str, method: str, data: Json) -> None:
+        """Make a call whose failure does not matter."""
+        try:
+            await self.call(chat_id, method, data)
+        except TelegramError as error:
+            log.debug("%s: %s", method, error)
+
+
+def address(chat_id: str, thread_id: str) -> Json:
+    """Chat and topic as parameters; Telegram refuses the id of the General topic."""
+    return {"chat_id": chat_id, "message_thread_id": thread_id} if thread_id not in ("", "1") else {"chat_id": chat_id}
+
+
+def body(piece: Piece) -> Json:
+    """Text and entities as parameters."""
+    if not piece.entities:
+        return {"text": piece.text}
+    entities = (
+        {"type": e.type, "offset": e.offset, "length": e.length, "url": e.url, "language": e.language}
+        for e in piece.entities
+    )
+    known = [{name: value for name, value in entity.items() if value is not None} for entity in entities]
+    return {"text": piece.text, "entities": known}
