@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-from handlers.tools.calculator import CalculatorTools
+from handlers.tools.basics import calculate
 from handlers.tools.clock import ClockTools
 from routing.errors import ToolFailed
 from routing.policy.models import Models
@@ -76,7 +76,6 @@ class Demo:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = ClockTools(clock)
-        self._calculator = CalculatorTools()
 
     async def answer(self, text: str, scope: ToolScope) -> str | Topic | None:
         """What a tool says, else the topic to decline; None leaves the question to the model."""
@@ -101,7 +100,7 @@ class Demo:
         if _NUMBER.search(expression) is None or _NUMBER.fullmatch(expression):
             return None
         try:
-            return await self._calculator.calculate(scope, expression)
+            return await calculate(scope, expression)
         except ToolFailed:
             return None
 

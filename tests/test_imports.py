@@ -44,7 +44,7 @@ DOORS = {
     "rich": r"bot/adapters/console/.*",
     "aiohttp": r"bot/adapters/(telegram/webhook|discord/.*)\.py",
     "PIL": r"handlers/charts\.py",
-    "pint": r"handlers/tools/arithmetic/units\.py",
+    "pint": r"handlers/tools/calculator/units\.py",
     "charset_normalizer": r"handlers/tools/decoding\.py",
     "jsonschema": r"handlers/tools/(arguments|schemas|mcp/schemas)\.py",
     "mcp": r"handlers/tools/mcp/.*",

@@ -1,10 +1,8 @@
-"""The toolkit of what any answer may need: the time, and numbers."""
+"""The toolkit `basics`: the time, and calculations."""
 
 from __future__ import annotations
 
 import asyncio
-from importlib import import_module
-from typing import Any
 
 from handlers.tools.clock import ClockTools
 from handlers.tools.needs import ToolNeeds
@@ -19,17 +17,16 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
     clock = ClockTools(needs.clock)
     return (
         Tool("get_datetime", clock.get_datetime, role="guest"),
-        Tool("calculate", _Calculator().calculate, role="guest"),
+        Tool("calculate", calculate, role="guest"),
     )
 
 
-class _Calculator:
-    """The arithmetic, loaded at the first expression: 40 ms that no start should wait for."""
+async def calculate(scope: ToolScope, expression: str) -> str:
+    return await asyncio.to_thread(_calculate, expression)
 
-    def __init__(self) -> None:
-        self._tools: Any = None
 
-    async def calculate(self, scope: ToolScope, expression: str) -> str:
-        if self._tools is None:
-            self._tools = (await asyncio.to_thread(import_module, "handlers.tools.calculator")).CalculatorTools()
-        return str(await self._tools.calculate(scope, expression))
+def _calculate(expression: str) -> str:
+    """Imports the calculator with the first expression: 40 ms, and 0.5 s for units."""
+    from handlers.tools.calculator.calculator import calculate
+
+    return calculate(expression)

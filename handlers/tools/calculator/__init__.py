@@ -1,0 +1,1 @@
+"""Exact arithmetic with units of measurement, bounded in time and size."""

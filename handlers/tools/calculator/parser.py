@@ -1,0 +1,288 @@
+"""The grammar of expressions, worked out while they are read.
+
+From loose to tight: < > =, `in` a unit, << >>, + -, * / // % mod of, signs, ^, ! and %, a number with its units.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from handlers.tools.calculator import units
+from handlers.tools.calculator.functions import CONSTANTS, FUNCTIONS, call
+from handlers.tools.calculator.numbers import Approximate, power, whole
+from handlers.tools.calculator.tokens import END, Token, tokens_of
+from handlers.tools.calculator.units import Value, apply, converted, number_of, plain, raised
+from routing.errors import ToolFailed
+
+_MAX_NESTING = 40
+"""Brackets, signs and powers within each other."""
+_STYLES = {"hex": "hex", "binary": "binary", "bin": "binary", "octal": "octal", "oct": "octal", "%": "%"}
+_COMPARISONS = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (1, 0), "=": (0,), "==": (0,), "!=": (-1, 1)}
+_LEVELS = {"in": 1, "<<": 2, ">>": 2, "+": 3, "-": 3, "*": 4, "of": 4, "/": 4, "//": 4, "%": 4, "mod": 4}
+_BEFORE = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
+_BEHIND = {"squared": 2, "cubed": 3}
+_WITH_POWER = re.compile(r"(\D+)([23])")
+_TOLERANCE = Fraction(1, 10**14)
+"""Relative difference below which two numbers are equal, unless both are exact."""
+
+
+class Percent(Fraction):
+    """A number written with %: added to a value, it is that part of the value."""
+
+
+def _alike(run: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
+    """An operation on values of one kind, in the unit of the left one."""
+    return lambda left, right: apply(run, left, converted(right, left))
+
+
+def _sum(run: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
+    """200 + 10% is 220, as on a pocket calculator; 5% + 10% is 15%."""
+
+    def operation(left: Value, right: Value) -> Value:
+        if isinstance(right, Percent) and not isinstance(left, Percent):
+            right = _times(left, Fraction(right))
+        return _alike(run)(left, right)
+
+    return operation
+
+
+def _integer(value: Value) -> Fraction:
+    return Fraction(whole(plain(value, "Each side of a shift"), "Each side of a shift"))
+
+
+def _compare(left: Value, right: Value) -> int:
+    """-1, 0 or 1: less, equal or more."""
+    one, two = number_of(left), number_of(converted(right, left))
+    exact = not (isinstance(one, Approximate) or isinstance(two, Approximate))
+    if not exact and abs(one - two) <= _TOLERANCE * max(abs(one), abs(two)):
+        return 0
+    return (one > two) - (one < two)
+
+
+_times = partial(apply, operator.mul)
+_OPERATIONS: dict[str, Callable[[Value, Value], Value]] = {
+    "<<": lambda left, right: _times(_integer(left), power(Fraction(2), _integer(right))),
+    ">>": lambda left, right: apply(operator.floordiv, _integer(left), power(Fraction(2), _integer(right))),
+    "+": _sum(operator.add),
+    "-": _sum(operator.sub),
+    "*": _times,
+    "of": _times,
+    "/": partial(apply, operator.truediv),
+    "//": _alike(operator.floordiv),
+    "%": _alike(operator.mod),
+    "mod": _alike(operator.mod),
+}
+
+
+class Parser:
+    """Reads one expression. Then `style` is how to write the value, such as hex, and `spellings` the words that were
+    used for units."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = tokens_of(text)
+        self._at = 0
+        self._nesting = 0
+        self._in_exponent = False
+        self._converted = False
+        self.style = ""
+        self.spellings: dict[str, str] = {}
+
+    def value(self) -> Value:
+        """A bool for a comparison. Raises ToolFailed for what is no expression or has no result."""
+        left = self._expression()
+        value: Value = left
+        if sign := self._accept(*_COMPARISONS):
+            value = _compare(left, self._expression()) in _COMPARISONS[sign]
+        if self._now.kind != "end":
+            raise self._unexpected()
+        return value
+
+    @property
+    def _now(self) -> Token:
+        return self._tokens[self._at]
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else END
+
+    def _take(self) -> Token:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _accept(self, *signs: str) -> str:
+        return self._take().text if self._now.kind == "sign" and self._now.text in signs else ""
+
+    def _expression(self, level: int = 1) -> Value:
+        """Operators of this level and above."""
+        value, sign, tightest = self._signed(), "", _LEVELS["*"]
+        while True:
+            found = _LEVELS.get(self._now.text, 0) if self._now.kind == "sign" else 0
+            if found and level <= found <= tightest:
+                sign = self._take().text
+                if sign == "in":
+                    value, tightest = self._conversion(value), found
+                else:
+                    value = _OPERATIONS[sign](value, self._expression(found + 1))
+            elif level > _LEVELS["*"] or not self._factor_begins():
+                return value
+            elif sign in ("/", "//", "%", "mod"):
+                raise ToolFailed("The order is unclear: write a * sign and brackets, as in 6/(2*(1+2)).")
+            else:
+                value = _times(value, self._signed())
+
+    def _factor_begins(self) -> bool:
+        """Something multiplied without a sign, such as the π in 2π."""
+        return self._now.kind in ("constant", "function", "unit") or self._now.text in ("(", "√")
+
+    def _conversion(self, value: Value) -> Value:
+        self._converted = True
+        style = _STYLES.get(self._now.text.lower(), "")
+        if style and self._next.kind == "end":
+            self._take()
+            self.style = style
+            return value
+        target = self._expression(_LEVELS["*"])
+        if isinstance(target, Fraction) or target.magnitude != 1:
+            raise ToolFailed("Only a unit may follow `in` or `to`, such as: 5 km in miles.")
+        return converted(value, target)
+
+    def _signed(self) -> Value:
+        self._nesting += 1
+        if self._nesting > _MAX_NESTING:
+            raise ToolFailed(f"More than {_MAX_NESTING} nested brackets, signs or powers: use fewer.")
+        sign = self._accept("-", "+", "√")
+        if sign == "√":
+            value = call("sqrt", [self._signed()])
+        elif sign:
+            value = self._signed()
+            value = value if sign == "+" else Percent(-value) if isinstance(value, Percent) else -value
+        else:
+            value = self._completed()
+            if self._accept("^", "**"):
+                value = raised(value, self._exponent())
+        self._nesting -= 1
+        return value
+
+    def _exponent(self) -> Value:
+        """A unit behind the number of an exponent is not part of it: 10^3 km is 1000 km."""
+        outside, self._in_exponent = self._in_exponent, True
+        value = self._signed()
+        self._in_exponent = outside
+        return value
+
+    def _bracketed(self) -> Value:
+        outside, self._in_exponent = self._in_exponent, False
+        value = self._expression()
+        self._in_exponent = outside
+        return value
+
+    def _completed(self) -> Value:
+        value = self._value()
+        while self._now.text == "!" or (self._now.text == "%" and not self._is_operand(self._next)):
+            if self._take().text == "!":
+                value = call("factorial", [value])
+            else:
+                value = Percent(plain(value, "A percentage") / 100)
+        return value
+
+    def _is_operand(self, token: Token) -> bool:
+        """Whether a % before this token is the remainder rather than a percentage."""
+        return token.kind in ("number", "constant", "function", "unit") or token.text in ("(", "mod")
+
+    def _value(self) -> Value:
+        kind = self._now.kind
+        if kind == "number":
+            number = self._take().value
+            return number if self._in_exponent else self._amount(number)
+        if kind == "constant":
+            return self._take().value
+        if kind == "unit":
+            return self._unit()
+        if kind == "function":
+            name = self._take().text
+            self._take()
+            values = [] if self._now.text == ")" else [self._bracketed()]
+            while self._accept(",", ";"):
+                values.append(self._bracketed())
+            self._close()
+            return call(name, values)
+        if self._accept("("):
+            value = self._bracketed()
+            self._close()
+            return value
+        raise self._unexpected()
+
+    def _close(self) -> None:
+        if not self._accept(")"):
+            raise ToolFailed("A ( is not closed.") if self._now.kind == "end" else self._unexpected()
+
+    def _amount(self, number: Fraction) -> Value:
+        """A number with its units, which bind tighter than * and /, or several: 3 h 20 min."""
+        kind = self._now.kind
+        if kind != "unit":
+            return number
+        value = units.quantity(number, self._unit().units)
+        while self._now.kind == "number" and self._next.kind == "unit":
+            more = self._take()
+            part = units.quantity(more.value, self._unit().units)
+            try:
+                value = _OPERATIONS["+"](value, part)
+            except ToolFailed:
+                raise ToolFailed(f"An operator such as * or + is missing before {more.text}.") from None
+        return value
+
+    def _unit(self) -> Value:
+        """One or more units side by side, each with its power."""
+        unit: Value = None
+        while self._now.kind == "unit":
+            exponent = Fraction(1)
+            if self._next.kind == "unit" and self._now.text.lower() in _BEFORE:
+                exponent *= _BEFORE[self._take().text.lower()]
+            one = self._named_unit()
+            if self._now.text.lower() in _BEHIND:
+                exponent *= _BEHIND[self._take().text.lower()]
+            if self._accept("^", "**"):
+                exponent = exponent * plain(self._exponent(), "An exponent")
+            one = one if exponent == 1 else raised(one, exponent)
+            unit = one if unit is None else units.quantity(Fraction(1), unit.units * one.units)
+        return unit
+
+    def _named_unit(self) -> Value:
+        first = self._take().text
+        found = units.find_pair(first, self._now.text) if self._now.kind == "unit" else None
+        if found is not None:
+            return self._spelled(found, f"{first} {self._take().text}")
+        if (found := units.find(first)) is not None:
+            return self._spelled(found, first)
+        with_power = _WITH_POWER.fullmatch(first)
+        if with_power and (found := units.find(with_power[1])) is not None:
+            return raised(self._spelled(found, with_power[1]), Fraction(with_power[2]))
+        if first.lower() in FUNCTIONS:
+            raise ToolFailed(f"{first} is a function and needs brackets: {first.lower()}(2).")
+        near = units.similar(first, (*FUNCTIONS, *CONSTANTS))
+        hint = f"Did you mean {' or '.join(near)}?" if near else "Only numbers, functions and units can be named."
+        raise ToolFailed(f"{first[:60]} is not a function, constant or unit. {hint}")
+
+    def _spelled(self, unit: Value, written: str) -> Value:
+        self.spellings[str(unit.units)] = written
+        return unit
+
+    def _unexpected(self) -> ToolFailed:
+        token, before = self._now, self._tokens[self._at - 1].text if self._at else ""
+        if token.kind == "end":
+            told = f"The expression ends after {before}: a value is missing." if before else "The expression is empty."
+        elif token.text == ")":
+            told = f"A value is missing between {before} and )." if before in "+-*/^(" else "There is a ) too many."
+        elif token.text == ",":
+            told = "A comma only groups thousands (1,234) and separates arguments: write 1.5 for one and a half."
+        elif token.kind != "sign":
+            told = f"An operator such as * or + is missing before {token.text[:60]}."
+        else:
+            told = f"{token.text} is not expected after {before}." if before else f"Nothing begins with {token.text}."
+            told += " Put brackets around a conversion that is only a part." if self._converted else ""
+        return ToolFailed(told)
