@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from bot.inbox import Inbox
 from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
 from bot.owned import keep_fresh
-from bot.platform import Accept, MenuEntry, Platform
+from bot.platform import Accept, Platform
 from bot.settings import Environment
 from bot.silences import Silences
 from bot.workspace import Workspace
@@ -29,7 +29,6 @@ from handlers.confirmations import SPEC as CONFIRM
 from handlers.confirmations import Confirmations
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
-from handlers.languages import Say, languages
 from handlers.linking import Linking
 from handlers.needs import Needs
 from handlers.notices import Notices
@@ -232,9 +231,3 @@ async def _sweep(kept: Stores, clock: Clock) -> None:
         except StorageFault as fault:
             log.warning("%s", fault)
         await asyncio.sleep(SWEEP_SECONDS)
-
-
-def menu() -> tuple[MenuEntry, ...]:
-    """The commands with their summaries in every language."""
-    speak: Mapping[str, Say] = {code: Say(code) for code in languages()}
-    return tuple(MenuEntry(spec.name, {code: say(spec.summary) for code, say in speak.items()}) for spec in COMMANDS)

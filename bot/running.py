@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import signal
 import sys
 from getpass import getuser
 
 from bot import keyless
 from bot.adapters.console import CommandHint, ConsolePlatform
-from bot.app import App, assembled, menu
+from bot.adapters.shared.descriptor import Services
+from bot.app import App, assembled
 from bot.ops.systemd import pulse
 from bot.platform import Platform
+from bot.platforms import PLATFORMS
 from bot.settings import Environment, Settings
 from bot.workspace import Workspace
 from handlers.access import print_owner_code
@@ -25,8 +26,7 @@ from routing.types.messages import UserKey
 from routing.types.tiers import TIERS
 
 NO_PLATFORM = (
-    "No chat platform is configured: set TELEGRAM_BOT_TOKEN or DISCORD_BOT_TOKEN in the environment or in {env}, "
-    "or talk here with `make chat`."
+    "No chat platform is configured: set {tokens} in the environment or in {env}, or talk here with `make chat`."
 )
 
 log = logging.getLogger("bot")
@@ -34,16 +34,17 @@ log = logging.getLogger("bot")
 
 async def run(environment: Environment, workspace: Workspace) -> int:
     """Serve every platform whose token is set, until SIGTERM or SIGINT."""
-    told = environment.settings
-    if told.telegram_bot_token is None and told.discord_bot_token is None:
-        raise ConfigError(NO_PLATFORM.format(env=workspace.root / ".env"))
+    settings = environment.settings
+    if not any(platform.configured(settings) for platform in PLATFORMS):
+        tokens = " or ".join(platform.token.upper() for platform in PLATFORMS)
+        raise ConfigError(NO_PLATFORM.format(tokens=tokens, env=workspace.root / ".env"))
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with assembled(environment, workspace) as app:
-        await app.start(platforms_of(told, app))
+        await app.start(platforms_of(settings, app))
         await _print_owner_code(app)
-        beat = asyncio.create_task(pulse(list(app.platforms.values()), app.steady, told.heartbeat_file))
+        beat = asyncio.create_task(pulse(list(app.platforms.values()), app.steady, settings.heartbeat_file))
         await ended.wait()
         log.info("Stopping: running turns may finish, everything else resumes after the next start")
         beat.cancel()
@@ -83,47 +84,8 @@ def hints(models: Models) -> tuple[CommandHint, ...]:
 
 
 def platforms_of(settings: Settings, app: App) -> list[Platform]:
-    """One line a platform."""
-    platforms: list[Platform] = []
-    if settings.telegram_bot_token is not None:
-        platforms.append(_telegram(settings.telegram_bot_token.get_secret_value(), settings, app))
-    if settings.discord_bot_token is not None:
-        platforms.append(_discord(settings.discord_bot_token.get_secret_value(), settings, app))
-    return platforms
-
-
-def _telegram(token: str, settings: Settings, app: App) -> Platform:
-    from bot.adapters.telegram import TelegramOptions, TelegramPlatform
-
-    secret = settings.telegram_webhook_secret
-    options = TelegramOptions(
-        token=token,
-        api_root=settings.telegram_api_root,
-        proxy=settings.telegram_proxy or settings.https_proxy,
-        flood_limit=settings.telegram_flood_limit,
-        webhook_url=settings.telegram_webhook_url,
-        webhook_listen=settings.telegram_webhook_listen,
-        webhook_secret=secret.get_secret_value() if secret else secrets.token_urlsafe(32),
-    )
-    kept = app.kept
-    return TelegramPlatform(
-        options, accept=app.accept, state=kept.state, chats=kept.chats, menu=menu(), clock=app.clock, steady=app.steady
-    )
-
-
-def _discord(token: str, settings: Settings, app: App) -> Platform:
-    from bot.adapters.discord import DiscordOptions, DiscordPlatform
-
-    options = DiscordOptions(
-        token=token,
-        api_root=settings.discord_api_root,
-        gateway_url=settings.discord_gateway_url,
-        proxy=settings.discord_proxy or settings.https_proxy,
-        sharded=settings.discord_sharded,
-        thread_per_mention=settings.discord_threads,
-    )
-    return DiscordPlatform(
-        options,
+    """The platforms whose token is set."""
+    services = Services(
         accept=app.accept,
         state=app.kept.state,
         chats=app.kept.chats,
@@ -134,6 +96,7 @@ def _discord(token: str, settings: Settings, app: App) -> Platform:
         clock=app.clock,
         steady=app.steady,
     )
+    return [platform.build(settings, services) for platform in PLATFORMS if platform.configured(settings)]
 
 
 async def _print_owner_code(app: App) -> None:

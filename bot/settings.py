@@ -12,8 +12,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from dotenv.parser import parse_stream
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 
+from bot.platforms import PlatformSettings
 from handlers.access import AccessMode
 from handlers.ratelimit import parse_limits
 from routing.config.runtime import parse_pool
@@ -25,38 +26,12 @@ from routing.types.tiers import TIERS, Tier
 _KEY_ENDING = "_API_KEY"
 _FILE_ENDING = "_FILE"
 _POOL = re.compile("TIER_[A-Z]+_POOL")
-_SECRET = (
-    "TELEGRAM_BOT_TOKEN",
-    "TELEGRAM_WEBHOOK_SECRET",
-    "DISCORD_BOT_TOKEN",
-    "TIERBOT_MCP_TOKEN",
-    "DATABASE_URL",
-)
-"""What may also be given as the name of a file, beside every provider's key."""
+_SECRET_TYPE = SecretStr | None
 
 
-class Settings(BaseModel):
-    """What the environment says, with `.env` of the workspace below it and files of secrets beside it."""
+class Settings(PlatformSettings):
+    """The environment variables. `.env` in the workspace and files of secrets can set them, too."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    telegram_bot_token: SecretStr | None = Field(None, description="The Telegram bot's token, from @BotFather.")
-    telegram_api_root: str = Field("https://api.telegram.org", description="Bot API root, without /bot<token>.")
-    telegram_flood_limit: str = Field(
-        "30/s,1/s per chat,20/min per group",
-        description="What Telegram allows; off with a Bot API server of your own.",
-    )
-    telegram_proxy: str | None = Field(None, description="Proxy for Telegram only, http:// or socks5://.")
-    telegram_webhook_url: str | None = Field(None, description="Public https address; set: webhook instead of polling.")
-    telegram_webhook_listen: str = Field("127.0.0.1:8443", description="Where the webhook listens, behind your proxy.")
-    telegram_webhook_secret: SecretStr | None = Field(None, description="Secret of the webhook; generated when empty.")
-    discord_bot_token: SecretStr | None = Field(None, description="The Discord bot's token, from the developer portal.")
-    discord_api_root: str = Field("https://discord.com/api/v10", description="Discord's API root, with its version.")
-    discord_gateway_url: str = Field("wss://gateway.discord.gg/", description="Discord's gateway.")
-    discord_proxy: str | None = Field(None, description="Proxy for Discord only, http://.")
-    discord_sharded: bool = Field(False, description="Open as many gateway connections as Discord recommends.")
-    discord_threads: bool = Field(False, description="Answer each mention in its own thread.")
-    https_proxy: str | None = Field(None, description="Proxy for every HTTPS connection.")
     ollama_host: str = Field("127.0.0.1:11434", description="Where Ollama listens, in any form that Ollama accepts.")
     workspace: Path = Field(Path("workspace"), description="Everything the bot owns.")
     database_url: str = Field("", description="SQLite or PostgreSQL; empty: tierbot.db in the workspace.")
@@ -105,6 +80,13 @@ class Settings(BaseModel):
         return {tier: pool for tier, pool in pools.items() if pool}
 
 
+_SECRET = frozenset(
+    {
+        "DATABASE_URL",
+        *(name.upper() for name, field in Settings.model_fields.items() if field.annotation == _SECRET_TYPE),
+    }
+)
+"""What may also be given as the name of a file, besides every provider's key."""
 LIVE = frozenset(
     {*(f"tier_{tier}_pool" for tier in TIERS), "bot_model_selection_allowed_providers", "transcription_model"}
 )
@@ -139,12 +121,10 @@ class Environment:
 
     def secrets(self) -> tuple[str, ...]:
         """Every text that must never reach a log."""
-        told = self.settings
-        telegram = (told.telegram_bot_token, told.telegram_webhook_secret)
-        tokens = (*telegram, told.discord_bot_token, told.tierbot_mcp_token)
-        addresses = (told.telegram_proxy, told.discord_proxy, told.https_proxy, told.database_url)
-        passwords = (_password(address) for address in addresses if address)
-        return (*self.keys.values(), *(token.get_secret_value() for token in tokens if token), *filter(None, passwords))
+        values = {name: getattr(self.settings, name) for name in Settings.model_fields}
+        tokens = (value.get_secret_value() for value in values.values() if isinstance(value, SecretStr))
+        addresses = (value for name, value in values.items() if name.endswith(("_proxy", "database_url")) and value)
+        return (*self.keys.values(), *tokens, *filter(None, map(_password, addresses)))
 
 
 class EnvironmentFault(ConfigError):

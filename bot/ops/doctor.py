@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from bot import logs
-from bot.ops.checks import configuration, database, discord, machine, providers, sandbox, telegram, tools
+from bot.ops.checks import configuration, database, machine, platforms, providers, sandbox, tools
 from bot.ops.checks.finding import Check, Finding, Inspection, fail
+from bot.platforms import PLATFORMS
 from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.tools.mcp.servers import read_servers
@@ -28,8 +29,7 @@ CHECKS: tuple[Check, ...] = (
     configuration.files,
     configuration.skills,
     database.database,
-    telegram.telegram,
-    discord.discord,
+    *(platforms.check_of(platform) for platform in PLATFORMS),
     providers.tiers,
     providers.pools,
     providers.sizes,

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 
 import pytest
 
-from bot.app import menu
+from bot.adapters.telegram.descriptor import menu
 from bot.settings import Settings
 from handlers import commands
 from handlers.asking import CommandSpec
@@ -72,7 +72,7 @@ def test_names_are_told_apart_and_no_more_than_telegram_takes() -> None:
 
 
 def test_the_menu_has_every_command_in_every_language() -> None:
-    entries = menu()
+    entries = menu(COMMANDS)
     assert [entry.name for entry in entries] == [spec.name for spec in COMMANDS]
     assert all({"en", "de"} <= entry.summary.keys() for entry in entries)
     assert all(len(text) <= 256 for entry in entries for text in entry.summary.values())

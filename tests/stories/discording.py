@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from bot.adapters.discord import DiscordOptions, Pace
+from bot.adapters.discord.options import DiscordOptions, Pace
 from bot.app import App
 from tests.servers.discord import Channel, DiscordServer, Interaction, Message
 from tests.stories.harness import Stage
@@ -30,7 +30,7 @@ SENDING = "/channels/{channel_id}/messages"
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The waits that are long to spare Discord, short."""
-    monkeypatch.setattr("bot.adapters.discord.DiscordOptions", partial(DiscordOptions, pace=HURRIED))
+    monkeypatch.setattr("bot.adapters.discord.descriptor.DiscordOptions", partial(DiscordOptions, pace=HURRIED))
     monkeypatch.setattr("bot.adapters.shared.failures.REVOKED_SECONDS", 0.3)
 
 

@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from bot.adapters.telegram import TelegramOptions
-from bot.adapters.telegram.options import Pace
+from bot.adapters.telegram.options import Pace, TelegramOptions
 from routing.errors import StorageFault
 from storage.history import SqlHistory
 from storage.inbox import SqlInbox
@@ -53,7 +52,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short pauses between the tries."""
     monkeypatch.setattr("handlers.patience.PAUSES", (0.01,))
     quick = partial(TelegramOptions, pace=Pace(backoff=0.02))
-    monkeypatch.setattr("bot.adapters.telegram.TelegramOptions", quick)
+    monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", quick)
 
 
 @pytest.mark.parametrize("store,step", STEPS, ids=lambda each: getattr(each, "__name__", each))

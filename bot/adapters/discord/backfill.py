@@ -14,9 +14,9 @@ from bot.adapters.discord.channels import PLATFORM, Channels, Place
 from bot.adapters.discord.client import NETWORK, Client, Json
 from bot.adapters.discord.context import EPOCH
 from bot.adapters.discord.messages import BotIdentity, addresses, read
+from bot.adapters.shared.descriptor import Services
 from routing.backoff import exponential
 from routing.errors import StorageFault
-from routing.ports import Clock, KnownChats, StateStore
 from routing.types.messages import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
@@ -92,17 +92,15 @@ class Backfill:
         self,
         client: Client,
         channels: Channels,
-        chats: KnownChats,
-        state: StateStore,
-        clock: Clock,
+        services: Services,
         me: Callable[[], BotIdentity],
         first_pause: float,
     ) -> None:
         self._client = client
         self._channels = channels
-        self._chats = chats
-        self._state = state
-        self._clock = clock
+        self._chats = services.chats
+        self._state = services.state
+        self._clock = services.clock
         self._me = me
         self._first_pause = first_pause
         self._limit = asyncio.Semaphore(_AT_ONCE)

@@ -6,10 +6,10 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable
-from typing import Protocol
 
 import discord
 
+from bot.adapters.shared.descriptor import Tell
 from handlers.patience import patiently
 from routing.ports import StateStore
 from routing.types.messages import ChatKey
@@ -32,12 +32,6 @@ NO_THREADS = (
 )
 
 log = logging.getLogger(__name__)
-
-
-class Tell(Protocol):
-    """Sends a sentence to the owners, in their language."""
-
-    async def __call__(self, template: str, /, **values: object) -> None: ...
 
 
 class OwnerAlerts:

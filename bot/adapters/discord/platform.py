@@ -14,19 +14,18 @@ from bot.adapters.discord.client import Json, make_client
 from bot.adapters.discord.connection import Connection, DiscordBackoff
 from bot.adapters.discord.context import ClientContext, InteractionRef, body
 from bot.adapters.discord.failures import CALL_ERRORS, reason
-from bot.adapters.discord.guilds import Guilds, OwnerAlerts, Tell
-from bot.adapters.discord.interactions import Interactions, Unanswered
+from bot.adapters.discord.guilds import Guilds, OwnerAlerts
+from bot.adapters.discord.interactions import Interactions
 from bot.adapters.discord.live import DiscordLive
 from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.discord.options import DiscordOptions
 from bot.adapters.discord.outbound import Outbound
 from bot.adapters.discord.receiving import Receiver
+from bot.adapters.shared.descriptor import Services
 from bot.adapters.shared.registration import register_if_changed
-from bot.platform import Accept, KeepPlaceholder, Progress, Sent
-from handlers.asking import CommandSpec
+from bot.platform import KeepPlaceholder, Progress, Sent
 from handlers.patience import patiently
-from handlers.suggestions import Suggestions
-from routing.ports import Clock, KnownChats, LiveReply, StateStore
+from routing.ports import LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 log = logging.getLogger(__name__)
@@ -40,38 +39,25 @@ class DiscordPlatform:
 
     name = PLATFORM
 
-    def __init__(
-        self,
-        options: DiscordOptions,
-        *,
-        accept: Accept,
-        state: StateStore,
-        chats: KnownChats,
-        specs: Sequence[CommandSpec],
-        suggestions: Suggestions,
-        unanswered: Unanswered,
-        tell: Tell,
-        clock: Clock,
-        steady: Clock | None = None,
-    ) -> None:
+    def __init__(self, options: DiscordOptions, services: Services) -> None:
         self.progress = Progress()
-        self._state = state
-        self._specs = specs
-        self._steady = steady or clock
+        self._services = services
+        self._steady = services.steady
         self._client = client = make_client(options, self)
         self._context = ClientContext(client, options.pace, self._steady)
         self._outbound = Outbound(self._context)
-        self._accept = accept
-        self._interactions = Interactions(self._context, accept, specs, suggestions, unanswered)
-        self._alerts = OwnerAlerts(tell, state)
-        self._guilds = Guilds(client, state, tell, self._alerts, options.thread_per_mention)
+        self._interactions = Interactions(
+            self._context, services.accept, services.specs, services.suggestions, services.unanswered
+        )
+        self._alerts = OwnerAlerts(services.tell, services.state)
+        self._guilds = Guilds(client, services.state, services.tell, self._alerts, options.thread_per_mention)
         for listener in (self.on_ready, self.on_guild_join):
             client.event(listener)
         backoff = DiscordBackoff(self.progress, options.pace, self._alert)
         self._connection = Connection(client, options, self.progress, backoff, self._steady)
         channels = Channels(client, options.thread_per_mention)
-        self._backfill = Backfill(client, channels, chats, state, clock, self._me, options.pace.backoff)
-        self._receiver = Receiver(self._me, self._take, channels, self._backfill, backoff, clock, self._steady)
+        self._backfill = Backfill(client, channels, services, self._me, options.pace.backoff)
+        self._receiver = Receiver(self._me, self._take, channels, self._backfill, backoff, services.clock, self._steady)
         self._registered = False
         self._stopping = False
 
@@ -162,7 +148,7 @@ class DiscordPlatform:
 
     async def _take(self, messages: Sequence[InboundMessage]) -> None:
         """Accept messages, and check what the bot may do in their channels."""
-        await self._accept(messages)
+        await self._services.accept(messages)
         self.progress.last_update = self._steady()
         chats = [message.chat for message in messages if not message.private]
         self._context.background.spawn(self._guilds.check_permissions(chats))
@@ -183,10 +169,10 @@ class DiscordPlatform:
     async def _register(self) -> None:
         application_id = self._client.application_id
         assert application_id is not None, "known since the login"
-        tree = commands.tree(self._specs)
+        tree = commands.tree(self._services.specs)
         try:
             if await register_if_changed(
-                self._state,
+                self._services.state,
                 commands.STATE_KEY,
                 [application_id, tree],
                 lambda: self._client.http.bulk_upsert_global_commands(application_id, tree),

@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.discord.check import DiscordReport, DiscordSilent, check_token
+from bot.adapters.discord.doctor import Report, ask, findings
 from bot.adapters.discord.options import DiscordOptions
-from bot.ops.checks.discord import discord, judged
+from bot.adapters.shared.doctor import PlatformSilent
 from bot.ops.checks.finding import Finding, Inspection
+from bot.ops.checks.platforms import check_of
+from bot.platforms import PLATFORMS
 from bot.settings import load
 from bot.workspace import Workspace
 from tests.servers.discord import DiscordServer
 from tests.servers.discord.sdk import pointed
+
+DISCORD = next(platform for platform in PLATFORMS if platform.name == "discord")
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ async def examined(dc: DiscordServer, folder: Path, offset: float = 0.0, **envir
     told = {"DISCORD_BOT_TOKEN": dc.token, "DISCORD_API_ROOT": dc.root, "DISCORD_GATEWAY_URL": dc.gateway}
     environment = load({"WORKSPACE": str(folder)} | told | environ)
     inspection = Inspection(environment, Workspace(environment), lambda: time.time() + offset, 2.0)
-    return {finding.name: finding for finding in await discord(inspection)}
+    return {finding.name: finding for finding in await check_of(DISCORD)(inspection)}
 
 
 async def test_all_is_well(dc: DiscordServer, tmp_path: Path) -> None:
@@ -64,8 +68,8 @@ async def test_a_discord_that_is_away_or_slow_is_a_failure(dc: DiscordServer, tm
     dc.fault("GET /users/@me", "refuse", status=403)
     assert "it answered 403" in (await examined(dc, tmp_path))["discord"].detail
     dc.fault("GET /users/@me", "hang", seconds=5.0)
-    with pytest.raises(DiscordSilent, match=r"^no answer within 0\.2 s$"):
-        await check_token(DiscordOptions(dc.token, dc.root, dc.gateway), 0.2)
+    with pytest.raises(PlatformSilent, match=r"^no answer within 0\.2 s$"):
+        await ask(DiscordOptions(dc.token, dc.root, dc.gateway), 0.2)
 
 
 async def test_the_message_content_intent_is_explained(dc: DiscordServer, tmp_path: Path) -> None:
@@ -88,8 +92,8 @@ async def test_sharding_is_recommended_where_discord_does(dc: DiscordServer, tmp
 
 
 def test_few_sessions_left_and_another_address_for_interactions_are_named() -> None:
-    report = DiscordReport("bot", 2, content=True, endpoint=True, shards=1, starts=49, server_time=None)
-    found = {finding.name: finding for finding in judged(report, sharded=False, now=0.0)}
+    report = Report("bot", 2, content=True, endpoint=True, shards=1, starts=49)
+    found = {finding.name: finding for finding in findings(report, sharded=False, now=0.0)}
     assert {name: finding.status for name, finding in found.items()} == {
         "discord": "ok", "messages": "ok", "interactions": "fail", "gateway": "warn",
     }  # fmt: skip

@@ -12,9 +12,10 @@ import pytest
 from aiohttp import web
 
 from bot.logs import Redactor
-from bot.ops.checks import telegram
 from bot.ops.checks.finding import Inspection
+from bot.ops.checks.platforms import check_of
 from bot.ops.doctor import examine
+from bot.platforms import PLATFORMS
 from tests.bot.house import always
 from tests.bot.ops.inspecting import POOLS, findings, inspected, status
 from tests.servers.telegram import TelegramServer
@@ -65,7 +66,7 @@ async def test_updates_that_wait_beside_a_running_bot_hint_at_a_second_poller(on
 async def test_the_clock_is_held_against_telegrams(on: Stage, offset: float, expected: str) -> None:
     inspection = inspected(on)
     late = Inspection(inspection.environment, inspection.workspace, lambda: time.time() + offset)
-    found = {finding.name: finding for finding in await telegram.telegram(late)}
+    found = {finding.name: finding for finding in await check_of(PLATFORMS[0])(late)}
     assert found["clock"].status == expected
 
 

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.adapters.discord import DiscordOptions, DiscordPlatform, Pace
+from bot.adapters.discord.options import DiscordOptions, Pace
+from bot.adapters.discord.platform import DiscordPlatform
+from bot.adapters.shared.descriptor import Services
 from bot.platform import Platform, Sent
 from handlers.commands import COMMANDS
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
@@ -75,16 +77,20 @@ class House:
         self.log = Bell(dc)
         pace: Pace = replace(QUICK, **given.pop("pace", {}))
         settings: dict[str, Any] = {"token": dc.token, "api_root": dc.root, "gateway_url": dc.gateway, "pace": pace}
+        chats: Any = self.kept  # the adapter only asks which chats are known
         self.platform = DiscordPlatform(
             DiscordOptions(**(settings | given)),
-            accept=self._accept,
-            state=self.kept.state,
-            chats=self.kept,
-            specs=COMMANDS,
-            suggestions=suggestions(),
-            unanswered=self._unanswered,
-            tell=self._tell,
-            clock=dc.now,
+            Services(
+                accept=self._accept,
+                state=self.kept.state,
+                chats=chats,
+                specs=COMMANDS,
+                suggestions=suggestions(),
+                unanswered=self._unanswered,
+                tell=self._tell,
+                clock=dc.now,
+                steady=dc.now,
+            ),
         )
 
     async def _accept(self, messages: Sequence[InboundMessage]) -> None:

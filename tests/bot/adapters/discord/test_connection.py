@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord import DiscordOptions
 from bot.adapters.discord.connection import NO_CONTENT, REVOKED, SHARDS
+from bot.adapters.discord.options import DiscordOptions
 from routing.errors import ConfigError
 from tests.bot.adapters.discord.house import House, Kept, house
 from tests.servers.discord import DiscordServer

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.adapters.telegram import Pace, TelegramOptions, TelegramPlatform
+from bot.adapters.telegram.options import Pace, TelegramOptions
+from bot.adapters.telegram.platform import TelegramPlatform
 from bot.platform import MenuEntry, Platform, Sent
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
 from tests.servers.telegram import Chat, Message, TelegramServer

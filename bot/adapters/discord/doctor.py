@@ -1,0 +1,115 @@
+"""The doctor's check of Discord: the token, what the application may read, how many sessions may start. It does not
+connect to the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import aiohttp
+import discord
+
+from bot.adapters.discord.client import NETWORK, configure_library, proxy_for
+from bot.adapters.discord.connection import is_refusal, refused, why
+from bot.adapters.discord.descriptor import DiscordSettings
+from bot.adapters.discord.options import DiscordOptions
+from bot.adapters.shared.doctor import PlatformSilent, clock, unreachable
+from bot.ops.checks.finding import Finding, Inspection, fail, ok, warn
+from routing.errors import ConfigError
+
+FEW_STARTS = 50
+"""Discord revokes the token of a bot that starts too many sessions in a day, usually 1000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What Discord says of a bot. `content`: it may read messages that do not mention it; `endpoint`: interactions go
+    to an address instead of the gateway; `starts`: sessions that may still start today; `dates`: HTTP dates."""
+
+    name: str
+    servers: int
+    content: bool
+    endpoint: bool
+    shards: int
+    starts: int
+    dates: tuple[str, ...] = ()
+
+
+async def check(settings: DiscordSettings, inspection: Inspection) -> list[Finding]:
+    """Ask Discord about the token; a running bot is not disturbed."""
+    try:
+        report = await ask(settings.discord_options(), inspection.network_seconds)
+    except ConfigError as error:
+        return [fail("discord", str(error), "Fix that variable.")]
+    except PlatformSilent as error:
+        return [unreachable("discord", settings.discord_api_root, error)]
+    return findings(report, settings.discord_sharded, inspection.clock())
+
+
+async def ask(options: DiscordOptions, seconds: float) -> Report:
+    """Raises ConfigError for a refused token, PlatformSilent if there is no answer within `seconds`."""
+    configure_library(options)
+    dates: list[str] = []
+
+    async def note(_: aiohttp.ClientSession, __: SimpleNamespace, ended: aiohttp.TraceRequestEndParams) -> None:
+        dates.append(ended.response.headers.get("Date", ""))
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_end.append(note)
+    client = discord.Client(
+        intents=discord.Intents.none(), proxy=proxy_for(options), http_trace=trace, max_ratelimit_timeout=30.0
+    )
+    try:
+        async with asyncio.timeout(seconds), client:
+            await client.login(options.token)
+            shards, _, limits = await client.http.get_bot_gateway()
+    except TimeoutError:
+        raise PlatformSilent(f"no answer within {seconds:g} s") from None
+    except (*NETWORK, discord.DiscordException) as error:
+        if is_refusal(error):
+            raise ConfigError(refused(options.api_root)) from None
+        raise PlatformSilent(why(error)) from None
+    application = client.application
+    assert application is not None and client.user is not None
+    flags = application.flags
+    return Report(
+        name=client.user.name,
+        servers=application.approximate_guild_count,
+        content=flags.gateway_message_content or flags.gateway_message_content_limited,
+        endpoint=bool(application.interactions_endpoint_url),
+        shards=shards,
+        starts=int(limits["remaining"]),
+        dates=tuple(dates),
+    )
+
+
+def findings(report: Report, sharded: bool, now: float) -> list[Finding]:
+    """What Discord's answers mean; `now` is the machine's time in Unix seconds."""
+    where = f"{report.servers} server{'' if report.servers == 1 else 's'}"
+    found = [ok("discord", f"the token belongs to {report.name}, which is in {where}"), _content(report)]
+    if report.endpoint:
+        mend = "Clear Interactions Endpoint URL in the developer portal (General Information)."
+        found.append(fail("interactions", "commands and buttons go to another address instead of to this bot", mend))
+    return [*found, *_sessions(report, sharded), *clock("Discord", now, report.dates)]
+
+
+def _content(report: Report) -> Finding:
+    if report.content:
+        return ok("messages", "the bot can read messages: it sees mentions, replies and its threads")
+    return warn(
+        "messages",
+        "the bot can't read messages: it only sees direct messages, mentions and commands",
+        "Turn on Message Content Intent in the developer portal (Bot), then restart the bot.",
+    )
+
+
+def _sessions(report: Report, sharded: bool) -> list[Finding]:
+    found = []
+    if report.shards > 1 and not sharded:
+        mend = "Set DISCORD_SHARDED=true."
+        found.append(warn("gateway", f"Discord recommends {report.shards} connections", mend))
+    if report.starts < FEW_STARTS:
+        mend = "Check the log for what ends the connections, and don't restart the bot until tomorrow."
+        found.append(warn("gateway", f"only {report.starts} more sessions can start today", mend))
+    return found or [ok("gateway", f"{report.starts} more sessions can start today")]

@@ -1,0 +1,74 @@
+"""A chat platform as the rest of the bot knows it: its settings, how to build it, how the doctor checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from bot.platform import Accept, Platform
+from handlers.asking import CommandSpec
+from handlers.suggestions import Suggestions
+from routing.ports import ChatStore, Clock, KnownChats, StateStore
+from routing.types.messages import InboundMessage
+
+if TYPE_CHECKING:
+    from bot.ops.checks.finding import Finding, Inspection
+
+
+class CommonSettings(BaseModel):
+    """Settings that every platform can read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    https_proxy: str | None = Field(None, description="Proxy for every HTTPS connection.")
+
+
+class Tell(Protocol):
+    """Sends a sentence to the owners, in their language."""
+
+    async def __call__(self, template: str, /, **values: object) -> None: ...
+
+
+class Chats(ChatStore, KnownChats, Protocol):
+    """Everything that is stored about chats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the bot offers a platform. `accept` makes messages durable. `unanswered` returns only when it is certain
+    that a message gets no reply."""
+
+    accept: Accept
+    state: StateStore
+    chats: Chats
+    specs: Sequence[CommandSpec]
+    suggestions: Suggestions
+    unanswered: Callable[[InboundMessage], Coroutine[None, None, None]]
+    tell: Tell
+    clock: Clock
+    steady: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformDescriptor:
+    """`token` is the settings field without which the platform is off. `build` and `check` get settings of the
+    platform's own class and import its SDK only when they are called."""
+
+    name: str
+    title: str
+    token: str
+    how_to_get_token: str
+    build: Callable[[Any, Services], Platform]
+    check: Callable[[Any, Inspection], Awaitable[list[Finding]]]
+
+    def configured(self, settings: CommonSettings) -> bool:
+        """Whether the token is set."""
+        return getattr(settings, self.token) is not None
+
+
+def secret(value: SecretStr | None) -> str:
+    """The text of a secret; empty if it is not set."""
+    return value.get_secret_value() if value is not None else ""

@@ -1,0 +1,38 @@
+"""What the doctor's checks of the platforms have in common."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
+
+from bot.ops.checks.finding import Finding, fail, ok, warn
+from routing.errors import TierbotError
+
+MAX_DRIFT_SECONDS = 30.0
+"""Beyond this, pairing codes, certificates and the deadlines of interactions are affected."""
+
+
+class PlatformSilent(TierbotError):
+    """The platform could not be asked; one clause without secrets says why."""
+
+
+def unreachable(name: str, api_root: str, error: PlatformSilent) -> Finding:
+    """The platform does not answer."""
+    prefix = name.upper()
+    mend = f"Check the internet connection, {prefix}_API_ROOT and {prefix}_PROXY."
+    return fail(name, f"{api_root} can't be reached: {error}", mend)
+
+
+def clock(title: str, now: float, dates: Sequence[str]) -> list[Finding]:
+    """How far the machine's time `now` (Unix seconds) is from the last of the HTTP `dates`; nothing without one."""
+    seconds = None
+    with contextlib.suppress(ValueError, IndexError):
+        seconds = now - parsedate_to_datetime(dates[-1]).timestamp()
+    if seconds is None:
+        return []
+    if abs(seconds) <= MAX_DRIFT_SECONDS:
+        return [ok("clock", f"agrees with {title}'s")]
+    way = "ahead of" if seconds > 0 else "behind"
+    mend = "Turn time synchronisation on: sudo timedatectl set-ntp true"
+    return [warn("clock", f"{abs(seconds):.0f} s {way} {title}'s", mend)]

@@ -1,0 +1,75 @@
+"""Telegram for the rest of the bot: settings, factory, doctor check."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field, SecretStr
+
+from bot.adapters.shared.descriptor import CommonSettings, PlatformDescriptor, Services, secret
+from bot.adapters.telegram.options import OFFICIAL_ROOT, TelegramOptions
+from bot.platform import MenuEntry, Platform
+from handlers.asking import CommandSpec
+from handlers.languages import Say, languages
+
+if TYPE_CHECKING:
+    from bot.ops.checks.finding import Finding, Inspection
+
+
+def _build(settings: TelegramSettings, services: Services) -> Platform:
+    from bot.adapters.telegram.platform import TelegramPlatform
+
+    return TelegramPlatform(
+        settings.telegram_options(),
+        accept=services.accept,
+        state=services.state,
+        chats=services.chats,
+        menu=menu(services.specs),
+        clock=services.clock,
+        steady=services.steady,
+    )
+
+
+async def _check(settings: TelegramSettings, inspection: Inspection) -> list[Finding]:
+    from bot.adapters.telegram.doctor import check
+
+    return await check(settings, inspection)
+
+
+def menu(specs: Sequence[CommandSpec]) -> tuple[MenuEntry, ...]:
+    """The commands with their summaries in every language."""
+    speak = {code: Say(code) for code in languages()}
+    return tuple(MenuEntry(spec.name, {code: say(spec.summary) for code, say in speak.items()}) for spec in specs)
+
+
+class TelegramSettings(CommonSettings):
+    """The TELEGRAM_… variables."""
+
+    DESCRIPTOR: ClassVar = PlatformDescriptor(
+        "telegram", "Telegram", "telegram_bot_token", "Get a token from @BotFather", _build, _check
+    )
+
+    telegram_bot_token: SecretStr | None = Field(None, description="The Telegram bot's token, from @BotFather.")
+    telegram_api_root: str = Field(OFFICIAL_ROOT, description="Bot API root, without /bot<token>.")
+    telegram_flood_limit: str = Field(
+        "30/s,1/s per chat,20/min per group",
+        description="What Telegram allows; off with a Bot API server of your own.",
+    )
+    telegram_proxy: str | None = Field(None, description="Proxy for Telegram only, http:// or socks5://.")
+    telegram_webhook_url: str | None = Field(None, description="Public https address; set: webhook instead of polling.")
+    telegram_webhook_listen: str = Field("127.0.0.1:8443", description="Where the webhook listens, behind your proxy.")
+    telegram_webhook_secret: SecretStr | None = Field(None, description="Secret of the webhook; generated when empty.")
+
+    def telegram_options(self) -> TelegramOptions:
+        """Raises ConfigError for a value that can't work."""
+        return TelegramOptions(
+            token=secret(self.telegram_bot_token),
+            api_root=self.telegram_api_root,
+            proxy=self.telegram_proxy or self.https_proxy,
+            flood_limit=self.telegram_flood_limit,
+            webhook_url=self.telegram_webhook_url,
+            webhook_listen=self.telegram_webhook_listen,
+            webhook_secret=secret(self.telegram_webhook_secret) or secrets.token_urlsafe(32),
+        )
