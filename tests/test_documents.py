@@ -17,6 +17,7 @@ FENCE = re.compile(r"^\s*```.*?^\s*```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 MODULE = re.compile(r"python3? -m ((?:bot|benchmarks|routing|tests)[\w.]*)")
 TARGET = re.compile(r"(?:^|&& |=\d )make (?:-s )?([a-z][a-z-]+)", re.MULTILINE)
+PATH = re.compile(r"`((?:bot|handlers|routing|storage|migrations|tests|benchmarks|docs|docker)/[\w./-]*)`")
 STEP = re.compile(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", re.MULTILINE)
 """A numbered line of docs/architecture.md that begins with a file and a function or `Class.method` in it."""
 
@@ -48,6 +49,11 @@ def test_every_module_and_make_target_exists(page: str) -> None:
     code = "\n".join(spans + lines)
     assert [name for name in MODULE.findall(code) if find_spec(name) is None] == []
     assert set(TARGET.findall(code)) - targets == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_exists(page: str) -> None:
+    assert [path for path in PATH.findall(text(page)) if not (ROOT / path).exists()] == []
 
 
 def test_make_targets_are_found_in_text_and_in_code() -> None:
