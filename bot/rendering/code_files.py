@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
+from typing import TYPE_CHECKING
 
 from bot.rendering.guard import guarded
 from bot.rendering.plain import clean
 from handlers.fences import fenced
 from routing.types.messages import Document
 
-MOST_MESSAGES = 2
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+MAX_MESSAGES = 2
 """A code block that needs more becomes a file."""
-MOST_FILES = 8
+MAX_FILES = 8
 """Discord takes 10 with a message, and a reply may have a picture and a document of its own."""
 _NAME = "main"
 _LONGEST_EXTENSION = 4
@@ -36,47 +40,28 @@ def with_code_files(
     those that a Markdown text becomes."""
     if not attached or len(markdown) <= room:
         return markdown, ()
-    source = clean(markdown)
-    data, parts, files, cursor = source.encode(), list[bytes](), list[CodeFile](), 0
-    refused: tuple[_Block, ...] = ()
-    for block in guarded(lambda: tuple(_blocks(source)), refused):
-        if len(block.code) <= room or len(files) == MOST_FILES:
+    lines, kept, files, cursor = clean(markdown).split("\n"), list[str](), list[CodeFile](), 0
+    none: list[Token] = []
+    for block in guarded(lambda: _fences("\n".join(lines)), none):
+        language, code = (block.info.replace("`", "").split() or [""])[0], block.content
+        if len(code) <= room or len(files) == MAX_FILES:
             continue
-        written = fenced(block.code.removesuffix("\n"), block.language)
-        if len(block.code.strip()) <= MOST_MESSAGES * room and messages(written) <= MOST_MESSAGES:
+        written = fenced(code.removesuffix("\n"), language)
+        if len(code.strip()) <= MAX_MESSAGES * room and messages(written) <= MAX_MESSAGES:
             continue
-        document = Document(_name(block.language, files), block.code)
+        document = Document(_name(language, files), code)
         files.append(CodeFile(document, written))
-        parts += [data[cursor : block.start], attached.replace("{name}", f"`{document.name}`").encode()]
-        cursor = block.end
-    return (b"".join([*parts, data[cursor:]]).decode() if files else markdown), tuple(files)
+        first, last = block.map or (0, 0)
+        before = lines[first].partition(block.markup)[0]
+        kept += [*lines[cursor:first], before + attached.replace("{name}", f"`{document.name}`")]
+        cursor = last
+    return ("\n".join([*kept, *lines[cursor:]]).rstrip("\n") if files else markdown), tuple(files)
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A fenced code block; its place is in bytes of UTF-8."""
+def _fences(source: str) -> list[Token]:
+    from bot.rendering.parser import fences
 
-    language: str
-    code: str
-    start: int
-    end: int
-
-
-def _blocks(source: str) -> Iterator[_Block]:
-    from bot.rendering.markdown import events  # which takes 45 ms
-
-    language, code = None, list[str]()
-    for payload, place in events(source):
-        if not isinstance(payload, dict):
-            continue
-        started = payload.get("Start")
-        if isinstance(started, dict) and isinstance(kind := started.get("CodeBlock"), dict):
-            language, code = (str(kind.get("Fenced", "")).replace("`", "").split() or [""])[0], []
-        elif language is not None and "Text" in payload:
-            code.append(payload["Text"])
-        elif language is not None and payload.get("End") == "CodeBlock":
-            yield _Block(language, "".join(code), place["start"], place["end"])
-            language = None
+    return fences(source)
 
 
 def _name(language: str, files: list[CodeFile]) -> str:

@@ -5,26 +5,25 @@ The converter is Telegram's, so that tables, formulas, pictures and odd input lo
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from bot.rendering import clusters, escapes, source
-from bot.rendering.escapes import ZERO_WIDTH, Change
-from bot.rendering.plain import clean, is_blank
-from bot.rendering.spans import Span, clipped
+from bot.rendering import escapes, graphemes, source
+from bot.rendering.escapes import ZERO_WIDTH
+from bot.rendering.guard import guarded
+from bot.rendering.plain import TAB, clean, is_blank
+from bot.rendering.spans import Span, clipped, legal
 from bot.rendering.split import ranges
-from bot.rendering.telegram import rendered
+from bot.rendering.telegram import accepted
 
 MAX_TEXT = 2000
 """Characters a message; Discord counts code points."""
 _LEAST = 100  # below this, markup and one word might not fit
 _MARKS = {"bold": "**", "italic": "*", "underline": "__", "strikethrough": "~~", "spoiler": "||"}
-# The converter makes every heading bold. A character that no text may hold, and a blank, tell its level.
-_HEADING = re.compile(r"^( {0,3}(?:> ?)*(#{1,3})[ \t]+)(?=[^\s#])", re.MULTILINE)
-_SIGN, _SIGNS = re.compile(r"[\ufdd1-\ufdd3] ?"), 0xFDD0
+_MAX_HEADING = 3
+_BLOCKS = ("pre", "blockquote", "heading")
 
 
 def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
@@ -37,7 +36,7 @@ def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
     """
     if limit < _LEAST:
         raise ValueError(f"a message needs room for at least {_LEAST} characters, not {limit}")
-    page = _Page(markdown, limit)
+    page = _Page(clean(markdown), limit)
     made = (page.part(start, end) for start, end in page.ranges(limit))
     return tuple(part for part in made if not is_blank(part))
 
@@ -54,7 +53,7 @@ def preview(markdown: str, limit: int = MAX_TEXT) -> str:
     if len(kept) >= len(markdown) and len(page.part(0, end)) <= limit:
         return page.part(0, end)
     first = bisect_left(range(end), True, key=lambda start: len(page.part(start, end)) <= limit - 2)
-    start = clusters.boundary_after(page.text, _neat(page.text, first)) if first else 0
+    start = graphemes.boundary_after(page.text, _neat(page.text, first)) if first else 0
     return f"…\n{page.part(start, end)}"
 
 
@@ -62,18 +61,13 @@ class _Page:
     """Visible text with its formatting and with what has to be written differently."""
 
     def __init__(self, markdown: str, limit: int) -> None:
-        plain = _SIGN.sub("\ufffd", clean(markdown))
-        marked = _HEADING.sub(lambda m: f"{m[1]}{chr(_SIGNS + len(m[2]))} ", plain)
-        text, spans = _with_signs(*rendered(marked))
-        if is_blank(_SIGN.sub("", text)):  # nothing but markup
-            text, spans = rendered(plain)
-        self.text, spans = _with_addresses(text.rstrip(), spans, limit // 2)
-        signs = [
-            Change(m.start(), m.start() + 1, "#" * (ord(m[0][0]) - _SIGNS) + " ") for m in _SIGN.finditer(self.text)
-        ]
-        headings = [(sign.start, f"{self.text}\n".index("\n", sign.start)) for sign in signs]
-        self.spans = [s for s in spans if s.type not in ("bold", "underline") or not _within(headings, s.start)]
-        self._changes = sorted([*escapes.changes(self.text), *signs], key=lambda change: change.start)
+        refused: tuple[str, list[Span]] = "", []
+        text, spans = guarded(lambda: _converted(markdown, limit // 2), refused)
+        if is_blank(text):  # refused, or nothing but markup
+            text, spans = markdown.replace("\t", TAB), []
+        self.text = text.rstrip()
+        self.spans = [span for span in spans if span.start < len(self.text)]
+        self._changes = list(escapes.changes(self.text))
         self._starts = [change.start for change in self._changes]
         self._reached = list(accumulate((span.end for span in self.spans), max))
 
@@ -111,7 +105,7 @@ class _Page:
             written = _joined(written, self._plain(cursor, span.start), "")
             written = _joined(written, self._wrapped(span, spans[inner:index]), span.type)
             cursor = span.end
-            if span.type in ("pre", "blockquote") and cursor < end and self.text[cursor] != "\n":
+            if span.type in _BLOCKS and cursor < end and self.text[cursor] != "\n":
                 written += "\n"
         return _joined(written, self._plain(cursor, end), "")
 
@@ -130,6 +124,8 @@ class _Page:
                 return escapes.inline(self.text[span.start : span.end])
         written = self._written(span.start, span.end, inner)
         match span.type:
+            case "heading":
+                return f"{'#' * span.level} {written}"
             case "blockquote":
                 return "\n".join(f"> {line}" for line in written.split("\n"))
             case "text_link":
@@ -139,62 +135,35 @@ class _Page:
 
 def _joined(before: str, after: str, kind: str) -> str:
     """Blocks begin a line; marks of two styles that touch are kept apart."""
-    if before and kind in ("pre", "blockquote") and not before.endswith("\n"):
+    if before and kind in _BLOCKS and not before.endswith("\n"):
         return f"{before}\n{after}"
     if before and after and before[-1] == after[0] and after[0] in "*_~|`":
         return f"{before}{ZERO_WIDTH}{after}"
     return before + after
 
 
-def _with_signs(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
-    """Of the signs of headings only one character is left, and of those that stand elsewhere, as in code, nothing."""
-    cuts = []
-    for match in _SIGN.finditer(text):
-        at, end = match.span()
-        heads = at == 0 or text[at - 1] == "\n"  # what stood before it there was the heading's mark
-        cuts.append(Change(at + heads, end, ""))
-    return _changed(text, spans, cuts)
+def _converted(markdown: str, longest: int) -> tuple[str, list[Span]]:
+    from bot.rendering.markdown import render
+
+    def accept(address: str, label: str) -> str | None:
+        """An address that Discord hides behind its label."""
+        url = accepted(address)
+        short = len(escapes.address(address)) + len(label) < longest
+        return url if url and url.startswith("http") and "://" not in label and short else None
+
+    text, spans = render(markdown, accept)
+    return text, legal(text, _with_headings(spans))
 
 
-def _with_addresses(text: str, spans: Sequence[Span], longest: int) -> tuple[str, list[Span]]:
-    """Links that Discord would not hide behind their label have the address after it."""
-    kept, added = [], []
+def _with_headings(spans: Sequence[Span]) -> Iterator[Span]:
+    """Headings of more than three levels are bold; nothing is bold within one."""
+    end = 0
     for span in spans:
-        url, shown = str(span.url), text[span.start : span.end]
-        short = len(escapes.address(url)) + len(shown) < longest
-        if span.type != "text_link" or (url.startswith("http") and "://" not in shown and short):
-            kept.append(span)
-        elif url != shown:
-            added.append(Change(span.end, span.end, f" ({url})"))
-    return _changed(text, kept, added)
-
-
-def _changed(text: str, spans: Sequence[Span], changes: Sequence[Change]) -> tuple[str, list[Span]]:
-    """With all the changes; a span does not grow by what is put in at its end."""
-    if not changes:
-        return text, list(spans)
-    starts, ends = [change.start for change in changes], [change.end for change in changes]
-    shifts = [0, *accumulate(len(change.text) - (change.end - change.start) for change in changes)]
-
-    def moved(place: int, index: int) -> int:
-        return shifts[index] + min([place, *starts[index : index + 1]])
-
-    def last(place: int) -> int:
-        index = bisect_left(ends, place)
-        return moved(place, index + (place in ends[index : index + 1] and starts[index] < place))
-
-    parts, cursor = [], 0
-    for change in changes:
-        parts += [text[cursor : change.start], change.text]
-        cursor = change.end
-    found = (replace(s, start=moved(s.start, bisect_right(ends, s.start)), end=last(s.end)) for s in spans)
-    return "".join([*parts, text[cursor:]]), [span for span in found if span.start < span.end]
-
-
-def _within(extents: Sequence[tuple[int, int]], place: int) -> bool:
-    """Whether the place lies in one of the sorted extents."""
-    index = bisect_right(extents, place, key=lambda extent: extent[0]) - 1
-    return index >= 0 and place < extents[index][1]
+        if span.type == "heading":
+            end = span.end
+            yield span if span.level <= _MAX_HEADING else replace(span, type="bold", level=0)
+        elif span.type != "bold" or span.start >= end:
+            yield span
 
 
 def _neat(text: str, start: int) -> int:

@@ -1,205 +1,241 @@
-"""Markdown → text and spans, by telegramify-markdown 1.4.1 with what it loses put right.
-
-Importing this module costs 45 ms of CPU and 6 MB (measured), so it is imported where it is first needed. The
-library's plain `convert` is not used, because it drops raw HTML, the links in tables and link definitions that
-nobody refers to, rewrites LaTeX inside code, leaks formulas out of tables, and hangs for exponential time on a
-spoiler with deep quote marks inside. Its parser settings, LaTeX tables and event walker are.
-"""
+"""Markdown to visible text and its formatting."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Sequence
 
-import pyromark
-from telegramify_markdown.config import RenderConfig
-from telegramify_markdown.converter import (
-    STANDARD_OPTIONS,
-    _escape_at,
-    _literal_delimiters,
-)
+from markdown_it.token import Token
 
-from bot.rendering.formulas import is_formula, unicode_formula
-from bot.rendering.source import with_spoilers
+from bot.rendering.formulas import unicode_formula
+from bot.rendering.parser import parse
+from bot.rendering.plain import TAB
 from bot.rendering.spans import Span
-from bot.rendering.split import utf16_offsets
-from bot.rendering.walker import Walker
+from bot.rendering.tables import as_list, as_table, is_wide
 
-_EMPHASIS = ({"Start": "Emphasis"}, {"Start": "Strong"})
-_MOST_TICKS = 8
-_MOST_PASSES = 8
-"""Each repeats the parsing, because a sign that is escaped may leave another one a partner."""
-_LATEX = re.compile(
-    r"\\\[((?:(?!\\[\[\]]|\n[ \t]*\n).){1,1000})\\\]|\\\(((?:(?!\\[()]|\n[ \t]*\n).){1,1000})\\\)", re.DOTALL
-)
+MAX_LIST_DEPTH = 20
+"""Nested lists that are indented further than the one around them."""
+RULE = "—" * 8
+_STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough", "spoiler": "spoiler"}
+_INFO = re.compile(r"([^\s{},:]*)[\s{},:]*(.*)", re.DOTALL)
+_TASK = re.compile(r"\[([ xX])\](?=\s)")
+_PIPE = re.compile(r"(?<!\\)\|")
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+
+Accept = Callable[[str, str], str | None]
+"""The address behind a label as the platform takes it; None to show it as text."""
 
 
-def render(markdown: str) -> tuple[str, list[Span]]:
-    """The visible text and its formatting, not yet made to fit any rules; may end in whitespace.
+def render(markdown: str, accept: Accept) -> tuple[str, list[Span]]:
+    """The visible text and its spans, sorted and nested; none lies within one of its own type.
 
-    Raises whatever a third-party parser raises; on half a million random inputs that was UnicodeEncodeError on
-    lone surrogates only.
+    Types: bold, italic, strikethrough, spoiler, code, pre, blockquote, text_link, heading.
     """
-    source = _without_unused_definitions(_prepared(markdown))
-    walker = Walker(_config(), source)
-    text, entities, _ = walker.walk(events(source))
-    offsets = utf16_offsets(text)
-    return text, [
-        Span(
-            entity.type,
-            bisect_left(offsets, entity.offset),
-            bisect_left(offsets, entity.offset + entity.length),
-            entity.url,
-            entity.language or None,
-        )
-        for entity in entities
-    ]
+    renderer = _Renderer(accept)
+    renderer.blocks(*parse(markdown))
+    spans = reversed(renderer.spans)  # inner ones were closed first
+    return renderer.text(), sorted(spans, key=lambda span: (span.start, -span.end))
 
 
-def events(source: str) -> tuple[Any, ...]:
-    """The parser's events, each with its place in bytes of UTF-8."""
-    return tuple(pyromark.events_with_range(source, options=STANDARD_OPTIONS))
+def split_info(info: str) -> tuple[str, str]:
+    """A fence's language and the rest of its opening line: ``python src/a.py`` is python, and src/a.py."""
+    match = _INFO.fullmatch(info.strip("{}. "))
+    return (match[1], match[2]) if match else ("", "")
 
 
-def _config() -> Any:
-    config = RenderConfig.isolated()
-    config.cite_expandable = False
-    symbols = config.markdown_symbol
-    symbols.heading_level_1 = symbols.heading_level_2 = symbols.heading_level_3 = symbols.heading_level_4 = ""
-    symbols.unordered_list_item, symbols.task_uncompleted, symbols.image = "•", "☐", "🖼 "
-    return config
+class _Renderer:
+    """Writes the text of tokens, and notes where formatting begins and ends."""
 
+    def __init__(self, accept: Accept) -> None:
+        self.spans: list[Span] = []
+        self._accept = accept
+        self._parts: list[str] = []
+        self._length = 0
+        self._opened: list[tuple[str, int]] = []
+        self._lists: list[int | None] = []
+        self._at_start = True  # of the text, a quote or a list item
+        self._after_block = False
+        self._links: list[tuple[str, int, int]] = []  # address, length and number of parts before the label
+        self._rows: list[list[str]] = []
+        self._line = ""  # of the source, with the present row
+        self._in_cell = False
 
-def with_unicode_formulas(markdown: str) -> str:
-    """Markdown for a renderer that knows no TeX: formulas are code in Unicode, and prices and products keep their
-    signs."""
-    source = _with_formulas(_with_literal(markdown, "$~", _dollars))
-    data, parts, cursor = source.encode(), [], 0
-    ticks = _ticks(source) or "`"
-    for payload, place in events(source):
-        if isinstance(payload, dict) and (latex := payload.get("InlineMath") or payload.get("DisplayMath")):
-            parts += [data[cursor : place["start"]], f"{ticks}{unicode_formula(latex)}{ticks}".encode()]
-            cursor = place["end"]
-    return _with_literal(b"".join([*parts, data[cursor:]]).decode(), "*", _stars)
+    def text(self) -> str:
+        return "".join(self._parts)
 
+    def blocks(self, tokens: Sequence[Token], lines: Sequence[str]) -> None:
+        for index, token in enumerate(tokens):
+            self._block(token, lines, tokens[index + 2] if token.type == "list_item_open" else token)
 
-def _prepared(markdown: str) -> str:
-    """TeX delimiters and spoilers in the form that the walker knows; code and formulas are left as they are."""
-    source = _with_literal(_with_formulas(_with_literal(markdown, "$~", _dollars)), "*", _stars)
-    return with_spoilers(source, _literal)
+    def _block(self, token: Token, lines: Sequence[str], inner: Token) -> None:
+        """`inner` is the first text of a list item."""
+        match token.type:
+            case "paragraph_open" | "heading_open" | "hr" | "table_open" | "blockquote_open":
+                self._begin(token, lines)
+        match token.type:
+            case "inline" if self._in_cell:
+                self._cell(token.children or ())
+            case "inline":
+                self._inline(token.children or ())
+            case "heading_open" | "blockquote_open":
+                self._open(token.type.removesuffix("_open"))
+                self._at_start = True
+            case "heading_close" | "blockquote_close":
+                self._close(token.type.removesuffix("_close"), level=int(token.tag[1:]) if token.tag[0] == "h" else 0)
+                self._at_start = False
+            case "bullet_list_open":
+                self._lists.append(None)
+            case "ordered_list_open":
+                self._lists.append(1)
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+            case "list_item_open":
+                self._item(token, lines, inner)
+            case "fence" | "code_block":
+                self._begin(token, lines)
+                self._code_block(token.content, token.info.strip())
+            case "math_block":
+                self._begin(token, lines)
+                self._pre(unicode_formula(token.content, block=True))
+            case "html_block":
+                self._begin(token, lines)
+                self._write(token.content.rstrip("\n"))
+            case "hr":
+                self._write(RULE)
+            case "table_open":
+                self._rows, self._in_cell = [], True
+            case "tr_open":
+                self._rows.append([])
+                self._line = lines[token.map[0]] if token.map else ""
+            case "tr_close":
+                self._keep_excess_cells()
+            case "table_close":
+                self._table()
 
+    def _begin(self, token: Token, lines: Sequence[str]) -> None:
+        """Starts a block on a line of its own, after a blank line if there is one in the source."""
+        self._after_block = False
+        if not self._at_start:
+            first = token.map[0] if token.map else 0
+            blank = first > 0 and not lines[first - 1].strip(" \t>")
+            self._write("\n\n" if blank else "\n")
+        self._at_start = False
 
-def _with_literal(source: str, signs: str, find: Callable[[str, tuple[Any, ...]], Iterable[int]]) -> str:
-    """Escapes the `signs` that `find` tells to be no markup, whatever the parser takes them for."""
-    if not any(sign in source for sign in signs):
-        return source
-    for _ in range(_MOST_PASSES):
-        if not (offsets := sorted(set(find(source, events(source))))):
-            break
-        source = _escape_at(source, offsets)
-    return source
+    def _write(self, text: str) -> None:
+        text = text.replace("\t", TAB).replace("\r", " ")
+        if self._after_block and text.strip():
+            text, self._after_block = "\n" + text.lstrip(), False
+        self._parts.append(text)
+        self._length += len(text)
 
+    def _open(self, kind: str) -> None:
+        self._opened.append((kind, self._length))
 
-def _dollars(source: str, events: tuple[Any, ...]) -> Iterator[int]:
-    """Offsets of ``$`` and ``~`` in prices, variables of a shell and estimates."""
-    yield from _literal_delimiters(source, events)
-    data = source.encode()
-    for payload, place in events:
-        if isinstance(payload, dict) and "InlineMath" in payload and data[place["end"] : place["end"] + 1].isalnum():
-            yield from (place["start"], place["end"] - 1)
+    def _close(self, kind: str, level: int = 0, url: str | None = None, language: str | None = None) -> None:
+        _, start = self._opened.pop()
+        if self._length > start and all(kind != outer for outer, _ in self._opened):
+            self.spans.append(Span(kind, start, self._length, url, language, level))
 
+    def _item(self, token: Token, lines: Sequence[str], inner: Token) -> None:
+        starts = self._at_start
+        self._begin(token, lines)
+        number = self._lists[-1]
+        bullet = "• " if number is None else f"{token.info}. "
+        task = _TASK.match(inner.content) if inner.type == "inline" else None
+        if task and inner.children and inner.children[0].type == "text":
+            inner.children[0].content = inner.children[0].content[task.end() :].lstrip()
+            bullet = "☐ " if task[1] == " " else "✅ "
+        self._write(("" if starts else "  " * (min(len(self._lists), MAX_LIST_DEPTH) - 1)) + bullet)
+        self._at_start = True
 
-def _stars(source: str, events: tuple[Any, ...]) -> Iterator[int]:
-    """Offsets of stars in products and powers, as in ``2*3*4``, ``α*β*γ`` and ``x**2 + y**2``."""
-    data = source.encode()
-    for payload, place in events:
-        start, end = place["start"], place["end"]
-        if payload not in _EMPHASIS or data[start : start + 1] != b"*" or start == 0:
-            continue
-        before, after = _decoded(data[max(0, start - 4) : start])[-1:], _decoded(data[end : end + 4])[:1]
-        if _is_operand(before, ")]") and _is_operand(after, "(["):
-            size = _EMPHASIS.index(payload) + 1
-            # Letters that stand out within a word, as in Hyper**T**ext, are bold.
-            if size == 1 or not (before + _decoded(data[start + size : end - size]) + after).isalpha():
-                yield from (*range(start, start + size), *range(end - size, end))
+    def _code_block(self, code: str, info: str) -> None:
+        """A file name behind the language goes above; of a fence with nothing in it, its own line is the code."""
+        language = ""
+        if not code:
+            code = info
+        elif info:
+            language, rest = split_info(info)
+            self._write(f"{rest}\n" if rest else "")
+        self._pre(code.removesuffix("\n"), language)
 
+    def _pre(self, code: str, language: str = "") -> None:
+        self._open("pre")
+        self._write(code)
+        self._close("pre", language=language or None)
 
-def _is_operand(sign: str, brackets: str) -> bool:
-    """Whether a product may continue with this sign. Scripts without capitals write words without spaces between them,
-    where a star is emphasis."""
-    return sign.isdigit() or sign.lower() != sign.upper() or (sign != "" and sign in brackets)
+    def _inline(self, tokens: Sequence[Token]) -> None:
+        for token in tokens:
+            kind, _, edge = token.type.rpartition("_")
+            if kind in _STYLES:
+                if edge == "open":
+                    self._open(_STYLES[kind])
+                else:
+                    self._close(_STYLES[kind])
+                continue
+            match token.type:
+                case "text" | "text_special":
+                    self._write(token.content)
+                case "softbreak" | "hardbreak":
+                    self._write(" " if self._in_cell else "\n")
+                case "code_inline":
+                    self._code(token.content)
+                case "math_inline" if token.block and not self._in_cell:
+                    if not self._at_line_start():
+                        self._write("\n")
+                    self._pre(unicode_formula(token.content, block=True))
+                    self._after_block = True
+                case "math_inline":
+                    self._code(unicode_formula(token.content))
+                case "html_inline":
+                    self._write(" " if self._in_cell and _LINE_BREAK.fullmatch(token.content) else token.content)
+                case "link_open":
+                    self._links.append((str(token.attrs["href"]), self._length, len(self._parts)))
+                case "link_close":
+                    self._link()
+                case "image":
+                    self._write("🖼 ")
+                    self._links.append((str(token.attrs["src"]), self._length, len(self._parts)))
+                    self._inline(token.children or ())
+                    self._link()
 
+    def _at_line_start(self) -> bool:
+        return self._at_start or not self._length or self._parts[-1].endswith("\n")
 
-def _decoded(part: bytes) -> str:
-    """Text in UTF-8, cut anywhere."""
-    return part.decode(errors="ignore")
+    def _code(self, code: str) -> None:
+        self._open("code")
+        self._write(code)
+        self._close("code")
 
+    def _link(self) -> None:
+        """Where the platform takes no address behind the label, it follows in brackets."""
+        address, start, part = self._links.pop()
+        label = "".join(self._parts[part:])
+        if not label.strip():
+            self._write(address)
+        url = None if self._in_cell or self._links else self._accept(address, label)
+        address = address.removeprefix("mailto:").removeprefix("tel:")
+        if url:
+            self.spans.append(Span("text_link", start, self._length, url))
+        elif label.strip() and address and address != label and not self._links:
+            self._write(f" ({address})")
 
-def _ticks(source: str) -> str:
-    """A short run of backticks that does not occur in the source; empty where all short ones do."""
-    used = {len(run) for run in re.findall("`+", source)}
-    return "`" * next((length for length in range(1, _MOST_TICKS + 1) if length not in used), 0)
+    def _cell(self, tokens: Sequence[Token]) -> None:
+        kept, self._parts, spans = self._parts, [], len(self.spans)
+        self._inline(tokens)
+        self._rows[-1].append("".join(self._parts))
+        self._parts = kept
+        del self.spans[spans:]
 
+    def _keep_excess_cells(self) -> None:
+        """The parser drops cells beyond the heading's, often half of an ``a || b``; they stay as written."""
+        cells = _PIPE.split(self._line.strip(" \t>").removeprefix("|").removesuffix("|"))
+        if excess := "|".join(cells[len(self._rows[0]) :]).strip(" |"):
+            self._rows[-1].append(excess.replace("\t", TAB))
 
-def _literal(source: str) -> list[tuple[int, int]]:
-    """The extents of code and formulas in bytes of UTF-8; a norm in a formula is no spoiler."""
-    return [(place["start"], place["end"]) for payload, place in events(source) if _is_literal(payload)]
-
-
-def _is_literal(payload: Any) -> bool:
-    if not isinstance(payload, dict):
-        return False
-    started = payload.get("Start")
-    in_block = isinstance(started, dict) and "CodeBlock" in started
-    return in_block or not payload.keys().isdisjoint(("Code", "InlineMath", "DisplayMath"))
-
-
-def _with_formulas(source: str) -> str:
-    if "\\(" not in source and "\\[" not in source:
-        return source
-    if not (ticks := _ticks(source)):
-        return source
-
-    def formula(match: re.Match[str]) -> str:
-        block, inline = match.groups()
-        latex = " ".join((block or inline).split())
-        if block and "$" not in latex and (is_formula(latex, block=True) or _alone(match)):
-            return f"$${latex}$$"
-        return f"{ticks}{unicode_formula(latex)}{ticks}" if is_formula(latex, block=bool(block)) else match[0]
-
-    data, parts, cursor = source.encode(), [], 0
-    for start, end in [*_literal(source), (len(data), len(data))]:
-        parts += [_LATEX.sub(formula, data[cursor:start].decode()), data[start:end].decode()]
-        cursor = end
-    return "".join(parts)
-
-
-def _alone(match: re.Match[str]) -> bool:
-    """Whether nothing else stands on the lines of the match."""
-    before, after = match.string[match.start() - 1 : match.start()], match.string[match.end() : match.end() + 1]
-    return before in ("", "\n") and after in ("", "\n")
-
-
-def _without_unused_definitions(source: str) -> str:
-    """`[1]: address` lines that nothing refers to become text: often they are the list of sources."""
-    if "]:" not in source:
-        return source
-    used = {
-        kind.get("id", "").casefold()
-        for payload, _ in events(source)
-        if isinstance(payload, dict) and isinstance(payload.get("Start"), dict)
-        for name, kind in payload["Start"].items()
-        if name in ("Link", "Image")
-    }
-    found = pyromark.reference_definitions(source, options=STANDARD_OPTIONS).items()
-    lines = sorted((d["span"]["start"], d["span"]["end"], label.casefold() in used) for label, d in found)
-    data, parts, cursor = source.encode(), [], 0
-    for (start, end, is_used), (_, _, next_used) in pairwise([*lines, (0, 0, False)]):
-        if not is_used:
-            # A definition cannot follow text directly, so an empty line parts the two.
-            parts += [data[cursor:start], b"\\", data[start:end], b"\n" if next_used else b""]
-            cursor = end
-    return b"".join([*parts, data[cursor:]]).decode()
+    def _table(self) -> None:
+        self._in_cell = False
+        self._length = sum(map(len, self._parts))
+        if is_wide(self._rows):
+            self._write(as_list(self._rows))
+        else:
+            self._pre(as_table(self._rows))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from bot.rendering.split import ranges
-
 # What Telegram's server does not count as content: whitespace (Python's strip covers the Unicode spaces),
 # zero-width and direction marks, the braille blank, the object replacement character, line separators.
 INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e" + (
@@ -35,14 +33,3 @@ def clean(text: str) -> str:
 def is_blank(text: str) -> bool:
     """Whether Telegram would refuse the text as empty."""
     return not any(not (character.isspace() or character in INVISIBLE) for character in text)
-
-
-def plain_pieces(text: str, limit: int = 4096) -> tuple[str, ...]:
-    """The whole text as it is, in order, in parts of at most `limit` UTF-16 units; () when nothing is visible.
-
-    Breaks prefer paragraphs, lines, sentences, words, and never part a character's combining sequence.
-    Only whitespace at the seams is dropped. ValueError for a limit below 2.
-    """
-    whole = clean(text).replace("\t", TAB)
-    parts = (whole[start:end].strip() for start, end in ranges(whole, limit))
-    return tuple(part for part in parts if not is_blank(part))

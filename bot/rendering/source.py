@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable
 
-_MARK = re.compile(rb"(?<![\\|])\|\|(?!\|)")
-_GAP = re.compile(rb"\n[ \t>]*\n|^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+\|[-:| \t]*$", re.MULTILINE)
 _TICKS = re.compile("`+")
 _FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _HALF_LINK = re.compile(r"!?\[([^\[\]\n]*)(?:\]\([^()\s]*)?$")
@@ -19,40 +15,6 @@ _PAIRS = {
     "*": re.compile(r"(?<![\w*\\])\*(?=[^\s*])|(?<=[^\s*\\])\*(?![\w*])"),
     "_": re.compile(r"(?<![\w_\\])_(?=[^\s_])|(?<=[^\s_\\])_(?![\w_])"),
 }
-
-
-def with_spoilers(source: str, code: Callable[[str], list[tuple[int, int]]]) -> str:
-    """``||text||`` as the tags that the walker reads, where both marks hug the text and share a paragraph.
-
-    Marks in code and in tables (two empty cells' bars) stay; so do those in a line like ``a || b``.
-    """
-    if "||" not in source:
-        return source
-    data = source.encode()
-    closed = [extent for extent in code(source) if b"||" in data[extent[0] : extent[1]]]
-    gaps = [match.start() for match in _GAP.finditer(data)]
-    tables = {bisect_right(gaps, gap) for gap in gaps if data[gap : gap + 1] != b"\n"}
-    parts, cursor, opened = [], 0, -1
-    for match in _MARK.finditer(data):
-        at = match.start()
-        if _within(closed, at):
-            continue
-        paragraph = bisect_right(gaps, at)
-        if paragraph in tables or paragraph + 1 in tables:
-            continue
-        hugs_before, hugs_after = not data[at - 1 : at].isspace() and at > 0, not data[at + 2 : at + 3].isspace()
-        if opened >= 0 and bisect_right(gaps, opened) == paragraph and hugs_before and at > opened + 2:
-            parts += [data[cursor:opened], b"<tg-spoiler>", data[opened + 2 : at], b"</tg-spoiler>"]
-            cursor, opened = at + 2, -1
-        elif hugs_after and at + 2 < len(data):
-            opened = at
-    return b"".join([*parts, data[cursor:]]).decode()
-
-
-def _within(extents: list[tuple[int, int]], at: int) -> bool:
-    """Whether the place lies in one of the sorted extents, which do not overlap."""
-    index = bisect_right(extents, at, key=lambda extent: extent[0]) - 1
-    return index >= 0 and at < extents[index][1]
 
 
 def open_fence(source: str) -> tuple[str, int] | None:

@@ -1,48 +1,24 @@
-"""Formatted stretches of a text, counted in characters, and the rules a platform sets for them."""
+"""Formatted stretches of a text, counted in characters."""
 
 from __future__ import annotations
 
-import heapq
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-SOLID = ("pre", "text_link", "code")  # the earlier wins where two of them meet
-STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")
-_RANK = {name: rank for rank, name in enumerate(("blockquote", *SOLID, *STYLES))}
+STYLES = ("bold", "italic", "underline", "strikethrough")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One kind of formatting from `start` to `end` (characters, not UTF-16 units)."""
+    """Formatting from `start` to `end` (characters, not UTF-16 units). `level` is that of a heading."""
 
     type: str
     start: int
     end: int
     url: str | None = None
     language: str | None = None
-
-
-def legal(text: str, spans: Iterable[Span]) -> list[Span]:
-    """The spans as Telegram takes them, sorted: none empty, none partly over another, quotes not nested.
-
-    Nothing lies in `pre` or `code`. Inline code in a link or a spoiler is given up, so that address and secret stay.
-    """
-    given = list(spans)
-    quotes = [Span("blockquote", *extent) for extent in _union(s for s in given if s.type == "blockquote")]
-    hidden = _union(s for s in given if s.type == "spoiler")
-    solids = _apart(s for s in given if s.type in SOLID and not (s.type == "code" and _meets(s, hidden)))
-    holes = [(s.start, s.end) for s in solids if s.type != "text_link"]
-    edges = sorted({edge for quote in quotes for edge in (quote.start, quote.end)})
-    styles = [
-        Span(name, start, end)
-        for name in STYLES
-        for extent in _union(s for s in given if s.type == name)
-        for outside in _outside(extent, holes)
-        for start, end in _cut(outside, edges)
-    ]
-    nested = _nested([*quotes, *solids, *styles])
-    return sorted((kept for span in nested if (kept := trimmed(text, span))), key=_order)
+    level: int = 0
 
 
 def trimmed(text: str, span: Span) -> Span | None:
@@ -57,7 +33,7 @@ def trimmed(text: str, span: Span) -> Span | None:
 
 
 def clipped(text: str, spans: Sequence[Span], start: int, end: int) -> list[Span]:
-    """The sorted spans' parts in text[start:end], trimmed, counted from `start`."""
+    """The parts in text[start:end] of spans sorted by their start, trimmed and counted from `start`."""
     found = []
     for span in spans:
         if span.start >= end:
@@ -70,74 +46,33 @@ def clipped(text: str, spans: Sequence[Span], start: int, end: int) -> list[Span
     return found
 
 
-def _order(span: Span) -> tuple[int, int, int]:
-    return span.start, -span.end, _RANK[span.type]
+def legal(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Sorted, nested spans as the platforms take them: code lies in nothing but a quote.
 
-
-def _union(spans: Iterable[Span]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for span in sorted(spans, key=_order):
-        if merged and span.start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], span.end))
-        elif span.start < span.end:
-            merged.append((span.start, span.end))
-    return merged
-
-
-def _meets(span: Span, extents: Sequence[tuple[int, int]]) -> bool:
-    index = bisect_right(extents, span.start, key=lambda extent: extent[1])
-    return index < len(extents) and extents[index][0] < span.end
-
-
-def _apart(spans: Iterable[Span]) -> list[Span]:
-    """Solid spans that do not meet, by rank, then the outer before the inner."""
+    Styles end before code and go on after it. Code in a link or a spoiler is given up, so that address and secret stay.
+    """
+    holes: list[tuple[int, int]] = []
     kept: list[Span] = []
-    for span in sorted(spans, key=lambda s: (_RANK[s.type], *_order(s))):
-        place = bisect_left(kept, span.start, key=lambda s: s.start)
-        free_before = place == 0 or kept[place - 1].end <= span.start
-        free_after = place == len(kept) or kept[place].start >= span.end
-        if span.start < span.end and free_before and free_after:
-            insort(kept, span, key=lambda s: s.start)
-    return kept
+    covered = 0
+    for span in spans:
+        if span.type in ("text_link", "spoiler"):
+            covered = max(covered, span.end)
+        if span.type in ("code", "pre"):
+            if span.start < covered:
+                continue
+            holes.append((span.start, span.end))
+        kept.append(span)
+    cut = (piece for span in kept for piece in (_outside(span, holes) if span.type in STYLES else (span,)))
+    return sorted((fit for span in cut if (fit := trimmed(text, span))), key=lambda span: (span.start, -span.end))
 
 
-def _outside(extent: tuple[int, int], holes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The parts of the extent that lie in none of the sorted holes."""
-    start, end = extent
-    for hole in holes[bisect_right(holes, start, key=lambda h: h[1]) :]:
-        if hole[0] >= end:
+def _outside(span: Span, holes: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    start = span.start
+    for hole in holes[bisect_left(holes, (start, start)) :]:
+        if hole[0] >= span.end:
             break
         if start < hole[0]:
-            yield start, hole[0]
-        start = max(start, hole[1])
-    if start < end:
-        yield start, end
-
-
-def _cut(extent: tuple[int, int], edges: Sequence[int]) -> Iterator[tuple[int, int]]:
-    start, end = extent
-    for edge in edges[bisect_right(edges, start) : bisect_left(edges, end)]:
-        yield start, edge
-        start = edge
-    yield start, end
-
-
-def _nested(spans: Iterable[Span]) -> list[Span]:
-    """Spans that cross another one are cut where the other ends."""
-    waiting = [(_order(span), number, span) for number, span in enumerate(spans)]
-    heapq.heapify(waiting)
-    number = len(waiting)
-    opened: list[Span] = []
-    result: list[Span] = []
-    while waiting:
-        _, _, span = heapq.heappop(waiting)
-        while opened and opened[-1].end <= span.start:
-            opened.pop()
-        if opened and opened[-1].end < span.end:
-            number += 1
-            rest = replace(span, start=opened[-1].end)
-            heapq.heappush(waiting, (_order(rest), number, rest))
-            span = replace(span, end=opened[-1].end)
-        opened.append(span)
-        result.append(span)
-    return result
+            yield replace(span, start=start, end=hole[0])
+        start = hole[1]
+    if start < span.end:
+        yield replace(span, start=start)

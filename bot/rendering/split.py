@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import itemgetter
 
-from bot.rendering.clusters import boundary_before
+from bot.rendering.graphemes import boundary_before
 
 Extent = tuple[int, int]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from bot.rendering import clusters, source
+from bot.rendering import graphemes, source
 from bot.rendering.guard import guarded
 from bot.rendering.plain import TAB, clean, is_blank
 from bot.rendering.spans import Span, clipped, legal
@@ -22,6 +22,14 @@ _IMPORTANCE = (
 _CONTENT = _IMPORTANCE[:3]
 # Anything that Markdown, or its whitespace rules, could read otherwise than literally.
 _MARKUP = re.compile(r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE)
+
+# TDLib's LinkManager::check_link_impl: a host without a dot is "Wrong HTTP URL" and the entity is dropped, mailto:
+# is mangled to http://mailto:…, tel: is no URL. Such addresses are better shown: the apps make them tappable.
+_WEB = re.compile(
+    r"https?://(?:[^\s/?#@]*@)?(?:[^\s/?#@:\[\].]++(?:\.++[^\s/?#@:\[\].]++)++\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#]\S*)?"
+)
+_APP = re.compile(r"(?:tg|ton)://[A-Za-z0-9_-]+(?:[/?]\S*)?")
+_MAX_ADDRESS = 2048  # characters; what browsers and Telegram's clients are sure to open
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ def preview(markdown: str, limit: int = 4096) -> Piece:
         return _piece(text, spans, 0, len(text))
     start = bisect_left(offsets, offsets[-1] - (limit - 1)) if offsets[-1] >= limit else 0
     if start:
-        start = clusters.boundary_after(text, _neat_start(text, start))
+        start = graphemes.boundary_after(text, _neat_start(text, start))
     return _piece(text, spans, start, len(text), "…")
 
 
@@ -96,16 +104,40 @@ def rendered(markdown: str) -> tuple[str, list[Span]]:
     if not _MARKUP.search(markdown.strip()):
         return markdown.strip(), []
     refused: tuple[str, list[Span]] = "", []
-    text, spans = guarded(lambda: _converter()(markdown), refused)
+    text, spans = guarded(lambda: _converted(markdown), refused)
     if is_blank(text):  # refused, or nothing but markup, as a lone fence
         return markdown.replace("\t", TAB), []
-    return text, legal(text, spans)
+    return text, spans
 
 
-def _converter() -> Callable[[str], tuple[str, list[Span]]]:
+def _converted(markdown: str) -> tuple[str, list[Span]]:
     from bot.rendering.markdown import render
 
-    return render
+    text, spans = render(markdown, lambda address, label: accepted(address))
+    return text, legal(text, _without_headings(spans))
+
+
+def _without_headings(spans: list[Span]) -> Iterator[Span]:
+    """Headings are bold, those of the first level underlined as well."""
+    end = 0
+    for span in spans:
+        if span.type == "heading":
+            end = span.end
+            yield replace(span, type="bold", level=0)
+            if span.level == 1:
+                yield replace(span, type="underline", level=0)
+        elif span.type != "bold" or span.start >= end:
+            yield span
+
+
+def accepted(address: str) -> str | None:
+    """The address as Telegram takes it for a `text_link`, or None: http and https with a real host, tg and ton."""
+    if address.startswith("www."):
+        address = "https://" + address
+    if len(address) > _MAX_ADDRESS:
+        return None
+    folded = address[:9].lower() + address[9:]
+    return address if _WEB.fullmatch(folded) or _APP.fullmatch(folded) else None
 
 
 def _crowding(spans: list[Span], limit: int) -> Callable[[int, int], int]:

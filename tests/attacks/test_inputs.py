@@ -13,8 +13,7 @@ from bot.adapters.console import markdown
 from bot.adapters.console.printable import printable
 from bot.logs import Redactor
 from bot.rendering import code_files, discord, telegram
-from bot.rendering.clusters import columns
-from bot.rendering.plain import plain_pieces
+from bot.rendering.graphemes import columns
 from handlers.codes import read_code
 from handlers.export import exported
 from handlers.fences import fenced
@@ -103,7 +102,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "discord": discord.pieces,
     "discord preview": discord.preview,
     "code files": lambda text: code_files.with_code_files(f"{text}```py\n{text}", "{name}", 100, len),
-    "plain": plain_pieces,
     "terminal": lambda text: markdown.rendered(text, 80),
     "columns": columns,
     "export": _export,

@@ -7,30 +7,23 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import ClassVar
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.console import Console, JustifyMethod
 from rich.markdown import Markdown, MarkdownElement, TableDataElement
 from rich.text import Text
 
 from bot.adapters.console.printable import printable
+from bot.rendering.formulas import unicode_formula
 from bot.rendering.guard import guarded
-from bot.rendering.plain import clean
+from bot.rendering.parser import parse
 
 CODE_THEME = "ansi_dark"
 """The terminal's own sixteen colours on its own background."""
-_TEX_OR_PRODUCT = re.compile(r"\$|\\[(\[]|[\w)\]]\*")
-"""Only what has one of these needs the converter, which takes 45 ms to import."""
 _PADDING = re.compile(r"(?<! ) ++((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would be copied along and wrap
 
 
 def rendered(text: str, width: int) -> str:
     """The text for a terminal of `width` columns, lines ended by newlines, each with its styles reset at its end."""
-    if _TEX_OR_PRODUCT.search(text):
-        from bot.rendering.markdown import with_unicode_formulas
-
-        source = clean(text)
-        text = guarded(lambda: with_unicode_formulas(source), source)
     return _printed(_Written(text), width)
 
 
@@ -58,9 +51,11 @@ class _Written(Markdown):
 
     def __init__(self, text: str) -> None:
         super().__init__("", code_theme=CODE_THEME, hyperlinks=False)
-        parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
         self.markup = text
-        self.parsed = list(_readable(parser.parse(printable(text))))
+        source = printable(text)
+        self.parsed = list(
+            _readable(guarded(lambda: parse(source)[0], [*_paragraph(Token("text", "", 0, content=source))]))
+        )
 
 
 def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
@@ -72,6 +67,18 @@ def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
             address = token.attrs.get("src", "")
             yield Token("text", "", 0, content=printable(f"{token.content} ({address})"))
             continue
+        if token.type == "math_inline":
+            yield Token("code_inline", "code", 0, content=printable(unicode_formula(token.content)))
+            continue
+        if token.type in ("html_inline", "spoiler_open", "spoiler_close"):
+            yield Token("text", "", 0, content=printable(token.content or "||"))
+            continue
+        if token.type == "math_block":
+            yield from _paragraph(Token("code_inline", "code", 0, content=printable(unicode_formula(token.content))))
+            continue
+        if token.type == "html_block":
+            yield from _paragraph(Token("text", "", 0, content=printable(token.content).rstrip("\n")))
+            continue
         if token.type == "softbreak":
             token.type = "hardbreak"
         if token.type == "link_open":
@@ -80,6 +87,11 @@ def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
             token.children = list(_readable(token.children))
         token.content = printable(token.content)
         yield token
+
+
+def _paragraph(content: Token) -> tuple[Token, Token, Token]:
+    inline = Token("inline", "", 0, content=content.content, children=[content])
+    return Token("paragraph_open", "p", 1), inline, Token("paragraph_close", "p", -1)
 
 
 def _printed(what: Markdown | Text, width: int) -> str:

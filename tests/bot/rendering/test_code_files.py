@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.rendering.code_files import MOST_FILES, with_code_files
+from bot.rendering.code_files import MAX_FILES, with_code_files
 from bot.rendering.telegram import pieces
 
 ROOM = 100
@@ -44,7 +44,7 @@ def test_several_blocks_become_several_files_with_names_of_their_own() -> None:
     assert text == (
         "📎 `main.py` is attached.\n\nand\n\n- in a list\n  📎 `main.js` is attached.\n\n📎 `main-2.py` is attached."
     )
-    assert len(split(f"{block}\n\n" * (MOST_FILES + 2))[1]) == MOST_FILES
+    assert len(split(f"{block}\n\n" * (MAX_FILES + 2))[1]) == MAX_FILES
 
 
 def test_a_block_that_is_never_closed_is_a_file_too() -> None:
@@ -70,7 +70,7 @@ def test_what_the_parser_refuses_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(source: str) -> None:
         raise ValueError("odd")
 
-    monkeypatch.setattr("bot.rendering.markdown.events", refuse)
+    monkeypatch.setattr("bot.rendering.parser.fences", refuse)
     assert split(f"```py\n{LONG}```")[1] == []
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from bot.rendering.plain import utf16_length
 from bot.rendering.telegram import pieces, preview
 from tests.bot.rendering.checker import covered, is_seam, squeezed
 from tests.bot.rendering.reading import formatting, links, valid
@@ -114,3 +115,10 @@ def test_a_limit_without_room_is_refused(limit: int) -> None:
         pieces("x", limit)
     with pytest.raises(ValueError, match="room"):
         preview("x", limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "length"), [("", 0), ("abc", 3), ("é", 1), ("日本", 2), ("😀", 2), ("🇩🇪", 4), ("\ud83d", 1)]
+)
+def test_utf16_length(text: str, length: int) -> None:
+    assert utf16_length(text) == length
