@@ -13,12 +13,12 @@ from bot import keyless
 from bot.engine import Engine, build_engine
 from bot.hindsight import build_aftermath
 from bot.inbox import Inbox
+from bot.live_config import keep_fresh
+from bot.no_reply import NoReplyEvents
 from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
-from bot.owned import keep_fresh
 from bot.platform import Accept, Platform
 from bot.settings import Environment
-from bot.silences import Silences
 from bot.workspace import Workspace
 from handlers.access import Access
 from handlers.approvals import Approvals
@@ -69,7 +69,7 @@ class App:
     inbox: Inbox
     outbox: OutboxSender
     engine: Engine
-    silences: Silences
+    no_replies: NoReplyEvents
     platforms: dict[str, Platform]
     clock: Clock
     steady: Clock
@@ -129,7 +129,7 @@ async def assembled(
     settings = environment.settings
     kept = open_stores(open_database(settings.database), clock, steady)
     platforms: dict[str, Platform] = {}
-    running, silences = RunningTurns(), Silences()
+    running, no_replies = RunningTurns(), NoReplyEvents()
     engine = await build_engine(
         environment, workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error)
     )
@@ -188,10 +188,22 @@ async def assembled(
     dispatcher = Dispatcher(access, limit, presses, commands, chat, edits, approvals, kept.ledger, after)
     order = CommandOrder(kept.inbox, kept.people, kept.links, kept.preferences, kept.history)
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
-    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, silences, reactions, order)
+    inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, no_replies, reactions, order)
     tips = Suggestions(COMMANDS, engine.models, engine.tooling.toolbox, engine.owned.skills, access, kept.preferences)
     app = App(
-        inbox.accept, kept, access, approvals, linking, inbox, outbox, engine, silences, platforms, clock, steady, tips
+        inbox.accept,
+        kept,
+        access,
+        approvals,
+        linking,
+        inbox,
+        outbox,
+        engine,
+        no_replies,
+        platforms,
+        clock,
+        steady,
+        tips,
     )
 
     async def restart(names: str) -> None:

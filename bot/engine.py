@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from bot.files import Files
 from bot.health import ProcessHealth
-from bot.owned import OwnersFiles
+from bot.health_persistence import HealthPersistence
+from bot.live_config import OwnersFiles
 from bot.platform import Platform
-from bot.remembering import HealthMemory
 from bot.settings import Environment, Settings
 from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
@@ -49,7 +49,7 @@ class Engine:
     router: Router
     council: Convening
     local: LocalRuntime
-    remembered: HealthMemory
+    remembered: HealthPersistence
 
     async def close(self) -> None:
         """Until no process is left, and what is known of the models is kept."""
@@ -70,7 +70,7 @@ async def build_engine(
 ) -> Engine:
     """`unusable` is told of a model that only the owner can mend."""
     settings, config = environment.settings, workspace.config()
-    remembered = HealthMemory(kept.state, steady, config.parallel, unusable)
+    remembered = HealthPersistence(kept.state, steady, config.parallel, unusable)
     models = Models(
         config,
         workspace.catalog(),

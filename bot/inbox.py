@@ -11,10 +11,10 @@ from dataclasses import replace
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.keyed_queue import KeyedQueue
 from bot.admission import Admission
+from bot.no_reply import NoReplyEvents
 from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
 from bot.platform import Platform, SendFailed
-from bot.silences import Silences
 from handlers.dispatch import Dispatcher
 from handlers.languages import Say
 from handlers.parsing import is_stop
@@ -74,13 +74,13 @@ class Inbox:
         outbox: OutboxSender,
         platforms: Mapping[str, Platform],
         running: RunningTurns,
-        silences: Silences,
+        no_replies: NoReplyEvents,
         reactions: Reactions,
         order: CommandOrder,
     ) -> None:
         self._order = order
         self._reactions = reactions
-        self._silences = silences
+        self._no_replies = no_replies
         self._store = store
         self._chats = chats
         self._dispatcher = dispatcher
@@ -263,7 +263,7 @@ class Inbox:
         if replies:
             self._answered.put(chat, True)
         else:
-            self._silences.note(first.message)
+            self._no_replies.note(first.message)
 
 
 def _goes_on(message: InboundMessage) -> bool:

@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from bot import kinds, outbox
+from bot import mime_types, outbox
 from bot.adapters.discord import connection, guilds
 from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
 from bot.adapters.discord.messages import UNREADABLE
@@ -73,7 +73,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "role": ROLES,
     "LIMITS[limit.bound]": tuple(wording.LIMITS.values()),
     "ending": tuple(wording.ENDINGS.values()),
-    "thing": (*telegram_messages._NOUNS.values(), kinds.FILES, UNREADABLE),
+    "thing": (*telegram_messages._NOUNS.values(), mime_types.FILES, UNREADABLE),
     "button.label": (),  # of tell_owners; its buttons are written as Button("…")
     "refusal.template": (),  # of Refused
     "verdict.refusal.template": (),

@@ -91,7 +91,7 @@ async def test_every_skill_is_told_of(on: Stage) -> None:
 
 
 async def test_a_skill_that_is_broken_by_an_edit_goes_on_as_it_was(on: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.owned.RELOAD_SECONDS", 0.02)
+    monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
     file = on.workspace / "skills" / "review" / "SKILL.md"
     file.parent.mkdir(parents=True)
     file.write_text("---\ndescription: Reviews.\nmodel_tier: coding\n---\nLook twice.", encoding="utf-8")

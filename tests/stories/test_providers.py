@@ -24,7 +24,7 @@ def own_clients() -> None:
 async def test_no_effort_is_sent_to_a_model_that_is_not_known_to_reason(
     on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.owned.RELOAD_SECONDS", 0.1)
+    monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.1)
     on.env |= {f"TIER_{tier}_POOL": PLAIN for tier in ("BALANCED", "DEEP")}
     on.config["modelRouter"] = {"smartModelReasoning": "ultra", "deepModelReasoning": "high"}
     async with running(on):

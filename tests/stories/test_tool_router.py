@@ -199,7 +199,7 @@ def _described(body: dict[str, Any], name: str) -> str:
 async def test_a_file_is_taken_up_while_the_bot_runs(
     on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.owned.RELOAD_SECONDS", 0.02)
+    monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.02)
     file = on.workspace / "toolkits" / "weather.json"
     file.unlink()
     question = "What's the weather like in Paris?"
@@ -236,7 +236,7 @@ def _names(toolkits: Sequence[Toolkit]) -> set[str]:
 async def test_while_nothing_changes_the_index_stays(
     on: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.owned.RELOAD_SECONDS", 0.001)
+    monkeypatch.setattr("bot.live_config.RELOAD_SECONDS", 0.001)
     async with ready(on) as app:
         before = app.engine.tooling.toolbox.toolkits()
         looks = app.engine.tooling.toolkits.found

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bot.remembering import STATE_KEY, HealthMemory
+from bot.health_persistence import STATE_KEY, HealthPersistence
 from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.errors import BadModelRequest, KeyRejected, ModelError, PolicyRefused, RateLimited, Unreachable
 from routing.health.breaker import Trial
@@ -212,9 +212,9 @@ class FakeState:
 
 
 async def test_what_changes_while_it_is_written_is_written_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.remembering.SOON_SECONDS", 0.0)
+    monkeypatch.setattr("bot.health_persistence.SOON_SECONDS", 0.0)
     clock, store = Time(), FakeState()
-    memory = HealthMemory(store, clock)
+    memory = HealthPersistence(store, clock)
     await fails(memory.health, REFUSED)
     await asyncio.wait_for(store.writing.wait(), 10)
     memory.health.failed(RateLimited("b/2", "busy", 30.0))
@@ -230,10 +230,10 @@ async def test_what_changes_while_it_is_written_is_written_too(monkeypatch: pyte
 async def test_the_end_writes_what_nobody_wrote_yet() -> None:
     clock, store = Time(), FakeState()
     store.go.set()
-    memory = HealthMemory(store, clock)
+    memory = HealthPersistence(store, clock)
     await fails(memory.health, DOWN, DOWN)
     await memory.close()
-    again = HealthMemory(store, clock)
+    again = HealthPersistence(store, clock)
     await again.recall()
     await fails(again.health, DOWN)
     assert state(again.health) == "open", "the third in a row, across a restart"

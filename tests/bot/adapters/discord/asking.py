@@ -13,7 +13,7 @@ from bot.adapters.discord.commands import tree
 from bot.adapters.discord.context import ClientContext
 from bot.adapters.discord.interactions import SAVE_SECONDS, Interactions
 from bot.adapters.discord.options import Pace
-from bot.silences import Silences
+from bot.no_reply import NoReplyEvents
 from handlers.commands import COMMANDS
 from handlers.suggestions import Suggestions
 from routing.errors import StorageFault
@@ -50,10 +50,10 @@ class Asked(discord.Client):
         self.fault: Exception = StorageFault("the disk is full")
         self.storage = asyncio.Event()
         self.storage.set()
-        self.silences = Silences()
+        self.no_replies = NoReplyEvents()
         self.context = ClientContext(self, Pace(), lambda: dc.now())
         self.interactions = Interactions(
-            self.context, self._accept, COMMANDS, offered, self.silences.wait, save_seconds
+            self.context, self._accept, COMMANDS, offered, self.no_replies.wait, save_seconds
         )
         self._connection.parsers["INTERACTION_CREATE"] = self._hand_over
 

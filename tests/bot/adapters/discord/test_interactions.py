@@ -141,7 +141,7 @@ async def test_an_interaction_that_is_gone_is_a_message_all_the_same(caplog: pyt
         asked = dc.slash("status", where="general")
         assert (await client.heard(asked)).text == "/status"
         await dc.wait_for(lambda _: dc.refusals)
-        client.silences.note(client.accepted[0])
+        client.no_replies.note(client.accepted[0])
         await client.end()
         assert dc.refusals[0].code == 10062 and asked.response is None
         assert caplog.messages == [
@@ -154,7 +154,7 @@ async def test_a_command_without_an_answer_is_not_announced_for_ever() -> None:
     async with asking() as (dc, client):
         silent = await dc.answered(dc.slash("stop", where="general"))
         spoken = await dc.answered(dc.slash("status", where="general"))
-        client.silences.note(await client.heard(silent))
+        client.no_replies.note(await client.heard(silent))
         await dc.wait_for(lambda _: silent.message is not None and silent.message.deleted)
         await client.heard(spoken)
         await client.end()  # the next start answers what is announced still

@@ -1,4 +1,4 @@
-"""What is known of the models' health outlives the process."""
+"""Keeps what is known of the models' health across restarts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from routing.ports import Clock, StateStore
 
 STATE_KEY = "model_health"
 SOON_SECONDS = 0.2
-"""One write for all that changes at the same time: an outage opens many breakers."""
+"""Changes within this time are saved together: an outage opens many circuit breakers."""
 
 log = logging.getLogger(__name__)
 
 
-class HealthMemory:
-    """Writes it down soon after it has changed, and once more at the end."""
+class HealthPersistence:
+    """Saves the health soon after a change, and at the end."""
 
     def __init__(
         self,
@@ -34,13 +34,13 @@ class HealthMemory:
         self._stale = False
 
     async def recall(self) -> None:
-        """What an earlier process knew."""
+        """Load what an earlier process saved."""
         text = await self._state.get(STATE_KEY)
         if text is not None:
             self.health.restore(text)
 
     async def close(self) -> None:
-        """Keep what is known now."""
+        """Save the current state."""
         if self._writing is not None:
             self._writing.cancel()
             await asyncio.wait({self._writing})  # or what it writes could come last

@@ -1,4 +1,4 @@
-"""Messages that get no reply, for whoever would wait for one in vain."""
+"""Reports messages that were handled without a reply."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import asyncio
 from routing.types.messages import InboundMessage
 
 
-class Silences:
-    """Who waits for a reply hears here that none comes."""
+class NoReplyEvents:
+    """Tells those who wait for a reply to a message that none will come."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Event] = {}

@@ -1,4 +1,4 @@
-"""What a file that somebody sent is to a model."""
+"""Which files a model can be given, by MIME type and name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TEXT_ENDINGS = tuple(
 
 
 def kind_of(name: str, mime: str) -> AttachmentKind | None:
-    """What a file is to a model, by its media type and name; None for what no model is given."""
+    """How a model is given this file; None if it can't be."""
     if mime in _IMAGES:
         return "image"
     if mime.startswith("audio/"):
@@ -38,6 +38,6 @@ def kind_of(name: str, mime: str) -> AttachmentKind | None:
 
 
 def unreadable(name: str) -> str:
-    """What a file that no model is given is called: by its ending (`.zip`), without one `FILES`."""
+    """What to call a file that no model can read: its ending (`.zip`), or `FILES` without one."""
     _, dot, ending = name.rpartition(".")
     return f".{ending.lower()}" if dot and ending.isalnum() and len(ending) <= _LONGEST_ENDING else FILES

@@ -1,4 +1,4 @@
-"""What the owner edits while the bot runs, as it was last read."""
+"""Files that the owner edits while the bot runs: SYSTEM.md, skills, configuration."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from routing.types.tiers import TIERS
 
 RELOAD_SECONDS = 5.0
 
-log = logging.getLogger("bot.owned")
+log = logging.getLogger("bot.live_config")
 
 
 class OwnersFiles:
-    """`routing.ports.Owned`: SYSTEM.md and the skills as they were last read."""
+    """`routing.ports.Owned`: SYSTEM.md and the skills, as last read."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -31,11 +31,11 @@ class OwnersFiles:
         return self._instructions
 
     def skills(self) -> Skills:
-        """What the owner taught the bot."""
+        """The owner's skills."""
         return self._skills
 
     def reload(self) -> None:
-        """Read the files anew; ConfigError keeps the last good text, a broken skill its last good version."""
+        """Read the files again. A broken skill keeps its last good version; after ConfigError everything does."""
         read = self._workspace.skills()
         kept = {name: skill for name, skill in self._skills.found.items() if name in read.broken}
         self._skills = Skills({**read.found, **kept}, read.broken)
@@ -50,8 +50,8 @@ async def keep_fresh(
     tell: Callable[[str], Awaitable[None]],
     seconds: float | None = None,
 ) -> None:
-    """Take up what the owner edits; a file with a fault is named, and the last good state stays in force. `tell` gets
-    the names of changed variables that need a restart."""
+    """Apply the owner's edits. A faulty file is logged, and the last good state stays in use. `tell` gets the names of
+    changed variables that need a restart."""
     stamps, told = await asyncio.to_thread(workspace.stamps), ""
     await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)  # by then the model library is there
     warn_of_levels(models)
@@ -74,7 +74,7 @@ async def keep_fresh(
 
 
 async def _read_anew(workspace: Workspace, models: Models, owned: OwnersFiles) -> str:
-    """Names of changed variables that need a restart."""
+    """The names of changed variables that need a restart."""
     try:
         waiting = await asyncio.to_thread(workspace.reload_environment)
         config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.owned import OwnersFiles, keep_fresh, warn_of_levels
+from bot.live_config import OwnersFiles, keep_fresh, warn_of_levels
 from bot.settings import load
 from bot.workspace import Workspace
 from routing.policy.models import Models
