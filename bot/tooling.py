@@ -10,8 +10,7 @@ from bot.version import VERSION
 from bot.workspace import Workspace
 from handlers.tools import our_shelves
 from handlers.tools.approval import Approval
-from handlers.tools.mcp import McpClient
-from handlers.tools.mcp.shelves import McpShelves
+from handlers.tools.mcp.client import McpClient
 from handlers.tools.needs import ToolNeeds
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
@@ -74,7 +73,7 @@ def build_tooling(
         clock=needs.clock,
         version=VERSION,
     )
-    toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), McpShelves(mcp), approval=approval)
+    toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), mcp, approval=approval)
     wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds
     chooser = ToolChooser(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)
     return Tooling(toolbox, chooser, toolkits, mcp, embedder)

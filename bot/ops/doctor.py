@@ -15,7 +15,7 @@ from bot.ops.checks.finding import Check, Finding, Inspection, fail
 from bot.platforms import PLATFORMS
 from bot.settings import Environment
 from bot.workspace import Workspace
-from handlers.tools.mcp.servers import read_servers
+from handlers.tools.mcp.config import read_servers
 from routing.errors import ConfigError, FileFault, TierbotError
 from routing.ports import Clock
 

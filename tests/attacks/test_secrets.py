@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from bot.logs import Redactor
-from handlers.tools.mcp.servers import read_servers
+from handlers.tools.mcp.config import read_servers
 from routing.llm.error_mapping import explain
 from routing.types.llm import ProviderProfile
 from tests.handlers.tools.mcp.test_http import UNRULY

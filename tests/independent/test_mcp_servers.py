@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.mcp.limits import USUAL
+from handlers.tools.mcp.config import DEFAULT_LIMITS
 from routing.errors import ToolFailed
 from routing.types.sizes import SIZES
 from tests.handlers.tools.mcp.stage import Stage, staged
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.system
 
 @pytest.fixture
 async def on(tmp_path: Path) -> AsyncIterator[Stage]:
-    async with staged(tmp_path, USUAL) as made:
+    async with staged(tmp_path, DEFAULT_LIMITS) as made:
         yield made
 
 

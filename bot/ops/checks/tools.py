@@ -10,8 +10,9 @@ from bot.ops.checks.finding import Check, Finding, Inspection, ok, warn
 from bot.version import VERSION
 from handlers.tools import TOOLKITS
 from handlers.tools.manifests import our_toolkit
-from handlers.tools.mcp import Limits, McpClient, ServerState
-from handlers.tools.mcp.servers import read_servers
+from handlers.tools.mcp.client import McpClient
+from handlers.tools.mcp.config import Limits, read_servers
+from handlers.tools.mcp.connection import ServerState
 from handlers.tools.tasks import McpTool
 from handlers.tools.toolbox import sorted_out
 from handlers.tools.workspace import Found, WorkspaceToolkits

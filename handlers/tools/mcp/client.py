@@ -1,4 +1,4 @@
-"""The servers of `mcp.json`, each a toolkit. Nothing here imports the SDK: that takes a second, and comes late."""
+"""The servers of `mcp.json`, each a toolkit. Nothing here imports the SDK, which takes a second."""
 
 from __future__ import annotations
 
@@ -11,34 +11,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from handlers.access import may
+from handlers.tools.mcp.config import DEFAULT_LIMITS, Limits, Server, Servers, read_servers
 from handlers.tools.mcp.connection import Connection, ServerState
-from handlers.tools.mcp.limits import USUAL, Limits
 from handlers.tools.mcp.naming import prefixes
-from handlers.tools.mcp.offers import traits_of
-from handlers.tools.mcp.owners import Owners, owners, same_things
-from handlers.tools.mcp.servers import Server, Servers, read_servers
+from handlers.tools.shelf import Shelf
+from handlers.tools.tool import Tool
 from routing.errors import ConfigError, UnknownTool
 from routing.ports import Clock
 from routing.types.people import Role
 from routing.types.toolkits import Toolkit
 from routing.types.tools import ToolScope, Traits
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # they import the SDK
+    from handlers.tools.mcp.listing import ListedTool
     from handlers.tools.mcp.session import Session
+
+_SPARE_SECONDS = 5.0
+"""A call that times out is cancelled at the server, and the model told, before the tool executor gives up."""
 
 log = logging.getLogger("handlers.tools.mcp")
 
 
-def _nothing() -> None:
-    pass
-
-
 class McpClient:
-    """Connects to every server of a file in the background. Whatever one of them does, the others and the bot go on.
+    """Connects to every server of a file in the background. Whatever one server does, the others and the bot go on.
 
-    `environment` is where variables in the file come from, `taken` are names of tools that no server's may have,
-    `changed` is called in the event loop whenever `toolkits()` or how a server stands has become another; `conceal` is
-    told the secrets in the file.
+    `environment` supplies the variables in the file; `taken` are names that no server's tool may have; `conceal` gets
+    the secrets in the file. `changed` is called in the event loop whenever `toolkits()` or `states()` have changed.
     """
 
     def __init__(
@@ -47,16 +45,16 @@ class McpClient:
         environment: Mapping[str, str],
         *,
         taken: Collection[str] = (),
-        changed: Callable[[], None] = _nothing,
+        changed: Callable[[], None] = lambda: None,
         conceal: Callable[[Iterable[str]], None] = lambda _: None,
         clock: Clock = time.time,
-        limits: Limits = USUAL,
+        limits: Limits = DEFAULT_LIMITS,
         version: str = "",
     ) -> None:
         self._path = path
         self._environment = environment
         self._taken = frozenset(taken)
-        self._tell = changed
+        self._report_change = changed
         self._conceal = conceal
         self._clock = clock
         self._limits = limits
@@ -67,21 +65,22 @@ class McpClient:
         self._refreshing = asyncio.Lock()
         self._importing = asyncio.Lock()
         self._toolkits: tuple[Toolkit, ...] = ()
-        self._owners = Owners()
-        self._standing: tuple[object, ...] = ()
+        self._shelves: tuple[Shelf, ...] = ()
+        self._tools: Mapping[str, tuple[Connection, ListedTool]] = {}
+        self._shown_states: tuple[object, ...] = ()
 
     async def start(self) -> None:
         """Returns as soon as the file is read."""
         await self.refresh()
 
     async def close(self) -> None:
-        """Until every server is gone: a few seconds at most."""
+        """Returns when every server is gone, after a few seconds at most."""
         async with self._refreshing:
-            await self._end(list(self._connections))
+            await self._disconnect(list(self._connections))
 
     async def refresh(self) -> None:
-        """Read the file again if it is another; only servers that are written otherwise now are connected anew. A file
-        that can't be read changes nothing but `problems()`."""
+        """Read the file if it has changed, and connect anew to the servers whose entries have changed. A file that
+        can't be read changes only `problems()`."""
         async with self._refreshing:
             stamp = await asyncio.to_thread(_stamp, self._path)
             if stamp == self._stamp:
@@ -97,12 +96,16 @@ class McpClient:
             self._stamp = stamp
 
     def toolkits(self) -> tuple[Toolkit, ...]:
-        """Of the servers that are connected, in the order of the file; the same tuple until one of them is another."""
+        """Of the connected servers, in the order of the file; the same tuple until one of them changes."""
         return self._toolkits
 
+    def shelves(self) -> tuple[Shelf, ...]:
+        """The same toolkits with their tools, for the toolbox."""
+        return self._shelves
+
     def states(self) -> tuple[ServerState, ...]:
-        """How every server of the file stands, in its order."""
-        return tuple(map(self._owners.state, self._connections.values()))
+        """Every server of the file, in its order."""
+        return tuple(connection.state for connection in self._connections.values())
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the file itself, in sentences."""
@@ -110,72 +113,91 @@ class McpClient:
 
     def named(self, server: str, tool: str) -> str | None:
         """The name here of a server's tool, for a manifest's `{"mcp": "server/tool"}`."""
-        connection = self._connections.get(server)
-        tools = connection.offer.tools if connection and connection.offer else {}
-        name = next((name for name, each in tools.items() if each.name == tool), "")
-        return name if connection and self._owners.has(connection, name) else None
+        found = ((name, each) for name, (connection, each) in self._tools.items() if connection.server.name == server)
+        return next((name for name, each in found if each.name == tool), None)
 
     def role(self, name: str) -> Role:
-        """Who may use a tool, from this role up."""
-        found = self._owners.tools.get(name)
-        return found[0].server.role if found else "owner"
+        """The lowest role that may use a tool."""
+        return self._tools[name][0].server.role if name in self._tools else "owner"
 
     def traits(self, name: str) -> Traits:
-        """How it may be run; unknown names have the plainest."""
-        found = self._owners.tools.get(name)
-        return traits_of(found[0].server, found[1]) if found else Traits()
+        """A tool that does not call itself read-only runs alone and needs a confirmation."""
+        if name not in self._tools:
+            return Traits()
+        connection, tool = self._tools[name]
+        server = connection.server
+        return Traits(
+            parallel=tool.read_only,
+            changes=not tool.read_only,
+            seconds=server.seconds + _SPARE_SECONDS,
+            confirm=not tool.read_only,
+            allowed_in="mcp.json" if server.allow is None or tool.name in server.allow else "",
+        )
 
     async def call(self, tool_name: str, arguments: Mapping[str, Any], scope: ToolScope) -> str:
-        """What the tool gave, as text: data of somebody else's. Raises ToolFailed."""
-        found = self._owners.tools.get(tool_name)
-        if found is None or not may(scope.person, found[0].server.role):
+        """The result as text, which is somebody else's. Raises ToolFailed."""
+        if tool_name not in self._tools or not may(scope.person, self.role(tool_name)):
             raise UnknownTool(f"There is no tool {tool_name[:60]} here.")
-        connection, tool = found
+        connection, tool = self._tools[tool_name]
         return await connection.call(tool.name, arguments)
 
     async def _take(self, servers: Servers) -> None:
         for problem in servers.problems:
             log.warning("[MCP] %s", problem)
         self._problems = servers.problems
-        named = prefixes(servers.found)
-        old = self._connections
-        kept = {
-            name: old[name]
+        named, old = prefixes(servers.found), self._connections
+        unchanged = {
+            name
             for name, server in servers.found.items()
             if name in old and (old[name].server, old[name].prefix) == (server, named[name])
         }
-        await self._end([name for name in old if name not in kept])
-        made = {name: self._connection(each, named[name]) for name, each in servers.found.items() if name not in kept}
-        self._connections = {name: kept.get(name) or made[name] for name in servers.found}
-        for connection in made.values():
-            connection.start()
+        await self._disconnect([name for name in old if name not in unchanged])
+        self._connections = {
+            name: old[name] if name in unchanged else self._connection(server, named[name])
+            for name, server in servers.found.items()
+        }
+        for name, connection in self._connections.items():
+            if name not in unchanged:
+                connection.start()
         self._changed()
 
-    async def _end(self, names: Collection[str]) -> None:
-        ending = [self._connections.pop(name) for name in names]
-        await asyncio.gather(*(connection.close() for connection in ending))
+    async def _disconnect(self, names: Collection[str]) -> None:
+        await asyncio.gather(*(self._connections.pop(name).close() for name in names))
         self._changed()
 
     def _connection(self, server: Server, prefix: str) -> Connection:
-        return Connection(server, prefix, self._taken, self._dial, self._changed, self._clock, self._limits)
+        return Connection(server, prefix, self._dial, self._changed, self._clock, self._limits)
 
-    async def _dial(self, server: Server, prefix: str, taken: Collection[str], limits: Limits) -> Session:
+    def _tool(self, name: str) -> Tool:
+        async def execute(scope: ToolScope, /, **arguments: object) -> str:
+            return await self.call(name, arguments, scope)
+
+        return Tool(name, execute, self.role(name), self.traits(name))
+
+    async def _dial(self, server: Server, prefix: str) -> Session:
         async with self._importing:  # one thread is enough for all of them
             module = await asyncio.to_thread(import_module, "handlers.tools.mcp.session")
-        session: Session = module.Session(server, prefix, taken, limits, self._version)
+        session: Session = module.Session(server, prefix, self._taken, self._limits, self._version)
         return session
 
     def _changed(self) -> None:
-        self._owners = owners(self._connections)
-        found = (self._owners.toolkit(each, self._toolkits) for each in self._connections.values())
-        toolkits = tuple(toolkit for toolkit in found if toolkit is not None)
-        standing = tuple((each.name, each.status, each.reason, each.warnings) for each in self.states())
-        if not same_things(toolkits, self._toolkits):
-            self._toolkits = toolkits
-        elif standing == self._standing:
+        connections = self._connections.values()
+        self._tools = {
+            name: (connection, tool)
+            for connection in connections
+            if connection.last_offer
+            for name, tool in connection.last_offer.tools.items()
+        }
+        toolkits = tuple(connection.offer.toolkit for connection in connections if connection.offer)
+        states = tuple((each.name, each.status, each.reason, each.warnings) for each in self.states())
+        is_same = [*map(id, toolkits)] == [*map(id, self._toolkits)]  # comparing megabytes would hold the event loop
+        if is_same and states == self._shown_states:
             return
-        self._standing = standing
-        self._tell()
+        if not is_same:
+            self._toolkits = toolkits
+            self._shelves = tuple(Shelf(each, (self._tool(card.name) for card in each.tools)) for each in toolkits)
+        self._shown_states = states
+        self._report_change()
 
 
 def _stamp(path: Path) -> object:

@@ -1,4 +1,4 @@
-"""Capability hints: what a tool's server tells models of each size, in both directions."""
+"""Capability hints: what a tool's server wants models of each size to be told."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
 HINTS = "io.github.tierbot/capabilityHints"
-"""Where they are in a tool's `_meta`."""
+"""Their key in a tool's `_meta`."""
 RAW = "capabilityHints"
-"""Where they are at a tool's top level, if a server writes them there."""
+"""Their key at a tool's top level, where some servers write them."""
 
 _TIERS: Mapping[str, tuple[Size, ...]] = {"small": ("S",), "medium": ("M",), "large": ("L", "XL")}
-_HIGHEST = 1_000.0
-_LONGEST_LABEL = 32
-NO_LABEL = f"its category is no label of up to {_LONGEST_LABEL} letters, digits, spaces and - _ /"
+_MAX_PRIORITY = 1_000.0
+_LABEL_CHARS = 32
+NO_LABEL = f"its category is no label of up to {_LABEL_CHARS} letters, digits, spaces and - _ /"
 
 
 @dataclass(frozen=True, slots=True)
 class Hinted:
-    """A tool's texts as far as its server gave them; `ignored` says which hints are wrong, and why."""
+    """A tool's own text for some sizes; `ignored` says which hints are wrong, and why."""
 
     texts: Mapping[Size, ToolText]
     category: str = ""
@@ -33,8 +33,8 @@ class Hinted:
 
 
 def read_hints(hints: object, plain: ToolText) -> Hinted:
-    """What stands in the hints; `plain` is the tool's own text, for what they leave out. Whether a schema is a valid
-    one is not looked at."""
+    """Read hints from outside. `plain` is the tool's own text, for what they leave out. Whether a schema is valid is
+    not checked."""
     if hints is None:
         return Hinted({})
     if not isinstance(hints, Mapping):
@@ -43,29 +43,28 @@ def read_hints(hints: object, plain: ToolText) -> Hinted:
     ignored = []
     tiers = hints.get("tiers")
     for tier, hint in tiers.items() if isinstance(tiers, Mapping) else ():
-        fault = _fault(tier, hint, plain)
-        if fault:
+        if fault := _fault(tier, hint, plain):
             ignored.append(f"its hint for {tier} {fault}")
             continue
         text = ToolText(hint.get("description") or plain.description, hint.get("inputSchema") or plain.parameters)
         texts.update(dict.fromkeys(_TIERS[tier], text))
-    given = hints.get("category")
-    category = given.strip() if isinstance(given, str) else ""
+    category = hints.get("category")
+    category = category.strip() if isinstance(category, str) else ""
     if not is_label(category):
         category = ""
         ignored.append(NO_LABEL)
-    return Hinted(texts, category, _number(hints.get("priority")), tuple(ignored))
+    return Hinted(texts, category, _priority(hints.get("priority")), tuple(ignored))
 
 
 def is_label(category: str) -> bool:
-    """Whether it can stand among others in the system message, where somebody else's sentences have no place."""
-    return len(category) <= _LONGEST_LABEL and all(
-        sign.isalnum() or sign in " -_/" or unicodedata.category(sign).startswith("M") for sign in category
+    """Whether it can stand in the system message, which must hold no sentence of somebody else."""
+    return len(category) <= _LABEL_CHARS and all(
+        char.isalnum() or char in " -_/" or unicodedata.category(char).startswith("M") for char in category
     )
 
 
 def write_hints(card: ToolCard) -> dict[str, Any]:
-    """The hints of a tool of ours. Its text for XL is what every other client sees."""
+    """The hints of one of our tools. Other clients see the text for XL."""
     tiers = {
         tier: {"description": card.texts[sizes[0]].description, "inputSchema": dict(card.texts[sizes[0]].parameters)}
         for tier, sizes in _TIERS.items()
@@ -74,7 +73,7 @@ def write_hints(card: ToolCard) -> dict[str, Any]:
 
 
 def with_hints(name: str, plain: ToolText, hinted: Hinted) -> ToolCard:
-    """The card of a tool: where a size has no text of its own, the plain one."""
+    """The card of a tool, with the plain text for each size that has no text of its own."""
     texts = {size: hinted.texts.get(size, plain) for size in SIZES}
     return ToolCard(name, texts, category=hinted.category, priority=hinted.priority)
 
@@ -87,25 +86,25 @@ def _fault(tier: object, hint: object, plain: ToolText) -> str:
     description, schema = hint.get("description"), hint.get("inputSchema")
     if not isinstance(description, str | None) or not isinstance(schema, Mapping | None):
         return "has a description that is no text, or a schema that is no object"
-    needed = set(_names(plain.parameters.get("required")))
-    shown, known = (set(_names(each.get("properties"))) for each in (schema or plain.parameters, plain.parameters))
-    if needed - shown:
-        return f"hides what is required: {', '.join(sorted(needed - shown))}"
-    if shown - known:
-        return f"has what the tool does not take: {', '.join(sorted(shown - known))}"
-    free = set(_names((schema or plain.parameters).get("required"))) - needed
+    schema = schema or plain.parameters
+    needed, shown = _names(plain.parameters.get("required")), _names(schema.get("properties"))
+    if hidden := needed - shown:
+        return f"hides what is required: {', '.join(sorted(hidden))}"
+    if unknown := shown - _names(plain.parameters.get("properties")):
+        return f"has what the tool does not take: {', '.join(sorted(unknown))}"
+    free = _names(schema.get("required")) - needed
     return f"requires what the tool leaves free: {', '.join(sorted(free))}" if free else ""
 
 
-def _names(value: object) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list | Mapping) else []
+def _names(value: object) -> set[str]:
+    return {each for each in value if isinstance(each, str)} if isinstance(value, list | Mapping) else set()
 
 
-def _number(value: object) -> float:
+def _priority(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return 0.0
     try:
         number = float(value)
-    except OverflowError:  # JSON has integers of any length
+    except OverflowError:  # an integer of JSON has any length
         return 0.0
-    return max(-_HIGHEST, min(_HIGHEST, number)) if math.isfinite(number) else 0.0
+    return max(-_MAX_PRIORITY, min(_MAX_PRIORITY, number)) if math.isfinite(number) else 0.0

@@ -1,4 +1,4 @@
-"""Names of other people's tools, made legal at every provider, unique, and the same after every start."""
+"""Names of other people's tools: legal at every provider, unique, and the same after every start."""
 
 from __future__ import annotations
 
@@ -8,45 +8,50 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 NAMESPACE = "mcp:"
-"""What a server's toolkit is called begins with it: no name of ours or of the workspace has a colon."""
-LONGEST = 64
-"""OpenAI's and Anthropic's limit."""
-_LONGEST_PREFIX = 24
+"""The name of a server's toolkit begins with this. No other toolkit has a colon in its name."""
+MAX_CHARS = 64
+"""The limit of OpenAI and Anthropic."""
+_PREFIX_CHARS = 24
 _NAMELESS = "server"
-_FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def prefixes(servers: Collection[str]) -> Mapping[str, str]:
-    """What the names of each server's tools begin with, by the server's name. It depends on what is configured, never
-    on who is connected. Where one server's prefix could begin another's tool (`git` and `git_hub`) the underscores of
-    the longer become hyphens; a name without a legal letter gets six signs of its own."""
-    plain = {name: _prefix(name) for name in servers}
-    while begun := [name for name, prefix in plain.items() if _begun(prefix, plain.values())]:
-        plain |= {name: plain[name].replace("_", "-") for name in begun}
-    counted = Counter(plain.values())
-    return {
-        name: prefix if counted[prefix] == 1 or prefix == name else f"{prefix}-{_digest(name)}"
-        for name, prefix in plain.items()
+    """How the names of each server's tools begin, by the server's name. Depends only on which servers are configured.
+
+    No two servers can have tools of one name: prefixes differ, and where one could begin another's tool (`git` and
+    `git_hub`) the underscores of the longer become hyphens. A name without a legal letter gets a prefix from its hash.
+    """
+    found = {name: _prefix(name) for name in servers}
+    while begun := [name for name, prefix in found.items() if _is_begun(prefix, found.values())]:
+        found |= {name: found[name].replace("_", "-") for name in begun}
+    counts = Counter(found.values())
+    found = {
+        name: prefix if counts[prefix] == 1 or prefix == name else f"{prefix}-{_digest(name)}"
+        for name, prefix in found.items()
     }
+    while imitated := [name for name in sorted(found) if _is_imitation(name, found)]:
+        found[imitated[0]] = found[imitated[0]].replace("_", "-") + "-"
+    return found
 
 
 def tool_names(prefix: str, tools: Sequence[str], taken: Collection[str] = ()) -> Mapping[str, str]:
-    """The name `<prefix>_<tool>` for each tool. One that would be the name of another, or one of `taken`, gets six
-    signs of its own; so does one that had to be cut. A tool for which that is another's name, too, has none."""
+    """The name `<prefix>_<tool>` for each tool. Where that is too long, or is in `taken` or another tool's name, six
+    characters of a hash are appended. A tool for which this, too, is another's name is missing from the result."""
     wanted = {tool: f"{prefix}_{_legal(tool)}" for tool in tools}
-    counted = Counter(wanted.values())
+    counts = Counter(wanted.values())
     found = {
         tool: name
         for tool, name in wanted.items()
-        if name not in taken and len(name) <= LONGEST and _legal(tool)
-        if counted[name] == 1 or name == f"{prefix}_{tool}"
+        if name not in taken and len(name) <= MAX_CHARS and _legal(tool)
+        if counts[name] == 1 or name == f"{prefix}_{tool}"
     }
     used = {*taken, *found.values()}
     for tool, name in wanted.items():
-        own = f"{name[: LONGEST - 7].rstrip('_')}_{_digest(tool)}"
-        if tool not in found and own not in used:
-            found[tool] = own
-            used.add(own)
+        hashed = f"{name[: MAX_CHARS - 7].rstrip('_')}_{_digest(tool)}"
+        if tool not in found and hashed not in used:
+            found[tool] = hashed
+            used.add(hashed)
     return found
 
 
@@ -55,16 +60,21 @@ def _prefix(name: str) -> str:
     if not re.search("[A-Za-z0-9]", legal):
         return f"{_NAMELESS}-{_digest(name)}"
     legal = legal if legal[0].isalpha() else f"_{legal}"  # Gemini wants a letter or an underscore first
-    return legal if len(legal) <= _LONGEST_PREFIX else f"{legal[: _LONGEST_PREFIX - 7]}_{_digest(name)}"
+    return legal if len(legal) <= _PREFIX_CHARS else f"{legal[: _PREFIX_CHARS - 7]}_{_digest(name)}"
 
 
-def _begun(prefix: str, others: Collection[str]) -> bool:
+def _is_begun(prefix: str, others: Collection[str]) -> bool:
     return any(prefix.startswith(f"{other}_") for other in others)
 
 
+def _is_imitation(name: str, prefixes: Mapping[str, str]) -> bool:
+    """Whether a server is named like the hashed prefix of another."""
+    others = [prefix for other, prefix in prefixes.items() if other != name]
+    return prefixes[name] in others or _is_begun(prefixes[name], others)
+
+
 def _legal(name: str) -> str:
-    """Its letters, digits, underscores and hyphens."""
-    return _FOREIGN.sub("_", name).strip("_")
+    return _ILLEGAL.sub("_", name).strip("_")
 
 
 def _digest(name: str) -> str:

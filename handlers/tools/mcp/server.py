@@ -1,13 +1,13 @@
-"""Our toolkits as an MCP server, for any client of the protocol. Imports the SDK: import it when it is to be served."""
+"""Our toolkits as an MCP server, for any client. Imports the SDK and a web server, so import it late."""
 
 from __future__ import annotations
 
 import hmac
+import json
 import logging
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,11 +17,13 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from handlers.tools.mcp.filters import ReadFilter, StreamFilter
 from handlers.tools.mcp.hints import HINTS, RAW, write_hints
-from handlers.tools.mcp.rejects import Rejects
+from handlers.tools.mcp.text import hidden_fault
 from routing.errors import ConfigError, TierbotError
 from routing.types.toolkits import ToolCard, Toolkit
 from routing.types.tools import Traits
@@ -31,9 +33,8 @@ Run = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 TraitsOf = Callable[[str], Traits]
 
 TOKEN = "TIERBOT_MCP_TOKEN"
-SHORTEST_TOKEN = 16
+MIN_TOKEN_CHARS = 16
 PATH = "/mcp"
-
 
 log = logging.getLogger("handlers.tools.mcp")
 
@@ -49,19 +50,20 @@ async def serve(
 ) -> None:
     """Offer the tools until the client hangs up (stdio), or until the process is told to end (HTTP).
 
-    `http` is HOST:PORT, or :PORT for the loopback; empty is stdio, where stdout belongs to the protocol. Over HTTP
-    everybody must give the `token`. Raises ConfigError for an address or a token that will not do.
+    `http` is HOST:PORT, or :PORT for the loopback; empty means stdio, where stdout belongs to the protocol. Over HTTP
+    every client must send the `token`. Raises ConfigError for an address or a token that can't be used.
     """
     server = _server(toolkits, run, version, traits)
     if not http:
-        async with Rejects().through(stdio_server()) as (reading, writing):
-            await server.run(reading, _Outbound(writing), server.create_initialization_options(NotificationOptions()))
-            sys.stdout.flush()  # what somebody printed goes to stderr as long as the SDK holds stdout
+        async with stdio_server() as (reading, writing):
+            incoming, outgoing = ClientMessages(reading, writing), _HintedMessages(writing)
+            await server.run(incoming, outgoing, server.create_initialization_options(NotificationOptions()))
+            sys.stdout.flush()  # the SDK directs what tools print to stderr as long as it holds stdout
         return
     host, port = _address(http)
-    if len(token) < SHORTEST_TOKEN:
+    if len(token) < MIN_TOKEN_CHARS:
         raise ConfigError(
-            f"Over HTTP anyone could call the tools: set {TOKEN} to at least {SHORTEST_TOKEN} characters."
+            f"Over HTTP anyone could call the tools: set {TOKEN} to at least {MIN_TOKEN_CHARS} characters."
         )
     app = _Gate(server.streamable_http_app(streamable_http_path=PATH, host=host), token)
     try:
@@ -78,26 +80,28 @@ def _server(toolkits: Sequence[Toolkit], run: Run, version: str, traits: TraitsO
     tools = [_tool(card, traits) for toolkit in toolkits for card in toolkit.tools]
     about = "\n".join(f"{toolkit.name}: {toolkit.description}" for toolkit in toolkits)
 
-    async def listed(
+    async def list_tools(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         return types.ListToolsResult(tools=tools)
 
-    async def called(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         try:
             text, failed = await run(params.name, params.arguments or {}), False
         except TierbotError as error:
             text, failed = str(error), True
-        except Exception as error:  # whatever a tool's author did not foresee: the client is told, the log has it
+        except Exception as error:  # boundary of tool execution: the client gets the kind of error, the log the rest
             log.exception("[MCP] %s failed", params.name)
             text, failed = f"{params.name} failed internally ({type(error).__name__}).", True
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
-    return Server("tierbot", version=version, instructions=about, on_list_tools=listed, on_call_tool=called)
+    return Server("tierbot", version=version, instructions=about, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 def _tool(card: ToolCard, traits: TraitsOf | None) -> types.Tool:
-    """With its longest text for those who know nothing of the hints."""
+    """With its longest text, for clients that don't know the hints."""
     text = card.texts["XL"]
     changes = traits(card.name).changes if traits else None
     return types.Tool(
@@ -109,30 +113,51 @@ def _tool(card: ToolCard, traits: TraitsOf | None) -> types.Tool:
     )
 
 
-class _Outbound:
-    """The writing end of stdio, the SDK's `WriteStream`. The SDK drops fields of a tool that it does not know, so the
-    hints are repeated behind it as a field of their own, for clients that look for them there."""
+class ClientMessages(ReadFilter):
+    """What a client sends over stdio. The SDK drops a request that it can't parse, and the client would wait for ever,
+    so such a request is answered here."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, writing: Any) -> None:
+        super().__init__(stream)
+        self._writing = writing
+
+    async def passes(self, item: SessionMessage | Exception) -> bool:
+        if isinstance(item, ValidationError) and (request := _unparsed_request(item)):
+            error = types.ErrorData(code=types.PARSE_ERROR, message=_parse_fault(request, item))
+            answer = types.JSONRPCError(jsonrpc="2.0", id=request["id"], error=error)
+            await self._writing.send(SessionMessage(answer))
+        return True
+
+
+def _unparsed_request(fault: ValidationError) -> dict[str, Any] | None:
+    """The request that could not be parsed; None if it has no id that an answer can have."""
+    for each in fault.errors():
+        try:
+            found = json.loads(each["input"]) if isinstance(each["input"], str) else each["input"]
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict) and isinstance(found.get("method"), str):
+            number = found.get("id")
+            if type(number) is int or (isinstance(number, str) and not hidden_fault(number)):
+                return found
+    return None
+
+
+def _parse_fault(request: Mapping[str, Any], fault: ValidationError) -> str:
+    reason = hidden_fault(request)
+    return f"The request {reason}." if reason else f"The request can't be read: {fault.errors()[0]['msg']}."
+
+
+class _HintedMessages(StreamFilter):
+    """What we send over stdio. The SDK drops unknown fields of a tool, so the hints are repeated here at its top level,
+    for clients that look for them there."""
 
     async def send(self, item: SessionMessage) -> None:
         match item.message:
             case types.JSONRPCResponse(result={"tools": list(tools)}):
                 for tool in tools:
                     tool[RAW] = tool["_meta"][HINTS]
-        await self._stream.send(item)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> _Outbound:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+        await self.stream.send(item)
 
 
 def _address(http: str) -> tuple[str, int]:
@@ -143,8 +168,8 @@ def _address(http: str) -> tuple[str, int]:
 
 
 class _Gate:
-    """Lets in who has the token. A browser that some page sends here has none, and is turned away by its Origin, too;
-    on the loopback the SDK sees to the Host."""
+    """Lets in clients with the token. Requests from web pages of another origin are refused, too; on the loopback the
+    SDK checks the Host header."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -152,9 +177,8 @@ class _Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = self._refusal(dict(scope["headers"])) if scope["type"] == "http" else None
-        if scope["type"] == "websocket":
-            return
-        await (refusal or self._app)(scope, receive, send)
+        if scope["type"] != "websocket":
+            await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Mapping[bytes, bytes]) -> PlainTextResponse | None:
         scheme, _, given = headers.get(b"authorization", b"").strip().partition(b" ")

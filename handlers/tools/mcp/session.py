@@ -1,43 +1,47 @@
-"""One connection to a server, from its start to its end, in the task that runs it."""
+"""One connection to a server, from its start to its end. It runs in one task; calls come from other tasks."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from time import monotonic
 from typing import Any
 
 import anyio
+import httpx2
 from mcp import Client, MCPError, types
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from handlers.tools.mcp.faults import Forgotten, Hung
-from handlers.tools.mcp.http import http
-from handlers.tools.mcp.inbound import Inbound
-from handlers.tools.mcp.limits import MOST_DEPTH, Limits, is_deeper
-from handlers.tools.mcp.notes import Notes
-from handlers.tools.mcp.offers import Listing, Offer
-from handlers.tools.mcp.pipes import pipes
-from handlers.tools.mcp.reading import read_listing
-from handlers.tools.mcp.reasons import reason_of
-from handlers.tools.mcp.results import told
-from handlers.tools.mcp.servers import Command, Endpoint, Server
-from handlers.tools.mcp.texts import readable
+from handlers.tools.mcp.config import Command, Endpoint, Limits, Server
+from handlers.tools.mcp.connection import NeverRan
+from handlers.tools.mcp.filters import ServerMessages
+from handlers.tools.mcp.listing import Offer, read_listing
+from handlers.tools.mcp.schemas import MAX_DEPTH, is_deeper
+from handlers.tools.mcp.text import json_fault, readable
+from handlers.tools.mcp.transport import Diagnosis, http, stdio
 from routing.errors import ToolFailed
+from routing.text import storable
 
-_PATIENCE = 10
-"""A list is asked for again after so many times what the last one took."""
-_LONGEST_ERROR = 2_000
+_REFRESH_FACTOR = 10
+"""The next list is asked for at the earliest after this many times what the last one took."""
+_ERROR_CHARS = 2_000
+_REASON_CHARS = 600
+_LOG_LINES, _LOG_CHARS = 3, 300
 _TERMINATED = "Session terminated"
-"""The SDK's words for a server that has forgotten us; it has not run the call."""
+"""The SDK's message when an HTTP server has forgotten the session. The server has not run the call."""
 
-# They print what servers send, secrets and floods included. What matters is in a server's state.
+# They log what servers send, with secrets and floods. The state of a server says what matters.
 for _name, _level in (("mcp", logging.CRITICAL), ("client", logging.CRITICAL), ("httpx2", logging.WARNING)):
     logging.getLogger(_name).setLevel(_level)
+
+
+class Unresponsive(Exception):
+    """The server does not answer."""
 
 
 class Session:
@@ -49,141 +53,137 @@ class Session:
         self._taken = taken
         self._limits = limits
         self._info = types.Implementation(name="tierbot", version=version)
-        self._notes = Notes()
-        self._inbound = Inbound(limits)
+        self._diagnosis = Diagnosis()
+        self._messages = ServerMessages(limits)
         self._client: Client | None = None
-        self._doubtful = False
-        self._suspected = -math.inf
-        self._patience = max(limits.start_seconds, server.seconds)
+        self._is_list_doubtful = False
+        self._suspected_at = -math.inf
+        self._start_seconds = max(limits.start_seconds, server.seconds)
 
     async def run(self, publish: Callable[[Offer], None], legacy: bool) -> None:
-        """Connect, list, and stay until the server hangs up. `legacy` leaves out the question for the protocol of
-        2026, which a server of before may not bear. Raises whatever goes wrong; `reason` puts it into words."""
-        with anyio.CancelScope(deadline=anyio.current_time() + self._patience) as starting:
-            async with Client(
-                self._inbound.transport(self._door()),
-                mode="legacy" if legacy else "auto",
-                cache=None,
-                client_info=self._info,
-            ) as client:
-                offer = await self._listed(client)
+        """Connect, list the tools, and stay until the server hangs up. `legacy` skips the probe for the protocol of
+        2026, which some older servers don't survive. Raises whatever goes wrong; `reason` puts it into words."""
+        transport = self._messages.filtered(self._transport())
+        mode = "legacy" if legacy else "auto"
+        with anyio.CancelScope(deadline=anyio.current_time() + self._start_seconds) as starting:
+            async with Client(transport, mode=mode, cache=None, client_info=self._info) as client:
+                offer = await self._list_tools(client)
                 self._client, starting.deadline = client, math.inf
                 publish(offer)
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._subscribe, client)
                     try:
-                        await self._stay(client, publish)
+                        await self._refresh(client, publish)
                     finally:
                         self._client = None
                         tasks.cancel_scope.cancel()
         if starting.cancelled_caught:
-            raise Hung(f"it did not answer within {self._patience:g} s")
-        if (
-            not self._inbound.over.is_set()
-        ):  # we were cancelled, and a cancel scope of the SDK or ours took it for its own
+            raise Unresponsive(f"it did not answer within {self._start_seconds:g} s")
+        if not self._messages.over.is_set():  # this task was cancelled, and a cancel scope inside took that for its own
             raise asyncio.CancelledError
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """The result as text. Raises ToolFailed, and Forgotten."""
+        """The result as text. Raises ToolFailed, or NeverRan when the server has not seen the call."""
         client, seconds, server = self._client, self._server.seconds, self._server.name
         if client is None:
-            raise Forgotten
+            raise NeverRan
         if is_deeper(arguments):
-            raise ToolFailed(f"The arguments of {tool} are nested deeper than {MOST_DEPTH} levels: give simpler ones.")
+            raise ToolFailed(f"The arguments of {tool} are nested deeper than {MAX_DEPTH} levels: give simpler ones.")
+        if fault := json_fault(arguments):
+            raise ToolFailed(f"The arguments of {tool} can't be sent: one {fault}. Give others.")
         try:
             async with asyncio.timeout(seconds):
                 result = await client.call_tool(tool, dict(arguments))
         except TimeoutError:
-            self._doubt()
+            self._doubt_list()
             raise ToolFailed(
                 f"{tool} of {server} did not answer within {seconds:g} s and was told to stop; it may have done "
                 "part of its work. Ask for less, or go on without it."
             ) from None
         except MCPError as error:
-            raise self._failed(tool, error) from None
-        except (ValidationError, RuntimeError, ValueError) as error:  # what the SDK makes of a wrong answer
+            raise self._call_failure(tool, error) from None
+        except (ValidationError, RuntimeError, ValueError) as error:  # the SDK's, for a wrong answer
             raise ToolFailed(f"{server} answered {tool} with an invalid result ({type(error).__name__}).") from None
-        text = told(result, self._limits.result_chars, self._server.hidden)
+        text = result_text(result, self._limits.result_chars, self._server.hidden)
         if result.is_error:
-            self._suspect()
-            raise ToolFailed(f"{tool} of {server} failed: {readable(text, _LONGEST_ERROR) or 'it does not say why'}")
+            # Mostly a failure of the tool itself, but some servers say in this way that a tool is gone.
+            if monotonic() - self._suspected_at >= self._limits.suspect_seconds:
+                self._suspected_at = monotonic()
+                self._doubt_list()
+            raise ToolFailed(f"{tool} of {server} failed: {readable(text, _ERROR_CHARS) or 'it does not say why'}")
         return text
 
     def reason(self, error: BaseException | None) -> str:
         """Why the connection ended, for the owner, without secrets."""
-        notes = self._notes
-        words = notes.reason or notes.refused or reason_of(error)
-        said = notes.last(self._server.hidden)
-        return readable(self._server.hidden(f"{words}; last output: {said}" if said else words), 600)
+        hidden, words = self._server.hidden, self._diagnosis.reason or _reason(error)
+        lines = [line.strip() for line in hidden(self._diagnosis.log).splitlines() if line.strip()]
+        last = " · ".join(lines[-_LOG_LINES:])[-_LOG_CHARS:]
+        return readable(hidden(f"{words}; last output: {last}" if last else words), _REASON_CHARS)
 
-    def _door(self) -> AbstractAsyncContextManager[Any]:
+    def _transport(self) -> AbstractAsyncContextManager[Any]:
         match self._server.reached:
             case Command() as command:
-                return pipes(command, self._limits, self._notes)
+                return stdio(command, self._limits, self._diagnosis)
             case Endpoint() as endpoint:
-                return http(endpoint, self._limits, self._notes)
-            case None:
-                raise Hung("it can't be reached")
+                return http(endpoint, self._limits, self._diagnosis)
+        raise Unresponsive("it can't be reached")
 
-    def _doubt(self) -> None:
-        """A call was not answered: ask for the list; a server that does not answer that either is connected anew."""
-        self._doubtful = True
-        self._inbound.woken.set()
+    def _doubt_list(self) -> None:
+        """Ask for the list of tools soon; a server that does not answer that, either, is connected anew."""
+        self._is_list_doubtful = True
+        self._messages.woken.set()
 
-    def _suspect(self) -> None:
-        """A tool failed: mostly for a reason of its own, but some servers say so that there is no such tool."""
-        if monotonic() - self._suspected >= self._limits.doubt_seconds:
-            self._suspected = monotonic()
-            self._doubt()
-
-    def _failed(self, tool: str, error: MCPError) -> Exception:
+    def _call_failure(self, tool: str, error: MCPError) -> Exception:
         if error.message == _TERMINATED:
-            self._inbound.end()
-            return Forgotten()
+            self._messages.end()
+            return NeverRan()
         if error.code == types.CONNECTION_CLOSED:
             return ToolFailed(
                 f"The MCP server {self._server.name} ended in the middle of {tool}, which may have done part of its "
                 "work. It restarts by itself: check what was done before you call it again."
             )
-        self._doubt()  # an unknown tool: perhaps they have other names now
-        message = readable(self._server.hidden(error.message), _LONGEST_ERROR)
+        self._doubt_list()  # the tool may have another name by now
+        message = readable(self._server.hidden(error.message), _ERROR_CHARS)
         return ToolFailed(f"{tool} of {self._server.name} failed: {message}")
 
-    async def _stay(self, client: Client, publish: Callable[[Offer], None]) -> None:
-        inbound = self._inbound
-        while not inbound.over.is_set():
-            await inbound.woken.wait()
-            inbound.woken.clear()
-            if inbound.over.is_set() or not (inbound.changed or self._doubtful):
+    async def _refresh(self, client: Client, publish: Callable[[Offer], None]) -> None:
+        """List the tools again whenever they may have changed, until the stream ends."""
+        messages = self._messages
+        while not messages.over.is_set():
+            await messages.woken.wait()
+            messages.woken.clear()
+            if messages.over.is_set() or not (messages.changed or self._is_list_doubtful):
                 continue
             await anyio.sleep(self._limits.debounce_seconds)
-            self._doubtful, began = False, monotonic()
-            with anyio.move_on_after(self._patience) as scope:
-                publish(await self._listed(client))
+            self._is_list_doubtful, began = False, monotonic()
+            with anyio.move_on_after(self._start_seconds) as scope:
+                publish(await self._list_tools(client))
             if scope.cancelled_caught:
-                raise Hung(f"it did not list its tools within {self._patience:g} s")
-            with anyio.move_on_after(max(self._limits.refresh_seconds, _PATIENCE * (monotonic() - began))):
-                await inbound.over.wait()
+                raise Unresponsive(f"it did not list its tools within {self._start_seconds:g} s")
+            pause = max(self._limits.refresh_seconds, _REFRESH_FACTOR * (monotonic() - began))
+            with anyio.move_on_after(pause):
+                await messages.over.wait()
 
-    async def _listed(self, client: Client) -> Offer:
-        self._inbound.begin_list()
-        names: list[str] = []
-        cursor = None
+    async def _list_tools(self, client: Client) -> Offer:
+        messages, cursor = self._messages, None
+        messages.begin_list()
+        names: set[str] = set()
         for _ in range(self._limits.pages if client.server_capabilities.tools else 0):
             page = await client.list_tools(cursor=cursor, cache_mode="bypass")
-            names += (tool.name for tool in page.tools)
+            names.update(tool.name for tool in page.tools)
             cursor = page.next_cursor
             if not cursor or len(names) >= self._limits.tools:
                 break
         info = client.server_info
         about = client.instructions or (info and (info.description or info.title or info.name)) or ""
-        tools = tuple(self._inbound.listed[name] for name in names if name in self._inbound.listed)
-        listing = Listing(about, tools, tuple(self._inbound.left_out))
-        self._inbound.listed = {}
-        return await asyncio.to_thread(read_listing, self._server, self._prefix, listing, self._taken, self._limits)
+        listed, messages.tools = messages.tools, {}
+        listed = {name: tool for name, tool in listed.items() if name in names}  # the SDK drops some with wrong headers
+        return await asyncio.to_thread(
+            read_listing, self._server, self._prefix, about, listed, self._taken, self._limits, messages.left_out
+        )
 
     async def _subscribe(self, client: Client) -> None:
-        """The protocol of 2026 tells of changes only those who ask. The news itself is seen by `Inbound`."""
+        """Subscribe to changes of the tools, as the protocol of 2026 requires. `ServerMessages` sees them."""
         tools = client.server_capabilities.tools
         while client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools and tools.list_changed:
             try:
@@ -193,4 +193,82 @@ class Session:
             except (MCPError, RuntimeError, TimeoutError, ValueError):
                 pass
             await anyio.sleep(self._limits.steady_seconds)
-            self._doubt()
+            self._doubt_list()
+
+
+def _reason(error: BaseException | None) -> str:
+    """Why a connection ended, as a clause; of a group the first error counts."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    match error:
+        case None | MCPError(code=types.CONNECTION_CLOSED):
+            return "it hung up"
+        case Unresponsive():
+            return str(error)
+        case FileNotFoundError():
+            return f"{error.filename} is not there: install it, or fix command or cwd in mcp.json"
+        case OSError():
+            return f"it can't be started ({error.strerror or error})"
+        case MCPError():
+            return f"it answers: {error.message}"
+        case httpx2.TransportError():
+            return f"it can't be reached ({error or type(error).__name__})"
+        case ValidationError() | RuntimeError():
+            return "it does not speak the protocol"
+        case httpx2.InvalidURL():
+            return f"its url in mcp.json is no address ({error})"
+        case UnicodeError():
+            return "its entry in mcp.json, or what it sends, has characters that can't be encoded (UTF-8)"
+        case ValueError() | OverflowError():
+            return f"its entry in mcp.json, or what it sends, can't be used ({error})"
+    return f"it failed ({type(error).__name__})"
+
+
+def result_text(result: types.CallToolResult, max_chars: int, hidden: Callable[[str], str] = str) -> str:
+    """A result in words: pictures, sounds and files are named. `hidden` removes secrets; it comes before the cut, which
+    may leave half of a secret."""
+    texts = [text for block in result.content if (text := _block_text(block))]
+    structured = result.structured_content
+    if structured is not None and not _says(texts, structured):
+        texts.append(json.dumps(structured, ensure_ascii=False))
+    text = hidden(storable("\n\n".join(texts)))
+    if len(text) <= max_chars:
+        return text
+    return f"{text[:max_chars]}\n[cut: the result has {len(text):,} characters; ask for less]"
+
+
+def _block_text(block: types.ContentBlock) -> str:
+    match block:
+        case types.TextContent():
+            return block.text
+        case types.ImageContent() | types.AudioContent():
+            return f"[{block.type} {block.mime_type}, {_size(block.data)}: it can't be shown here]"
+        case types.ResourceLink():
+            return f"[resource {' '.join(_known(block.name, block.uri, block.mime_type, block.description))}]"
+        case types.EmbeddedResource(resource=types.TextResourceContents() as held):
+            return f"[resource {held.uri}]\n{held.text}"
+        case types.EmbeddedResource(resource=types.BlobResourceContents() as held):
+            return f"[file {' '.join(_known(held.uri, held.mime_type))}, {_size(held.blob)}: it can't be shown here]"
+    return ""
+
+
+def _known(*words: str | None) -> Iterator[str]:
+    return (word for word in words if word)
+
+
+def _size(base64: str) -> str:
+    size = len(base64) * 3 // 4
+    return f"{size / 1000:,.0f} kB" if size >= 1000 else f"{size} bytes"
+
+
+def _says(texts: Sequence[str], structured: object) -> bool:
+    """Whether one of the texts repeats the structured content, as the protocol asks for, or the only value in it."""
+    only = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else structured
+    return any(text == only or _parsed(text) in (structured, only) for text in texts)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -16,7 +16,7 @@ import pytest
 from bot.ops.checks import tools
 from bot.ops.checks.finding import Finding
 from handlers.tools import TOOLKITS
-from handlers.tools.mcp import Limits
+from handlers.tools.mcp.config import Limits
 from routing.tools.embedding.static import FOLDER, StaticEmbedder
 from routing.tools.embedding.texts import FEW_TEXTS
 from routing.types.vectors import Floats

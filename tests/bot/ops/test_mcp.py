@@ -185,8 +185,7 @@ async def test_a_bot_can_start_while_it_serves(on: Stage) -> None:
 
 
 @needs_bubblewrap
-@pytest.mark.parametrize("busy", [False, True])
-@pytest.mark.parametrize("how", ["end", "SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(("how", "busy"), [("end", True), ("SIGTERM", True), ("SIGINT", False)])
 async def test_it_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> None:
     begun = tmp_path / "files" / "1" / "begun"
     async with talking(tmp_path) as line:
@@ -241,9 +240,8 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
     assert (code, output) == (0, "") and TOKEN not in log and "Traceback" not in log
 
 
-@pytest.mark.parametrize("token", ["", "too-short"])
-async def test_over_http_without_a_token_that_will_do(tmp_path: Path, token: str) -> None:
-    code, output, complaint = await tierbot(tmp_path, "mcp", "--http", ":8765", TIERBOT_MCP_TOKEN=token)
+async def test_over_http_without_a_token(tmp_path: Path) -> None:
+    code, output, complaint = await tierbot(tmp_path, "mcp", "--http", ":8765")
     assert (code, output) == (2, "") and complaint.count("\n") == 1
     assert complaint.startswith("tierbot: Over HTTP anyone could call the tools: set TIERBOT_MCP_TOKEN to at least 16")
 

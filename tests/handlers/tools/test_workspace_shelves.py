@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.mcp.shelves import McpShelves
 from handlers.tools.sandbox import Ran
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
@@ -154,7 +153,7 @@ async def test_the_shelves_stay_the_same_until_a_file_or_a_server_is_another(own
 async def test_beside_the_servers_own_toolkit(own: Own) -> None:
     own.write("coast", TIDE)
     own.servers.server("sea", {"tools": ["tide"]})
-    toolbox = Toolbox(own.shelves, McpShelves(own.servers.client))
+    toolbox = Toolbox(own.shelves, own.servers.client)
     await own.servers.client.start()
     await own.servers.connected("sea")
     offered = await toolbox.offered(scope().person)

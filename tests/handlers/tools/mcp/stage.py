@@ -10,7 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from handlers.tools.mcp import Limits, McpClient, ServerState
+from handlers.tools.mcp.client import McpClient
+from handlers.tools.mcp.config import Limits
+from handlers.tools.mcp.connection import ServerState
 from routing.types.decisions import TierDecision
 from routing.types.people import Person, Role
 from routing.types.tools import ToolScope

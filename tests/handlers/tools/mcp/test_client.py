@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.mcp import McpClient
+from handlers.tools.mcp.client import McpClient
 from routing.errors import ToolFailed
 from routing.types.tools import Traits
 from tests.handlers.tools.mcp.stage import Stage, scope, staged
@@ -29,7 +29,7 @@ async def test_without_a_file_there_is_nothing(tmp_path: Path) -> None:
 
 def test_the_sdk_is_not_imported_before_a_server_is() -> None:
     program = (
-        "import asyncio, pathlib, sys; from handlers.tools.mcp import McpClient\n"
+        "import asyncio, pathlib, sys; from handlers.tools.mcp.client import McpClient\n"
         "client = McpClient(pathlib.Path('nowhere/mcp.json'), {})\n"
         "asyncio.run(client.start())\n"
         "print([name for name in ('mcp', 'mcp_types', 'httpx2', 'jsonschema', 'uvicorn') if name in sys.modules])"

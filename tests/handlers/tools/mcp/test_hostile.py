@@ -10,11 +10,8 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.mcp.limits import USUAL
-from handlers.tools.mcp.offers import ListedTool, Listing
-from handlers.tools.mcp.reading import read_listing
-from handlers.tools.mcp.servers import Server
-from handlers.tools.mcp.shelves import McpShelves
+from handlers.tools.mcp.config import DEFAULT_LIMITS, Server
+from handlers.tools.mcp.listing import read_listing
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
@@ -69,7 +66,7 @@ async def test_a_schema_costs_its_own_tool_only(on: Stage, schema: Any, reason: 
             "t: its hint for size S is wrong, its schema is",
         ),
         (hinted(inputSchema={**EMPTY, "default": float("inf")}), "t: its hint for size S is wrong, its schema has a"),
-        (hinted(inputSchema={**EMPTY, "default": deep(260)}), "t: its hints are nested too deeply; they are ignored"),
+        (hinted(inputSchema={**EMPTY, "default": deep(260)}), "t: its hint object is nested too deeply; it is ignored"),
     ],
 )
 async def test_a_hint_costs_itself_only(on: Stage, tool: dict[str, Any], reason: str) -> None:
@@ -115,7 +112,7 @@ async def test_a_server_whose_name_has_no_latin_letter_takes_over_nobody(on: Sta
     schema = {"type": "object", "properties": {"pin": {"type": "string"}}}
     on.server("vault", {"tools": [{"name": "open", "inputSchema": schema}]})
     on.server("日本", {"tools": ["vault_open"]}, role="user")
-    toolbox = Toolbox(McpShelves(on.client))
+    toolbox = Toolbox(on.client)
     await on.client.start()
     await on.connected("vault", "日本")
     assert set(on.names()) == {"vault_open", f"server-{signs('日本')}_vault_open"} and toolbox.left_out() == ()
@@ -123,22 +120,18 @@ async def test_a_server_whose_name_has_no_latin_letter_takes_over_nobody(on: Sta
     assert on.client.role("vault_open") == "owner"
 
 
-async def test_of_one_name_in_two_servers_the_first_in_the_file_has_it(on: Stage) -> None:
-    """Servers whose prefixes are one in spite of all: only the owner of the file can make such names."""
-    clash = f"a b-{signs('a b')}"
-    on.server(clash, {"tools": ["hang", "own"]}, role="user")
+async def test_a_server_named_like_the_hashed_prefix_of_another_takes_over_nothing(on: Stage) -> None:
+    imitation = f"a b-{signs('a b')}"
+    on.server(imitation, {"tools": ["hang", "own"]}, role="user")
     on.server("a b", {"tools": ["echo", "own"]})
     on.server("a.b", {"tools": ["echo"]})
-    toolbox = Toolbox(McpShelves(on.client))
+    toolbox = Toolbox(on.client)
     await on.client.start()
-    await on.connected(clash, "a b", "a.b")
-    first, second = (next(kit for kit in toolbox.toolkits() if kit.name == f"mcp:{name}") for name in (clash, "a b"))
-    name = first.tools[1].name
-    assert name not in [card.name for card in second.tools] and len(second.tools) == 1
-    assert on.client.named(clash, "own") == name and on.client.named("a b", "own") is None
-    assert (on.client.role(name), on.state("a b").tools, on.state(clash).tools) == ("user", 1, 2)
-    assert on.state("a b").warnings == (f"own is left out: the server {clash} has the name {name} already",)
-    assert toolbox.left_out() == (), "nothing is left for the toolbox to sort out"
+    await on.connected(imitation, "a b", "a.b")
+    assert len(set(on.names())) == len(on.names()) == 5 and toolbox.left_out() == ()
+    name, imitated = on.client.named("a b", "own"), on.client.named(imitation, "own")
+    assert name and imitated and name != imitated
+    assert (on.client.role(name), on.client.role(imitated)) == ("owner", "user")
     before = on.client.toolkits()
     on.server("z")
     await on.client.refresh()
@@ -163,14 +156,14 @@ async def test_what_cannot_be_written_costs_one_call(on: Stage, given: Any) -> N
     await on.client.start()
     await on.connected("bad")
     before = await on.call("bad_pid")
-    with pytest.raises(ToolFailed, match=r"it can't be written as JSON|nested deeper than 100 levels"):
+    with pytest.raises(ToolFailed, match=r"can't be sent: one has half a character|nested deeper than 100 levels"):
         await on.call("bad_echo", q=given)
     assert await on.call("bad_pid") == before, "the connection holds"
 
 
 async def test_arguments_of_a_model_reach_the_server_whole(on: Stage) -> None:
     on.server("s", {"tools": ["echo"]})
-    toolbox = Toolbox(McpShelves(on.client))
+    toolbox = Toolbox(on.client)
     await on.client.start()
     await on.connected("s")
     assert await toolbox.run(ToolCall("1", "s_echo", r'{"q": "\ud800"}'), scope()) == r'echo {"q": "\ufffd"}'
@@ -181,8 +174,8 @@ async def test_arguments_of_a_model_reach_the_server_whole(on: Stage) -> None:
 
 def test_reading_a_list_ends_by_itself() -> None:
     """The thread that reads can't be stopped, and a connection that is made anew would begin another."""
-    tools = tuple(ListedTool(f"t{number}", "", {**EMPTY, "title": f"{number} of these"}) for number in range(50))
-    offer = read_listing(Server("s"), "s", Listing("", tools), (), replace(USUAL, reading_seconds=0))
+    tools = {f"t{number}": {"inputSchema": {**EMPTY, "title": f"{number} of these"}} for number in range(50)}
+    offer = read_listing(Server("s"), "s", "", tools, (), replace(DEFAULT_LIMITS, reading_seconds=0))
     assert len(offer.tools) < 50
     assert offer.warnings == (f"{50 - len(offer.tools)} of its tools are left out: reading took longer than 0 s",)
 

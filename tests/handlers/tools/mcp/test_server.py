@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
-from routing.errors import ToolFailed
+from handlers.tools.mcp.server import serve
+from routing.errors import ConfigError, ToolFailed
 from routing.types.tools import Traits
 from tests.handlers.tools.mcp import offering
 from tests.handlers.tools.mcp.stage import Stage
@@ -35,33 +37,56 @@ def environment(token: str = TOKEN) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": root, "TIERBOT_MCP_TOKEN": token}
 
 
-def ask(*requests: dict[str, Any]) -> list[dict[str, Any]]:
-    """A whole conversation over stdio: one answer for each request."""
-    opening: list[dict[str, Any]] = [
-        {"id": 0, "method": "initialize", "params": START},
-        {"method": "notifications/initialized"},
-    ]
-    process = subprocess.Popen(
-        [sys.executable, str(OFFERING)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
-    )
-    assert process.stdin is not None and process.stdout is not None
-    answers = []
-    for number, request in enumerate([*opening, *requests]):
-        sent = {"jsonrpc": "2.0", **({"id": number} if number > 1 else {}), **request}
-        process.stdin.write(json.dumps(sent) + "\n")
-        process.stdin.flush()
-        if "id" in sent:
-            answers.append(json.loads(process.stdout.readline()))
-    process.stdin.close()
-    assert process.wait(30) == 0 and process.stdout.read() == ""
-    return answers
+class Client:
+    """One conversation over stdio, in raw JSON-RPC."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(OFFERING)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+        )
+        self._number = 0
+        self.started = self.ask("initialize", params=START)
+        self._send({"method": "notifications/initialized"})
+
+    def ask(self, method: str, **fields: Any) -> dict[str, Any]:
+        """The answer to a request."""
+        assert self._process.stdout is not None
+        self._number += 1
+        self._send({"id": self._number, "method": method, **fields})
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        assert answer["id"] == fields.get("id", self._number)
+        return answer
+
+    def call(self, name: str, **arguments: Any) -> tuple[str, bool]:
+        """What a tool says, and whether it failed."""
+        result = self.ask("tools/call", params={"name": name, "arguments": arguments})["result"]
+        return result["content"][0]["text"], result["isError"]
+
+    def end(self) -> None:
+        """Nothing may be left on stdout."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        assert self._process.wait(30) == 0 and self._process.stdout.read() == ""
+        self._process.stdout.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self._process.stdin.flush()
 
 
-def test_tools_with_hints_over_stdio() -> None:
-    start, listed = ask({"method": "tools/list"})
-    assert start["result"]["serverInfo"]["name"] == "tierbot" and start["result"]["serverInfo"]["version"] == "9.8"
-    assert start["result"]["instructions"] == "speech: Speaks for you.\nother: Of no use."
-    say, fail = listed["result"]["tools"]
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    client = Client()
+    yield client
+    client.end()
+
+
+def test_tools_with_hints_over_stdio(client: Client) -> None:
+    start, listed = client.started["result"], client.ask("tools/list")["result"]
+    assert (start["serverInfo"]["name"], start["serverInfo"]["version"]) == ("tierbot", "9.8")
+    assert start["instructions"] == "speech: Speaks for you.\nother: Of no use."
+    say, fail = listed["tools"]
     assert (say["name"], say["description"], say["inputSchema"]) == ("say", "Says it, told to L.", offering.LONG)
     hints = say["_meta"]["io.github.tierbot/capabilityHints"]
     assert say["capabilityHints"] == hints
@@ -72,38 +97,25 @@ def test_tools_with_hints_over_stdio() -> None:
     assert (say["annotations"], fail["annotations"]) == ({"readOnlyHint": True}, {"readOnlyHint": False})
 
 
-def test_calls_over_stdio() -> None:
-    said, failed, inside, unknown = (
-        answer["result"]
-        for answer in ask(
-            *(
-                {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
-                for name, arguments in (("say", {"text": "hü"}), ("fail", {}), ("say", {}), ("nothing", {}))
-            )
-        )[1:]
-    )
-    assert said["content"] == [{"type": "text", "text": "hü"}] and said["isError"] is False
-    assert (failed["content"][0]["text"], failed["isError"]) == ("The disk is full. Delete something.", True)
-    assert (inside["content"][0]["text"], inside["isError"]) == ("say failed internally (KeyError).", True)
-    assert (unknown["content"][0]["text"], unknown["isError"]) == ("There is no tool nothing here.", True)
+def test_calls_over_stdio(client: Client) -> None:
+    assert client.call("say", text="hü") == ("hü", False)
+    assert client.call("fail") == ("The disk is full. Delete something.", True)
+    assert client.call("say") == ("say failed internally (KeyError).", True)
+    assert client.call("nothing") == ("There is no tool nothing here.", True)
 
 
-def test_a_request_that_cannot_be_read_is_answered_and_the_next_one_works() -> None:
-    """A client waits for an answer; only what has no id, or none that can be written, gets none."""
+def test_a_request_that_cannot_be_read_is_answered_and_the_next_one_works(client: Client) -> None:
+    """A client waits for an answer; only a request without an id that can be written gets none."""
     half = {"name": "say", "arguments": {"text": "a\ud800b"}}
     deep: object = "x"
     for _ in range(300):
         deep = [deep]
-    _, surrogate, nested, odd, said = ask(
-        {"method": "tools/call", "params": half},
-        {"method": "tools/call", "params": {"name": "say", "arguments": {"text": deep}}},
-        {"method": "tools/call", "params": half, "id": "four"},
-        {"method": "tools/call", "params": {"name": "say", "arguments": {"text": "hi"}}},
-    )
-    assert surrogate["id"] == 2 and surrogate["error"]["code"] == -32700
-    assert surrogate["error"]["message"] == "The request has half a character (a lone surrogate) in it."
-    assert nested["id"] == 3 and "recursion limit exceeded" in nested["error"]["message"]
-    assert odd["id"] == "four" and said["result"]["content"][0]["text"] == "hi"
+    error = client.ask("tools/call", params=half)["error"]
+    assert (error["code"], error["message"]) == (-32700, "The request has half a character (a lone surrogate) in it.")
+    assert client.ask("tools/call", params=half, id="four")["error"] == error
+    nested = client.ask("tools/call", params={"name": "say", "arguments": {"text": deep}})
+    assert "recursion limit exceeded" in nested["error"]["message"]
+    assert client.call("say", text="hi") == ("hi", False)
 
 
 async def test_our_client_gets_the_cards_back(on: Stage) -> None:
@@ -149,6 +161,13 @@ async def test_our_client_over_http_with_and_without_the_token(on: Stage) -> Non
         assert on.state("stranger").reason == "it answers HTTP 401"
 
 
+@pytest.fixture(scope="module")
+def addresses() -> Iterator[dict[str, str]]:
+    """Where the loopback reaches two servers, by what they listen on."""
+    with serving("127.0.0.1") as loopback, serving("0.0.0.0") as everywhere:
+        yield {"127.0.0.1": loopback, "0.0.0.0": everywhere}
+
+
 @pytest.mark.parametrize(
     ("host", "headers", "status"),
     [
@@ -167,11 +186,11 @@ async def test_our_client_over_http_with_and_without_the_token(on: Stage) -> Non
         ("0.0.0.0", {"Origin": "http://home.example", "Host": "home.example"}, 200),
     ],
 )
-def test_who_is_let_in(host: str, headers: dict[str, str], status: int) -> None:
+def test_who_is_let_in(addresses: dict[str, str], host: str, headers: dict[str, str], status: int) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
     usual = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
-    with serving(host) as where, httpx.Client(trust_env=False, timeout=30) as http:
-        answer = http.post(f"http://{where}/mcp", json=body, headers={**usual, **headers})
+    with httpx.Client(trust_env=False, timeout=30) as http:
+        answer = http.post(f"http://{addresses[host]}/mcp", json=body, headers={**usual, **headers})
         assert answer.status_code == status, answer.text
 
 
@@ -185,8 +204,6 @@ def test_who_is_let_in(host: str, headers: dict[str, str], status: int) -> None:
         ("192.0.2.1:8765", TOKEN, "192.0.2.1:8765 can't be served at"),
     ],
 )
-def test_what_it_does_not_begin_with(where: str, token: str, reason: str) -> None:
-    ended = subprocess.run(
-        [sys.executable, str(OFFERING), where], capture_output=True, text=True, env=environment(token), timeout=60
-    )
-    assert ended.returncode == 1 and reason in ended.stderr
+async def test_what_it_does_not_begin_with(where: str, token: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(reason)):
+        await serve(offering.TOOLKITS, offering.run, http=where, token=token)

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from handlers.tools.mcp.shelves import McpShelves
 from handlers.tools.shelf import OurShelves, Shelf
 from handlers.tools.tool import Tool
 from handlers.tools.toolbox import UNKNOWN, Toolbox
@@ -36,7 +35,7 @@ async def test_a_server_is_a_toolkit_for_its_role(on: Stage) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     on.server("open", {"tools": [{"name": "echo", "inputSchema": schema}]}, role="user")
     on.server("mine", {"tools": [{"name": "reads", "inputSchema": schema, "annotations": {"readOnlyHint": True}}]})
-    toolbox = Toolbox(McpShelves(on.client))
+    toolbox = Toolbox(on.client)
     await on.client.start()
     assert await names(toolbox) == {} and toolbox.toolkits() == ()
     await on.connected("open", "mine")
@@ -56,7 +55,7 @@ async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
     text = ToolText("Reads.", {"type": "object", "properties": {}})
     read = Tool("read_file", reads)
     ours = Shelf(Toolkit("files", "Files.", tools=(ToolCard("read_file", dict.fromkeys(SIZES, text)),)), [read])
-    toolbox = Toolbox(OurShelves([ours]), McpShelves(on.client))
+    toolbox = Toolbox(OurShelves([ours]), on.client)
     await on.client.start()
     await on.connected("files")
     assert await names(toolbox) == {"files": ["read_file"], "mcp:files": ["files_search_drive"]}
@@ -67,7 +66,7 @@ async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
 async def test_a_servers_regular_expression_is_told_and_not_run(on: Stage) -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string", "pattern": "^(a+)+$"}}}
     on.server("bad", {"tools": [{"name": "echo", "inputSchema": schema}]})
-    toolbox = Toolbox(McpShelves(on.client))
+    toolbox = Toolbox(on.client)
     await on.client.start()
     await on.connected("bad")
     assert toolbox.toolkits()[0].tools[0].texts["S"].parameters == schema
@@ -77,7 +76,7 @@ async def test_a_servers_regular_expression_is_told_and_not_run(on: Stage) -> No
 
 async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) -> None:
     on.server("a")
-    shelves = McpShelves(on.client)
+    shelves = on.client
     await on.client.start()
     await on.connected("a")
     before = shelves.shelves()
@@ -90,7 +89,7 @@ async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) ->
 
 async def test_a_server_that_goes_takes_its_tools_along_and_brings_them_back(on: Stage) -> None:
     on.server("a")
-    toolbox = Toolbox(McpShelves(on.client))
+    toolbox = Toolbox(on.client)
     await on.client.start()
     await on.connected("a")
     assert await run(toolbox, "a_echo") == "echo {}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.mcp.servers import Command, Endpoint, Server, read_servers
+from handlers.tools.mcp.config import Command, Endpoint, Server, read_servers
 from routing.errors import ConfigError
 
 ENVIRONMENT = {"PATH": "/bin", "HOME": "/home/ann", "LANG": "C", "KEY": "sk-secret", "EMPTY": ""}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.tools.mcp.texts import cleaned, readable, said, shown, told_fault
+from handlers.tools.mcp.text import cleaned, cleaned_schema, hidden_fault, json_fault, readable, shown
 
 PERSIAN, HINDI, FAMILY, HEART = "می\u200cخواهم", "क्\u200dष", "👩\u200d👩\u200d👧", "❤️\u200d🔥"
 
@@ -46,12 +46,22 @@ def test_a_schemas_descriptions_are_cleaned_and_its_values_stay() -> None:
         "properties": {"title": {"title": hidden, "enum": [hidden]}},
         "x": [{"$comment": hidden}],
     }
-    assert said(schema) == {
+    assert cleaned_schema(schema) == {
         "description": "x",
         "properties": {"title": {"title": "x", "enum": [hidden]}},
         "x": [{"$comment": "x"}],
     }
 
 
-def test_a_value_that_can_be_told() -> None:
-    assert told_fault({"b": "ü", "a": 1}) == ('{"a": 1, "b": "ü"}', "")
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ({"b": "ü", "a": 1, "c": "می\u200cخواهم"}, ""),
+        (["\ud800"], "has half a character (a lone surrogate) in it"),
+        (float("nan"), "has a number that JSON does not know (NaN or Infinity)"),
+        ({"a\u202e": 1}, "hides a sign in a name or a value (U+202E)"),
+    ],
+)
+def test_why_a_value_is_not_shown(value: object, fault: str) -> None:
+    assert hidden_fault(value) == fault
+    assert json_fault(value) == ("" if fault.startswith("hides") else fault), "it can still be sent"

@@ -1,0 +1,64 @@
+"""A child process of ours: its last words, how it ended, and that nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from routing.process import ChildProcess
+from tests.handlers.tools.mcp.test_ends import ended
+
+
+async def start(script: str, grace_seconds: float = 30.0) -> ChildProcess:
+    environment = {"PATH": os.environ["PATH"], "GIVEN": "yes"}
+    command = ("/bin/sh", "-c", script)
+    return await ChildProcess.start(command, environment=environment, folder=Path("/"), grace_seconds=grace_seconds)
+
+
+async def test_it_gets_its_environment_and_nothing_else() -> None:
+    child = await start("env; pwd")
+    said = (await child.stdout.read()).decode().splitlines()
+    await child.stop()
+    assert "GIVEN=yes" in said and said[-1] == "/" and not any(line.startswith("HOME=") for line in said)
+
+
+@pytest.mark.parametrize(
+    ("script", "ending"),
+    [
+        ("echo the last words >&2; exit 3", "ended with exit code 3"),
+        ("echo the last words >&2; kill -KILL $$", "was killed (SIGKILL)"),
+        ("cat; echo the last words >&2", "ended with exit code 0"),
+    ],
+)
+async def test_how_it_ended_and_what_it_said(script: str, ending: str) -> None:
+    child = await start(script)
+    await child.stop()
+    assert (child.ending, child.log) == (ending, "the last words\n")
+
+
+async def test_of_a_flood_the_end_is_kept() -> None:
+    child = await start("head -c 1000000 /dev/zero >&2; echo end >&2")
+    assert await child.exited(30)
+    await child.stop()
+    assert len(child.log) <= 16_384 and child.log.endswith("end\n")
+
+
+async def test_a_process_that_writes_without_end_and_ignores_signals_is_killed_with_its_children() -> None:
+    child = await start("trap '' TERM; sleep 1000 & echo $!; while :; do echo more; done", grace_seconds=0.1)
+    grandchild = int(await child.stdout.readline())
+    await child.stop()
+    assert child.ending == "was killed (SIGKILL)"
+    assert ended(grandchild)
+
+
+async def test_a_long_secret_is_whole_at_the_end_of_the_log() -> None:
+    child = await start("printf 'PRIVATE KEY %3000s' | tr ' ' x >&2")
+    await child.stop()
+    assert child.log.startswith("PRIVATExKEYx") and len(child.log) == 3_012
+
+
+async def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(FileNotFoundError):
+        await ChildProcess.start(["no-such-program"], environment={}, folder=Path("/"), grace_seconds=1)
