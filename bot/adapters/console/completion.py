@@ -1,4 +1,4 @@
-"""The prompt's completion of commands, and the file that remembers its lines."""
+"""Completion of commands at the prompt, and the history file."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from bot.adapters.console.hints import CommandHint, suggestions
 
 
 class CommandCompleter(Completer):
-    """Slash commands with their summaries, then the choices of their places."""
+    """Completes slash commands, then their arguments."""
 
     def __init__(self, commands: Sequence[CommandHint]) -> None:
         self._commands = commands
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """What may stand before the cursor instead of the word there."""
+        """Completions of the word before the cursor."""
         for each in suggestions(self._commands, document.text_before_cursor):
             yield Completion(each.word, start_position=-each.replaces, display_meta=each.summary)
 
 
-class _Kept(FileHistory):
-    """A full disk costs the memory of a line, never the line."""
+class _BestEffortHistory(FileHistory):
+    """Ignores a full disk: the line is then missing from the history only."""
 
     def store_string(self, string: str) -> None:
-        """Append it to the file if that works."""
+        """Append the line to the file if possible."""
         with suppress(OSError):
             super().store_string(string)
 
 
 def history(path: Path) -> History:
-    """The lines of earlier conversations, readable by their owner only; of this one alone when the file fails."""
+    """Lines of earlier conversations, readable only by the owner; in memory if the file can't be used."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600))
     except OSError:
         return InMemoryHistory()
-    return ThreadedHistory(_Kept(str(path)))
+    return ThreadedHistory(_BestEffortHistory(str(path)))

@@ -1,4 +1,4 @@
-"""What can be typed next: commands with the choices of their places, and the commands behind buttons."""
+"""What can be typed: commands with their choices, and the commands behind buttons."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from routing.types.messages import Button
 
 PRESS = "/press"
-"""Presses a button of the newest reply that has such; known in a terminal alone."""
+"""Presses a button of the newest reply whose buttons have no command; only in the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandHint:
-    """A command as the prompt completes it; `name` has no slash, `choices` are the words valid at each place."""
+    """A command as the prompt completes it; `name` without a slash, `choices` by argument."""
 
     name: str
     summary: str
@@ -23,7 +23,7 @@ class CommandHint:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A word that may stand instead of the last `replaces` characters."""
+    """A word that can replace the last `replaces` characters."""
 
     word: str
     replaces: int
@@ -31,7 +31,7 @@ class Suggestion:
 
 
 def suggestions(commands: Sequence[CommandHint], typed: str) -> tuple[Suggestion, ...]:
-    """What may follow the text before the cursor; () when that is no command, or takes anything at this place."""
+    """Completions of the text before the cursor; none if it is no command or the argument is free text."""
     if not typed.startswith("/") or "\n" in typed:
         return ()
     *before, last = re.split(" +", typed[1:])
@@ -46,15 +46,14 @@ def suggestions(commands: Sequence[CommandHint], typed: str) -> tuple[Suggestion
 
 
 def typed_instead(buttons: Iterable[Iterable[Button]]) -> str:
-    """The commands of the buttons, for somebody who has none to press; empty without buttons. What only a button does
-    is pressed by its number."""
+    """What to type instead of pressing a button: its command or, without one, `/press` and its number."""
     typed = {button.command: button.command for row in buttons for button in row if not button.press_only}
     numbers = (f"{PRESS} {number} ({label})" for number, (_, label) in enumerate(press_only(buttons), 1))
     return " · ".join((*typed, *numbers))
 
 
 def press_only(buttons: Iterable[Iterable[Button]]) -> tuple[tuple[tuple[int, int], str], ...]:
-    """Row, column and label of the buttons whose commands can't be typed, in their order."""
+    """Position (row, column) and label of each button without a command."""
     return tuple(
         ((at, column), button.label)
         for at, row in enumerate(buttons)

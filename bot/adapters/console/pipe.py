@@ -1,5 +1,4 @@
-"""One line in, one reply out: the conversation of a script. A document is the reply itself, without the words that
-would go with it."""
+"""One line in, one reply out, for scripts. A document is printed instead of the text that comes with it."""
 
 from __future__ import annotations
 
@@ -9,33 +8,16 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from bot.adapters.console.hints import typed_instead
-from bot.adapters.console.lane import Lane
 from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_taken
-from bot.adapters.console.streams import lines, write
+from bot.adapters.console.streams import BlockingCalls, lines, write
+from routing.llm.null_reply import Unseen
 from routing.types.messages import InboundMessage, OutboundMessage
 
 LEAVE = ("/exit", "/quit")
 
 
-class Silent:
-    """A live reply that shows nothing: a pipe only carries finished ones."""
-
-    async def working(self) -> None:
-        """Nothing to see."""
-
-    def show(self, text: str) -> None:
-        """Nothing to see."""
-
-    async def acknowledge(self, text: str = "", spent: bool = False) -> None:
-        """Nothing was pressed."""
-
-    async def close(self) -> str:
-        """There is no message to replace."""
-        return ""
-
-
 class Pipe:
-    """Takes a line only after the reply to the one before has been printed."""
+    """Takes a line only after the reply to the previous one has been printed."""
 
     def __init__(
         self,
@@ -52,15 +34,15 @@ class Pipe:
         self._lines = lines(stdin)
         self._stdout = stdout
         self._stderr = stderr
-        self._reading = Lane("console-reading")
-        self._writing = Lane("console-writing")
+        self._reading = BlockingCalls("console-reading")
+        self._writing = BlockingCalls("console-writing")
         self._code = 0
         self._asked = ""
         self._replied = asyncio.Event()
         self._over = asyncio.Event()
 
     async def run(self) -> int:
-        """0 at the end of the input, at `/exit`, or when the output is closed; 1 when a line can't be kept."""
+        """Returns 0 at the end of the input, at `/exit` or when the output is closed, 1 if a line can't be saved."""
         while (line := await self._next()) is not None:
             message = self._speaker.says(line)
             if not message.text.strip():
@@ -71,7 +53,7 @@ class Pipe:
             self._replied.clear()
             try:
                 await self._take(message)
-            except Exception as error:  # after any storage error no answer will come
+            except Exception as error:  # whatever the storage error, no answer will come
                 await self._complain(not_taken(error) + "\n")
                 return 1
             await self._reply(message)
@@ -80,7 +62,7 @@ class Pipe:
         return self._code
 
     async def say(self, message: OutboundMessage, recovered: bool) -> None:
-        """On stdout the reply to the line in hand; on stderr whatever else comes, such as what a crash left."""
+        """Print the reply to the current line on stdout, and anything else, such as a recovered reply, on stderr."""
         if message.document is not None:
             message = replace(message, text=message.document.text)
         elif commands := typed_instead(message.buttons):
@@ -92,24 +74,24 @@ class Pipe:
             await self._print(text)
             self._replied.set()
 
-    def live(self, message: InboundMessage, streaming: bool) -> Silent:
+    def live(self, message: InboundMessage, streaming: bool) -> Unseen:
         """Nothing is shown before the reply."""
-        return Silent()
+        return Unseen()
 
     async def waiting(self, message: InboundMessage) -> None:
-        """No line waits here: the next is taken after the reply."""
+        """No line waits: the next one is taken after the reply."""
 
     def stop(self) -> None:
         """Take no more lines and wait for no more replies."""
         self._over.set()
 
     def close(self) -> None:
-        """Let the threads end."""
+        """End the threads."""
         self._reading.close()
         self._writing.close()
 
     async def _next(self) -> str | None:
-        """The next line; None when there is none to take."""
+        """The next line; None at the end."""
         reading = asyncio.ensure_future(self._reading.run(lambda: next(self._lines, None)))
         try:
             await _first(reading, asyncio.ensure_future(self._over.wait()))
@@ -120,7 +102,7 @@ class Pipe:
             return None
 
     async def _reply(self, message: InboundMessage) -> None:
-        """Wait until the reply is out; a message that surely gets none has an empty one."""
+        """Wait until the reply is printed; a message without a reply gets an empty line."""
         ends: list[asyncio.Future[Any]] = [
             asyncio.ensure_future(self._replied.wait()),
             asyncio.ensure_future(self._over.wait()),
@@ -145,7 +127,7 @@ class Pipe:
 
 
 async def _first(*ends: asyncio.Future[Any]) -> None:
-    """Wait for the first of them and let go of the others; raises what it raised."""
+    """Wait for the first of them and cancel the others; raises what the first raised."""
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -1,4 +1,4 @@
-"""The terminal as a platform: which of the two ways of talking it is, and what both owe to the house."""
+"""The terminal as a platform: a prompt for a person, a pipe for a script."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = ["ConsolePlatform", "Unanswered"]
 
 _PRESS = re.compile(rf"\s{{0,9}}{PRESS} (\d{{1,2}})\s{{0,9}}")
 NOTICE = "notice"
-"""The `reply_to` of a message past the outbox: the line that it is about still waits for its reply."""
+"""The `reply_to` of a message that bypasses the outbox; the current line still waits for its reply."""
 GONE_SECONDS = 60.0
-"""When to try again after the reader has left: not in this process's life, which ends with `run`."""
+"""When to try again after the terminal was closed; the process ends before that."""
 
 
 class ConsolePlatform:
-    """One person at a terminal, or a script behind a pipe; `start` it, then `run` it to the end of its input.
+    """One person at a terminal, or a script behind a pipe. `start` it, then `run` it to the end of its input.
 
-    A line is answered by the first reply whose `reply_to` is its `message_id` (or empty). `unanswered` frees a
-    pipe from waiting for a reply that never comes; see `Unanswered`. A prompt talks to the terminal of the
-    process, which `stdin` and `stdout` must be then; it puts documents into the folder `exports` beside `history_file`,
-    where a pipe prints them. `notice` stands below the banner of a prompt.
+    A line is answered by the first reply whose `reply_to` is its `message_id` (or empty). A pipe needs
+    `unanswered` so as not to wait for a reply that never comes. A prompt uses the terminal of the process, which
+    `stdin` and `stdout` must be; it saves documents in the folder `exports` beside `history_file`, a pipe prints them.
+    `notice` is shown below the banner of a prompt.
     """
 
     def __init__(
@@ -67,28 +67,28 @@ class ConsolePlatform:
 
     @property
     def interactive(self) -> bool:
-        """Whether a person sits at both ends."""
+        """Whether input and output are a terminal."""
         stdin, stdout, _ = self._streams
         return stdin.isatty() and stdout.isatty()
 
     async def start(self) -> None:
-        """Get ready to print; lines are taken by `run`."""
+        """Get ready to print; `run` takes the lines."""
         if self._front is None:
             self._front = await asyncio.to_thread(self._prompt) if self.interactive else self._pipe()
             self.progress.up_since = self.progress.last_contact = self._steady()
 
     async def run(self) -> int:
-        """Talk until the input ends; the exit code of the process."""
+        """Take lines until the input ends; returns the exit code of the process."""
         await self.start()
         return await self._ready().run()
 
     async def stop_receiving(self) -> None:
-        """`run` returns; the reply to the line in hand is still printed."""
+        """Make `run` return; the reply to the current line is still printed."""
         if self._front is not None:
             self._front.stop()
 
     async def close(self) -> None:
-        """Let go of the threads that read and write."""
+        """End the threads that read and write."""
         if self._front is not None:
             self._front.stop()
             self._front.close()
@@ -96,7 +96,7 @@ class ConsolePlatform:
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
     ) -> AsyncIterator[Sent]:
-        """Print a reply whole, as its one piece. Raises SendLater when nobody reads any more."""
+        """Print a reply as one piece. Raises SendLater if the terminal was closed."""
         if places := tuple(place for place, _ in press_only(message.buttons)):
             self._pressable = outbox_id, places
         if not outbox_id:
@@ -110,7 +110,7 @@ class ConsolePlatform:
         yield Sent(message_id=str(outbox_id), last=True)
 
     def live(self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder) -> LiveReply:
-        """The answer as it grows, above the prompt; a pipe shows none. No message is left behind to go on in."""
+        """The growing answer above the prompt; nothing in a pipe. There is no placeholder to continue."""
         return self._ready().live(message, streaming)
 
     async def waiting(self, message: InboundMessage) -> None:
@@ -118,7 +118,7 @@ class ConsolePlatform:
         await self._ready().waiting(message)
 
     async def fetch(self, attachment: Attachment) -> bytes:
-        """Raises Refused: nothing can be attached here."""
+        """Raises Refused: a terminal has no attachments."""
         raise Refused("The terminal can't open files, so “{name}” was left out.", name=attachment.name)
 
     async def _take(self, message: InboundMessage) -> None:
@@ -126,7 +126,7 @@ class ConsolePlatform:
         self.progress.last_contact = self.progress.last_update = self._steady()
 
     def _pressed(self, message: InboundMessage) -> InboundMessage:
-        """A line that presses a button by its number, as the press."""
+        """A line such as `/press 2` as a pressed button; any other line as it is."""
         outbox_id, places = self._pressable
         found = _PRESS.fullmatch(message.text)
         if found is None or not 0 < int(found[1]) <= len(places):

@@ -1,4 +1,4 @@
-"""The conversation of a person: a prompt that stays usable, answers that grow above it."""
+"""A prompt for a person, usable while answers grow above it."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from routing.types.messages import InboundMessage, OutboundMessage
 BANNER = "tierbot in your terminal · /help lists the commands · Alt-Enter: new line · /exit or Ctrl-D: quit"
 LEAVE = ("exit", "quit", *pipe.LEAVE)
 REFRESH_SECONDS = 0.125
-"""The shortest time between two drawings of a growing answer."""
+"""Minimum time between two redraws of a growing answer."""
 MENU_ROWS = 8
-"""What prompt_toolkit keeps free below a line for its completion menu."""
+"""Rows that prompt_toolkit reserves for its completion menu."""
 
 
 class Prompt:
-    """A line editor whose message is the end of the answer in the making; whole replies are printed above it.
+    """A line editor that shows the end of the unfinished answer; finished replies are printed above it.
 
-    A document becomes a file in `exports`, beside the history of lines. `notice` is shown below the banner.
+    A document becomes a file in `exports` beside the history file. `notice` is shown below the banner.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Prompt:
         )
 
     async def run(self) -> int:
-        """Until Ctrl-D, `/exit` or the end of the terminal; always 0."""
+        """Run until Ctrl-D, `/exit` or the end of the terminal; always returns 0."""
         await self._note(BANNER)
         if self._notice:
             await self._note(self._notice)
@@ -87,12 +87,12 @@ class Prompt:
         return 0
 
     async def say(self, message: OutboundMessage, recovered: bool) -> None:
-        """Print a reply above the prompt, in the place of its live view."""
+        """Print a reply above the prompt in place of its live view."""
         width = self._width()
         text = await asyncio.to_thread(rendered, body(message, recovered), width)
         if message.document is not None:
             note = await asyncio.to_thread(told, message.document, self._exports)
-            text += dim(note, max(width, 2 * len(note)))  # a path is copied: the terminal may fold it, we may not
+            text += dim(note, max(width, 2 * len(note)))  # people copy the path, so only the terminal may wrap it
         if commands := typed_instead(message.buttons):
             text += dim(f"You can type: {commands}", width)
         self._views.drop_closed()
@@ -104,19 +104,19 @@ class Prompt:
         return self._views.new(streaming)
 
     async def waiting(self, message: InboundMessage) -> None:
-        """Say that the line waits behind the running turn."""
+        """Say that the line waits for the running turn."""
         await self._note(f"queued: {one_line(message.text)}")
 
     def stop(self) -> None:
-        """End the prompt, whatever is typed there."""
+        """End the prompt, even while something is typed."""
         self._stopped = True
         self._end_if_stopped()
 
     def close(self) -> None:
-        """The terminal is not ours to close."""
+        """There are no threads to end."""
 
     async def _read(self) -> str:
-        # prompt_toolkit's own handler of stray exceptions would print a traceback and wait for Enter.
+        # prompt_toolkit's own exception handler would print a traceback and wait for Enter.
         return await self._session.prompt_async(pre_run=self._end_if_stopped, set_exception_handler=False)
 
     def _end_if_stopped(self) -> None:
@@ -145,11 +145,11 @@ class Prompt:
         return max(20, get_app_session().output.get_size().columns)
 
     def _message(self) -> StyleAndTextTuples:
-        # The line that stays on the screen after Enter keeps nothing of the answer in the making.
+        # After Enter the line stays on the screen without the unfinished answer.
         return [*([] if get_app().is_done else self._drawn), ("bold", "› ")]
 
     async def _draw(self) -> None:
-        """Redraw while an answer is in the making; slow ones to draw, less often."""
+        """Redraw unfinished answers; less often if drawing takes long."""
         loop = asyncio.get_running_loop()
         while True:
             await self._views.shown.wait()
@@ -160,7 +160,7 @@ class Prompt:
             await asyncio.sleep(max(REFRESH_SECONDS, 4 * (loop.time() - begun)))
 
     async def _picture(self) -> StyleAndTextTuples:
-        """The last lines of the newest answer in the making, as many as leave room for typing."""
+        """The last lines of the newest unfinished answer that leave room for typing."""
         if not self._views.text:
             status = self._views.status()
             return [("fg:ansibrightblack", status + "\n")] if status else []

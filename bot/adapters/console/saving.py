@@ -1,4 +1,4 @@
-"""A document at the terminal: a file that overwrites nothing."""
+"""Saving a document as a file without overwriting another."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bot.adapters.console.printable import one_line
 from routing.types.messages import Document
 
 LONGEST_NAME = 60
-"""Characters kept of a name, of up to 4 bytes each; most file systems take 255."""
+"""Characters of a name, with up to 4 bytes each; most file systems allow 255 bytes."""
 
 
 def saved(document: Document, folder: Path) -> Path:
-    """Where the document is now: under its own name or, if another file has that, the next free number behind it.
+    """Save under the document's name, or with the next free number if another file has it; returns the path.
 
-    A file that holds the same already is taken as it is, so that a repetition leaves no second one. Only the owner of
-    the process can read it. OSError.
+    An existing file with the same content is used, so a repetition leaves no second one. Only the owner of the process
+    can read the file. Raises OSError.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     data = document.text.encode(errors="replace")
@@ -36,7 +36,7 @@ def saved(document: Document, folder: Path) -> Path:
 
 
 def told(document: Document, folder: Path) -> str:
-    """Save it, and one line that says where, or why not."""
+    """Save the document and return a line that says where, or why not."""
     try:
         return f"Saved as {saved(document, folder)}"
     except OSError as error:
@@ -44,7 +44,7 @@ def told(document: Document, folder: Path) -> str:
 
 
 def _safe(name: str) -> str:
-    """A name that stays in its folder, is no hidden file and moves no cursor; a long one keeps its ending."""
+    """A name without folders, leading dots and control characters; a long one keeps its ending."""
     last = one_line(name.replace("\\", "/"), len(name) + 1).rpartition("/")[2]
     return last[-LONGEST_NAME:].lstrip(". ") or "document"
 
@@ -54,7 +54,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _fill(handle: int, path: Path, data: bytes) -> None:
-    """All of it or no file at all."""
+    """Write everything, or remove the file."""
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -1,4 +1,4 @@
-"""Who sits at the terminal, what they say, and what the two ways of talking have in common."""
+"""The person at the terminal, their lines as messages, and the interface of prompt and pipe."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PLATFORM = "console"
 BOT_NAME = "tierbot"
 
 Take = Callable[[InboundMessage], Awaitable[None]]
-"""Makes a message durable, or raises."""
+"""Makes a message durable or raises."""
 
 Unanswered = Callable[[InboundMessage], Awaitable[None]]
-"""Returns only when it is certain that a message gets no reply at all; for any other it never returns."""
+"""Returns only when it is certain that a message gets no reply."""
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Speaker:
     clock: Clock
 
     def says(self, text: str) -> InboundMessage:
-        """Their words as a message; its id comes back as `reply_to` of what answers it."""
+        """A line as a message; its id is the `reply_to` of the reply."""
         key = uuid4().hex
         return InboundMessage(
             user=UserKey(PLATFORM, self.name),
@@ -49,35 +49,35 @@ class Speaker:
 
 
 class Front(Protocol):
-    """One of the two ways of talking: at a prompt, or through a pipe."""
+    """A prompt or a pipe."""
 
     async def run(self) -> int:
-        """Take lines until they end; the exit code."""
+        """Take lines until they end; returns the exit code."""
 
     async def say(self, message: OutboundMessage, recovered: bool) -> None:
-        """Print a reply. Raises OSError when nobody can read it any more."""
+        """Print a reply. Raises OSError if the output is closed."""
 
     def live(self, message: InboundMessage, streaming: bool) -> LiveReply:
-        """What is seen before the reply."""
+        """What is shown before the reply."""
 
     async def waiting(self, message: InboundMessage) -> None:
         """Show that a message waits."""
 
     def stop(self) -> None:
-        """Let `run` end; replies go on."""
+        """Make `run` return; replies are still printed."""
 
     def close(self) -> None:
-        """Let go of threads."""
+        """End the threads."""
 
 
 def body(message: OutboundMessage, recovered: bool) -> str:
-    """The Markdown that may be printed."""
+    """The Markdown of a reply, safe to print."""
     text = printable(message.text).strip("\n")
     return f"(recovered)\n{text}" if recovered else text
 
 
 def not_taken(error: Exception) -> str:
-    """One sentence for a line that could not be made durable; anything but our own errors goes to the log, too."""
+    """One sentence for a line that could not be saved; unexpected errors are also logged."""
     if not isinstance(error, TierbotError):
         log.debug("A message could not be saved", exc_info=error)
     reason = one_line(str(error), 200).rstrip(".") or type(error).__name__

@@ -1,22 +1,69 @@
-"""Lines from one stream and text to another, blocking, without Python's buffers.
+"""Blocking input and output, on threads of their own and without Python's buffers.
 
-A thread that blocks inside a buffered stream holds its lock, and the interpreter dies of that at its end.
+A thread that blocks inside a buffered stream holds its lock, which aborts the interpreter when it exits.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import select
+import threading
 from collections.abc import Callable, Iterator
-from typing import TextIO
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import TextIO, TypeVar
 
 CHUNK = 65_536
-"""Bytes in one read: what a Linux pipe holds."""
+"""Bytes in one read: the capacity of a Linux pipe."""
+T = TypeVar("T")
+_Call = Callable[[], None]
+
+
+class BlockingCalls:
+    """Runs calls one after the other on a daemon thread.
+
+    The event loop waits for its own executor when it ends, so there a read that never returns would keep the process
+    alive.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """What `call` returns or raises. If this is cancelled, the call goes on and its result is lost."""
+        done: Future[T] = Future()
+
+        def execute() -> None:
+            if not done.set_running_or_notify_cancel():
+                return
+            try:
+                result = call()
+            except Exception as error:  # passed on to the caller
+                done.set_exception(error)
+            else:
+                done.set_result(result)
+
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+        self._calls.put(execute)
+        return await asyncio.wrap_future(done)
+
+    def close(self) -> None:
+        """End the thread after the calls it was given."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
 
 
 def lines(stream: TextIO) -> Iterator[str]:
-    """The lines without their ends, as UTF-8 with U+FFFD for what is none; the last needs no end. OSError."""
+    """The lines without their ends, decoded as UTF-8 with U+FFFD for invalid bytes. Raises OSError."""
     read = _reader(stream)
     begun: list[bytes] = []
     while chunk := read():
@@ -30,7 +77,7 @@ def lines(stream: TextIO) -> Iterator[str]:
 
 
 def write(stream: TextIO, text: str) -> None:
-    """All of the text, at once; what the stream's encoding lacks becomes "?". OSError."""
+    """Write and flush the text; characters that the stream's encoding lacks become "?". Raises OSError."""
     number = _number(stream)
     if number is None:
         stream.write(text)
@@ -60,7 +107,7 @@ def _reader(stream: TextIO) -> Callable[[], bytes]:
 
 
 def _number(stream: TextIO) -> int | None:
-    """The file descriptor; None for a stream that lives in memory."""
+    """The file descriptor; None for a stream in memory."""
     try:
         return stream.fileno()
     except io.UnsupportedOperation:

@@ -1,4 +1,4 @@
-"""Answers in the making, as the prompt shows them."""
+"""Unfinished answers as the prompt shows them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Literal
 from routing.ports import Clock
 
 LINGER_SECONDS = 1.0
-"""How long a finished answer stays in view while its reply is on the way, so that the screen does not blink."""
+"""How long a finished answer stays visible until its reply is printed, so that the screen does not flicker."""
 PATIENCE_SECONDS = 10.0
-"""After so long without a word the spinner says what can be done."""
+"""After this time without text the spinner says how to stop."""
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class View:
-    """A LiveReply: nothing until `working` or `show`, a spinner until the first words, then the words."""
+    """A LiveReply: nothing until `working` or `show`, a spinner until the first words, then the text."""
 
     def __init__(self, views: Views, streaming: bool) -> None:
         self._views = views
@@ -40,13 +40,13 @@ class View:
         """There are no buttons to press in a terminal."""
 
     async def close(self) -> str:
-        """The reply comes next, as a message of its own."""
+        """The reply follows as a message of its own."""
         self._views.closed(self)
         return ""
 
 
 class Views:
-    """The answers in the making of one terminal; `shown` is set as long as there are any to draw."""
+    """The unfinished answers of one terminal; `shown` is set while there are any."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -55,22 +55,22 @@ class Views:
         self.shown = asyncio.Event()
 
     def new(self, streaming: bool) -> View:
-        """One more, not shown yet."""
+        """A new view, not shown yet."""
         return View(self, streaming)
 
     def open(self, view: View) -> None:
-        """Show it from now on."""
+        """Show this view from now on."""
         if view.state == "new":
             view.state, view.since = "open", self._clock()
             self._views.append(view)
             self.shown.set()
 
     def closed(self, view: View) -> None:
-        """Its reply is on the way."""
+        """The reply is on its way."""
         view.state, view.since = "closed", self._clock()
 
     def drop_closed(self, older_than: float = 0.0) -> None:
-        """Forget those that were closed so many seconds ago."""
+        """Forget views that were closed at least `older_than` seconds ago."""
         now = self._clock()
         self._views = [each for each in self._views if each.state == "open" or now - each.since < older_than]
         if not self._views:
@@ -78,7 +78,7 @@ class Views:
 
     @property
     def answering(self) -> bool:
-        """Whether an answer is being made that could be stopped."""
+        """Whether there is an answer that could be stopped."""
         return any(view.state == "open" for view in self._views)
 
     @property
@@ -87,7 +87,7 @@ class Views:
         return self._views[-1].text if self._views else ""
 
     def status(self) -> str:
-        """What the spinner says now; empty without an answer in the making."""
+        """The spinner's text; empty without an unfinished answer."""
         if not self.answering:
             return ""
         seconds = max(0, int(self._clock() - self._views[-1].since))

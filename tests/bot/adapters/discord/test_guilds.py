@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.guilds import NO_FILES, NO_HISTORY, NO_THREADS, REMOVED
+from bot.adapters.discord.guilds import NO_FILES, NO_HISTORY, NO_THREADS, REMOVED, OwnerAlerts
 from routing.types.messages import ChatKey
+from tests.bot.adapters.discord.asking import States
 from tests.bot.adapters.discord.house import House, Kept, house
 from tests.servers.discord import DiscordServer
 
@@ -111,3 +112,40 @@ async def test_where_there_is_no_answer_at_all_the_outbox_tells_it() -> None:
             await home.heard(dc.say("hi", channel="general", mention=True))
             await met(home, dc)
             assert home.told == []
+
+
+async def test_a_connection_problem_is_told_again_only_after_it_was_fixed() -> None:
+    told: list[object] = []
+
+    async def tell(template: str, /, **values: object) -> None:
+        told.append(template.format(**values))
+
+    state = States()
+    alerts = OwnerAlerts(tell, state)
+    for sentence in ("", "no token", "no token", "", "no token", "no intent"):
+        await alerts.connection(sentence)
+    await OwnerAlerts(tell, state).connection("no intent")  # as after a restart
+    assert told == ["no token", "no token", "no intent"]
+    await alerts.connection("closed ({code})", code=4013)
+    await alerts.connection("closed ({code})", code=4013)
+    await alerts.connection("closed ({code})", code=4014)
+    assert told[3:] == ["closed (4013)", "closed (4014)"]
+
+
+async def test_a_missing_permission_is_told_once_until_it_is_granted() -> None:
+    told: list[object] = []
+
+    async def tell(template: str, /, **values: object) -> None:
+        told.append(template.format(**values))
+
+    state = States()
+    alerts = OwnerAlerts(tell, state)
+    for what, template in (("1 files", "no files in {n}"), ("2 files", "no files in {n}"), ("1 threads", "no threads")):
+        for _ in range(2):
+            await alerts.permission(what, template, n=what[0])
+    again = OwnerAlerts(tell, state)  # as after a restart
+    await again.permission("1 files", "no files in {n}", n=1)
+    assert told == ["no files in 1", "no files in 2", "no threads"]
+    await again.permission("1 files", "", n=1)
+    await again.permission("1 files", "no files in {n}", n=1)
+    assert told[3:] == ["no files in 1"]
