@@ -1,1 +1,1 @@
-"""Markdown from a model to what a chat platform shows; pure functions."""
+"""Markdown to what a chat platform shows. Pure functions."""

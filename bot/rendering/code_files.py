@@ -1,4 +1,4 @@
-"""Code blocks too long for messages, which become files."""
+"""Long code blocks as files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from bot.rendering.guard import guarded
-from bot.rendering.plain import clean
+from bot.rendering.plain import clean, guarded
 from handlers.fences import fenced
 from routing.types.messages import Document
 
@@ -16,17 +15,17 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_MESSAGES = 2
-"""A code block that needs more becomes a file."""
+"""A longer code block becomes a file."""
 MAX_FILES = 8
-"""Discord takes 10 with a message, and a reply may have a picture and a document of its own."""
+"""Discord allows 10 per message, and a reply may have a picture and a document of its own."""
 _NAME = "main"
-_LONGEST_EXTENSION = 4
-"""Characters of a language that is taken for an extension, where no table knows it."""
+_MAX_EXTENSION = 4
+"""Length of an unknown language that is used as an extension."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A code block as a file, and as the Markdown that stands for it where files are refused."""
+    """A code block as a file, and as Markdown in case the file is refused."""
 
     document: Document
     markdown: str
@@ -35,9 +34,11 @@ class CodeFile:
 def with_code_files(
     markdown: str, attached: str, room: int, messages: Callable[[str], int]
 ) -> tuple[str, tuple[CodeFile, ...]]:
-    """The Markdown without the code blocks that need more than two messages, and those as files. `attached` is the line
-    in place of a block, with `{name}`; empty keeps all of them. `room` is the length of a message, `messages` counts
-    those that a Markdown text becomes."""
+    """The Markdown without code blocks longer than two messages, and these as files.
+
+    `attached` is the line that replaces a block, with `{name}`; if it is empty, all blocks stay. `room` is the length
+    of a message; `messages` counts the messages of a Markdown text.
+    """
     if not attached or len(markdown) <= room:
         return markdown, ()
     lines, kept, files, cursor = clean(markdown).split("\n"), list[str](), list[CodeFile](), 0
@@ -65,7 +66,7 @@ def _fences(source: str) -> list[Token]:
 
 
 def _name(language: str, files: list[CodeFile]) -> str:
-    """A file's name that none of the files has."""
+    """A name that none of the files has."""
     used, extension = {each.document.name for each in files}, _extension(language)
     names = (f"{_NAME}{f'-{number}' if number > 1 else ''}.{extension}" for number in count(1))
     return next(name for name in names if name not in used)
@@ -82,5 +83,5 @@ def _extension(language: str) -> str:
         if language.lower() in aliases:
             plain = (pattern.removeprefix("*.") for pattern in patterns)
             return next((each for each in plain if each.isalnum()), known)
-    short = len(language) <= _LONGEST_EXTENSION and language.isascii() and language.isalnum()
+    short = len(language) <= _MAX_EXTENSION and language.isascii() and language.isalnum()
     return language.lower() if short else known

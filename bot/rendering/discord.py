@@ -1,7 +1,4 @@
-"""A model's Markdown as Discord's: what the two share stays markup, the rest is text, code blocks and plain addresses.
-
-The converter is Telegram's, so that tables, formulas, pictures and odd input look the same on both.
-"""
+"""Markdown as Discord's, which lacks tables, formulas and pictures."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ from itertools import accumulate
 
 from bot.rendering import escapes, graphemes, source
 from bot.rendering.escapes import ZERO_WIDTH
-from bot.rendering.guard import guarded
-from bot.rendering.plain import TAB, clean, is_blank
+from bot.rendering.plain import clean, is_blank, rendered
 from bot.rendering.spans import Span, clipped, legal
 from bot.rendering.split import ranges
 from bot.rendering.telegram import accepted
@@ -27,12 +23,11 @@ _BLOCKS = ("pre", "blockquote", "heading")
 
 
 def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
-    """The whole answer, in order, in messages of at most `limit` characters; () when nothing is visible.
+    """The whole answer in messages of at most `limit` characters; () when nothing is visible.
 
-    Breaks prefer paragraphs, lines, sentences, words; a code block, a quote or a style that must be broken is closed
-    and opened again, the block with its language. Nothing outside code can ping anybody, whatever the message allows;
-    code is left as it is, and relies on what the message allows.
-    ValueError for a limit below 100.
+    Breaks prefer paragraphs, then lines, sentences and words. A broken code block, quote or style is closed and opened
+    again, the block with its language. No text outside code can ping anyone; code is left as it is, so the message must
+    not allow mentions. Raises ValueError for a limit below 100.
     """
     if limit < _LEAST:
         raise ValueError(f"a message needs room for at least {_LEAST} characters, not {limit}")
@@ -42,10 +37,9 @@ def pieces(markdown: str, limit: int = MAX_TEXT) -> tuple[str, ...]:
 
 
 def preview(markdown: str, limit: int = MAX_TEXT) -> str:
-    """One message for an answer still being written: what is open is closed, of a long one "…" and the last part.
+    """An unfinished answer as one message: open markup is closed, and a long answer is "…" and its end.
 
-    Never raises on odd text; empty as long as nothing is visible. Costs no more for 20,000 characters than for
-    2 × `limit`.
+    Empty as long as nothing is visible. Takes no longer for 20,000 characters than for 2 × `limit`.
     """
     kept = source.tail(clean(markdown), 2 * limit)
     page = _Page(source.finished(kept), limit)
@@ -58,13 +52,10 @@ def preview(markdown: str, limit: int = MAX_TEXT) -> str:
 
 
 class _Page:
-    """Visible text with its formatting and with what has to be written differently."""
+    """Visible text with its spans and escapes."""
 
     def __init__(self, markdown: str, limit: int) -> None:
-        refused: tuple[str, list[Span]] = "", []
-        text, spans = guarded(lambda: _converted(markdown, limit // 2), refused)
-        if is_blank(text):  # refused, or nothing but markup
-            text, spans = markdown.replace("\t", TAB), []
+        text, spans = rendered(markdown, lambda source: _converted(source, limit // 2))
         self.text = text.rstrip()
         self.spans = [span for span in spans if span.start < len(self.text)]
         self._changes = list(escapes.changes(self.text))
@@ -72,12 +63,12 @@ class _Page:
         self._reached = list(accumulate((span.end for span in self.spans), max))
 
     def ranges(self, limit: int) -> list[tuple[int, int]]:
-        """Where the messages begin and end."""
+        """The start and end of each message."""
         fences = [(s.start, s.end) for s in self.spans if s.type == "pre"]
         whole = [(s.start, s.end) for s in self.spans if s.type in ("text_link", "code")]
 
         def end(start: int, hard: int) -> int:
-            # A shorter part may need a mark that a longer one does not: some characters are left for that.
+            # A shorter part may need a mark that a longer one does not, so a few characters are kept for it.
             while hard > start + 1 and (length := len(self.part(start, hard))) > limit - 4:
                 hard = max(start + 1, min(hard - 1, start + (hard - start) * (limit - 4) // length))
             return hard
@@ -85,7 +76,7 @@ class _Page:
         return ranges(self.text, limit, fences, whole, end)
 
     def part(self, start: int, end: int) -> str:
-        """A message's content."""
+        """The content of a message."""
         near = self.spans[bisect_right(self._reached, start) :]
         spans = [
             replace(span, start=span.start + start, end=span.end + start)
@@ -94,7 +85,7 @@ class _Page:
         return self._written(start, end, spans).strip()
 
     def _written(self, start: int, end: int, spans: Sequence[Span]) -> str:
-        """The spans are sorted and lie within each other or apart."""
+        """The spans are sorted and nested."""
         written, cursor, index = "", start, 0
         while index < len(spans):
             span = spans[index]
@@ -134,7 +125,7 @@ class _Page:
 
 
 def _joined(before: str, after: str, kind: str) -> str:
-    """Blocks begin a line; marks of two styles that touch are kept apart."""
+    """A block starts on a new line; touching marks of two styles are separated."""
     if before and kind in _BLOCKS and not before.endswith("\n"):
         return f"{before}\n{after}"
     if before and after and before[-1] == after[0] and after[0] in "*_~|`":
@@ -156,7 +147,7 @@ def _converted(markdown: str, longest: int) -> tuple[str, list[Span]]:
 
 
 def _with_headings(spans: Sequence[Span]) -> Iterator[Span]:
-    """Headings of more than three levels are bold; nothing is bold within one."""
+    """Headings below the third level are bold; nothing else in a heading is."""
     end = 0
     for span in spans:
         if span.type == "heading":

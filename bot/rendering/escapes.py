@@ -1,4 +1,4 @@
-"""What Discord would read in a plain text as markup or as a mention, and how it is written instead."""
+"""Escapes for text that Discord would read as markup or as a mention."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 ZERO_WIDTH = "\u200b"
 _ADDRESS = r"(?P<address>https?://[^\s<>`]+)"  # an address keeps its underscores; Discord reads no markup in it
-# A backslash before it does not keep the server from reading a mention; a mark that nobody sees does.
+# A backslash does not stop the server from reading a mention; an invisible character does.
 _MENTION = r"(?P<mention><(?=@)|@(?=everyone|here))"
 _LINE_START = r"(?P<indent>^[ ]*)(?:(?P<bullet>•)|(?P<opening>-#|\#{1,3}|>>>|>|[-+]))(?=[ ]|$)"
 _LITERAL = (
@@ -22,7 +22,7 @@ _BRACKET = re.compile(r"(?<!\\)[\[\]]")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """text[start:end] is written as `text`; where both are the same, it is put in."""
+    """Replaces text[start:end]; inserts where both are the same."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ class Change:
 
 
 def changes(text: str) -> Iterator[Change]:
-    """In order; a bullet becomes Discord's own, everything else is shown as it stands."""
+    """In order. A bullet becomes a list item; everything else shows as it is."""
     for match in _SPECIAL.finditer(text):
         start, end = match.span()
         if match["address"]:
@@ -46,25 +46,26 @@ def changes(text: str) -> Iterator[Change]:
 
 
 def address(url: str) -> str:
-    """An address as the target of a link: without what would end it, and without a mention."""
+    """The address as a link target, without characters that end it and without a mention."""
     for character, code in (("(", "%28"), (")", "%29"), ("<", "%3C"), (">", "%3E")):
         url = url.replace(character, code)
     return _LOUD.sub("%40", url)
 
 
 def label(written: str) -> str:
-    """Escaped text as the label of a link: without a bracket that would end it."""
+    """Escaped text as a link label, without a bracket that ends it."""
     return _BRACKET.sub(r"\\\g<0>", written)
 
 
 def block(code: str, language: str | None) -> str:
-    """A code block; Discord ends it at the first three backticks, so that such ones are parted."""
+    """A code block. Discord ends it at the first three backticks, so those inside are separated."""
+    parted = re.sub("`(?=``)", f"`{ZERO_WIDTH}", code)
     name = language if language and re.fullmatch(r"[A-Za-z0-9_+\-.#]+", language) else ""
-    return f"```{name}\n{code.replace('```', f'`{ZERO_WIDTH}``')}\n```"
+    return f"```{name}\n{parted}\n```"
 
 
 def inline(code: str) -> str:
-    """Code within a line."""
+    """Inline code."""
     if "`" not in code:
         return f"`{code}`"
     parted = re.sub("`(?=`)", f"`{ZERO_WIDTH}", code)

@@ -1,4 +1,4 @@
-"""Formulas in TeX as Unicode, by telegramify-markdown's converter with what it lacks."""
+"""TeX formulas as Unicode, by the converter of telegramify-markdown."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from functools import cache
 from typing import Any
 
-from bot.rendering.guard import guarded
-from bot.rendering.plain import clean
+from bot.rendering.plain import clean, guarded
 
-MAX_FORMULA = 1000  # characters; the converter takes quadratic time, so longer ones are shown as written
+MAX_FORMULA = 1000  # characters; the converter takes quadratic time
 _TEX = re.compile(r"[\\^_{}]")
 _SIGN = re.compile(r"[=+*/<>|]|(?<![A-Za-z])-(?![A-Za-z])")
 _WORD = re.compile(r"[A-Za-z]{3}")
@@ -31,7 +30,7 @@ def is_formula(latex: str, block: bool = False) -> bool:
 
 
 def unicode_formula(latex: str, block: bool = False) -> str:
-    """The formula in Unicode, on one line unless `block`; as written where it is too long or has unknown commands."""
+    """The formula in Unicode, on one line unless `block`; as written if it is too long or has unknown commands."""
     if len(latex) > MAX_FORMULA:
         return latex
     written = " ".join(latex.split())

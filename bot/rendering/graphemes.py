@@ -1,16 +1,19 @@
-"""Where one visible character ends: enough of Unicode's text segmentation to never break emoji or accents."""
+"""The ends of visible characters: enough of Unicode's text segmentation to never break emoji or accents.
+
+The \\X of `regex` takes quadratic time on a run of flags.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 
 _JOINER = "\u200d"
-_LONGEST = 64  # code points looked back; longer stacks of accents are noise and may be broken
+_MAX_LENGTH = 64  # code points; longer stacks of accents are noise and may be broken
 
 
 def is_boundary(text: str, position: int, start: int = 0) -> bool:
-    """Whether a break before `text[position]` leaves every visible character whole. `start` is a boundary before it:
-    flags are counted from there."""
+    """Whether a break before `text[position]` leaves every visible character whole. Flags are counted from `start`, an
+    earlier boundary."""
     if position <= 0 or position >= len(text):
         return True
     before, after = text[position - 1], text[position]
@@ -24,16 +27,16 @@ def is_boundary(text: str, position: int, start: int = 0) -> bool:
 
 
 def boundary_before(text: str, position: int, start: int) -> int:
-    """The last boundary in (start, position], or `position` itself where there is none within reach."""
-    for candidate in range(position, max(start, position - _LONGEST), -1):
+    """The last boundary in (start, position], or `position` if none is near."""
+    for candidate in range(position, max(start, position - _MAX_LENGTH), -1):
         if is_boundary(text, candidate, start):
             return candidate
     return position
 
 
 def boundary_after(text: str, position: int) -> int:
-    """The first boundary at or after `position`, or `position` itself where there is none within reach."""
-    for candidate in range(position, min(len(text), position + _LONGEST) + 1):
+    """The first boundary at or after `position`, or `position` if none is near."""
+    for candidate in range(position, min(len(text), position + _MAX_LENGTH) + 1):
         if is_boundary(text, candidate):
             return candidate
     return position
@@ -64,7 +67,7 @@ def _is_flag_letter(character: str) -> bool:
 
 
 def _flag_letters(text: str, start: int, position: int) -> int:
-    """How many of them stand directly before the position, looked for no further back than `start`."""
+    """The number of flag letters directly before the position, but after `start`."""
     first = position
     while first > start and _is_flag_letter(text[first - 1]):
         first -= 1
@@ -72,7 +75,7 @@ def _flag_letters(text: str, start: int, position: int) -> int:
 
 
 def _same_syllable(before: str, after: str) -> bool:
-    """Whether two Korean letters belong to one syllable block (decomposed Hangul)."""
+    """Whether two letters of decomposed Hangul belong to one syllable."""
     if not "\u1100" <= after <= "\u11ff":
         return False
     leading = "\u1100" <= before <= "\u115f"

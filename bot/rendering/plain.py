@@ -1,8 +1,12 @@
-"""Plain text for a platform that counts UTF-16 units: measuring, cleaning and splitting without formatting."""
+"""Text without formatting: measuring and cleaning it, and telling whether Markdown is needed at all."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from bot.rendering.spans import Span
 
 # What Telegram's server does not count as content: whitespace (Python's strip covers the Unicode spaces),
 # zero-width and direction marks, the braille blank, the object replacement character, line separators.
@@ -12,6 +16,9 @@ INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BREAKS = re.compile(r"\r\n?|[\u2028\u2029]")
 TAB = "    "
+# Anything that Markdown, or its whitespace rules, could read otherwise than literally.
+_MARKUP = re.compile(r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE)
+T = TypeVar("T")
 
 
 def utf16_length(text: str) -> int:
@@ -33,3 +40,23 @@ def clean(text: str) -> str:
 def is_blank(text: str) -> bool:
     """Whether Telegram would refuse the text as empty."""
     return not any(not (character.isspace() or character in INVISIBLE) for character in text)
+
+
+def guarded(convert: Callable[[], T], otherwise: T) -> T:
+    """The result of `convert`, or `otherwise` if the Markdown or TeX library refuses the text."""
+    try:
+        return convert()
+    except (ValueError, LookupError, RecursionError):
+        return otherwise
+
+
+def rendered(markdown: str, convert: Callable[[str], tuple[str, list[Span]]]) -> tuple[str, list[Span]]:
+    """The visible text of clean Markdown, and its spans; as written if it can't be converted, or nothing would be
+    visible."""
+    if is_blank(markdown):
+        return "", []
+    if not _MARKUP.search(markdown.strip()):
+        return markdown.strip(), []
+    refused: tuple[str, list[Span]] = "", []
+    text, spans = guarded(lambda: convert(markdown), refused)
+    return (markdown.replace("\t", TAB), []) if is_blank(text) else (text, spans)

@@ -1,4 +1,4 @@
-"""Repairs of Markdown source: spoilers, and what a stream has not finished writing."""
+"""Unfinished Markdown of a streamed answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAIRS = {
 
 
 def open_fence(source: str) -> tuple[str, int] | None:
-    """The opening line's marker with its language, and its place, of a code fence that is not closed yet."""
+    """The marker with language and the position of the opening line of a code fence that is still open."""
     opened: tuple[str, str, int] | None = None
     for match in _FENCE.finditer(source):
         marker, rest = match.groups()
@@ -31,7 +31,7 @@ def open_fence(source: str) -> tuple[str, int] | None:
 
 
 def tail(source: str, size: int) -> str:
-    """About the last `size` characters from the start of a line; a code fence that is cut is opened again."""
+    """About the last `size` characters, from the start of a line; a code fence that is cut is opened again."""
     if len(source) <= size:
         return source
     start = source.find("\n", len(source) - size) + 1 or len(source) - size
@@ -40,7 +40,7 @@ def tail(source: str, size: int) -> str:
 
 
 def finished(source: str) -> str:
-    """An unfinished answer as it will probably look: half links and lone marks away, open pairs closed."""
+    """An unfinished answer as it will probably look: without half links and lone marks, and with open pairs closed."""
     fence = open_fence(source)
     if fence is not None:
         line = source.rfind("\n", fence[1] + 1) + 1
@@ -55,7 +55,7 @@ def finished(source: str) -> str:
 
 
 def _without_code(paragraph: str) -> str:
-    """The paragraph without its code spans: each ends at the next run of as many backticks."""
+    """The paragraph without inline code, which ends at the next run of as many backticks."""
     runs = list(_TICKS.finditer(paragraph))
     closes: dict[int, int] = {}
     later: dict[int, int] = {}
@@ -75,7 +75,7 @@ def _without_code(paragraph: str) -> str:
 
 
 def _closers(paragraph: str) -> str:
-    """The marks that close what the paragraph leaves open, the last opened first."""
+    """The marks that close the open pairs of the paragraph, innermost first."""
     prose = _without_code(paragraph)
     ticks = prose.count("`") % 2
     if ticks:

@@ -1,4 +1,4 @@
-"""Where a long text is broken into messages."""
+"""Splits a long text into messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RUN, _SPACE = re.compile(r"\S*"), re.compile(r"\s*")
 
 
 def utf16_offsets(text: str) -> Sequence[int]:
-    """For every index of the text, and its end, the offset in UTF-16 units."""
+    """The offset in UTF-16 units of every index of the text and of its end."""
     if text.isascii() or max(text) <= "\uffff":
         return range(len(text) + 1)
     return list(accumulate((2 if character > "\uffff" else 1 for character in text), initial=0))
@@ -33,11 +33,11 @@ def ranges(
     whole: Sequence[Extent] = (),
     crowded: Callable[[int, int], int] | None = None,
 ) -> list[Extent]:
-    """Consecutive (start, end) ranges of at most `limit` UTF-16 units; between two of them is only whitespace.
+    """Consecutive (start, end) ranges of at most `limit` UTF-16 units, with only whitespace between them.
 
-    `fences` and `whole` are sorted and do not overlap: the first are broken between lines if at all, the second
-    (links, inline code) only when longer than a message. `crowded(start, end)` may shorten a range for another
-    reason and returns its new end. Ranges are trimmed, except for the indentation of code.
+    `fences` and `whole` are sorted and do not overlap. Fences are broken between lines, if at all; `whole` (links,
+    inline code) only if longer than a message. `crowded(start, end)` returns an earlier end if a range must be shorter.
+    Ranges are trimmed, except for the indentation of code.
     """
     if limit < 2:
         raise ValueError(f"a message needs room for at least 2 units, not {limit}")
@@ -57,7 +57,7 @@ def ranges(
 
 
 def inside(extents: Sequence[Extent], position: int) -> Extent | None:
-    """The extent with `position` strictly between its start and its end."""
+    """The extent that has `position` strictly inside."""
     index = bisect_left(extents, (position, -1)) - 1
     if index >= 0 and extents[index][0] < position < extents[index][1]:
         return extents[index]
@@ -65,7 +65,7 @@ def inside(extents: Sequence[Extent], position: int) -> Extent | None:
 
 
 def _skip_space(text: str, position: int, fences: Sequence[Extent]) -> int:
-    """The start of the next range: indentation is kept where a line of code begins."""
+    """The start of the next range. A line of code keeps its indentation."""
     found = _SPACE.match(text, position)
     rest = found.end() if found else position
     opened = inside(fences, rest)
@@ -76,7 +76,7 @@ def _skip_space(text: str, position: int, fences: Sequence[Extent]) -> int:
 
 
 def _break(text: str, start: int, hard: int, fences: Sequence[Extent], whole: Sequence[Extent]) -> int:
-    """The best end in (start, hard] of a range that cannot take the whole rest."""
+    """The best end in (start, hard] of a range that does not reach the end of the text."""
     floor = start + max(1, (hard - start) // 3)
     fence = inside(fences, hard)
     if fence is not None and fence[1] - max(fence[0], start) > hard - start:
@@ -95,7 +95,7 @@ def _break(text: str, start: int, hard: int, fences: Sequence[Extent], whole: Se
 def _last(
     pattern: re.Pattern[str], text: str, floor: int, hard: int, fences: Sequence[Extent], whole: Sequence[Extent]
 ) -> int:
-    """The last place in [floor, hard] that the pattern names and that breaks none of the extents; else 0."""
+    """The last match of the pattern in [floor, hard] that breaks no extent, or 0."""
     ends = [match.end() for match in pattern.finditer(text, floor, min(len(text), hard + 2))]
     for end in reversed(ends):
         if end <= hard and inside(fences, end) is None and inside(whole, end) is None:
@@ -104,7 +104,7 @@ def _last(
 
 
 def _forced(text: str, start: int, hard: int, whole: Sequence[Extent]) -> int:
-    """An end where nothing invites a break: before a link that fits a message of its own, else between characters."""
+    """An end without a good place: before a link that fits into one message, else between characters."""
     kept = inside(whole, hard)
     if kept is None:
         space = max(text.rfind(" ", start, hard), text.rfind("\n", start, hard)) + 1

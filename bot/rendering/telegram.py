@@ -1,4 +1,4 @@
-"""A model's Markdown as Telegram messages: text with entities, split where a reader would split it."""
+"""Markdown as Telegram messages: text with entities."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from bot.rendering import graphemes, source
-from bot.rendering.guard import guarded
-from bot.rendering.plain import TAB, clean, is_blank
+from bot.rendering.plain import clean, is_blank, rendered
 from bot.rendering.spans import Span, clipped, legal
 from bot.rendering.split import ranges, utf16_offsets
 
 MAX_ENTITIES = 100  # a message; the Bot API's server drops the rest
-# Cut away last where there are too many; the first three carry content (an address, a block, a secret).
+# The last are dropped first; the first three carry content (an address, a block, a secret).
 _IMPORTANCE = (
     "text_link", "pre", "spoiler", "blockquote", "code", "bold", "strikethrough", "italic", "underline",
 )  # fmt: skip
 _CONTENT = _IMPORTANCE[:3]
-# Anything that Markdown, or its whitespace rules, could read otherwise than literally.
-_MARKUP = re.compile(r"[\\`*_~|\[\]<>&$\t]|^[ \-+=#:]|^\d{1,9}[.)]|[^\S\n]$|^[^\S\n]|\n\n\n", re.MULTILINE)
 
 # TDLib's LinkManager::check_link_impl: a host without a dot is "Wrong HTTP URL" and the entity is dropped, mailto:
 # is mangled to http://mailto:…, tel: is no URL. Such addresses are better shown: the apps make them tappable.
@@ -45,21 +42,21 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One message: its text without markup, and its formatting, outer entities before inner ones."""
+    """One message: its text without markup, and its entities, outer ones before inner ones."""
 
     text: str
     entities: tuple[Entity, ...]
 
 
 def pieces(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:
-    """The whole answer, in order, in messages of at most `limit` UTF-16 units; () when nothing is visible.
+    """The whole answer in messages of at most `limit` UTF-16 units; () when nothing is visible.
 
-    Entities keep Telegram's rules. Breaks prefer paragraphs, lines, sentences, words; a code block that must be
-    broken stays one with its language on both sides; links and characters stay whole. A part with more than
-    100 entities is broken earlier, or, where that would make many short messages, loses its least telling ones.
-    Odd input that the converter refuses comes as plain text. ValueError for a limit below 2.
+    Entities keep Telegram's rules. Breaks prefer paragraphs, then lines, sentences and words. Both parts of a broken
+    code block are code with its language; links and characters are never broken. A part with more than 100 entities
+    ends earlier, or drops the least important ones if it would get too short. Text that can't be parsed is sent as it
+    is. Raises ValueError for a limit below 2.
     """
-    text, spans = rendered(clean(markdown))
+    text, spans = rendered(clean(markdown), converted)
     fences = [(s.start, s.end) for s in spans if s.type == "pre"]
     whole = [(s.start, s.end) for s in spans if s.type in ("text_link", "code")]
     parts = ranges(text, limit, fences, whole, _crowding(spans, limit))
@@ -69,15 +66,15 @@ def pieces(markdown: str, limit: int = 4096) -> tuple[Piece, ...]:
 
 
 def preview(markdown: str, limit: int = 4096) -> Piece:
-    """One message for an answer still being written: what is open is closed, of a long one "…" and the last part.
+    """An unfinished answer as one message: open markup is closed, and a long answer is "…" and its end.
 
-    Never raises on odd text; the text is empty as long as nothing is visible. Costs no more for 20,000 characters
-    than for 2 × `limit`. ValueError for a limit below 2.
+    The text is empty as long as nothing is visible. Takes no longer for 20,000 characters than for 2 × `limit`. Raises
+    ValueError for a limit below 2.
     """
     if limit < 2:
         raise ValueError(f"a message needs room for at least 2 units, not {limit}")
     kept = source.tail(clean(markdown), 2 * limit)
-    text, spans = rendered(source.finished(kept))
+    text, spans = rendered(source.finished(kept), converted)
     text = text.rstrip()
     if is_blank(text):
         return Piece("", ())
@@ -97,20 +94,8 @@ def _neat_start(text: str, start: int) -> int:
     return line + 1 if line >= 0 else word + 1 if word >= 0 else start
 
 
-def rendered(markdown: str) -> tuple[str, list[Span]]:
-    """Visible text and legal spans of clean Markdown."""
-    if is_blank(markdown):
-        return "", []
-    if not _MARKUP.search(markdown.strip()):
-        return markdown.strip(), []
-    refused: tuple[str, list[Span]] = "", []
-    text, spans = guarded(lambda: _converted(markdown), refused)
-    if is_blank(text):  # refused, or nothing but markup, as a lone fence
-        return markdown.replace("\t", TAB), []
-    return text, spans
-
-
-def _converted(markdown: str) -> tuple[str, list[Span]]:
+def converted(markdown: str) -> tuple[str, list[Span]]:
+    """The text and its spans, as Telegram takes them."""
     from bot.rendering.markdown import render
 
     text, spans = render(markdown, lambda address, label: accepted(address))
@@ -141,7 +126,7 @@ def accepted(address: str) -> str | None:
 
 
 def _crowding(spans: list[Span], limit: int) -> Callable[[int, int], int]:
-    """Where a part must end to keep its entities, unless dropping some is better than many short messages."""
+    """Ends a part early to keep its entities, unless it would get so short that dropping some is better."""
     content = [span for span in spans if span.type in _CONTENT]
     starts, ends = _edges(spans)
     content_starts, content_ends = _edges(content)
@@ -160,7 +145,7 @@ def _edges(spans: list[Span]) -> tuple[list[int], list[int]]:
 
 
 def _room(starts: list[int], ends: list[int], start: int, hard: int) -> int:
-    """The last end ≤ hard with which text[start:end] touches no more than 100 of the spans."""
+    """The last end up to `hard` for which text[start:end] has at most 100 of the spans."""
     begun = bisect_right(starts, start)
     open_before = begun - bisect_right(ends, start)
     last = begun + MAX_ENTITIES - open_before

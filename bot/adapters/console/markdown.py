@@ -1,4 +1,4 @@
-"""Markdown to what a terminal shows: bold, tables, coloured code; nothing that was written gets lost."""
+"""Markdown for a terminal: bold, tables, coloured code. Everything written is shown."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from rich.text import Text
 
 from bot.adapters.console.printable import printable
 from bot.rendering.formulas import unicode_formula
-from bot.rendering.guard import guarded
 from bot.rendering.parser import parse
+from bot.rendering.plain import guarded
 
 CODE_THEME = "ansi_dark"
 """The terminal's own sixteen colours on its own background."""
-_PADDING = re.compile(r"(?<! ) ++((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would be copied along and wrap
+_PADDING = re.compile(r"(?<! ) ++((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would wrap and be copied
 
 
 def rendered(text: str, width: int) -> str:
-    """The text for a terminal of `width` columns, lines ended by newlines, each with its styles reset at its end."""
+    """The text for a terminal of `width` columns. Each line ends with a newline, after resetting its styles."""
     return _printed(_Written(text), width)
 
 
 def dim(text: str, width: int) -> str:
-    """A note of ours beside the conversation."""
+    """A note of the bot about the conversation."""
     return _printed(Text(printable(text), style="dim"), width)
 
 
@@ -41,7 +41,7 @@ class _Cell(TableDataElement):
 
 
 class _Written(Markdown):
-    """As written in a chat: a line break is one, HTML is text, the address of a picture or link can be read."""
+    """Like a chat: line breaks are kept, HTML is text, and addresses of pictures and links are shown."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
@@ -59,7 +59,7 @@ class _Written(Markdown):
 
 
 def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
-    """The tokens without what would be dropped or folded; clean again, for an address may hide control characters."""
+    """Tokens that rich shows in full. Cleaned again, since an address may hide control characters."""
     for token in tokens:
         if token.markup == "autolink" and token.type in ("link_open", "link_close"):
             continue

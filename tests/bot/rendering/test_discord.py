@@ -37,6 +37,7 @@ LONG = "https://a.de/" + "x" * 1500
         ("| a | b |\n|---|---|\n| 1 | 2 |", "```\na | b\n--+--\n1 | 2\n```"),
         ("~~~rust\nx\n~~~", "```rust\nx\n```"),
         ("````md\n```py\nx\n```\n````", f"```md\n`{Z}``py\nx\n`{Z}``\n```"),
+        ("    ````", f"```\n`{Z}`{Z}``\n```"),
         ("```c++ main.cpp\nx\n```", "main.cpp\n```c++\nx\n```"),
         ("a\n\n    indented", "a\n\n```\nindented\n```"),
         ("`` a`b ``", "``a`b``"),

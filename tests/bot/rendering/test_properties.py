@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.rendering import telegram
+from bot.rendering import plain, telegram
 from bot.rendering.plain import clean, is_blank
 from bot.rendering.telegram import Piece, pieces, preview
 from tests.bot.rendering.checker import assert_valid, covered, squeezed
@@ -43,7 +43,7 @@ def unsplit(markdown: str) -> str:
 @settings(max_examples=600, deadline=None)
 @given(answers, limits)
 def test_every_piece_is_valid_and_the_whole_text_arrives(markdown: str, limit: int) -> None:
-    telegram._converted(clean(markdown))  # does not raise, so that no fall back hides a mistake
+    telegram.converted(clean(markdown))  # does not raise, so that no fall back hides a mistake
     parts = pieces(markdown, limit)
     for part in parts:
         assert_valid(part, limit)
@@ -125,9 +125,9 @@ PLAIN = st.lists(
 @given(PLAIN)
 def test_the_short_cut_for_plain_text_gives_what_the_converter_gives(markdown: str) -> None:
     text = clean(markdown)
-    if is_blank(text) or telegram._MARKUP.search(text.strip()):
+    if is_blank(text) or plain._MARKUP.search(text.strip()):
         return
-    converted, spans = telegram._converted(text.strip())
+    converted, spans = telegram.converted(text.strip())
     assert converted.strip() == text.strip()
     assert spans == []
-    assert telegram.rendered(text) == (text.strip(), [])
+    assert plain.rendered(text, telegram.converted) == (text.strip(), [])

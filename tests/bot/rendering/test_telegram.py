@@ -200,7 +200,7 @@ def test_a_refusing_converter_means_plain_text(monkeypatch: pytest.MonkeyPatch, 
     def refuse(markdown: str) -> tuple[str, list[object]]:
         raise error("odd")
 
-    monkeypatch.setattr(telegram, "_converted", refuse)
+    monkeypatch.setattr(telegram, "converted", refuse)
     assert pieces("**odd**\tx") == (Piece("**odd**    x", ()),)
     assert preview("**odd") == Piece("**odd**", ())
 
@@ -209,6 +209,6 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(markdown: str) -> tuple[str, list[object]]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(telegram, "_converted", interrupt)
+    monkeypatch.setattr(telegram, "converted", interrupt)
     with pytest.raises(KeyboardInterrupt):
         pieces("**x**")
