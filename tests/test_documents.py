@@ -6,6 +6,7 @@ import ast
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -17,6 +18,7 @@ FENCE = re.compile(r"^\s*```.*?^\s*```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 MODULE = re.compile(r"python3? -m ((?:bot|benchmarks|routing|tests)[\w.]*)")
 TARGET = re.compile(r"(?:^|&& |=\d )make (?:-s )?([a-z][a-z-]+)", re.MULTILINE)
+NAME = re.compile(r"(?<![\w./])((?:bot|handlers|routing|storage|benchmarks)(?:\.\w+)+)(?![\w/])")
 PATH = re.compile(r"`((?:bot|handlers|routing|storage|migrations|tests|benchmarks|docs|docker)/[\w./-]*)`")
 STEP = re.compile(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", re.MULTILINE)
 """A numbered line of docs/architecture.md that begins with a file and a function or `Class.method` in it."""
@@ -49,6 +51,12 @@ def test_every_module_and_make_target_exists(page: str) -> None:
     code = "\n".join(spans + lines)
     assert [name for name in MODULE.findall(code) if find_spec(name) is None] == []
     assert set(TARGET.findall(code)) - targets == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_dotted_name_can_be_imported(page: str) -> None:
+    for name in NAME.findall("\n".join(re.findall(r"`([^`\n]+)`", text(page)))):
+        resolve_name(name)
 
 
 @pytest.mark.parametrize("page", PAGES)
