@@ -1,4 +1,4 @@
-"""How many turns run at once: as many as the event loop keeps up with, so that commands are answered in a backlog."""
+"""Limits concurrent turns to what the event loop can handle, so that commands are answered during a backlog."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager
 from routing.types.stop import Stop
 
 ALWAYS = 8
-"""Turns that run at once in any case."""
+"""Turns that always may run at once."""
 PROBE_SECONDS = 0.01
 MOST_LAG_SECONDS = 0.03
-"""How late the event loop may come to a timer for another turn to begin. A command has about twenty steps."""
+"""Another turn begins only if timers are at most this late. A command has about twenty steps."""
 LONGEST_SECONDS = 2.0
-"""The first turn in line waits no longer than this."""
+"""The longest wait of the first turn in line."""
 BURST = 50
-"""Messages accepted at once that show that more of a backlog is on its way."""
+"""This many messages accepted at once are taken for part of a backlog."""
 BURST_SECONDS = 0.25
 """After a burst, turns wait this long for the next one: a command may stand behind the rest of the backlog."""
 LONGEST_BURST_SECONDS = 10.0
@@ -25,7 +25,7 @@ LONGEST_BURST_SECONDS = 10.0
 
 
 class Admission:
-    """A line for turns. Those that wait for a model cost the loop nothing, so thousands of them may run."""
+    """Lets turns begin in order. Turns that wait for a model cost nothing, so thousands may run."""
 
     def __init__(self) -> None:
         self._running = 0
@@ -39,7 +39,7 @@ class Admission:
         return self._line.locked()
 
     def accepted(self, messages: int) -> None:
-        """Note how many messages have just arrived together."""
+        """Note how many messages were accepted together."""
         if messages < BURST:
             return
         now = asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""The composition root: everything is built here, once, and ends here."""
+"""The composition root: builds everything once and owns its lifetime."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from storage.stores import Stores, open_stores
 
 GRACE_SECONDS = 10.0
 LAST_SENDS_SECONDS = 1.0
-"""What the replies get in any case, when the turns took the whole grace."""
+"""Minimum time for replies when the turns have used the whole grace period."""
 SWEEP_SECONDS = 3600.0
 INBOX_KEPT_SECONDS = 48 * 3600.0
 
@@ -59,7 +59,7 @@ log = logging.getLogger("bot.app")
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What runs, for the two commands that run it."""
+    """The running bot, for `run` and `chat`."""
 
     accept: Accept
     kept: Stores
@@ -76,7 +76,7 @@ class App:
     suggestions: Suggestions
 
     async def start(self, platforms: Sequence[Platform]) -> None:
-        """Connect the platforms, then go on with what an earlier run left, then load the model library."""
+        """Connect the platforms, continue what an earlier run left, then load the model library."""
         unreadable = await self.kept.inbox.set_aside(), await self.kept.outbox.set_aside()
         self.platforms.update({platform.name: platform for platform in platforms})
         await self.access.appoint()
@@ -99,7 +99,7 @@ class App:
             await notices.tell_owners(words, messages=unreadable[0], replies=unreadable[1])
 
     async def _connect(self, platforms: Sequence[Platform]) -> list[str]:
-        """Start them all; why some can't work. Raises ConfigError when none can."""
+        """Start all platforms; returns why some can't work. Raises ConfigError if none can."""
         results = await asyncio.gather(*(platform.start() for platform in platforms), return_exceptions=True)
         failed = {at: result for at, result in enumerate(results) if isinstance(result, BaseException)}
         for at, error in failed.items():
@@ -111,7 +111,7 @@ class App:
         return [str(error) for error in failed.values()]
 
     async def stop(self) -> None:
-        """Take nothing new, let running turns end, send what is ready; the rest is for the next start."""
+        """Receive nothing more, let running turns end, send what is ready; the rest is left to the next start."""
         await asyncio.gather(*(platform.stop_receiving() for platform in self.platforms.values()))
         now = asyncio.get_running_loop().time
         ends = now() + GRACE_SECONDS
@@ -124,7 +124,7 @@ class App:
 async def assembled(
     environment: Environment, workspace: Workspace, clock: Clock = time.time, steady: Clock | None = None
 ) -> AsyncIterator[App]:
-    """Build everything; at the end of the block it is stopped and let go of. Waits and deadlines follow `steady`."""
+    """Build everything; it is stopped and closed at the end of the block. Waits and deadlines use `steady`."""
     steady = steady or steady_clock()
     settings = environment.settings
     kept = open_stores(open_database(settings.database), clock, steady)
@@ -228,13 +228,13 @@ async def assembled(
 
 
 def _offered(workspace: Workspace) -> frozenset[str]:
-    """What the last discovery brought, and the local models that are there."""
+    """The models found by the last discovery, and the local models."""
     local = (f"{LOCAL_PROVIDER}/{name}" for name in available(workspace.models))
     return load_discovered(workspace.discovered_file) | frozenset(local)
 
 
 async def _sweep(kept: Stores, clock: Clock) -> None:
-    """Forget what no longer guards against anything."""
+    """Delete old inbox, outbox and action records every hour."""
     while True:
         try:
             await kept.inbox.sweep(clock() - INBOX_KEPT_SECONDS)

@@ -1,4 +1,4 @@
-"""The order of questions and commands: a command is answered at once and changes only what was sent after it."""
+"""The order of questions and commands: a command runs at once and affects only later questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.types.turns import TurnSettings
 
 
 class CommandOrder:
-    """Fixes what unanswered questions are answered with, before a later command takes effect.
+    """Fixes the settings of unanswered questions before a later command changes them.
 
     Questions of the same chat and of the same person count, whichever of their accounts they used. What is fixed is
     kept with the question, so it holds after a restart, too.
@@ -39,7 +39,7 @@ class CommandOrder:
         self._fixing = asyncio.Lock()
 
     def asked(self, entry: InboxEntry) -> None:
-        """A question waits for its turn."""
+        """Register a question that waits for its turn."""
         for key in _keys(entry):
             self._unanswered.setdefault(key, {})[entry.id] = entry
         if entry.fixed is not None:
@@ -47,7 +47,7 @@ class CommandOrder:
             self._kept.add(entry.id)
 
     def answered(self, entries: Sequence[InboxEntry]) -> None:
-        """The turn is over; nothing can change it any more."""
+        """Forget questions whose turn is over."""
         for entry in entries:
             self._fixed.pop(entry.id, None)
             self._kept.discard(entry.id)
@@ -58,7 +58,7 @@ class CommandOrder:
                     self._unanswered.pop(key, None)
 
     async def begin(self, entry: InboxEntry) -> InboxEntry:
-        """The entry with what its turn is answered with."""
+        """The entry with the settings of its turn."""
         async with self._fixing:
             return replace(entry, fixed=await self._settings(entry))
 
@@ -67,7 +67,7 @@ class CommandOrder:
         return bool(self._unanswered)
 
     async def fix_before(self, command: InboxEntry) -> None:
-        """Keep what the questions before this command are answered with; then it may take effect."""
+        """Store the settings of the questions before this command, which may take effect then."""
         async with self._fixing:
             keys: set[ChatKey | UserKey] = {*_keys(command), *await self._accounts(command.message.user)}
             waiting = {each.id: each for key in keys for each in self._unanswered.get(key, {}).values()}
@@ -79,13 +79,13 @@ class CommandOrder:
                 self._kept |= fixed.keys() & self._fixed.keys()  # one that was answered meanwhile is forgotten
 
     async def _accounts(self, user: UserKey) -> Sequence[UserKey]:
-        """All accounts of the person with this one."""
+        """All accounts of the person who has this one."""
         person = await patiently(self._people.find, user)
         accounts = await patiently(self._links.accounts, person.id) if person is not None else ()
         return [account.user for account in accounts]
 
     async def _settings(self, entry: InboxEntry) -> TurnSettings | None:
-        """What was fixed for a question, else what holds now; None for somebody unknown."""
+        """The settings fixed for a question, else the current ones; None for an unknown or blocked person."""
         if entry.id not in self._fixed:
             person = await patiently(self._people.find, entry.message.user)
             if person is None or person.role == "blocked":

@@ -1,4 +1,4 @@
-"""What a chat platform is to the rest of the bot."""
+"""The interface between the chat platforms and the rest of the bot."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from routing.ports import LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 Accept = Callable[[Sequence[InboundMessage]], Awaitable[None]]
-"""Keeps messages durably; once it has returned they may be acknowledged to the platform."""
+"""Makes messages durable; after it returns they may be acknowledged to the platform."""
 
 
 KeepPlaceholder = Callable[[str], Awaitable[None]]
-"""Makes the id of a half-streamed message durable, so that a restart goes on in it."""
+"""Stores the id of a preview message, so that a restart continues in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One piece of a reply has arrived as message `message_id`; `last` when nothing is left."""
+    """One piece of a reply has arrived as message `message_id`; `last` if it was the last one."""
 
     message_id: str
     last: bool
@@ -36,8 +36,11 @@ class MenuEntry:
 
 @dataclass(slots=True)
 class Progress:
-    """How a platform is doing, for /status and the watchdog; times are Unix seconds. A step is anything the receiving
-    loop finished, a failed request as well; a contact is one that the platform answered."""
+    """The state of a connection, for /status and the watchdog; times are in seconds of the platform's clock.
+
+    A step is anything that the receiving loop has finished, even a failed request; a contact is a step that the
+    platform answered. `trouble` is empty if all is well.
+    """
 
     up_since: float = 0.0
     last_step: float = 0.0
@@ -51,8 +54,8 @@ class SendFailed(TierbotError):
 
 
 class SendLater(SendFailed):
-    """Try again after `seconds`, or after a pause that grows with each failure. `maybe_sent`: the request had left, so
-    the reply may be there already. `protected`: the platform won't show it twice when it is sent again soon."""
+    """Try again after `seconds`, or after a pause that grows with each failure. `maybe_sent`: the reply may have
+    arrived. `protected`: the platform does not show it twice if it is sent again soon."""
 
     def __init__(
         self, reason: str, seconds: float | None = None, maybe_sent: bool = False, protected: bool = False
@@ -64,33 +67,33 @@ class SendLater(SendFailed):
 
 
 class SendRefused(SendFailed):
-    """It can never arrive: the chat is gone or the bot is blocked there."""
+    """It can't be delivered: the chat is gone or the bot is blocked there."""
 
 
 class Platform(Protocol):
-    """One platform, from its start to its end; it hands its messages to the `Accept` it was built with."""
+    """One chat platform; it hands its messages to the `Accept` it was built with."""
 
     name: str
     progress: Progress
 
     async def start(self) -> None:
-        """Connect and begin to receive. Raises ConfigError for a token that the platform refuses."""
+        """Connect and begin to receive. Raises ConfigError for a refused token."""
 
     async def stop_receiving(self) -> None:
-        """Take nothing new; sending goes on."""
+        """Receive nothing more; sending goes on."""
 
     async def close(self) -> None:
-        """Let go of every connection and task."""
+        """End every connection and task."""
 
     def send(self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool) -> AsyncIterator[Sent]:
-        """Send what is left of a reply, from piece `first_piece` on; one Sent after each piece. `recovered` marks
-        it as perhaps a repetition. Raises SendLater or SendRefused. Buttons carry `outbox_id` and their place."""
+        """Send a reply from piece `first_piece` on; yields one Sent after each piece. `recovered`: that piece may have
+        arrived before, so it is marked. Buttons carry `outbox_id`. Raises SendLater or SendRefused."""
 
     def live(self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder) -> LiveReply:
-        """What the person sees before the answer; `placeholder` is a half-streamed message to go on in."""
+        """What the person sees before the answer; `placeholder` is the id of a preview message to continue in."""
 
     async def waiting(self, message: InboundMessage) -> None:
-        """Show that a message waits behind a running turn; best effort."""
+        """Mark a message as waiting for a running turn; best effort."""
 
     async def fetch(self, attachment: Attachment) -> bytes:
-        """The bytes of a file. Raises Refused when it is too large or gone."""
+        """The bytes of a file. Raises Refused if it is too large or deleted."""

@@ -52,7 +52,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
 
 
 async def chat(environment: Environment, workspace: Workspace, name: str | None) -> int:
-    """Talk in the terminal, or from a pipe. Whoever has the terminal is an owner."""
+    """Talk in the terminal or through a pipe. The person at the terminal is an owner."""
     async with assembled(environment, workspace) as app:
         user_name = name or getuser()
         user = UserKey("console", user_name)
@@ -77,7 +77,7 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
 
 
 def hints(models: Models) -> tuple[CommandHint, ...]:
-    """The commands as the prompt completes them; /model also knows the models that can be called."""
+    """The commands for the prompt's completion; /model completes the models that can be called."""
     able = [card.name for card in models.catalog.models() if models.has_key(card.provider)]
     named = {"model": (TIERS, tuple(dict.fromkeys((*filter(None, [models.ollama]), *able))))}
     return tuple(CommandHint(spec.name, spec.summary, named.get(spec.name, spec.choices)) for spec in COMMANDS)

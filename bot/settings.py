@@ -1,4 +1,4 @@
-"""Every environment variable with its one sentence; the only reader of the environment."""
+"""Every environment variable with its description; the only reader of the environment."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class Settings(PlatformSettings):
 
     @property
     def owners(self) -> tuple[UserKey, ...]:
-        """BOT_OWNERS, read. Raises ConfigError for an account without its platform."""
+        """BOT_OWNERS, parsed. Raises ConfigError for an account without a platform."""
         return _owners(self.bot_owners)
 
     @property
     def pools(self) -> dict[Tier, tuple[str, ...]]:
-        """The tiers whose pool the environment sets. Raises ConfigError for a model without its provider."""
+        """The tiers whose pool is set. Raises ConfigError for a model without a provider."""
         pools = {tier: _pool(tier, getattr(self, f"tier_{tier}_pool")) for tier in TIERS}
         return {tier: pool for tier, pool in pools.items() if pool}
 
@@ -90,12 +90,14 @@ _SECRET = frozenset(
 LIVE = frozenset(
     {*(f"tier_{tier}_pool" for tier in TIERS), "bot_model_selection_allowed_providers", "transcription_model"}
 )
-"""Settings that hold as soon as they are read anew, beside the keys."""
+"""Settings that apply as soon as they are reloaded, besides the keys."""
 
 
 class Environment:
-    """The settings, the providers' keys (by provider, lower case), and all variables (for mcp.json, which may name
-    any). `given` is the process's own environment, which the files of a later `reload` lie below."""
+    """The settings, the providers' keys (by provider, lower case), and all variables (mcp.json may use any).
+
+    `given` is the process's own environment, which takes precedence over files, also after `reload`.
+    """
 
     def __init__(
         self,
@@ -110,8 +112,8 @@ class Environment:
         self.variables = variables
 
     def reload(self) -> tuple[str, ...]:
-        """Read `.env` and the files of secrets anew. Keys, pools and what else is read late hold at once; the changed
-        variables that need a restart are returned. Raises ConfigError, and then nothing has changed."""
+        """Read `.env` and the files of secrets again. Keys and LIVE settings apply at once; returns the names of
+        changed variables that need a restart. Raises ConfigError without changing anything."""
         new = load(self.given)
         self.keys, self.variables = new.keys, new.variables
         before = self.settings
@@ -128,7 +130,7 @@ class Environment:
 
 
 class EnvironmentFault(ConfigError):
-    """Every fault of the environment, a sentence each; `rest` is the environment without the faulty values."""
+    """All faults of the environment, one sentence each; `rest` is the environment without the faulty values."""
 
     def __init__(self, faults: Sequence[str], rest: Environment) -> None:
         super().__init__("\n".join(faults))
@@ -165,7 +167,7 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
 
 
 def _settings(values: Mapping[str, Any], faults: list[str]) -> Settings:
-    """What the values say; a faulty one is named in `faults`, without its value, and its default takes its place."""
+    """Settings from the values. A faulty one is named in `faults`, without its value, and replaced by its default."""
     try:
         settings = Settings(**values)
     except ValidationError as error:
@@ -207,11 +209,11 @@ _READ_LATER: Mapping[str, Callable[[str], object]] = {
     "bot_owners": _owners,
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
 }
-"""Texts with a form of their own."""
+"""Settings with a syntax of their own, checked at the start."""
 
 
 def strange_names(path: Path) -> tuple[str, ...]:
-    """Variables in a `.env` that mean nothing here: most likely mistyped."""
+    """Variables in a `.env` that are no settings, most likely mistyped."""
     endings = (_KEY_ENDING, _KEY_ENDING + _FILE_ENDING)
     known = {name.upper() for name in Settings.model_fields} | {name + _FILE_ENDING for name in _SECRET}
     names = (name for name in _dotenv(path, []) if not _POOL.fullmatch(name))  # `load` refuses those of no tier
@@ -233,7 +235,7 @@ def _dotenv(path: Path, faults: list[str]) -> dict[str, str]:
 
 
 def _credentials(given: Mapping[str, str], faults: list[str]) -> dict[str, str]:
-    """What systemd's LoadCredential left for us, under any spelling of the variable's name."""
+    """Values from systemd's LoadCredential, in files named like the variable in any case."""
     folder = given.get("CREDENTIALS_DIRECTORY")
     if not folder or not Path(folder).is_dir():
         return {}
@@ -242,8 +244,8 @@ def _credentials(given: Mapping[str, str], faults: list[str]) -> dict[str, str]:
 
 
 def _with_files(values: Mapping[str, str], faults: list[str]) -> dict[str, str]:
-    """`X_FILE=/run/secrets/x` sets X, unless X is set beside it. Only for secrets of ours: others' programs have
-    variables of the same ending."""
+    """`X_FILE=/run/secrets/x` sets X unless X is set, too. Only for our secrets, because other programs also use
+    variables with this ending."""
     found = dict(values)
     for name, path in values.items():
         plain = name.removesuffix(_FILE_ENDING)
@@ -262,7 +264,7 @@ def _text(path: Path, subject: str, faults: list[str]) -> str:
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:
-    """Why, without the content."""
+    """The reason, without the content."""
     return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or type(error).__name__
 
 

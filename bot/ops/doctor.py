@@ -1,4 +1,4 @@
-"""`tierbot doctor`: looks at everything the bot needs, changes nothing, and says how to mend what is wrong."""
+"""`tierbot doctor`: checks everything the bot needs, changes nothing, and says how to fix problems."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CHECKS: tuple[Check, ...] = (
     tools.embeddings,
 )
 LONGEST_SECONDS = 30.0
-"""For one check; the integrity of a database of 1 GB on a memory card takes most of it."""
+"""Timeout of one check; the integrity check of a database of 1 GB on a memory card takes most of it."""
 
 
 def doctor(
@@ -52,8 +52,8 @@ def doctor(
     clock: Clock = time.time,
     faults: Sequence[str] = (),
 ) -> int:
-    """Print one line a finding; 1 when something fails, else 0. `faults` are values of the environment that can't be
-    used; what is looked at is the rest."""
+    """Print one line for each finding; returns 1 if something fails, else 0. `faults` are errors in the environment,
+    whose other values are checked."""
     redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace), *_mcp_secrets(environment, workspace)))
     findings = [fail("environment", fault, "Fix it, then run doctor again.") for fault in faults]
     findings += asyncio.run(examine(Inspection(environment, workspace, clock)))
@@ -61,19 +61,19 @@ def doctor(
 
 
 def unreadable(error: TierbotError, as_json: bool) -> int:
-    """The report when not even the environment can be read: one failure."""
+    """The report if the environment can't be read: one failure."""
     finding = fail("environment", str(error), "Fix that variable, then run doctor again.")
     return _report([_without_secrets(finding, logs.Redactor(()))], as_json)
 
 
 async def examine(inspection: Inspection, checks: Sequence[Check] = CHECKS) -> list[Finding]:
-    """Every check at the same time; their findings in the order of `checks`."""
+    """Run all checks concurrently; returns their findings in the order of `checks`."""
     found = await asyncio.gather(*(_isolated(check, inspection) for check in checks))
     return [finding for group in found for finding in group]
 
 
 async def _isolated(check: Check, inspection: Inspection) -> list[Finding]:
-    """A check that breaks is a failure of its own, and hides none of the others."""
+    """A check that raises becomes a failed finding and does not affect the others."""
     try:
         async with asyncio.timeout(LONGEST_SECONDS):
             return await check(inspection)
@@ -87,7 +87,7 @@ async def _isolated(check: Check, inspection: Inspection) -> list[Finding]:
 
 
 def _file_keys(workspace: Workspace) -> tuple[str, ...]:
-    """Keys that only runtime-config.json holds."""
+    """Keys in runtime-config.json."""
     try:
         profiles = workspace.config().profiles.values()
     except ConfigError:
@@ -96,7 +96,7 @@ def _file_keys(workspace: Workspace) -> tuple[str, ...]:
 
 
 def _mcp_secrets(environment: Environment, workspace: Workspace) -> tuple[str, ...]:
-    """What mcp.json gives to servers."""
+    """Secrets in mcp.json."""
     try:
         servers = read_servers(workspace.mcp_file, environment.variables).found.values()
     except ConfigError:

@@ -1,4 +1,4 @@
-"""What the Discord platform may be told, and how patient it is."""
+"""Options of the Discord platform and its timing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds throughout. Discord's limit for edits is five in five seconds a channel, shared with new messages;
-    its typing lasts ten seconds; a gateway that is well acknowledges a heartbeat every 41 seconds; a day has a thousand
-    sessions, so that a refused one (`revoked`) may be tried again less than once a minute."""
+    """All in seconds. Discord allows five edits or new messages in five seconds per channel, shows typing for ten
+    seconds, acknowledges a heartbeat about every 41 seconds, and allows 1000 sessions a day, so a refused token
+    (`revoked`) is tried again less than once a minute."""
 
     first_try: float = 3.0
     backoff: float = 1.0
@@ -34,10 +34,9 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class DiscordOptions:
-    """The DISCORD_… settings. `api_root` is with its version; `sharded` takes as many gateway connections as Discord
-    recommends; `thread_per_mention` answers a mention in a thread of its own.
+    """See the DISCORD_… settings. `api_root` includes the version.
 
-    Raises ConfigError for a value that cannot work.
+    Raises ConfigError for a value that can't work.
     """
 
     token: str = field(repr=False)
