@@ -20,7 +20,7 @@ from routing.health.failures import percentile
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage, Usage
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
-from routing.types.periods import Stretch, days
+from routing.types.periods import Period, days
 from routing.types.tiers import TIERS
 from routing.types.usage import CallRecord, Payer
 from storage.database import open_database
@@ -131,7 +131,7 @@ async def month(folder: Path, count: int) -> None:
     now = time.time()
     await stores.database.write(lambda c: fill(c, person, conversation, count, now))
     dates = days(now, MONTH, ZoneInfo("UTC"))
-    whole = Stretch(dates[0].date, dates[0].start, dates[-1].end)
+    whole = Period(dates[0].date, dates[0].start, dates[-1].end)
     payers = [
         payer
         for each in (dates[-1], whole)

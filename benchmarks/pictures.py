@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from benchmarks.screen import Screen
-from handlers.charts import usage_chart
+from handlers.replies.charts import usage_chart
 from routing.types.usage import Day, Spending
 from tests.servers.model import ModelServer
 from tests.servers.model.ollama import OllamaModel

@@ -9,26 +9,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from routing.health.health import ModelHealth
-from routing.llm.attempt import Caller
-from routing.llm.null_reply import Unseen
+from routing.llm.attempt import ModelCaller
+from routing.llm.null_reply import NullLiveReply
 from routing.policy.models import Models
 from routing.turn.summariser import Summariser
 from routing.types.deadline import Deadline
 from routing.types.history import StoredMessage, Summary
 from routing.types.llm import (
     ChatMessage,
-    Heard,
     ModelRequest,
     ProviderProfile,
     StreamEnd,
     StreamEvent,
     TextDelta,
+    Transcript,
     Usage,
 )
 from routing.types.messages import ChatKey
 from routing.types.people import Preferences
 from routing.types.stop import Stop
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 from storage.database import Database
 from storage.history import SqlHistory
 
@@ -81,9 +81,9 @@ class WatchedSummariser(Summariser):
     """The bot's own, watched."""
 
     def __init__(self, models: Models, llm: AtOnce, watch: Watch) -> None:
-        caller = Caller(llm, ModelHealth(time.time), time.time)
-        bill = Bill(1, ChatKey("cli", "1"))
-        super().__init__(caller, models, Preferences(), Unseen(), Stop(), Deadline(time.time, math.inf), bill)
+        caller = ModelCaller(llm, ModelHealth(time.time), time.time)
+        bill = TurnCost(1, ChatKey("cli", "1"))
+        super().__init__(caller, models, Preferences(), NullLiveReply(), Stop(), Deadline(time.time, math.inf), bill)
         self._watch = watch
 
     async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:
@@ -107,5 +107,5 @@ class AtOnce:
     async def knows(self, model: str) -> bool:
         return True
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
-        return Heard("")
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
+        return Transcript("")

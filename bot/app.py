@@ -10,32 +10,32 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from bot import keyless
+from bot.command_order import CommandOrder
 from bot.engine import Engine, build_engine
-from bot.hindsight import build_aftermath
 from bot.inbox import Inbox
 from bot.live_config import keep_fresh
 from bot.no_reply import NoReplyEvents
-from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
 from bot.platform import Accept, Platform
+from bot.post_turn import build_aftermath
 from bot.settings import Environment
 from bot.workspace import Workspace
-from handlers.access import Access
-from handlers.approvals import Approvals
+from handlers.access.approvals import Approvals
+from handlers.access.codes import WrongCodes
+from handlers.access.linking import Linking
+from handlers.access.rate_limit import RateLimit, parse_limits
+from handlers.access.roles import Access
 from handlers.chat import Chat
-from handlers.codes import WrongCodes
 from handlers.commands import COMMANDS, build_commands
 from handlers.confirmations import SPEC as CONFIRM
 from handlers.confirmations import Confirmations
+from handlers.dependencies import Needs
 from handlers.dispatch import Dispatcher
 from handlers.edits import Edits
-from handlers.linking import Linking
-from handlers.needs import Needs
-from handlers.notices import Notices
-from handlers.outages import Outages
-from handlers.presses import VALID_SECONDS, Presses
-from handlers.ratelimit import RateLimit, parse_limits
+from handlers.notices.notices import Notices
+from handlers.notices.outages import Outages
 from handlers.ratings import Reactions
+from handlers.replies.callback_buttons import VALID_SECONDS, Presses
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
 from routing.catalog.discovery import load_discovered

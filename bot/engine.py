@@ -15,16 +15,16 @@ from bot.tooling import Tooling, build_tooling, embedder_of
 from bot.workspace import Workspace
 from handlers.commands import COMMANDS
 from handlers.commands.tier import WHY
-from handlers.council.convening import Convening
+from handlers.council.council import CouncilSessions
 from handlers.running import RunningTurns
 from handlers.tools.approval import Approval
-from handlers.tools.needs import About, ToolNeeds
+from handlers.tools.dependencies import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox
 from routing.budget.budget import Budget
-from routing.budget.guard import Purse
+from routing.budget.guard import BudgetGuard
 from routing.errors import ModelError
 from routing.llm.adapter import LiteLlm
-from routing.llm.attempt import Caller
+from routing.llm.attempt import ModelCaller
 from routing.llm.local.runtime import LocalRuntime
 from routing.llm.price_map import PriceMap
 from routing.llm.transcription import Transcriber
@@ -44,10 +44,10 @@ class Engine:
     owned: OwnersFiles
     health: ProcessHealth
     tooling: Tooling
-    purse: Purse
-    caller: Caller
+    purse: BudgetGuard
+    caller: ModelCaller
     router: Router
-    council: Convening
+    council: CouncilSessions
     local: LocalRuntime
     remembered: HealthPersistence
 
@@ -86,7 +86,7 @@ async def build_engine(
     def prices() -> Awaitable[PriceMap]:
         return llm.prices(models.config.profile)
 
-    purse = Purse(budget, prices)
+    purse = BudgetGuard(budget, prices)
     voice = Transcriber(
         llm, models, purse, prices, kept.ledger, lambda: environment.settings.transcription_model, steady
     )
@@ -94,14 +94,14 @@ async def build_engine(
     health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
-    council = Convening(models, Caller(llm, models.health, steady), purse, steady)
+    council = CouncilSessions(models, ModelCaller(llm, models.health, steady), purse, steady)
     needed = ToolNeeds(
         workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about, council=council
     )
     embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(kept.actions, kept.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors, approval)
-    caller = Caller(llm, models.health, steady, purse)
+    caller = ModelCaller(llm, models.health, steady, purse)
     router = Router(
         models=models,
         caller=caller,

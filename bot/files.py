@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from bot.platform import Platform
 from routing.errors import ModelError, Refused
 from routing.llm.transcription import Transcriber
-from routing.types.budgets import OverBudget
+from routing.types.budgets import BudgetExceeded
 from routing.types.llm import Picture
 from routing.types.messages import Attachment
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 KEPT_PICTURES = 16
 """Pictures held in memory, so that a follow-up question does not fetch them again."""
@@ -47,7 +47,7 @@ class Files:
                 continue
         raise Refused("I can't read {name} as text.", name=attachment.name)
 
-    async def transcribe(self, attachment: Attachment, bill: Bill, turn_id: str, conversation_id: int) -> str:
+    async def transcribe(self, attachment: Attachment, bill: TurnCost, turn_id: str, conversation_id: int) -> str:
         """The words of a voice message. Raises Refused when it can't be heard, and OverBudget."""
         if not self._transcriber.model:
             words = "I can't hear voice messages yet: add TRANSCRIPTION_MODEL to workspace/.env. Please type it."
@@ -55,7 +55,7 @@ class Files:
         audio = await self._fetch(attachment)
         try:
             return await self._transcriber.words(attachment.name, audio, bill, turn_id, conversation_id)
-        except OverBudget:
+        except BudgetExceeded:
             raise
         except ModelError as error:
             words = "I couldn't transcribe your voice message ({model}: {reason}). Please type it."

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from routing.config.concurrency import ParallelLimits
+from routing.config.concurrency import ConcurrencyLimits
 from routing.errors import ModelError, StorageFault
 from routing.health.health import ModelHealth
 from routing.ports import Clock, StateStore
@@ -25,7 +25,7 @@ class HealthPersistence:
         self,
         state: StateStore,
         clock: Clock,
-        limits: ParallelLimits | None = None,
+        limits: ConcurrencyLimits | None = None,
         unusable: Callable[[ModelError], None] = lambda error: None,
     ) -> None:
         self.health = ModelHealth(clock, self._changed, limits, unusable)

@@ -11,17 +11,17 @@ from dataclasses import replace
 from bot.adapters.shared.background import Background
 from bot.adapters.shared.keyed_queue import KeyedQueue
 from bot.admission import Admission
+from bot.command_order import CommandOrder
 from bot.no_reply import NoReplyEvents
-from bot.ordering import CommandOrder
 from bot.outbox import OutboxSender
 from bot.platform import Platform, SendFailed
+from handlers.access.bounded_table import Recent
 from handlers.dispatch import Dispatcher
 from handlers.languages import Say
 from handlers.parsing import is_stop
-from handlers.patience import STUCK, TELL_SECONDS, patiently
 from handlers.ratings import Reactions
-from handlers.recent import Recent
 from handlers.running import RunningTurns
+from handlers.storage_retry import STUCK, TELL_SECONDS, patiently
 from routing.errors import StorageFault
 from routing.ports import ChatStore, InboxStore, LiveReply
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage

@@ -8,7 +8,7 @@ import logging
 import httpx
 
 from handlers.commands.start import OLLAMA
-from handlers.demo import NOTE
+from handlers.replies.demo_model import NOTE
 from routing.catalog.ollama import best_chat_model
 from routing.policy.models import Models
 from routing.types.model_names import OLLAMA as PROVIDER

@@ -19,7 +19,7 @@ log = logging.getLogger("bot.live_config")
 
 
 class OwnersFiles:
-    """`routing.ports.Owned`: SYSTEM.md and the skills, as last read."""
+    """`routing.ports.OwnerFiles`: SYSTEM.md and the skills, as last read."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

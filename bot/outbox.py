@@ -10,8 +10,8 @@ from itertools import count
 
 from bot.adapters.shared.keyed_queue import KeyedQueue
 from bot.platform import Platform, SendLater, SendRefused
-from handlers.patience import patiently
-from handlers.recent import Recent
+from handlers.access.bounded_table import Recent
+from handlers.storage_retry import patiently
 from routing.backoff import exponential
 from routing.errors import StorageFault
 from routing.ports import Clock, OutboxStore

@@ -17,9 +17,9 @@ from bot.platform import Platform
 from bot.platforms import PLATFORMS
 from bot.settings import Environment, Settings
 from bot.workspace import Workspace
-from handlers.access import print_owner_code
+from handlers.access.roles import print_owner_code
 from handlers.commands import COMMANDS
-from handlers.notices import Notices
+from handlers.notices.notices import Notices
 from routing.errors import ConfigError
 from routing.policy.models import Models
 from routing.types.messages import UserKey

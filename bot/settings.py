@@ -15,8 +15,8 @@ from dotenv.parser import parse_stream
 from pydantic import Field, SecretStr, ValidationError
 
 from bot.platforms import PlatformSettings
-from handlers.access import AccessMode
-from handlers.ratelimit import parse_limits
+from handlers.access.rate_limit import parse_limits
+from handlers.access.roles import AccessMode
 from routing.config.runtime import parse_pool
 from routing.errors import ConfigError
 from routing.tools.embedding.backend import read_backend

@@ -10,11 +10,11 @@ from bot.version import VERSION
 from bot.workspace import Workspace
 from handlers.tools import our_shelves
 from handlers.tools.approval import Approval
+from handlers.tools.dependencies import ToolNeeds
 from handlers.tools.mcp.client import McpClient
-from handlers.tools.needs import ToolNeeds
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
-from handlers.tools.workspace_shelves import WorkspaceShelves
+from handlers.tools.workspace_source import WorkspaceShelves
 from routing.llm.adapter import LiteLlm
 from routing.policy.models import Models
 from routing.ports import Clock, Embedder, VectorStore

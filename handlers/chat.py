@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from handlers.again import buttons, cheaper, retry_button
-from handlers.asking import Ask, Reply
 from handlers.confirmations import card, conversation, pressed, unanswered
-from handlers.demo import DECLINED, NOTE, TOPICS, Demo, serves
-from handlers.fences import fenced
-from handlers.footer import fallback_lines, footer
-from handlers.limits import bill_of, refusal
-from handlers.names import plain_name
+from handlers.context import CommandContext, Reply
 from handlers.parsing import typed_prefix
-from handlers.wording import answer_text, losses
+from handlers.replies.budget_limits import cost_of, refusal
+from handlers.replies.demo_model import DECLINED, NOTE, TOPICS, Demo, serves
+from handlers.replies.fences import fenced
+from handlers.replies.footer import fallback_lines, footer
+from handlers.replies.names import plain_name
+from handlers.replies.outcome import answer_text, losses
+from handlers.replies.retry_buttons import buttons, cheaper, retry_button
 from routing.critic.critic import Critic, Doubt
 from routing.errors import Refused
 from routing.policy.tiers import check_role
 from routing.ports import Clock, HistoryStore, PreferenceStore
 from routing.router import Router
 from routing.turn.truncation import emergency
-from routing.types.budgets import OverBudget
+from routing.types.budgets import BudgetExceeded
 from routing.types.confirmation import PendingAction
 from routing.types.decisions import TierDecision
 from routing.types.history import TurnFacts, TurnRecord
@@ -31,13 +31,13 @@ from routing.types.model_names import LOCAL_MODEL
 from routing.types.tiers import DEFAULT_TIER
 from routing.types.tools import ToolScope
 from routing.types.turns import Outcome, Question
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 MOST_TEXT_BYTES = 200_000
 """A text document above this is not read."""
 
 FetchText = Callable[[Attachment], Awaitable[str]]
-Transcribe = Callable[[Attachment, Bill, str, int], Awaitable[str]]
+Transcribe = Callable[[Attachment, TurnCost, str, int], Awaitable[str]]
 """A voice message, who pays, the turn and the conversation it belongs to."""
 
 
@@ -62,7 +62,7 @@ class Chat:
         self._read_text = read_text
         self._transcribe = transcribe
 
-    async def answer(self, ask: Ask) -> Reply:
+    async def answer(self, ask: CommandContext) -> Reply:
         """Answer a message with all that came with it; a button without a command speaks in the person's place."""
         if ask.button is not None:
             await ask.live.acknowledge(spent=not ask.attempts)
@@ -83,7 +83,7 @@ class Chat:
         question = Question(ask.person, conversation_id, text, pictures, prefix=prefix, source=source, fixed=ask.fixed)
         return await self.turn(ask, question)
 
-    async def unanswered(self, ask: Ask, words: str) -> Reply:
+    async def unanswered(self, ask: CommandContext, words: str) -> Reply:
         """Say why a message gets no answer; it is kept, so that /retry asks it."""
         record = TurnRecord(
             turn_id=ask.turn_id,
@@ -95,7 +95,7 @@ class Chat:
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
 
-    async def follow_up(self, ask: Ask, action: PendingAction, result: str, bill: Bill) -> Reply:
+    async def follow_up(self, ask: CommandContext, action: PendingAction, result: str, bill: TurnCost) -> Reply:
         """`handlers.confirmations.FollowUp`: the model answers with what a confirmed tool returned; without a model the
         person gets that itself."""
         text = pressed(ask, action)
@@ -108,14 +108,14 @@ class Chat:
         return replace(reply, text=f"{words}\n\n{unanswered(result)}\n\n{reply.text}")
 
     async def turn(
-        self, ask: Ask, question: Question, begun: Sequence[ChatMessage] = (), bill: Bill | None = None
+        self, ask: CommandContext, question: Question, begun: Sequence[ChatMessage] = (), bill: TurnCost | None = None
     ) -> Reply:
         """One turn of the router as a reply; `begun` was said in it already, and is on the `bill`."""
         if question.prefix is not None:
             check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
             return said
-        question, bill = replace(question, language=ask.say.language), bill or bill_of(ask)
+        question, bill = replace(question, language=ask.say.language), bill or cost_of(ask)
         outcome = await self._router.answer(question, bill, ask.live, ask.stop, begun)
         models = self._router.models
         reviewed = await self._peer_review(ask, question, outcome, bill)
@@ -127,7 +127,7 @@ class Chat:
         if outcome.completion is not None and await self._wants_footer(ask):
             notices.append(footer(ask, outcome))
         kept = question.kept if _stands(question, outcome) else ask.turn_id
-        if isinstance(outcome.error, OverBudget):
+        if isinstance(outcome.error, BudgetExceeded):
             tier = await self._router.affordable(ask.person, outcome.decision.tier, outcome.fit.tokens, bill)
             again = cheaper(ask, tier, question.prefix, kept)
         else:
@@ -140,7 +140,9 @@ class Chat:
         asked = card(ask, outcome.waiting, zone)
         return Reply(f"{text}\n\n{asked.text}".strip(), asked.buttons, record, document=asked.document)
 
-    async def _peer_review(self, ask: Ask, question: Question, outcome: Outcome, bill: Bill) -> list[str]:
+    async def _peer_review(
+        self, ask: CommandContext, question: Question, outcome: Outcome, bill: TurnCost
+    ) -> list[str]:
         """What models of other vendors object to in an answer whose tier requires their review, within its deadline."""
         contract = self._router.models.config.contracts[outcome.decision.tier]
         answer = outcome.completion.text.strip() if outcome.completion is not None else ""
@@ -158,7 +160,7 @@ class Chat:
         words = "🔍 Peer review: {model} disagrees: {why}"
         return [ask.say(words, model=f"`{each.model}`", why=f"`{each.why}`") for each in verdicts if each.why]
 
-    async def _instead(self, ask: Ask, question: Question) -> Reply | None:
+    async def _instead(self, ask: CommandContext, question: Question) -> Reply | None:
         """What is answered without asking the demo model; None where it is to be asked."""
         plan = await self._router.plan(question.person, question.conversation_id, question.prefix)
         if plan.choice.model != LOCAL_MODEL:
@@ -180,7 +182,7 @@ class Chat:
         )
         return Reply(text, (), record)
 
-    async def whole_text(self, ask: Ask, written: str) -> str:
+    async def whole_text(self, ask: CommandContext, written: str) -> str:
         """The message it replies to, what was written, the documents and the voice messages, as one text. What others
         wrote is quoted line by line, with its author, so that the model can tell it from the person's own words."""
         message = ask.message
@@ -194,7 +196,7 @@ class Chat:
             content = f"{quoted}\n\n{content}".rstrip()
         return content or ("What is in this picture?" if message.attachments else "")
 
-    async def _content(self, ask: Ask, written: str) -> str:
+    async def _content(self, ask: CommandContext, written: str) -> str:
         """What was written, the documents and the voice messages."""
         parts = []
         if written.strip():
@@ -213,22 +215,22 @@ class Chat:
                 parts.append(await self._heard(ask, each))
         return "\n\n".join(parts)
 
-    async def _heard(self, ask: Ask, attachment: Attachment) -> str:
+    async def _heard(self, ask: CommandContext, attachment: Attachment) -> str:
         """The text of a voice message, charged to its sender."""
         conversation = await self._history.current(ask.message.chat)
         try:
-            return await self._transcribe(attachment, bill_of(ask), ask.turn_id, conversation.id)
-        except OverBudget as over:
+            return await self._transcribe(attachment, cost_of(ask), ask.turn_id, conversation.id)
+        except BudgetExceeded as over:
             raise refusal(ask.say, over.reached, ask.message.sent_at) from None
 
-    def _blind_notice(self, ask: Ask, question: Question, outcome: Outcome) -> list[str]:
+    def _blind_notice(self, ask: CommandContext, question: Question, outcome: Outcome) -> list[str]:
         model = outcome.choice.model
         if not question.pictures or self._router.models.catalog.lookup(model).supports_vision:
             return []
         words = "👁 {model} can't see pictures, so it answered without yours. /tier or /model changes it."
         return [ask.say(words, model=model)]
 
-    async def _wants_footer(self, ask: Ask) -> bool:
+    async def _wants_footer(self, ask: CommandContext) -> bool:
         return (ask.fixed.settings if ask.fixed else await self._preferences.settings(ask.person.id)).footer
 
 
@@ -257,7 +259,7 @@ def _answered(outcome: Outcome) -> bool:
     return said or outcome.waiting is not None
 
 
-def _record(ask: Ask, question: Question, outcome: Outcome) -> TurnRecord:
+def _record(ask: CommandContext, question: Question, outcome: Outcome) -> TurnRecord:
     if _stands(question, outcome):
         return TurnRecord(
             ask.turn_id,

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Reply
-from handlers.fences import fenced
-from handlers.limits import bill_of
-from handlers.patience import patiently
+from handlers.access.roles import may
+from handlers.context import CommandContext, CommandSpec, Reply
+from handlers.replies.budget_limits import cost_of
+from handlers.replies.fences import fenced
+from handlers.storage_retry import patiently
 from handlers.tools.toolbox import Toolbox
 from routing.errors import Refused
 from routing.ports import ActionStore, AllowanceStore, PreferenceStore
@@ -26,7 +26,7 @@ from routing.types.history import TurnRecord
 from routing.types.llm import ChatMessage, ToolCall
 from routing.types.messages import Button, Document
 from routing.types.tools import ToolScope, Traits
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 SPEC = CommandSpec("confirm", "Confirm an action", ("/confirm once",), queued=True, press_only=True)
 MOST_CHARS = 2_000
@@ -39,7 +39,7 @@ INTERRUPTED = (
     "Do not call it again unless they ask for it."
 )
 
-FollowUp = Callable[[Ask, PendingAction, str, Bill], Awaitable[Reply]]
+FollowUp = Callable[[CommandContext, PendingAction, str, TurnCost], Awaitable[Reply]]
 """Lets the model go on with the result of a confirmed action; the bill has what that took."""
 
 log = logging.getLogger("handlers")
@@ -54,7 +54,7 @@ class Card:
     document: Document | None
 
 
-def card(ask: Ask, action: PendingAction, zone: str) -> Card:
+def card(ask: CommandContext, action: PendingAction, zone: str) -> Card:
     """The tool, its toolkit, and the arguments exactly as they will be given, where nothing in them becomes a link, a
     format or an invisible sign."""
     whole = shown(action.arguments)
@@ -108,7 +108,7 @@ class Confirmations:
         self._follow_up = follow_up
         self._running: set[int] = set()
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         action = await self._asked_about(ask)
         choice, press = ask.arguments[0], ask.message.update_id
         claimed = await self._actions.claim(action.id, "cancelled" if choice == "no" else "running", press)
@@ -123,7 +123,7 @@ class Confirmations:
         finally:
             self._running.discard(action.id)
 
-    async def _asked_about(self, ask: Ask) -> PendingAction:
+    async def _asked_about(self, ask: CommandContext) -> PendingAction:
         """Raises Refused for a button that is not of an action of this person's."""
         about = ask.button.about if ask.button is not None else ""
         number, _, digest = about.partition(":")
@@ -132,7 +132,7 @@ class Confirmations:
             raise Refused("This button is no longer valid. Nothing was done.")
         return action
 
-    async def _decided(self, ask: Ask, action_id: int, press: str) -> Reply:
+    async def _decided(self, ask: CommandContext, action_id: int, press: str) -> Reply:
         """The action does not wait any more. A press that an interruption brings again is answered for what it did."""
         action = await self._actions.get(action_id)
         if action is None:
@@ -142,7 +142,7 @@ class Confirmations:
         if action.state == "running" or (action.state == "unknown" and action.press == press):
             return await self._interrupted(ask, action)
         if action.press == press and action.state == "done":
-            return await self._follow_up(ask, action, action.result, bill_of(ask))
+            return await self._follow_up(ask, action, action.result, cost_of(ask))
         if action.press == press and action.state == "cancelled":
             return _cancelled(ask, action)
         if action.state == "waiting":
@@ -151,18 +151,18 @@ class Confirmations:
             raise Refused("You cancelled {tool}. Nothing was done; ask for it again.", tool=action.tool)
         raise Refused("You have confirmed {tool} already; it is not run twice.", tool=action.tool)
 
-    async def _allow(self, ask: Ask, action: PendingAction, choice: str) -> None:
+    async def _allow(self, ask: CommandContext, action: PendingAction, choice: str) -> None:
         version = self._toolbox.version(action.tool)
         if choice == "once" or version is None or (choice == "always" and not may(ask.person, "owner")):
             return
         conversation = action.conversation_id if choice == "conversation" else None
         await self._allowances.allow(ask.person.id, Allowance(action.tool, version, conversation))
 
-    async def _run(self, ask: Ask, action: PendingAction) -> Reply:
+    async def _run(self, ask: CommandContext, action: PendingAction) -> Reply:
         await ask.live.working()
         settings = await self._preferences.settings(ask.person.id)
         plan = await self._router.plan(ask.person, action.conversation_id)
-        bill = bill_of(ask)
+        bill = cost_of(ask)
         scope = ToolScope(
             ask.person,
             action.conversation_id,
@@ -182,7 +182,7 @@ class Confirmations:
         log.info("[Confirm] %s ran for person %d", action.tool, ask.person.id)
         return await self._follow_up(ask, action, result, bill)
 
-    async def _interrupted(self, ask: Ask, action: PendingAction) -> Reply:
+    async def _interrupted(self, ask: CommandContext, action: PendingAction) -> Reply:
         """The person is told, and so is the model in its next turn."""
         await self._actions.end(action.id, "unknown")
         words = (
@@ -219,7 +219,7 @@ def conversation(action: PendingAction, result: str) -> tuple[ChatMessage, ChatM
     return ChatMessage("assistant", "", calls=(call,)), ChatMessage("tool", result, call_id=call.id, tool=call.name)
 
 
-def pressed(ask: Ask, action: PendingAction) -> str:
+def pressed(ask: CommandContext, action: PendingAction) -> str:
     """The press as a line of the conversation."""
     return ask.say("I confirm {tool}.", tool=f"`{action.tool}`")
 
@@ -229,7 +229,7 @@ def unanswered(result: str) -> str:
     return fenced(_visible(limit_result(result, MOST_RESULT_CHARS), keep="\n\t"))
 
 
-def _cancelled(ask: Ask, action: PendingAction) -> Reply:
+def _cancelled(ask: CommandContext, action: PendingAction) -> Reply:
     """In place of the card, unless that came as a file."""
     words = ask.say("❌ Cancelled. {tool} was not run.", tool=f"`{action.tool}`")
     return Reply(words, apart=len(shown(action.arguments)) > MOST_CHARS)
@@ -239,7 +239,7 @@ def _call(action: PendingAction) -> ToolCall:
     return ToolCall(f"confirmed_{action.id}", action.tool, action.arguments)
 
 
-def _cut(ask: Ask, text: str) -> str:
+def _cut(ask: CommandContext, text: str) -> str:
     if len(text) <= MOST_CHARS:
         return text
     last = MOST_CHARS - FIRST_CHARS

@@ -7,17 +7,17 @@ import secrets
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from handlers.access import Access, Admitted, may
-from handlers.aftermath import After, nothing
-from handlers.approvals import Approvals
-from handlers.asking import Ask, CommandSpec, Handler, Reply, unknown_command
+from handlers.access.approvals import Approvals
+from handlers.access.rate_limit import RateLimit
+from handlers.access.roles import Access, Admitted, may
 from handlers.chat import Chat
+from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
 from handlers.edits import Edits
 from handlers.languages import Say
 from handlers.parsing import Typed, merge, parse_command, typed_command
-from handlers.patience import patiently
-from handlers.presses import Presses
-from handlers.ratelimit import RateLimit
+from handlers.post_turn import After, nothing
+from handlers.replies.callback_buttons import Presses
+from handlers.storage_retry import patiently
 from routing.errors import Refused, StorageFault
 from routing.ports import Ledger, LiveReply
 from routing.tracing import turn_id
@@ -145,7 +145,7 @@ class Dispatcher:
         if not isinstance(person, Person):
             return NOTHING
         say, attempts = _speak(person, message), entry.attempts
-        ask = Ask(turn_id.get(), message, person, say, live, stop, attempts=attempts, fixed=entry.fixed)
+        ask = CommandContext(turn_id.get(), message, person, say, live, stop, attempts=attempts, fixed=entry.fixed)
         try:
             if (
                 not attempts
@@ -162,7 +162,7 @@ class Dispatcher:
                 return NOTHING
             return Reply(words)
 
-    async def _answer(self, ask: Ask, typed: Typed | None, attempts: int) -> Reply:
+    async def _answer(self, ask: CommandContext, typed: Typed | None, attempts: int) -> Reply:
         message = ask.message
         if message.kind == "press":
             button = await self._presses.button(message, ask.person.id)
@@ -179,7 +179,7 @@ class Dispatcher:
             return await self._chat.answer(ask)
         return await self._command(ask, typed)
 
-    async def _command(self, ask: Ask, typed: Typed) -> Reply:
+    async def _command(self, ask: CommandContext, typed: Typed) -> Reply:
         found = self._commands.get(typed.name)
         if found is None or (found[0].press_only and ask.button is None):
             known = [name for name, (spec, _) in self._commands.items() if not spec.press_only]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from handlers.asking import Ask, Reply
 from handlers.chat import Chat
+from handlers.context import CommandContext, Reply
 from handlers.parsing import typed_prefix
 from handlers.running import RunningTurns
 from routing.ports import EDIT_KEY, HistoryStore, StateStore
@@ -21,7 +21,7 @@ class Edits:
         self._chat = chat
         self._running = running
 
-    async def answer(self, ask: Ask) -> Reply:
+    async def answer(self, ask: CommandContext) -> Reply:
         """The button carries the new words; pressed, they take the place of the old ones."""
         conversation = await self._history.current(ask.message.chat)
         last = await self._history.last_question(conversation.id)

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from rapidfuzz import fuzz, process
 
-from handlers.access import may
-from handlers.asking import CommandSpec
+from handlers.access.roles import may
 from handlers.commands.skill import OFF
+from handlers.context import CommandSpec
 from handlers.parsing import quoted
 from routing.errors import StorageFault
 from routing.policy.models import Models

@@ -10,10 +10,10 @@ from typing import Literal, Protocol
 from routing.types.budgets import PersonLimits
 from routing.types.confirmation import ActionState, Allowance, PendingAction
 from routing.types.history import Conversation, StoredMessage, Summary, TurnRecord
-from routing.types.llm import Heard, ModelRequest, ProviderProfile, StreamEvent, ToolCall
+from routing.types.llm import ModelRequest, ProviderProfile, StreamEvent, ToolCall, Transcript
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Override, Pairing, Person, PersonSettings, Preferences, Role
-from routing.types.periods import Stretch
+from routing.types.periods import Period
 from routing.types.prices import Price
 from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.skills import Skills
@@ -37,7 +37,7 @@ class SpendingStore(Protocol):
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
         """In the order of the tiers, those that were used."""
 
-    async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
+    async def by_day(self, days: Sequence[Period], person_id: int | None = None) -> tuple[Day, ...]:
         """Every day asked for, also those without any use."""
 
 
@@ -64,7 +64,7 @@ class TurnStore(Protocol):
         """Of the newest turns, whosever; councils are none."""
 
 
-class Owned(Protocol):
+class OwnerFiles(Protocol):
     """What the owner may change while the bot runs."""
 
     def instructions(self) -> str:
@@ -244,7 +244,7 @@ class Llm(Protocol):
     async def knows(self, model: str) -> bool:
         """Whether `provider/model` is in the library's bundled map of models."""
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
         """The words of a voice message. Raises ModelError."""
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from routing.budget.guard import Purse
+from routing.budget.guard import BudgetGuard
 from routing.config.skills import catalogue
-from routing.llm.attempt import Caller
+from routing.llm.attempt import ModelCaller
 from routing.policy import tiers
 from routing.policy.models import Models
-from routing.ports import Clock, HistoryStore, LiveReply, Owned, PreferenceStore, Toolbox
+from routing.ports import Clock, HistoryStore, LiveReply, OwnerFiles, PreferenceStore, Toolbox
 from routing.tools.chooser import ToolChooser
 from routing.tools.follow_ups import select
 from routing.tools.offer import TurnTools
@@ -32,7 +32,7 @@ from routing.types.people import Person, PersonSettings, Preferences
 from routing.types.stop import Stop
 from routing.types.tiers import TIERS, Tier
 from routing.types.turns import Outcome, PromptFit, Question
-from routing.types.usage import Bill, CallRecord
+from routing.types.usage import CallRecord, TurnCost
 
 EARLIER = 1
 """Questions that a follow-up may go on with."""
@@ -55,14 +55,14 @@ class Router:
     def __init__(
         self,
         models: Models,
-        caller: Caller,
-        purse: Purse,
+        caller: ModelCaller,
+        purse: BudgetGuard,
         toolbox: Toolbox,
         chooser: ToolChooser,
         preferences: PreferenceStore,
         history: HistoryStore,
         pictures: FetchPicture,
-        owned: Owned,
+        owned: OwnerFiles,
         clock: Clock,
         steady: Clock,
     ) -> None:
@@ -88,7 +88,7 @@ class Router:
         return plan(self.models, self._owned.skills(), question, preferences, switches)
 
     async def answer(
-        self, question: Question, bill: Bill, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()
+        self, question: Question, bill: TurnCost, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()
     ) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too. `begun` was said after the question
         already: the call of a tool that was confirmed, and its result."""
@@ -119,7 +119,7 @@ class Router:
         state = TurnState(bounds, deadline, bill, executor, said=list(begun))
         return await self._loop.run(turn, state, live, stop)
 
-    async def affordable(self, person: Person, tier: Tier, tokens: int, bill: Bill) -> Tier | None:
+    async def affordable(self, person: Person, tier: Tier, tokens: int, bill: TurnCost) -> Tier | None:
         """The best tier of a lower price class than one for which there is no money; coding is for code."""
         preferences = tiers.permitted(await self._preferences.get(person.id), person.role)
         contracts = self.models.config.contracts
@@ -156,7 +156,7 @@ class Router:
         window = Window(limit, self.models.config.compaction.most_tokens)
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 
-    async def compact(self, question: Question, keep: int, bill: Bill, live: LiveReply, stop: Stop) -> Compacted:
+    async def compact(self, question: Question, keep: int, bill: TurnCost, live: LiveReply, stop: Stop) -> Compacted:
         """Let a summary stand for all but the last `keep` messages of a question's conversation."""
         models = self.models.snapshot()
         preferences, _ = await self._choices(question)

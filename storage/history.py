@@ -10,8 +10,8 @@ from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 from routing.types.turns import Switches
 from storage.database import Database
+from storage.message_rows import MINE, message, span, spoken
 from storage.schema import conversations, messages, turns
-from storage.spoken import MINE, message, span, spoken
 from storage.summaries import keep, newest, shorten, unsummarised
 
 _HERE = (

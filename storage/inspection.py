@@ -19,7 +19,7 @@ from storage.schema import REVISION, inbox, outbox, people
 from storage.sqlite import SIZE
 from storage.unreadable import STATE
 
-Standing = Literal["empty", "current", "older", "unknown"]
+RevisionStatus = Literal["empty", "current", "older", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class DatabaseFacts:
     counted only at the current revision."""
 
     revision: str
-    standing: Standing
+    standing: RevisionStatus
     size_bytes: int
     complaint: str
     writable: bool
@@ -99,7 +99,7 @@ def _facts(connection: Connection, size: str, complaint: str, writable: bool) ->
     if inspect(connection).has_table("alembic_version"):
         revision = str(connection.execute(text("select version_num from alembic_version")).scalar_one_or_none() or "")
     if revision != REVISION:
-        standing: Standing = "empty" if not revision else "older" if revision in known_revisions() else "unknown"
+        standing: RevisionStatus = "empty" if not revision else "older" if revision in known_revisions() else "unknown"
         return DatabaseFacts(revision, standing, size_bytes, complaint, writable)
     owners = select(func.count()).select_from(people).where(people.c.role == "owner")
     dead = select(func.count()).select_from(outbox).where(outbox.c.state == "dead")

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
-from routing.types.periods import Stretch
+from routing.types.periods import Period
 from routing.types.tiers import TIERS
 from routing.types.usage import VOICE, Day, Payer, PersonSpending, Spent, TierSpending
 from storage.codec import dollars
@@ -41,7 +41,7 @@ class SqlSpending:
         found = [TierSpending(row.tier, spending(row)) for row in rows]
         return tuple(sorted(found, key=lambda each: (*TIERS, VOICE).index(each.tier)))
 
-    async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
+    async def by_day(self, days: Sequence[Period], person_id: int | None = None) -> tuple[Day, ...]:
         whose = _whose(person_id)
         question = by_model(*whose)
 

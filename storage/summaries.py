@@ -9,8 +9,8 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from routing.turn.truncation import emergency, shorten_arguments
 from routing.types.history import StoredMessage, Summary
 from storage.codec import CALLS
+from storage.message_rows import END_OF_TIME, span, spoken
 from storage.schema import messages, summaries
-from storage.spoken import END_OF_TIME, span, spoken
 
 _HERE = (summaries.c.conversation_id == bindparam("conversation"), summaries.c.upto < bindparam("before"))
 _NEWEST = select(summaries).where(*_HERE).order_by(summaries.c.id.desc()).limit(1)

@@ -9,13 +9,13 @@ from typing import Any
 
 from routing.errors import BadArguments, ModelError, UnknownTool
 from routing.types.llm import (
-    Heard,
     ModelRequest,
     ProviderProfile,
     StreamEnd,
     StreamEvent,
     TextDelta,
     ToolCall,
+    Transcript,
     Usage,
 )
 from routing.types.people import Person
@@ -66,8 +66,8 @@ class FakeLlm:
     async def knows(self, model: str) -> bool:
         return True
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
-        return Heard("")
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
+        return Transcript("")
 
 
 class Seen:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from benchmarks.bench_tools.ranking import Ranking
-from handlers.tools.manifests import FOLDER, our_toolkit
+from handlers.tools.authoring.manifests import FOLDER, our_toolkit
 from routing.config.presentation import PRESENTATIONS, Presentation, Strategy
 from routing.tools.candidates import DISCOVERY, Candidate
 from routing.tools.presentation import Shown, present

@@ -17,13 +17,13 @@ from routing.errors import (
     Unreachable,
 )
 from routing.types.llm import (
-    Heard,
     ModelRequest,
     ProviderProfile,
     StreamEnd,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
+    Transcript,
     Usage,
 )
 
@@ -129,5 +129,5 @@ class Scripted:
     async def knows(self, model: str) -> bool:
         return True
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
-        return Heard("")
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
+        return Transcript("")

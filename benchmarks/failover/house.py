@@ -15,8 +15,8 @@ from routing.config.runtime import read_config
 from routing.config.turn_limits import MOST_RESULT_CHARS, TurnBounds
 from routing.errors import ToolFailed
 from routing.health.health import ModelHealth
-from routing.llm.attempt import Caller
-from routing.llm.null_reply import Unseen
+from routing.llm.attempt import ModelCaller
+from routing.llm.null_reply import NullLiveReply
 from routing.policy.candidates import Needs
 from routing.policy.models import Models
 from routing.ports import Clock, Llm
@@ -32,7 +32,7 @@ from routing.types.stop import Stop
 from routing.types.tiers import Tier
 from routing.types.tools import ToolScope, Traits
 from routing.types.turns import Outcome, PromptFit
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 VENDORS = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta"}
 """What stands behind a vendor's root in its address."""
@@ -104,7 +104,7 @@ class House:
     """Answers questions through an `Llm`, with all that failover adds."""
 
     def __init__(self, llm: Llm, health: ModelHealth, clock: Clock = time.time) -> None:
-        self._caller = Caller(llm, health, clock)
+        self._caller = ModelCaller(llm, health, clock)
         self._clock = clock
 
     async def turn(
@@ -114,7 +114,7 @@ class House:
         deadline = Line(self._clock, models.config.contracts[TIER].deadline_seconds)
         bounds = TurnBounds()
         executor = ToolExecutor(NoTools(), bounds.tool_calls, MOST_RESULT_CHARS)
-        cost = Bill(person_id, ChatKey("cli", str(person_id)))
+        cost = TurnCost(person_id, ChatKey("cli", str(person_id)))
 
         async def plan(turn: TurnInput, state: TurnState) -> CallPlan:
             planned = decided(models, text, state.excluded)
@@ -123,7 +123,7 @@ class House:
 
         unread: Any = None  # the loop hands the input to the planner and reads nothing of it
         state = TurnState(bounds, deadline, cost, executor)
-        return await TurnLoop(self._caller, plan).run(unread, state, Unseen(), stop or Stop()), deadline
+        return await TurnLoop(self._caller, plan).run(unread, state, NullLiveReply(), stop or Stop()), deadline
 
 
 async def bare(llm: Llm, request: ModelRequest) -> str:

@@ -9,7 +9,7 @@ from benchmarks.failover.faults import number_of
 from routing.health.breakers import Place, fingerprint
 from routing.health.health import ModelHealth
 from routing.ports import Llm
-from routing.types.llm import Heard, ModelRequest, ProviderProfile, StreamEvent
+from routing.types.llm import ModelRequest, ProviderProfile, StreamEvent, Transcript
 
 
 class Watched:
@@ -56,5 +56,5 @@ class Watched:
     async def knows(self, model: str) -> bool:
         return await self._llm.knows(model)
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
         return await self._llm.transcribe(model, profile, name, audio)

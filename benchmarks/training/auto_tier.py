@@ -183,7 +183,7 @@ def _slope(theta: Array, batch: Sequence[Lesson], rng: np.random.Generator) -> A
 
 
 def weights(words: Array, traits: Array) -> tuple[bytes, list[float], list[list[float]]]:
-    """As `Ear` takes them: 127 is the largest weight of a tier."""
+    """As `LinearClassifier` takes them: 127 is the largest weight of a tier."""
     scale = np.maximum(np.abs(words).max(0), 1e-6) / 127
     return np.round(words / scale).astype(np.int8).tobytes(), scale.tolist(), np.round(traits, 4).tolist()
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.training.chatter import LABELS, UNSURE
 from benchmarks.training.encoder_sources import LEXICON, examples, lines, table
-from routing.tools.selection.small_talk import BUCKETS, WEIGHTS, Chatter, hashed, small_talk
+from routing.tools.selection.small_talk import BUCKETS, WEIGHTS, SmallTalk, hashed, small_talk
 
 RIDGE, STEPS, RATE = 3e-6, 200, 0.3
 """Of Adam over all rows at once."""
@@ -54,7 +54,7 @@ def sources(data: Path) -> list[Said]:
     return [*found, *(Said(text, True, OURS) for text in small_talk())]
 
 
-def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple[Chatter, list[str]]]:
+def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple[SmallTalk, list[str]]]:
     """The texts in parts, each with a detector that has not learned them."""
     said = sources(data)
     for fold in range(folds):
@@ -63,7 +63,7 @@ def in_folds(data: Path, texts: Sequence[str], folds: int = 3) -> Iterator[tuple
         yield learn([each for each in said if each.text not in unknown]), theirs
 
 
-def learn(said: Sequence[Said]) -> Chatter:
+def learn(said: Sequence[Said]) -> SmallTalk:
     """The weights under which what was said is likeliest, less a ridge; both sides count the same."""
     places = [hashed(each.text) for each in said]
     wanted = np.array([each.chatter for each in said], float)
@@ -71,7 +71,7 @@ def learn(said: Sequence[Said]) -> Chatter:
     counts[wanted > 0] *= (wanted == 0).sum() / max(1.0, wanted.sum())
     weights, constant = _descend(places, wanted, counts / counts.sum())
     unit = max(float(np.abs(weights).max()), 1e-9) / 127
-    return Chatter(np.round(weights / unit).astype(np.int8), unit, constant)
+    return SmallTalk(np.round(weights / unit).astype(np.int8), unit, constant)
 
 
 def _descend(places: Sequence[NDArray[np.int64]], wanted: Floats, counts: Floats) -> tuple[Floats, float]:

@@ -20,10 +20,10 @@ from bot.settings import Environment
 from bot.version import VERSION
 from bot.workspace import Workspace
 from handlers.tools import our_shelves
+from handlers.tools.dependencies import ToolNeeds
 from handlers.tools.mcp.server import serve
-from handlers.tools.needs import ToolNeeds
 from handlers.tools.sandbox import Sandbox
-from handlers.tools.shelf import OurShelves
+from handlers.tools.tool_source import OurShelves
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ConfigError, StorageFault, ToolFailed
 from routing.policy.tiers import resolve

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from bot.rendering.plain import clean, guarded
-from handlers.fences import fenced
+from handlers.replies.fences import fenced
 from routing.types.messages import Document
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from handlers.asking import CommandSpec, Handler
 from handlers.commands import (
     access,
     budget,
@@ -28,7 +27,8 @@ from handlers.commands import (
     usage,
     whoami,
 )
-from handlers.needs import Needs
+from handlers.context import CommandSpec, Handler
+from handlers.dependencies import Needs
 
 
 class CommandModule(Protocol):

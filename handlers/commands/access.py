@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from handlers.access import Access, is_chat, may
-from handlers.approvals import Approvals, display_name
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.codes import read_code
-from handlers.linking import CODE_MINUTES, LINKED, MERGES, Linking
-from handlers.names import plain_name
-from handlers.needs import ForgetFiles, Needs
-from handlers.notices import Notices
+from handlers.access.approvals import Approvals, display_name
+from handlers.access.codes import read_code
+from handlers.access.linking import CODE_MINUTES, LINKED, MERGES, Linking
+from handlers.access.roles import Access, is_chat, may
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import ForgetFiles, Needs
+from handlers.notices.notices import Notices
 from handlers.parsing import parse_account
+from handlers.replies.names import plain_name
 from routing.errors import Refused
 from routing.ports import ChatStore, PeopleStore
 from routing.text import nearest
@@ -120,7 +120,7 @@ class AccessCommand:
         self._notices = notices
         self._forget_files = forget_files
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         words = [ask.arguments[0].lower(), *ask.arguments[1:]] if ask.arguments else ["list"]
         match words:
             case ["forget", "me"] | ["forget", "me", "yes"]:
@@ -137,7 +137,7 @@ class AccessCommand:
             )
         return await self._govern(ask, words)
 
-    async def _govern(self, ask: Ask, words: list[str]) -> Reply:
+    async def _govern(self, ask: CommandContext, words: list[str]) -> Reply:
         """What admins and owners do."""
         match words:
             case ["list"] | ["log"] if not ask.message.private:
@@ -161,7 +161,9 @@ class AccessCommand:
                 return await self._here(ask, switch.lower() == "on")
         raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage[1:]))
 
-    async def _named(self, ask: Ask, words: list[str], command: str, act: Callable[[Known], Awaitable[Reply]]) -> Reply:
+    async def _named(
+        self, ask: CommandContext, words: list[str], command: str, act: Callable[[Known], Awaitable[Reply]]
+    ) -> Reply:
         """Act on the account that was written or that the name means. Where that isn't certain, or a wrong one would
         get power or be deleted, buttons ask which account is meant."""
         typed = " ".join(words)
@@ -203,7 +205,7 @@ class AccessCommand:
         ]
         return [*found, *(Known(each.user, each.name, each.username) for each in await self._people.waiting())]
 
-    async def _list(self, ask: Ask) -> Reply:
+    async def _list(self, ask: CommandContext) -> Reply:
         handles = await self._people.usernames()
         lines = []
         for person, accounts in await self._people.everyone():
@@ -223,7 +225,7 @@ class AccessCommand:
         )
         return Reply(ask.say("Access: {mode}", mode=self._access.mode) + "\n\n" + "\n".join(lines), buttons)
 
-    async def _log(self, ask: Ask) -> Reply:
+    async def _log(self, ask: CommandContext) -> Reply:
         names: dict[str, str] = {}
         for person, users in await self._people.everyone():
             names |= dict.fromkeys([f"person {person.id}", *map(str, users)], person.name)
@@ -240,7 +242,7 @@ class AccessCommand:
             lines.append(f"- {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} {told}")
         return Reply("\n".join(lines) or ask.say("There is nothing here yet."))
 
-    async def _pair(self, ask: Ask, typed: str) -> Reply:
+    async def _pair(self, ask: CommandContext, typed: str) -> Reply:
         user = ask.message.user
         self._access.wrong.check(user)
         asked = parse_account(typed) if ":" in typed else read_code(typed)
@@ -253,13 +255,13 @@ class AccessCommand:
         await self._approvals.answer_let_in()
         return await self._told(ask, Known(found.user, found.name, ""), "user")
 
-    async def _allow(self, ask: Ask, one: Known) -> Reply:
+    async def _allow(self, ask: CommandContext, one: Known) -> Reply:
         person = await self._people.find(one.user)
         if person is not None and may(person, "user"):
             raise Refused("{name} can use me already. Nothing was changed.", name=one.display)
         return await self._role(ask, one, "user")
 
-    async def _role(self, ask: Ask, one: Known, role: Role) -> Reply:
+    async def _role(self, ask: CommandContext, one: Known, role: Role) -> Reply:
         user = one.user
         if is_chat(user) and role not in ("guest", "blocked"):
             raise Refused("A group or channel can be a guest at most: anyone may be writing. Nothing was changed.")
@@ -275,7 +277,7 @@ class AccessCommand:
         await self._approvals.answer_let_in()
         return await self._told(ask, one, role)
 
-    async def _told(self, ask: Ask, one: Known, role: Role) -> Reply:
+    async def _told(self, ask: CommandContext, one: Known, role: Role) -> Reply:
         """What an admin did is told to the owners, too."""
         name = plain_name(one.name)
         name = f"{name} (`{one.user}`)" if name and role in ("owner", "admin") else name or f"`{one.user}`"
@@ -284,7 +286,7 @@ class AccessCommand:
             await self._notices.tell_owners(DID[role], (), by=by, name=name)
         return Reply(ask.say(DONE[role], name=name))
 
-    async def _here(self, ask: Ask, on: bool) -> Reply:
+    async def _here(self, ask: CommandContext, on: bool) -> Reply:
         if ask.message.private:
             raise Refused("Write this in that group.")
         await self._chats.set_allowed(ask.message.chat, on, str(ask.message.user))
@@ -295,7 +297,7 @@ class AccessCommand:
         words = opened if on else "🚪 This group is closed again."
         return Reply(ask.say(words))
 
-    async def _link(self, ask: Ask, typed: str, confirmed: bool) -> Reply:
+    async def _link(self, ask: CommandContext, typed: str, confirmed: bool) -> Reply:
         if not ask.message.private:
             raise Refused("Send me this in private. Nothing was changed.")
         if not typed:
@@ -313,13 +315,13 @@ class AccessCommand:
         person = await self._linking.redeem(ask.message.user, typed, ask.person)
         return Reply(ask.say(LINKED, accounts=await self._linking.names(person)))
 
-    async def _unlink(self, ask: Ask, account: str = "") -> Reply:
+    async def _unlink(self, ask: CommandContext, account: str = "") -> Reply:
         user = parse_account(account) if account else ask.message.user
         await self._linking.unlink(ask.person, user, ask.message.user)
         words = "✂️ {user} is unlinked: it is a separate account now. Your settings stay with {accounts}."
         return Reply(ask.say(words, user=f"`{user}`", accounts=await self._linking.names(ask.person)))
 
-    async def _forget(self, ask: Ask, confirmed: bool) -> Reply:
+    async def _forget(self, ask: CommandContext, confirmed: bool) -> Reply:
         await self._check_last_owner(ask.person)
         if not confirmed:
             words = "This deletes your settings, your conversations and your access for good."
@@ -335,7 +337,7 @@ class AccessCommand:
             words = "You are the only owner. Make someone else an owner first: /access role @name owner"
             raise Refused(words)
 
-    async def _forget_other(self, ask: Ask, one: Known) -> Reply:
+    async def _forget_other(self, ask: CommandContext, one: Known) -> Reply:
         if not may(ask.person, "owner"):
             raise Refused("Only an owner can do that. Nothing was changed.")
         known = await self._people.find(one.user)

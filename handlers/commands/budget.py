@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
-from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.costs import dollars, standing
-from handlers.limits import payer_of
-from handlers.needs import Needs
+from handlers.access.roles import may
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from handlers.parsing import parse_account
-from handlers.span import span
+from handlers.replies.budget_limits import payer_of
+from handlers.replies.costs import dollars, standing
+from handlers.replies.duration import span
 from routing.budget.budget import Budget
 from routing.config.budget import MOST_DOLLARS
 from routing.errors import Refused
@@ -47,7 +47,7 @@ class BudgetCommand:
         self._people = people
         self._clock = clock
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         if not ask.arguments:
             return await self._show(ask, ask.person, ask.message.user, ask.say("What you may spend here"))
         if not may(ask.person, "owner"):
@@ -61,7 +61,7 @@ class BudgetCommand:
             await self._set(ask, person, words)
         return await self._show(ask, person, user, ask.say("What {name} may spend here", name=f"`{user}`"))
 
-    async def _show(self, ask: Ask, person: Person, user: UserKey, head: str) -> Reply:
+    async def _show(self, ask: CommandContext, person: Person, user: UserKey, head: str) -> Reply:
         payer = payer_of(ask) if person.id == ask.person.id else payer_kind(person.role, user)
         found = await self._budget.standings(person.id, ask.message.chat, payer)
         if not found:
@@ -80,7 +80,7 @@ class BudgetCommand:
     def _span(self, at: float) -> str:
         return span(at - self._clock())
 
-    async def _set(self, ask: Ask, person: Person, words: Sequence[str]) -> None:
+    async def _set(self, ask: CommandContext, person: Person, words: Sequence[str]) -> None:
         match [word.lower() for word in words]:
             case ["off"]:
                 limits = PersonLimits()

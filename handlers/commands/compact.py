@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from handlers.access import check_shared
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.limits import bill_of
-from handlers.needs import Needs
+from handlers.access.roles import check_shared
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
+from handlers.replies.budget_limits import cost_of
 from routing.errors import Refused
 from routing.ports import HistoryStore
 from routing.router import Router
@@ -34,12 +34,12 @@ class CompactCommand:
         self._history = history
         self._router = router
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         check_shared(ask.person, ask.message)
         keep = _number(ask.arguments[0]) if ask.arguments else USUAL
         conversation_id = await ask.conversation_id(self._history)
         await ask.live.working()
-        bill = bill_of(ask)
+        bill = cost_of(ask)
         done = await self._router.compact(
             Question(ask.person, conversation_id, "", fixed=ask.fixed), keep, bill, ask.live, ask.stop
         )

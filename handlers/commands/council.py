@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
-from handlers.council.convening import ANYBODY, ROLE, Convening, Plan, Wanted, read_wanted
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.council.council import ANYBODY, ROLE, CouncilSessions, Plan, Wanted, read_wanted
 from handlers.council.offers import Offers
+from handlers.council.replies import about, names, passed_over, progress, reckoning, verdict_text
 from handlers.council.votes import document_text
-from handlers.council.words import about, names, passed_over, progress, reckoning, verdict_text
-from handlers.limits import bill_of, gone_beyond
-from handlers.needs import Needs
+from handlers.dependencies import Needs
+from handlers.replies.budget_limits import cost_of, gone_beyond
 from routing.council.seats import LEAST_SEATS, MOST_SEATS
 from routing.council.verdict import Verdict
 from routing.errors import Refused
@@ -18,7 +18,7 @@ from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import ChatMessage
 from routing.types.messages import Button, Document
 from routing.types.tiers import TIERS
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 NUMBERS = tuple(str(number) for number in range(LEAST_SEATS, MOST_SEATS + 1))
 
@@ -46,7 +46,7 @@ class CouncilCommand:
     """Says what the council will take, and asks first where that is expensive or where the person would see nothing of
     it for minutes."""
 
-    def __init__(self, convening: Convening, chat: Chat, chats: ChatStore, history: HistoryStore) -> None:
+    def __init__(self, convening: CouncilSessions, chat: Chat, chats: ChatStore, history: HistoryStore) -> None:
         self._convening = convening
         self._models = convening.models
         self._chat = chat
@@ -54,7 +54,7 @@ class CouncilCommand:
         self._history = history
         self._offers = Offers()
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         left, brought = self._offers.left(ask), ask.button.about if ask.button is not None else ""
         if (confirmed := _confirmed(ask.rest)) is not None:
             question, wanted = (brought, confirmed) if brought else (left.question, left.wanted)
@@ -75,7 +75,7 @@ class CouncilCommand:
             return self._offer(ask, plan)
         return await self._sit(ask, plan)
 
-    async def _question(self, ask: Ask, written: str) -> str:
+    async def _question(self, ask: CommandContext, written: str) -> str:
         """What was written, what it replies to, and the texts that came with it."""
         unreadable = [each.name for each in ask.message.attachments if each.kind not in READABLE]
         if unreadable:
@@ -84,7 +84,7 @@ class CouncilCommand:
         await ask.live.working()
         return (await self._chat.whole_text(ask, written)).strip()
 
-    async def _confirmed(self, ask: Ask, question: str, wanted: Wanted) -> Reply:
+    async def _confirmed(self, ask: CommandContext, question: str, wanted: Wanted) -> Reply:
         """What was interrupted is not begun again without another yes."""
         if self._offers.used(ask):
             raise Refused("This was already asked. To ask it again, send it again with /council.")
@@ -94,7 +94,7 @@ class CouncilCommand:
         plan = await self._convening.plan(ask.say, question, wanted)
         return self._offer(ask, plan) if ask.attempts else await self._sit(ask, plan)
 
-    def _offer(self, ask: Ask, plan: Plan) -> Reply:
+    def _offer(self, ask: CommandContext, plan: Plan) -> Reply:
         left, n = self._offers.left(ask), len(plan.seats)
         left.question, left.wanted = plan.question, plan.wanted
         lines = [
@@ -109,9 +109,9 @@ class CouncilCommand:
         no = Button(ask.say("Cancel"), "/council no")
         return Reply("  \n".join([*lines, *self._passed(ask, plan)]), ((yes, no),), apart=True)
 
-    async def _sit(self, ask: Ask, plan: Plan) -> Reply:
+    async def _sit(self, ask: CommandContext, plan: Plan) -> Reply:
         """The council itself, within the limits of the person who pays."""
-        bill = bill_of(ask)
+        bill = cost_of(ask)
         with self._convening.sessions.enter(ask.person.id, ask.message.sent_at):
             held = await self._convening.hold(ask.say, plan, bill, ask.message.sent_at)
             self._offers.use(ask)
@@ -121,7 +121,7 @@ class CouncilCommand:
             )
         return await self._reply(ask, plan, verdict, bill)
 
-    async def _reply(self, ask: Ask, plan: Plan, verdict: Verdict, bill: Bill) -> Reply:
+    async def _reply(self, ask: CommandContext, plan: Plan, verdict: Verdict, bill: TurnCost) -> Reply:
         said = (ChatMessage("assistant", verdict.answer, made_by=verdict.writer),) if verdict.answer else ()
         record = TurnRecord(
             ask.turn_id,
@@ -140,11 +140,11 @@ class CouncilCommand:
         left.votes = document_text(ask.say, plan.question, verdict)
         return Reply(text, ((Button(ask.say("🗳 Votes"), "/council votes", left.votes),),), record)
 
-    def _passed(self, ask: Ask, plan: Plan) -> list[str]:
+    def _passed(self, ask: CommandContext, plan: Plan) -> list[str]:
         told = passed_over(ask.say, self._models, plan.passed)
         return [ask.say("Skipped: {models}.", models=told)] if told else []
 
-    async def _help(self, ask: Ask, wanted: Wanted) -> Reply:
+    async def _help(self, ask: CommandContext, wanted: Wanted) -> Reply:
         words = (
             "🏛 A council: several models from different providers answer your question on their own and rank each "
             "other's answers; one of the strongest writes the final answer. Write the question after /council, or "
@@ -182,7 +182,7 @@ def _facts(plan: Plan, verdict: Verdict) -> TurnFacts:
     )
 
 
-def _votes(ask: Ask, text: str) -> Reply:
+def _votes(ask: CommandContext, text: str) -> Reply:
     if not text:
         raise Refused("There are no votes to show here. The button below a council's answer shows them for a week.")
     return Reply(ask.say("🗳 What each member said, and how it ranked the others."), document=Document(VOTES, text))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Handler, Reply, unknown_command
-from handlers.needs import Needs
+from handlers.access.roles import may
+from handlers.context import CommandContext, CommandSpec, Handler, Reply, unknown_command
+from handlers.dependencies import Needs
 
 SPEC = CommandSpec(
     "help", "The commands by topic, all of them, or one", ("/help", "/help tier", "/help all"), personal=True
@@ -32,7 +32,7 @@ class HelpCommand:
     def __init__(self, specs: Sequence[CommandSpec]) -> None:
         self._specs = {spec.name: spec for spec in specs}
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         mine = [spec for spec in self._specs.values() if may(ask.person, spec.role)]
         name = ask.arguments[0].lstrip("/").lower() if ask.arguments else ""
         if name == "all":
@@ -45,7 +45,7 @@ class HelpCommand:
         hint = ask.say("Just write to get an answer; `!smart question` uses a tier once. More: /help tier, /help all")
         return Reply("  \n".join(lines) + f"\n\n{hint}")
 
-    def _one(self, ask: Ask, name: str) -> Reply:
+    def _one(self, ask: CommandContext, name: str) -> Reply:
         spec = self._specs.get(name)
         if spec is None:
             raise unknown_command(name, self._specs)

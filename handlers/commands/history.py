@@ -6,10 +6,10 @@ import asyncio
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from handlers.access import check_shared
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.export import MOST_BYTES, exported
-from handlers.needs import Needs
+from handlers.access.roles import check_shared
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
+from handlers.replies.export import MOST_BYTES, exported
 from routing.errors import Refused
 from routing.ports import HistoryStore, PreferenceStore
 from routing.types.history import Conversation, StoredMessage, for_person
@@ -43,7 +43,7 @@ class HistoryCommand:
         self._history = history
         self._preferences = preferences
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         match tuple(word.lower() for word in ask.arguments):
             case ():
                 return await self._list(ask)
@@ -55,7 +55,7 @@ class HistoryCommand:
                 return await self._export(ask, await self._chosen(ask, int(number)))
         raise Refused("Write /history, /history resume <number> or /history export [number]. Nothing was changed.")
 
-    async def _list(self, ask: Ask) -> Reply:
+    async def _list(self, ask: CommandContext) -> Reply:
         found = await self._history.recent(ask.message.chat, SHOWN)
         if not found:
             return Reply(ask.say("There is nothing here yet."))
@@ -70,12 +70,12 @@ class HistoryCommand:
         buttons = tuple(Button(str(n), f"/history resume {n}") for n in range(1, len(found) + 1))
         return Reply("\n".join(lines), (buttons[:5], buttons[5:]) if buttons[5:] else (buttons,))
 
-    async def _resume(self, ask: Ask, number: int) -> Reply:
+    async def _resume(self, ask: CommandContext, number: int) -> Reply:
         check_shared(ask.person, ask.message)
         await self._history.resume(await self._chosen(ask, number))
         return Reply(ask.say("↩ Back in conversation {number}.", number=number))
 
-    async def _export(self, ask: Ask, conversation: Conversation) -> Reply:
+    async def _export(self, ask: CommandContext, conversation: Conversation) -> Reply:
         messages = [for_person(each, ask.person.id) for each in await self._all(conversation.id)]
         if not messages:
             raise Refused("This conversation is still empty; /history lists the earlier ones.")
@@ -97,13 +97,13 @@ class HistoryCommand:
                 return newest_first[::-1]
             before = page[0].id
 
-    async def _chosen(self, ask: Ask, number: int) -> Conversation:
+    async def _chosen(self, ask: CommandContext, number: int) -> Conversation:
         found = await self._history.recent(ask.message.chat, max(1, number))
         if not 1 <= number <= len(found):
             raise Refused("There is no conversation {number}; /history lists them.", number=number)
         return found[number - 1]
 
-    async def _zone(self, ask: Ask) -> ZoneInfo:
+    async def _zone(self, ask: CommandContext) -> ZoneInfo:
         return ZoneInfo((await self._preferences.settings(ask.person.id)).time_zone)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.needs import Needs
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from routing.errors import Refused
 from routing.policy import tiers
 from routing.policy.models import Models
@@ -60,7 +60,7 @@ class ModelCommand:
         self._llm = llm
         self._discovered = discovered
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         words = ask.arguments
         if not words:
             return await self._show(ask)
@@ -93,7 +93,7 @@ class ModelCommand:
         shown = await self._show(ask)
         return Reply(f"{said}\n\n{shown.text}", shown.buttons)
 
-    async def _show(self, ask: Ask) -> Reply:
+    async def _show(self, ask: CommandContext) -> Reply:
         preferences = await self._preferences.get(ask.person.id)
         lines = []
         for tier in TIERS:
@@ -104,7 +104,7 @@ class ModelCommand:
         buttons = [Button(tier, f"/model {tier}") for tier in TIERS]
         return Reply("  \n".join(lines), (tuple(buttons[:2]), tuple(buttons[2:])))
 
-    async def _picker(self, ask: Ask, tier: Tier, provider: str = "", page: int = 1) -> Reply:
+    async def _picker(self, ask: CommandContext, tier: Tier, provider: str = "", page: int = 1) -> Reply:
         """One page of a provider's models as buttons: the current one first, then the newest."""
         if provider:
             self._models.check_provider(provider, self._models.config.allowed)
@@ -141,7 +141,7 @@ class ModelCommand:
         other = ask.say("For another model write {usage}.", usage=f"`/model {tier} <provider/model>`")
         return Reply(f"{text}\n\n{where}  \n{other}", tuple(row for row in rows if row))
 
-    async def _list(self, ask: Ask) -> Reply:
+    async def _list(self, ask: CommandContext) -> Reply:
         wanted = [word.lower() for word in ask.arguments[1:]]
         for wish in wanted:
             self._models.check_provider(wish, self._models.config.allowed)
@@ -194,7 +194,7 @@ class ModelCommand:
             raise Refused("{name} is not a valid model name. Nothing was changed.", name=name)
         return provider
 
-    async def _unknown(self, ask: Ask, tier: Tier, name: str) -> Reply | None:
+    async def _unknown(self, ask: CommandContext, tier: Tier, name: str) -> Reply | None:
         """What to say of a model that nothing here knows; with a button that takes it if its provider has a key."""
         provider = self._check_name(name)
         if provider and await self._known(name):
@@ -219,7 +219,7 @@ class ModelCommand:
         how = ask.say("To use it anyway, write {command}.", command=f"`{command}`")
         return Reply(f"{said}\n{how}", ((Button(ask.say("Use it anyway"), command),),))
 
-    async def _set_model(self, ask: Ask, tier: Tier, name: str) -> str:
+    async def _set_model(self, ask: CommandContext, tier: Tier, name: str) -> str:
         provider, card = provider_of(name), self._models.catalog.lookup(name)
         level = card.reasoning.default if card.reasoning else None
         await self._preferences.set_override(ask.person.id, tier, Override(name, level))
@@ -237,14 +237,14 @@ class ModelCommand:
         known = self._models.catalog.lookup(name).known
         return known or name in await self._discovered() or await self._llm.knows(name)
 
-    async def _set_reasoning(self, ask: Ask, tier: Tier, level: str) -> str:
+    async def _set_reasoning(self, ask: CommandContext, tier: Tier, level: str) -> str:
         preferences = await self._preferences.get(ask.person.id)
         model = self._models.configured(tier, preferences).model
         level = self._models.check_level(model, level)
         await self._preferences.set_override(ask.person.id, tier, Override(model, level))
         return ask.say("✅ {tier} now reasons at level {level}.", tier=tier, level=level)
 
-    async def _reset(self, ask: Ask, tier: Tier) -> str:
+    async def _reset(self, ask: CommandContext, tier: Tier) -> str:
         if await self._preferences.clear_override(ask.person.id, tier):
             return ask.say("✅ {tier} uses the configured model again.", tier=tier)
         return ask.say("There was no model of your own for {tier}.", tier=tier)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from handlers.access import check_shared
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.needs import Needs
+from handlers.access.roles import check_shared
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from routing.ports import HistoryStore
 
 SPEC = CommandSpec("new", "Start a new conversation; the old one stays in /history", ("/new",), changes=True)
@@ -21,7 +21,7 @@ class NewCommand:
     def __init__(self, history: HistoryStore) -> None:
         self._history = history
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         check_shared(ask.person, ask.message)
         await self._history.begin(ask.message.chat)
         return Reply(ask.say("🆕 A new conversation. /history has the earlier ones."))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.needs import Needs
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from handlers.ratings import THUMBS, thumb
 from routing.errors import Refused
 from routing.ports import RatingStore, TurnStore
@@ -31,7 +31,7 @@ class RateCommand:
         self._turns = turns
         self._ratings = ratings
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         turn = ask.button.about if ask.button and ask.button.about else None
         turn = turn or await self._ratings.newest(ask.message.chat, ask.person.id)
         if turn is None:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from handlers.asking import Ask, CommandSpec, Handler, Reply
 from handlers.chat import Chat
-from handlers.needs import Needs
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from routing.errors import Refused
 from routing.policy import tiers
 from routing.ports import EDIT_KEY, HistoryStore, StateStore
@@ -42,7 +42,7 @@ class RetryCommand:
         self._state = state
         self._chat = chat
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         found = _ARGUMENTS.fullmatch(ask.rest.rstrip())
         if found is None:
             raise Refused("Write {usage}. Nothing was changed.", usage=", ".join(SPEC.usage))
@@ -79,7 +79,7 @@ class RetryCommand:
             return replace(reply, buttons=((button,),))
         return reply
 
-    async def _edit(self, ask: Ask, asked: StoredMessage) -> Mapping[str, str]:
+    async def _edit(self, ask: CommandContext, asked: StoredMessage) -> Mapping[str, str]:
         """What the question was edited to since it was asked; empty where it was not."""
         kept = await self._state.get(EDIT_KEY.format(person_id=ask.person.id))
         edit: Mapping[str, str] = json.loads(kept) if kept else {}

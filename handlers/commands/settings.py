@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from handlers.access import check_shared
-from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.access.roles import check_shared
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from handlers.languages import Say, languages
-from handlers.needs import Needs
 from routing.errors import Refused
 from routing.ports import ChatStore, PreferenceStore
 from routing.types.messages import Button
@@ -45,7 +45,7 @@ class SettingsCommand:
         self._preferences = preferences
         self._chats = chats
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         settings = await self._preferences.settings(ask.person.id)
         if ask.arguments:
             name, *words = ask.arguments
@@ -54,7 +54,7 @@ class SettingsCommand:
             ask = replace(ask, say=Say(settings.language or ask.say.language))
         return await self._show(ask, settings)
 
-    async def _change(self, ask: Ask, settings: PersonSettings, name: str, value: str) -> PersonSettings:
+    async def _change(self, ask: CommandContext, settings: PersonSettings, name: str, value: str) -> PersonSettings:
         match name:
             case "language":
                 settings = replace(settings, language=_language(value))
@@ -76,7 +76,7 @@ class SettingsCommand:
         await self._preferences.set_settings(ask.person.id, settings)
         return settings
 
-    async def _show(self, ask: Ask, settings: PersonSettings) -> Reply:
+    async def _show(self, ask: CommandContext, settings: PersonSettings) -> Reply:
         streaming = await self._chats.streaming(ask.message.chat)
         names = languages()
         lines = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from handlers.access import check_shared
-from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.access.roles import check_shared
 from handlers.commands.tier import describe
-from handlers.needs import Needs
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from routing.errors import Refused
 from routing.ports import HistoryStore
 from routing.router import Router
@@ -35,7 +35,7 @@ class SkillCommand:
         self._router = router
         self._skills = skills
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         conversation = await self._history.current(ask.message.chat)
         if ask.arguments:
             check_shared(ask.person, ask.message)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.needs import Needs
+from handlers.access.roles import may
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from routing.ports import HistoryStore
 from routing.types.messages import Button
 from routing.types.skills import Skill, Skills
@@ -27,7 +27,7 @@ class SkillsCommand:
         self._history = history
         self._skills = skills
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         skills = self._skills()
         conversation = await self._history.current(ask.message.chat)
         active = (await self._history.switches(conversation.id)).skill
@@ -39,13 +39,13 @@ class SkillsCommand:
         return Reply("\n".join(lines), _keyboard(ask, skills, active))
 
 
-def _line(ask: Ask, skill: Skill, active: bool) -> str:
+def _line(ask: CommandContext, skill: Skill, active: bool) -> str:
     tier = f" ({ask.say('tier {tier}', tier=skill.model_tier)})" if skill.model_tier else ""
     keywords = f" · {', '.join(skill.keywords)}" if skill.keywords else ""
     return f"- {'✅ ' if active else ''}**{skill.name}**{tier}: {skill.description}{keywords}"
 
 
-def _keyboard(ask: Ask, skills: Skills, active: str) -> tuple[tuple[Button, ...], ...]:
+def _keyboard(ask: CommandContext, skills: Skills, active: str) -> tuple[tuple[Button, ...], ...]:
     """Two by two; the active one can be switched off."""
     names = [name for name in skills.found if name != active][:BUTTONS]
     buttons = [Button(name, f"/skill {name}") for name in names]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.demo import NOTE
-from handlers.needs import Needs
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
+from handlers.replies.demo_model import NOTE
 from routing.policy.models import Models
 from routing.types.messages import Button
 
@@ -30,7 +30,7 @@ class Start:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         parts = [ask.say(WORDS)]
         if self._models.without_keys():
             found = self._models.ollama

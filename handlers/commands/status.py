@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Handler, Reply
+from handlers.access.roles import may
 from handlers.commands.tier import because, describe, first_line, model_line, owner_default
 from handlers.commands.usage import DAY, money, spending
-from handlers.costs import dollars, standings
-from handlers.limits import payer_of
-from handlers.needs import Needs
-from handlers.promise import Promise
-from handlers.span import span
-from handlers.tool_status import ToolStatus, tool_status
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
+from handlers.replies.budget_limits import payer_of
+from handlers.replies.contract_view import Promise
+from handlers.replies.costs import dollars, standings
+from handlers.replies.duration import span
+from handlers.replies.tool_status import ToolStatus, tool_status
 from routing.catalog.ollama import WindowSource
 from routing.errors import Refused
 from routing.health.failures import percentile
@@ -77,7 +77,7 @@ class StatusCommand:
         self._health = needs.health
         self._clock = needs.clock
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         if not ask.arguments:
             return Reply("  \n".join(await self._short(ask)))
         if ask.arguments[0].lower() != "full":
@@ -87,7 +87,7 @@ class StatusCommand:
             parts.append(await self._process(ask))
         return Reply("\n\n".join("  \n".join(part) for part in parts if part))
 
-    async def _short(self, ask: Ask) -> list[str]:
+    async def _short(self, ask: CommandContext) -> list[str]:
         """Tier, model, tools, context, money, health: a line each."""
         conversation = await self._history.current(ask.message.chat)
         plan = await self._router.plan(ask.person, conversation.id)
@@ -103,7 +103,7 @@ class StatusCommand:
             await self._well(ask, plan, fit),
         ]
 
-    async def _money(self, ask: Ask) -> str:
+    async def _money(self, ask: CommandContext) -> str:
         """What today cost, and what is left of the limit with the least left."""
         today = await self._usage.by_model(person_id=ask.person.id, since=await self._midnight(ask))
         line = ask.say("Cost today: {cost}", cost=money(ask, today))
@@ -115,7 +115,7 @@ class StatusCommand:
         left, limit = dollars(least.left), dollars(least.ceiling.dollars)
         return f"{line} · {mark}{ask.say('budget left: {left} of {limit}', left=left, limit=limit)}"
 
-    async def _well(self, ask: Ask, plan: Plan, fit: PromptFit) -> str:
+    async def _well(self, ask: CommandContext, plan: Plan, fit: PromptFit) -> str:
         """The only warning there is, or how many there are."""
         found = [*await self._promise.lines(ask, plan), *self._tools.faults(ask), *_lost(ask, fit)]
         if may(ask.person, "owner"):
@@ -127,7 +127,7 @@ class StatusCommand:
         more = ask.say("{n} warnings: /status full", n=len(warnings))
         return warnings[0] if len(warnings) == 1 else f"⚠️ {more}"
 
-    async def _decided(self, ask: Ask) -> list[str]:
+    async def _decided(self, ask: CommandContext) -> list[str]:
         stored = await self._preferences.get(ask.person.id)
         conversation = await self._history.current(ask.message.chat)
         plan = await self._router.plan(ask.person, conversation.id)
@@ -139,20 +139,20 @@ class StatusCommand:
         first = [first_line(stored, default), tier, *owner_default(ask, stored, default)]
         return [*first, model, size, window, *others, *promised, *self._last(ask, conversation.id, plan)]
 
-    def _size(self, ask: Ask, model: str) -> str:
+    def _size(self, ask: CommandContext, model: str) -> str:
         """The size class of a model, by which the tools are shown to it, and what tells it."""
         decision = self._router.models.size(model)
         figure = decision.evidence.split()[0].rstrip(",").upper().replace("X", "x")
         reason = ask.say(WHY_SIZE[decision.source], figure=figure)
         return ask.say("Size class: {size} ({reason}).", size=decision.size, reason=reason)
 
-    def _window(self, ask: Ask, plan: Plan) -> str:
+    def _window(self, ask: CommandContext, plan: Plan) -> str:
         """The context window of the model, and what tells it."""
         told = self._router.models.told_window(plan.choice.model, plan.choice.reasoning)
         words = "Context window: {tokens} tokens ({reason})."
         return ask.say(words, tokens=told.tokens, reason=ask.say(WHY_WINDOW[told.source]))
 
-    def _last(self, ask: Ask, conversation_id: int, now: Plan) -> list[str]:
+    def _last(self, ask: CommandContext, conversation_id: int, now: Plan) -> list[str]:
         """What answers right now, or answered last, where that is something else."""
         last = self._router.last(conversation_id)
         if last is None or (last.decision, last.choice) == (now.decision, now.choice):
@@ -161,7 +161,7 @@ class StatusCommand:
         words = "Last call: {tier} with {model}, because {reason}."
         return [ask.say(words, tier=last.decision.tier, model=f"`{last.choice.model}`", reason=reason)]
 
-    async def _context(self, ask: Ask) -> list[str]:
+    async def _context(self, ask: CommandContext) -> list[str]:
         conversation = await self._history.current(ask.message.chat)
         fit = await self._router.fit(ask.person, conversation.id)
         line = _used(ask, fit)
@@ -172,7 +172,7 @@ class StatusCommand:
             lines.append(ask.say("Older messages were summarised {n}×.", n=fit.compactions))
         return [*lines, *_lost(ask, fit), *await self._tools.lines(ask, conversation.id)]
 
-    async def _spent(self, ask: Ask) -> list[str]:
+    async def _spent(self, ask: CommandContext) -> list[str]:
         conversation = await self._history.current(ask.message.chat)
         here = await self._usage.by_model(conversation_id=conversation.id)
         day = await self._usage.by_model(person_id=ask.person.id, since=self._clock() - DAY)
@@ -191,13 +191,13 @@ class StatusCommand:
             *standings(ask.say, await self._budget.standings(ask.person.id, ask.message.chat, payer_of(ask))),
         ]
 
-    async def _midnight(self, ask: Ask) -> float:
+    async def _midnight(self, ask: CommandContext) -> float:
         """When today began where this person lives."""
         zone = ZoneInfo((await self._preferences.settings(ask.person.id)).time_zone)
         now = datetime.fromtimestamp(self._clock(), zone)
         return now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 
-    async def _process(self, ask: Ask) -> list[str]:
+    async def _process(self, ask: CommandContext) -> list[str]:
         facts = await self._health.facts()
         now = facts.now
         in_line = self._router.models.health.parallel.lines
@@ -225,7 +225,7 @@ class StatusCommand:
         )
         return lines
 
-    async def _models(self, ask: Ask, facts: Facts) -> list[str]:
+    async def _models(self, ask: CommandContext, facts: Facts) -> list[str]:
         """How long each model of the last day takes, and what went wrong last."""
         lines = []
         for each in await self._usage.by_model(since=self._clock() - DAY):
@@ -235,7 +235,7 @@ class StatusCommand:
         return [*lines, *_failures(ask, facts)]
 
 
-def _failures(ask: Ask, facts: Facts, seconds: float = math.inf) -> list[str]:
+def _failures(ask: CommandContext, facts: Facts, seconds: float = math.inf) -> list[str]:
     """The last failure of each model that failed in the last `seconds`."""
     return [
         ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=span(facts.now - at), reason=reason)
@@ -244,19 +244,19 @@ def _failures(ask: Ask, facts: Facts, seconds: float = math.inf) -> list[str]:
     ]
 
 
-def _used(ask: Ask, fit: PromptFit) -> str:
+def _used(ask: CommandContext, fit: PromptFit) -> str:
     share = round(100 * fit.tokens / fit.limit)
     return ask.say("Context: {used} of {limit} tokens ({share} %)", used=fit.tokens, limit=fit.limit, share=share)
 
 
-def _lost(ask: Ask, fit: PromptFit) -> list[str]:
+def _lost(ask: CommandContext, fit: PromptFit) -> list[str]:
     if not fit.trouble:
         return []
     words = "⚠️ The newest summary could not be written ({reason}), so the oldest messages are left out for now."
     return [ask.say(words, reason=fit.trouble)]
 
 
-def _links(ask: Ask, facts: Facts) -> list[str]:
+def _links(ask: CommandContext, facts: Facts) -> list[str]:
     lines, now = [], facts.now
     for name, link in facts.links:
         quiet = ask.say("{span} ago", span=span(now - link.last_update)) if link.last_update else ask.say("never")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.needs import Needs
+from handlers.access.roles import may
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from handlers.running import RunningTurns
 from routing.errors import Refused
 
@@ -22,7 +22,7 @@ class StopCommand:
     def __init__(self, running: RunningTurns) -> None:
         self._running = running
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         chat, user = ask.message.chat, ask.message.user
         if self._running.asker(chat) not in (None, user) and not may(ask.person, "user"):
             raise Refused("Someone else asked for this answer. A guest can only stop their own.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from handlers.access import may
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.demo import NOTE
-from handlers.needs import Needs
-from handlers.promise import Promise
+from handlers.access.roles import may
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
+from handlers.replies.contract_view import Promise
+from handlers.replies.demo_model import NOTE
 from routing.errors import Refused
 from routing.policy import tiers
 from routing.ports import HistoryStore, PreferenceStore
@@ -56,7 +56,7 @@ class TierCommand:
         self._router = router
         self._promise = promise
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         if ask.arguments:
             await self._set(ask)
         stored = await self._preferences.get(ask.person.id)
@@ -67,7 +67,7 @@ class TierCommand:
         lines = [*said, *await self._promise.lines(ask, plan)]
         return Reply("  \n".join(lines), _keyboard(ask, stored, default))
 
-    async def _set(self, ask: Ask) -> None:
+    async def _set(self, ask: CommandContext) -> None:
         name, *more = ask.arguments
         tier = tiers.parse_preference(name)
         if tier is not None:
@@ -99,7 +99,7 @@ def first_line(stored: Preferences, default: TierChoice | None) -> str:
     return f"Tier: {_stored(stored, default)}, Force: {'on' if stored.force else 'off'}"
 
 
-def owner_default(ask: Ask, stored: Preferences, default: TierChoice | None) -> list[str]:
+def owner_default(ask: CommandContext, stored: Preferences, default: TierChoice | None) -> list[str]:
     """Says that the tier is the owner's default, to a person who has not chosen one."""
     if default is None or stored.auto or stored.tier is not None:
         return []
@@ -107,7 +107,7 @@ def owner_default(ask: Ask, stored: Preferences, default: TierChoice | None) -> 
     return [ask.say(words, tier=default)]
 
 
-def describe(ask: Ask, plan: Plan) -> list[str]:
+def describe(ask: CommandContext, plan: Plan) -> list[str]:
     """The tier in effect and why, the model and why, who was passed over."""
     choice, decision = plan.choice, plan.decision
     if decision.source == "auto" and not decision.signals:
@@ -135,14 +135,14 @@ def _providers(choice: ModelChoice) -> str:
     return ", ".join(sorted({provider_of(model) for model in choice.keyless}))
 
 
-def because(ask: Ask, decision: TierDecision) -> str:
+def because(ask: CommandContext, decision: TierDecision) -> str:
     """Why this tier, in a clause; what /tier auto saw in the message is named."""
     reason = ask.say(WHY[decision.source], tier=decision.tier)
     signals = ", ".join(ask.say(each) for each in decision.signals)
     return f"{reason} ({signals})" if signals else reason
 
 
-def model_line(ask: Ask, plan: Plan) -> str:
+def model_line(ask: CommandContext, plan: Plan) -> str:
     """The model, its reasoning level and where the choice comes from."""
     choice = plan.choice
     level = f", {ask.say('reasoning {level}', level=choice.reasoning)}" if choice.reasoning else ""
@@ -152,7 +152,7 @@ def model_line(ask: Ask, plan: Plan) -> str:
     return ask.say("Model: {model} ({source}).", model=model, source=ask.say(choice.source))
 
 
-def _keyboard(ask: Ask, stored: Preferences, default: TierChoice | None) -> tuple[tuple[Button, ...], ...]:
+def _keyboard(ask: CommandContext, stored: Preferences, default: TierChoice | None) -> tuple[tuple[Button, ...], ...]:
     """Two by two, a tick on the current tier, and the lock at the end where there may be one; then the way back to the
     owner's default for a person who has left it."""
     role = ask.person.role

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.needs import Needs
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 from handlers.parsing import quoted
-from handlers.tool_list import Held, ToolList, plain
-from handlers.tool_offer import ToolOffers, compared
-from handlers.tool_policy import ToolPolicy
+from handlers.replies.tool_list import Held, ToolList, plain
+from handlers.replies.tool_offer import ToolOffers, compared
+from handlers.replies.tool_policy import ToolPolicy
 from routing.errors import Refused
 from routing.ports import Embedder, HistoryStore, PreferenceStore
 from routing.text import nearest
@@ -72,7 +72,7 @@ class ToolsCommand:
         self._embedder = embedder
         self._switching = asyncio.Lock()
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         switch = ask.rest.split(None, 1)[0].lower() if ask.rest else ""
         if switch in ("on", "off"):
             async with self._switching:  # two buttons at once are two changes
@@ -87,7 +87,7 @@ class ToolsCommand:
         conversation = await self._history.current(ask.message.chat)
         return Reply(await self._offers.explain(ask, conversation.id, text))
 
-    async def _show(self, ask: Ask, head: str = "") -> Reply:
+    async def _show(self, ask: CommandContext, head: str = "") -> Reply:
         off = (await self._preferences.settings(ask.person.id)).off
         hint = ask.say("/tools <message> shows which tools that message would get, and why.")
         parts = [
@@ -99,7 +99,7 @@ class ToolsCommand:
         ]
         return Reply("\n\n".join(filter(None, parts)), _keyboard(await self._list.held(ask.person), off))
 
-    async def _switch(self, ask: Ask, on: bool) -> str:
+    async def _switch(self, ask: CommandContext, on: bool) -> str:
         """Raises Refused, and has changed nothing then."""
         settings = await self._preferences.settings(ask.person.id)
         held = await self._list.held(ask.person)
@@ -120,12 +120,12 @@ class ToolsCommand:
         return ask.say(words, name=f"**{plain(name)}**", command=f"`{_command('on', name)}`")
 
 
-def _text(ask: Ask) -> str:
+def _text(ask: CommandContext) -> str:
     """What is asked about, without quotation marks around the whole of it."""
     return (ask.arguments[0] if len(ask.arguments) == 1 else ask.rest).strip()
 
 
-def _named(ask: Ask, held: Sequence[Held], off: Collection[str]) -> str:
+def _named(ask: CommandContext, held: Sequence[Held], off: Collection[str]) -> str:
     """The toolkit's own spelling, also of one that was switched off and is gone since. Raises Refused."""
     switch, *given = ask.arguments
     switch = switch.lower()

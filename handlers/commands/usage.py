@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.charts import usage_chart
-from handlers.costs import cost, standings
-from handlers.limits import payer_of
-from handlers.needs import Needs
-from handlers.tier_report import tier_report
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
+from handlers.replies.budget_limits import payer_of
+from handlers.replies.charts import usage_chart
+from handlers.replies.costs import cost, standings
+from handlers.replies.tier_report import tier_report
 from routing.budget.budget import Budget
 from routing.errors import Refused
 from routing.ports import Clock, PeopleStore, SpendingStore, TurnStore, UsageStore
@@ -59,7 +59,7 @@ class UsageCommand:
         self._budget = budget
         self._clock = clock
 
-    async def __call__(self, ask: Ask) -> Reply:
+    async def __call__(self, ask: CommandContext) -> Reply:
         match [word.lower() for word in ask.arguments]:
             case []:
                 return await self._own(ask, 1)
@@ -75,7 +75,7 @@ class UsageCommand:
                 return await self._own(ask, count)
         raise Refused("Write /usage, /usage 7d for seven days, /usage tiers or /usage all 30d.")
 
-    async def _own(self, ask: Ask, count: int) -> Reply:
+    async def _own(self, ask: CommandContext, count: int) -> Reply:
         """By model and by tier, and how far the limits of this person in this chat are used."""
         since, mine = self._since(count), ask.person.id
         spent = await self._usage.by_model(person_id=mine, since=since)
@@ -92,7 +92,7 @@ class UsageCommand:
         ]
         return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, mine))
 
-    async def _tiers(self, ask: Ask, count: int) -> Reply:
+    async def _tiers(self, ask: CommandContext, count: int) -> Reply:
         """Everyone's turns to an owner in private, else one's own: what others spend is not for groups."""
         everyone = ask.person.role == "owner" and ask.message.private
         whose, since = None if everyone else ask.person.id, self._since(count)
@@ -105,7 +105,7 @@ class UsageCommand:
         heard = f"\n\n**{ask.say('Voice messages')}**: {spending(ask, voices)}" if voices else ""
         return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers)}{heard}")
 
-    async def _all(self, ask: Ask, count: int) -> Reply:
+    async def _all(self, ask: CommandContext, count: int) -> Reply:
         """A row a person, the dearest first, with the limits that they have reached."""
         if ask.person.role != "owner":
             raise Refused("Only an owner can see everyone's usage. /usage shows yours.")
@@ -122,7 +122,7 @@ class UsageCommand:
         parts = [f"**{head}**", "\n".join(rows), whole, " · ".join(limits)]
         return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, None))
 
-    async def _rows(self, ask: Ask, people: Sequence[PersonSpending]) -> list[str]:
+    async def _rows(self, ask: CommandContext, people: Sequence[PersonSpending]) -> list[str]:
         """Who has no name is called by their account."""
         everyone = [(person, keys[0]) for person, keys in await self._people.everyone() if keys]
         accounts = {person.id: str(account) for person, account in everyone}
@@ -156,19 +156,19 @@ def _count(word: str) -> int:
     return int(found.group(1)) if found else 0
 
 
-def _head(ask: Ask, count: int) -> str:
+def _head(ask: CommandContext, count: int) -> str:
     return ask.say("Last {hours} hours", hours=24) if count == 1 else ask.say("Last {days} days", days=count)
 
 
-def _tier(ask: Ask, each: TierSpending) -> str:
+def _tier(ask: CommandContext, each: TierSpending) -> str:
     return f"{each.tier}: {calls(ask, each.spent.calls)} · {money(ask, [each.spent])}"
 
 
-def calls(ask: Ask, n: int) -> str:
+def calls(ask: CommandContext, n: int) -> str:
     return ask.say("1 call") if n == 1 else ask.say("{n} calls", n=n)
 
 
-def spending(ask: Ask, spent: Sequence[Spending]) -> str:
+def spending(ask: CommandContext, spent: Sequence[Spending]) -> str:
     """`3 calls · 1,200 in (400 cached) / 300 out · $0.0042`."""
     many = calls(ask, sum(each.calls for each in spent))
     into = sum(each.input_tokens for each in spent)
@@ -178,7 +178,7 @@ def spending(ask: Ask, spent: Sequence[Spending]) -> str:
     return f"{many} · {ask.say(words, into=into, cached=cached, out=out)} · {money(ask, spent)}"
 
 
-def money(ask: Ask, spent: Sequence[Spending]) -> str:
+def money(ask: CommandContext, spent: Sequence[Spending]) -> str:
     """US dollars; unknown prices are said to be unknown."""
     calls, unknown = sum(each.calls for each in spent), sum(each.unknown for each in spent)
     return cost(ask.say, sum((each.cost for each in spent), Decimal(0)), unknown, bool(unknown) and unknown == calls)

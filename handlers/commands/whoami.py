@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask, CommandSpec, Handler, Reply
-from handlers.needs import Needs
+from handlers.context import CommandContext, CommandSpec, Handler, Reply
+from handlers.dependencies import Needs
 
 SPEC = CommandSpec("whoami", "Your account and your role here", ("/whoami",), personal=True)
 
@@ -13,7 +13,7 @@ def build(_needs: Needs) -> Handler:
     return whoami
 
 
-async def whoami(ask: Ask) -> Reply:
+async def whoami(ask: CommandContext) -> Reply:
     """The account as /access takes it, and the role."""
     message = ask.message
     return Reply(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from handlers.asking import Ask
-from handlers.council.convening import ANYBODY, Wanted
+from handlers.context import CommandContext
+from handlers.council.council import ANYBODY, Wanted
 from routing.types.messages import ChatKey
 
 MOST_LEFT = 50
@@ -31,19 +31,19 @@ class Offers:
         self._left: dict[tuple[int, ChatKey], Left] = {}
         self._used: dict[tuple[ChatKey, str], None] = {}
 
-    def use(self, ask: Ask) -> None:
+    def use(self, ask: CommandContext) -> None:
         """Remember that the offer was confirmed, if a button was pressed for it."""
         if press := ask.message.press:
             self._used[ask.message.chat, press.message_id] = None
             if len(self._used) > MOST_USED:
                 del self._used[next(iter(self._used))]
 
-    def used(self, ask: Ask) -> bool:
+    def used(self, ask: CommandContext) -> bool:
         """Whether the offer whose button was pressed was confirmed before."""
         press = ask.message.press
         return press is not None and (ask.message.chat, press.message_id) in self._used
 
-    def left(self, ask: Ask) -> Left:
+    def left(self, ask: CommandContext) -> Left:
         """What this person's newest council here left; callers change it in place."""
         key = (ask.person.id, ask.message.chat)
         found = self._left[key] = self._left.pop(key, Left())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from handlers.recent import Recent
+from handlers.access.bounded_table import Recent
 from routing.errors import Refused
 from routing.ports import Clock
 

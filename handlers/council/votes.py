@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from handlers.council.words import failure, voting
-from handlers.fences import fenced
+from handlers.council.replies import failure, voting
 from handlers.languages import Say
+from handlers.replies.fences import fenced
 from routing.council.verdict import Member, Verdict
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from handlers.tools import basics, code, conversation, council, files, meta
-from handlers.tools.manifests import our_toolkit
-from handlers.tools.needs import ToolNeeds
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.manifests import our_toolkit
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.dependencies import ToolNeeds
+from handlers.tools.tool_source import OurShelves, Shelf
 
 
 class ToolkitModule(Protocol):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.tool import Tool
 from routing.ports import ActionStore, AllowanceStore, Clock
 from routing.types.confirmation import Allowance, NeedsConfirmation, PendingAction
 from routing.types.toolkits import ToolCard, Toolkit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from handlers.tools.authoring.tool import Tool
 from handlers.tools.clock import ClockTools
-from handlers.tools.needs import ToolNeeds
-from handlers.tools.tool import Tool
+from handlers.tools.dependencies import ToolNeeds
 from routing.types.tools import ToolScope
 
 NAME = "basics"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from handlers.tools.needs import ToolNeeds
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.dependencies import ToolNeeds
 from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import interpreter
-from handlers.tools.tool import Tool
 from routing.errors import ToolFailed
 from routing.types.toolkits import ToolCard
 from routing.types.tools import ToolScope, Traits

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from handlers.tools.needs import ToolNeeds
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.dependencies import ToolNeeds
 from routing.errors import ToolFailed
 from routing.ports import HistoryStore, PreferenceStore
 from routing.turn.plan import SET_TIER, USE_SKILL

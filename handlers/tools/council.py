@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from handlers.council.convening import ANYBODY, ROLE, Convening, Plan, Wanted
-from handlers.council.words import names, progress, reckoning, verdict_text
+from handlers.council.council import ANYBODY, ROLE, CouncilSessions, Plan, Wanted
+from handlers.council.replies import names, progress, reckoning, verdict_text
 from handlers.languages import Say
-from handlers.tools.needs import ToolNeeds
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.dependencies import ToolNeeds
 from routing.council.council import ALL_SECONDS
 from routing.errors import Refused, ToolFailed
 from routing.ports import Clock
 from routing.types.stop import Stop
 from routing.types.tiers import Tier
 from routing.types.tools import ToolScope, Traits
-from routing.types.usage import Bill, known_cost
+from routing.types.usage import TurnCost, known_cost
 
 NAME = "council"
 CONSULT = "consult_council"
@@ -35,7 +35,7 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
 class CouncilTools:
     """A council for the turn in which the model asks for it: on the turn's bill, and one in each turn."""
 
-    def __init__(self, convening: Convening, clock: Clock) -> None:
+    def __init__(self, convening: CouncilSessions, clock: Clock) -> None:
         self._convening = convening
         self._clock = clock
 
@@ -79,7 +79,9 @@ class CouncilTools:
         """Why no council can be held, whatever the question."""
         return None if self._convening.has_members() else UNAVAILABLE
 
-    async def _plan(self, scope: ToolScope, question: str, members: int | None, tier: Tier | None) -> tuple[Plan, Bill]:
+    async def _plan(
+        self, scope: ToolScope, question: str, members: int | None, tier: Tier | None
+    ) -> tuple[Plan, TurnCost]:
         """Raises ToolFailed, also for a second council in one turn and for one that costs more than a turn may."""
         bill, most = scope.bill, self._convening.models.config.turn.dollars
         if bill is None:

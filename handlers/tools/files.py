@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ParamSpec
 
+from handlers.tools.authoring.tool import Tool
 from handlers.tools.decoding import text_of
+from handlers.tools.dependencies import ToolNeeds
 from handlers.tools.folder import (
     file_in,
     folder_at,
@@ -26,9 +28,7 @@ from handlers.tools.folder import (
     refuse_unless_own,
     shown,
 )
-from handlers.tools.needs import ToolNeeds
 from handlers.tools.quota import Quota
-from handlers.tools.tool import Tool
 from routing.errors import ToolFailed
 from routing.types.tools import ToolScope, Traits
 

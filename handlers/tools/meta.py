@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from handlers.access import may
-from handlers.tools.needs import About, ToolNeeds
-from handlers.tools.tool import Tool
-from handlers.tools.topics import in_full, meant, named, names, with_tools
+from handlers.access.roles import may
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.dependencies import About, ToolNeeds
+from handlers.tools.help_search import in_full, meant, named, names, with_tools
 from routing.errors import StorageFault
 from routing.ports import Facts
 from routing.types.decisions import ModelChoice

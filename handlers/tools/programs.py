@@ -6,11 +6,11 @@ import json
 from collections.abc import Collection
 from dataclasses import replace
 
+from handlers.tools.authoring.manifests import Manifest
+from handlers.tools.authoring.tasks import Program
+from handlers.tools.authoring.tool import Tool
 from handlers.tools.code import AROUND_SECONDS
-from handlers.tools.manifests import Manifest
 from handlers.tools.sandbox import Ran, Sandbox
-from handlers.tools.tasks import Program
-from handlers.tools.tool import Tool
 from routing.errors import ToolFailed
 from routing.types.tools import ToolScope, Traits
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from handlers.tools.authoring import AuthoredTool
-from handlers.tools.manifests import FOLDER, our_toolkit
-from handlers.tools.registration import native, register
+from handlers.tools.authoring.decorator import AuthoredTool
+from handlers.tools.authoring.manifests import FOLDER, our_toolkit
+from handlers.tools.authoring.registration import native, register
 from routing.catalog.sizes import size_of
 from routing.config.presentation import PRESENTATIONS
 from routing.errors import ConfigError

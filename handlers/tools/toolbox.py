@@ -10,11 +10,11 @@ from typing import Any
 
 from rapidfuzz import process
 
-from handlers.access import may
+from handlers.access.roles import may
 from handlers.tools.approval import Approval, Rule, digest, version
-from handlers.tools.arguments import Arguments
-from handlers.tools.shelf import Shelf, Source
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.arguments import Arguments
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import Shelf, Source
 from routing.errors import BadArguments, StorageFault, ToolFailed, UnknownTool
 from routing.types.confirmation import PendingAction
 from routing.types.llm import ToolCall

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from handlers.tools.manifests import Manifest, read_toolkit
+from handlers.tools.authoring.manifests import Manifest, read_toolkit
 from routing.errors import ConfigError
 from routing.types.toolkits import Toolkit
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from routing.ports import Clock, SpendingStore
 from routing.types.budgets import BudgetLimits, Ceiling, PayerKind, Scope
 from routing.types.messages import ChatKey
-from routing.types.periods import Period, Stretch, current
+from routing.types.periods import Period, PeriodKind, current
 from routing.types.usage import Payer
 
 NOTHING = Decimal(0)
@@ -17,7 +17,7 @@ MOST_ACCOUNTS = 10_000
 """Kept, and those that were used a short while ago."""
 IDLE = 3_600.0
 """Seconds after which no turn that uses an account is under way."""
-Key = tuple[Scope, Period, int | tuple[str, str] | None]
+Key = tuple[Scope, PeriodKind, int | tuple[str, str] | None]
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Account:
     """US dollars `spent` in a day or month (None: to be read), calls of unknown price among that; what is `held` for
     calls under way outlives the end of it; `used` is when it was asked for last (Unix seconds)."""
 
-    stretch: Stretch | None = None
+    stretch: Period | None = None
     spent: Decimal = NOTHING
     unknown: int = 0
     held: Decimal = NOTHING
@@ -49,7 +49,7 @@ class Accounts:
         chat: ChatKey,
         limits: BudgetLimits,
         payer_kind: PayerKind = "known",
-    ) -> list[tuple[Account, Stretch]]:
+    ) -> list[tuple[Account, Period]]:
         """The account of each ceiling, and the day or month that it is now."""
         now, assumed = self._clock(), limits.assumed
         stretches = {period: current(period, now, limits.zone) for period in {each.period for each in ceilings}}
@@ -86,7 +86,7 @@ class Accounts:
                 account.stretch = None
 
 
-def _payer(ceiling: Ceiling, person_id: int, chat: ChatKey, stretch: Stretch, kind: PayerKind) -> Payer:
+def _payer(ceiling: Ceiling, person_id: int, chat: ChatKey, stretch: Period, kind: PayerKind) -> Payer:
     match ceiling.scope:
         case "person" if kind == "channel":
             return Payer(stretch, chat=(chat.platform, chat.chat_id), channels=True)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from routing.budget.accounts import Account, Accounts
 from routing.budget.reservation import Reservation
 from routing.ports import BudgetStore, Clock, SpendingStore
-from routing.types.budgets import BudgetLimits, Ceiling, PayerKind, PersonLimits, Reached, Standing
+from routing.types.budgets import BudgetLimits, BudgetStatus, Ceiling, PayerKind, PersonLimits, Reached
 from routing.types.messages import ChatKey
 
 
@@ -47,7 +47,7 @@ class Budget:
             return last
         return Reservation([account for _, account in found], dollars, limits.assumed, last)
 
-    async def standings(self, person_id: int, chat: ChatKey, payer: PayerKind = "known") -> tuple[Standing, ...]:
+    async def standings(self, person_id: int, chat: ChatKey, payer: PayerKind = "known") -> tuple[BudgetStatus, ...]:
         """Every limit that holds for this person in this chat."""
         return tuple(standing for standing, _ in await self._found(person_id, chat, self._now(), payer))
 
@@ -87,10 +87,10 @@ class Budget:
 
     async def _found(
         self, person_id: int, chat: ChatKey, limits: BudgetLimits, payer: PayerKind
-    ) -> list[tuple[Standing, Account]]:
+    ) -> list[tuple[BudgetStatus, Account]]:
         ceilings = limits.ceilings(await self.limits_of(person_id), payer)
         opened = await self._accounts.opened(ceilings, person_id, chat, limits, payer)
         return [
-            (Standing(ceiling, account.spent, account.held, account.unknown, stretch.end), account)
+            (BudgetStatus(ceiling, account.spent, account.held, account.unknown, stretch.end), account)
             for ceiling, (account, stretch) in zip(ceilings, opened, strict=True)
         ]

@@ -10,10 +10,10 @@ from routing.budget.budget import Budget
 from routing.budget.estimates import Estimate, Estimates, Outputs
 from routing.budget.reservation import Reservation
 from routing.ports import PriceList
-from routing.types.budgets import OverBudget, Reached
+from routing.types.budgets import BudgetExceeded, Reached
 from routing.types.llm import ModelRequest, ToolSpec, Usage
 from routing.types.tokens import UNITS, estimate, text_weight
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 UNCOUNTED_TOKENS = 3_000
 """A call that the provider did not count is taken for so many tokens where unknown prices are reckoned with: a question
@@ -24,7 +24,7 @@ UNLIMITED_OUTPUT = 4_096
 """Tokens to reckon with where a call has no limit."""
 
 
-class Purse:
+class BudgetGuard:
     """The limits and the prices. `prices` may have to wait for the price map."""
 
     def __init__(self, budget: Budget, prices: Callable[[], Awaitable[PriceList]]) -> None:
@@ -40,14 +40,14 @@ class Purse:
         most = request.max_output or UNLIMITED_OUTPUT
         return estimates.of(request.tier, request.model, tokens, most, self.budget.limits.assumed)
 
-    async def hold(self, request: ModelRequest, bill: Bill) -> Reservation:
+    async def hold(self, request: ModelRequest, bill: TurnCost) -> Reservation:
         """Room for a call in every limit that its payer has. Raises OverBudget; nothing is looked up where there is no
         limit."""
         if not await self.budget.ceilings(bill.person_id, bill.payer):
             return Reservation((), None, None, None)
         return await self._held(request.model, (await self.estimate(request)).dollars, bill)
 
-    async def hold_dollars(self, model: str, dollars: Decimal | None, bill: Bill) -> Reservation:
+    async def hold_dollars(self, model: str, dollars: Decimal | None, bill: TurnCost) -> Reservation:
         """The same for a call that is not priced by tokens (None: the price is unknown, and reckoned as one call's).
         Raises OverBudget."""
         assumed = self.budget.limits.assumed
@@ -55,14 +55,14 @@ class Purse:
             dollars = assumed.cost(UNCOUNTED_TOKENS, 0)
         return await self._held(model, dollars, bill)
 
-    async def _held(self, model: str, dollars: Decimal | None, bill: Bill) -> Reservation:
+    async def _held(self, model: str, dollars: Decimal | None, bill: TurnCost) -> Reservation:
         found = await self.budget.reserve(bill.person_id, bill.chat, dollars, even_so=bill.cheapest, payer=bill.payer)
         if isinstance(found, Reached):
-            raise OverBudget(model, found, self.budget.limits.at_limit == "cheapest")
+            raise BudgetExceeded(model, found, self.budget.limits.at_limit == "cheapest")
         bill.over = found.reached or bill.over
         return found
 
-    async def has_room(self, request: ModelRequest, tokens: int, bill: Bill) -> bool:
+    async def has_room(self, request: ModelRequest, tokens: int, bill: TurnCost) -> bool:
         """Whether every limit of its payer has room for a call with a prompt of so many tokens."""
         dollars = (await self.estimate(request, tokens)).dollars
         return all(each.fits(dollars) for each in await self.budget.standings(bill.person_id, bill.chat, bill.payer))

@@ -16,13 +16,13 @@ PER_USER = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ParallelLimits:
+class ConcurrencyLimits:
     """Calls at the same time: to one provider, for one person."""
 
     per_provider: int = PER_PROVIDER
     per_user: int = PER_USER
 
 
-def read_parallel(section: JsonObject) -> ParallelLimits:
+def read_concurrency(section: JsonObject) -> ConcurrencyLimits:
     """`parallel`: perProvider, perUser. Raises ConfigError."""
-    return ParallelLimits(section.whole("perProvider", PER_PROVIDER), section.whole("perUser", PER_USER))
+    return ConcurrencyLimits(section.whole("perProvider", PER_PROVIDER), section.whole("perUser", PER_USER))

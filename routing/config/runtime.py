@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from routing.config.budget import KEYS as BUDGET_KEYS
 from routing.config.budget import read_budget
-from routing.config.concurrency import ParallelLimits, read_parallel
+from routing.config.concurrency import ConcurrencyLimits, read_concurrency
 from routing.config.contracts import CONTRACT_KEYS, TierContract, read_contracts
 from routing.config.contracts import DEFAULT_FALLBACKS as DEFAULT_FALLBACKS
 from routing.config.council import KEYS as COUNCIL_KEYS
@@ -69,7 +69,7 @@ class RouterConfig:
     dynamic_tier: bool
     default_tier: TierChoice | None
     turn: TurnBounds
-    parallel: ParallelLimits
+    parallel: ConcurrencyLimits
     budget: BudgetLimits
     critic: CriticConfig
     council: CouncilConfig
@@ -124,7 +124,7 @@ def read_config(
         dynamic_tier=router.flag("dynamicTierEnabled", True),
         default_tier=_default_tier(router),
         turn=read_turn(_section(root, "turn")),
-        parallel=read_parallel(_section(root, "parallel")),
+        parallel=read_concurrency(_section(root, "parallel")),
         budget=read_budget(_section(root, "budget")),
         critic=read_critic(_section(root, "critic")),
         council=read_council(_section(root, "council")),

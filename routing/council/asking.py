@@ -18,7 +18,7 @@ LEAST_SECONDS = 2.0
 """No call is made for less."""
 
 
-class Ask(Protocol):
+class AskModel(Protocol):
     """Calls to models, without tools. What is no longer wanted is cancelled; a Stop that it listens to must be its own,
     for a Stop has one listener."""
 
@@ -33,7 +33,7 @@ class Ask(Protocol):
 class Asking:
     """Asks, and knows why there is no answer."""
 
-    def __init__(self, ask: Ask, clock: Clock) -> None:
+    def __init__(self, ask: AskModel, clock: Clock) -> None:
         self._ask = ask
         self._clock = clock
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from routing.config.contracts import output_limit
 from routing.council.seats import Seat
-from routing.llm.attempt import Caller, Errand
-from routing.llm.null_reply import Unseen
+from routing.llm.attempt import CallOptions, ModelCaller
+from routing.llm.null_reply import NullLiveReply
 from routing.policy.models import Models
 from routing.ports import Clock
 from routing.types.deadline import Deadline
@@ -17,7 +17,7 @@ from routing.types.llm import ChatMessage, ModelRequest
 from routing.types.model_names import provider_of
 from routing.types.stop import Stop
 from routing.types.tokens import estimate as tokens
-from routing.types.usage import Bill, CallRecord
+from routing.types.usage import CallRecord, TurnCost
 
 EFFORT = "low"
 """Several models think side by side: little each, where they can be told so."""
@@ -43,9 +43,9 @@ def obstacle(models: Models, model: str, now: float) -> Passed | None:
 
 
 class ModelCalls:
-    """`routing.council.asking.Ask`, on one bill."""
+    """`routing.council.asking.CommandContext`, on one bill."""
 
-    def __init__(self, models: Models, caller: Caller, clock: Clock, bill: Bill) -> None:
+    def __init__(self, models: Models, caller: ModelCaller, clock: Clock, bill: TurnCost) -> None:
         self._models = models
         self._caller = caller
         self._clock = clock
@@ -58,8 +58,8 @@ class ModelCalls:
     async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
         contract = self._models.config.contracts[seat.tier]  # but a council has times of its own:
         contract = replace(contract, first_token_seconds=seconds + 1, try_seconds=seconds + 1)
-        errand = Errand(contract, Deadline(self._clock, seconds), self._bill)
-        completion = await self._caller.complete(self._request(seat, messages), errand, Unseen(), Stop())
+        errand = CallOptions(contract, Deadline(self._clock, seconds), self._bill)
+        completion = await self._caller.complete(self._request(seat, messages), errand, NullLiveReply(), Stop())
         if completion.finish == "late":
             raise TimeoutError
         text = completion.text.strip()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from routing.council.asking import Ask, Asking, side_by_side
+from routing.council.asking import Asking, AskModel, side_by_side
 from routing.council.ballots import Tally, count, read_ballot, unassailable
 from routing.council.prompts import for_chairman, for_member, for_voter, split_dissent, unknown_mark
 from routing.council.seats import Seat, strongest
@@ -28,7 +28,7 @@ LABELS = "ABCDEFGH"
 class Council:
     """Asks the members, lets them rank each other, has the chairman write. It always comes to a verdict."""
 
-    def __init__(self, ask: Ask, clock: Clock, random: Random) -> None:
+    def __init__(self, ask: AskModel, clock: Clock, random: Random) -> None:
         self._ask = ask
         self._clock = clock
         self._random = random
@@ -47,7 +47,7 @@ class _Sitting:
         self,
         question: str,
         seats: Sequence[Seat],
-        ask: Ask,
+        ask: AskModel,
         clock: Clock,
         random: Random,
         show: Callable[[Progress], None],

@@ -14,8 +14,8 @@ from routing.config.contracts import output_limit
 from routing.config.critic import CriticConfig
 from routing.critic.verdict import verdict
 from routing.errors import ModelError
-from routing.llm.attempt import Caller, Errand
-from routing.llm.null_reply import Unseen
+from routing.llm.attempt import CallOptions, ModelCaller
+from routing.llm.null_reply import NullLiveReply
 from routing.policy.models import SENDS_NOTHING, Models
 from routing.ports import Clock
 from routing.turn.truncation import shorten
@@ -24,7 +24,7 @@ from routing.types.decisions import ModelChoice
 from routing.types.llm import ChatMessage, ModelRequest
 from routing.types.model_names import provider_of
 from routing.types.stop import Stop
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 SECONDS = 6.0
 """In all, with the line for a place in it (tier contracts, Critic)."""
@@ -66,7 +66,7 @@ class Critic:
     def __init__(
         self,
         models: Models,
-        caller: Caller,
+        caller: ModelCaller,
         config: Callable[[], CriticConfig],
         clock: Clock,
         seconds: float = SECONDS,
@@ -87,17 +87,19 @@ class Critic:
         """Who may judge an answer of this model: of another vendor, with a key, in health; None when nobody can."""
         return next(self._able(author), None)
 
-    async def look(self, question: str, answer: str, author: str, bill: Bill) -> Doubt | None:
+    async def look(self, question: str, answer: str, author: str, bill: TurnCost) -> Doubt | None:
         """A doubt, or nothing: within its seconds and what its payer may spend. The call goes on the bill."""
         found = await self.verify(question, answer, author, bill) if self.enabled else None
         return found if found is not None and found.why else None
 
-    async def verify(self, question: str, answer: str, author: str, bill: Bill) -> Doubt | None:
+    async def verify(self, question: str, answer: str, author: str, bill: TurnCost) -> Doubt | None:
         """What a model of another vendor says of the answer, also that it doubts nothing; None without a verdict."""
         model = self.model(author)
         return None if model is None else await self._ask(model, question, answer, bill, self._seconds)
 
-    async def review(self, question: str, answer: str, author: str, bill: Bill, seconds: float) -> tuple[Doubt, ...]:
+    async def review(
+        self, question: str, answer: str, author: str, bill: TurnCost, seconds: float
+    ) -> tuple[Doubt, ...]:
         """The verdicts of up to two models of other vendors, asked side by side, each of another vendor."""
         catalog = self._models.catalog
         peers: dict[str, str] = {}
@@ -107,13 +109,13 @@ class Critic:
         asked = (self._ask(model, question, answer, bill, min(seconds, REVIEW_SECONDS)) for model in chosen)
         return tuple(found for found in await asyncio.gather(*asked) if found is not None)
 
-    async def _ask(self, model: str, question: str, answer: str, bill: Bill, seconds: float) -> Doubt | None:
+    async def _ask(self, model: str, question: str, answer: str, bill: TurnCost, seconds: float) -> Doubt | None:
         request = self._request(model, question, answer)
         contract = self._models.config.contracts["balanced"]
-        errand = Errand(contract, Deadline(self._clock, seconds), bill)
+        errand = CallOptions(contract, Deadline(self._clock, seconds), bill)
         try:
             async with asyncio.timeout(seconds):
-                completion = await self._caller.complete(request, errand, Unseen(), Stop())
+                completion = await self._caller.complete(request, errand, NullLiveReply(), Stop())
         except TimeoutError:
             log.info("[Critic] %s was too late", model)
             return None

@@ -38,7 +38,7 @@ HOPELESS = (KeyRejected, ModelUnknown, OutOfCredit)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BreakerStatus:
     """How a breaker stands. An open one may be probed from `until` (Unix seconds) on; `why` is the last failure."""
 
     state: Literal["closed", "open", "probing"]
@@ -46,7 +46,7 @@ class Standing:
     why: str = ""
 
 
-CLOSED = Standing("closed")
+CLOSED = BreakerStatus("closed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ class Breaker:
         self._era = 0
         self._probe: _Probe | None = None
 
-    def standing(self) -> Standing:
+    def standing(self) -> BreakerStatus:
         """Closed, open or being probed."""
         if not self._seconds:
             return CLOSED
-        return Standing("probing" if self._probe else "open", self._until, self._why)
+        return BreakerStatus("probing" if self._probe else "open", self._until, self._why)
 
     def begin(self, early: bool = False) -> Trial | None:
         """A try may begin: run it inside `with`. None while the breaker is open or its one probe is under way; `early`

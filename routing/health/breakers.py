@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
-from routing.health.breaker import CLOSED, Breaker, Kept, Standing
+from routing.health.breaker import CLOSED, Breaker, BreakerStatus, Kept
 from routing.ports import Clock
 from routing.types.llm import ProviderProfile
 
@@ -39,12 +39,12 @@ class Breakers:
             found = self._breakers[model, key] = Breaker(self._clock, self._changed)
         return found
 
-    def standing(self, model: str, key: str) -> Standing:
+    def standing(self, model: str, key: str) -> BreakerStatus:
         """How it stands; closed for one that was never asked for."""
         found = self._breakers.get((model, key))
         return CLOSED if found is None else found.standing()
 
-    def standings(self) -> dict[Place, Standing]:
+    def standings(self) -> dict[Place, BreakerStatus]:
         """Those that are not closed, for /status."""
         every = ((place, each.standing()) for place, each in self._breakers.items())
         return {place: standing for place, standing in every if standing is not CLOSED}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
-from routing.config.concurrency import ParallelLimits
+from routing.config.concurrency import ConcurrencyLimits
 from routing.ports import Clock
 
 
@@ -58,15 +58,15 @@ class _Lines:
             del self._lines[key]
 
 
-class Parallel:
+class ConcurrencyLimiter:
     """Both limits. The person's own comes first: who waits for it takes nobody's place at the provider."""
 
-    def __init__(self, clock: Clock, limits: ParallelLimits) -> None:
+    def __init__(self, clock: Clock, limits: ConcurrencyLimits) -> None:
         self._clock = clock
         self._people = _Lines(limits.per_user)
         self._providers = _Lines(limits.per_provider)
 
-    def limit(self, limits: ParallelLimits) -> None:
+    def limit(self, limits: ConcurrencyLimits) -> None:
         """Other limits, for all lines that begin from now on."""
         self._people.most, self._providers.most = limits.per_user, limits.per_provider
 

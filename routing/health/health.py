@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from routing.config.concurrency import ParallelLimits
+from routing.config.concurrency import ConcurrencyLimits
 from routing.config.contracts import TierContract
 from routing.errors import KeyRejected, ModelError, ModelUnknown, OutOfCredit, Unreachable
 from routing.health import persistence
-from routing.health.breaker import Standing, Trial
+from routing.health.breaker import BreakerStatus, Trial
 from routing.health.breakers import Breakers, fingerprint
-from routing.health.concurrency import Parallel
+from routing.health.concurrency import ConcurrencyLimiter
 from routing.health.cooldown import LONGEST_WAIT_SECONDS, Cooldowns
 from routing.health.failures import Failures
 from routing.health.latency import Latencies, Slow
@@ -28,7 +28,7 @@ class Condition:
     """One model's health at one moment; `cooldown` is when it may be asked again, Unix seconds."""
 
     cooldown: float | None
-    breaker: Standing
+    breaker: BreakerStatus
     slow: Slow | None
 
 
@@ -40,7 +40,7 @@ class ModelHealth:
         self,
         clock: Clock,
         changed: Callable[[], None] = lambda: None,
-        limits: ParallelLimits | None = None,
+        limits: ConcurrencyLimits | None = None,
         unusable: Callable[[ModelError], None] = lambda error: None,
     ) -> None:
         self._clock = clock
@@ -51,7 +51,7 @@ class ModelHealth:
         self.latencies = Latencies(clock, changed)
         self.pace = Pace()
         self.windows = Windows(clock, changed)
-        self.parallel = Parallel(clock, limits or ParallelLimits())
+        self.parallel = ConcurrencyLimiter(clock, limits or ConcurrencyLimits())
 
     def of(self, model: str, profile: ProviderProfile, tier: Tier) -> Condition:
         """How a model is, called with this profile for this tier."""

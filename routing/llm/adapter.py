@@ -23,11 +23,11 @@ from routing.llm.parameters import Target, parameters
 from routing.llm.price_map import PriceMap, cost
 from routing.process_memory import uncollected
 from routing.types.llm import (
-    Heard,
     ModelRequest,
     ProviderProfile,
     StreamEnd,
     StreamEvent,
+    Transcript,
     Usage,
 )
 from routing.types.model_names import LOCAL_PROVIDER
@@ -124,7 +124,7 @@ class LiteLlm:
             self._prices = PriceMap(litellm, profile)
         return self._prices
 
-    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Heard:
+    async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
         """The words of a voice message, and how long it is."""
         litellm = await asyncio.shield(self.load())
         seconds = profile.timeout_seconds
@@ -138,7 +138,7 @@ class LiteLlm:
         except Exception as error:  # the library raises whatever its providers' clients raise
             raise explain(error, model, profile) from error
         counted = getattr(getattr(heard, "usage", None), "seconds", None) or getattr(heard, "duration", None)
-        return Heard(str(heard.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
+        return Transcript(str(heard.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
 
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
         """`routing.ports.EmbeddingModel`."""

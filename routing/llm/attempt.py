@@ -7,13 +7,13 @@ import logging
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from routing.budget.guard import Purse
+from routing.budget.guard import BudgetGuard
 from routing.config.contracts import TierContract
 from routing.errors import EmptyAnswer, ModelError, Reason, TooSlow, Unreachable
 from routing.health.breaker import Trial
 from routing.health.cooldown import LONGEST_WAIT_SECONDS
 from routing.health.health import ModelHealth
-from routing.llm.progress import Waiting
+from routing.llm.progress import ProgressIndicator
 from routing.ports import Clock, LiveReply, Llm
 from routing.text import Pieces, storable
 from routing.types.deadline import Deadline
@@ -30,18 +30,18 @@ from routing.types.llm import (
 )
 from routing.types.model_names import provider_of
 from routing.types.stop import Stop
-from routing.types.usage import Bill, CallRecord
+from routing.types.usage import CallRecord, TurnCost
 
 log = logging.getLogger("routing")
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class CallOptions:
     """Under which contract a try is made, until when, and who pays. `probe`: nobody else can be asked."""
 
     contract: TierContract
     deadline: Deadline
-    bill: Bill
+    bill: TurnCost
     probe: bool = False
 
 
@@ -59,7 +59,7 @@ class _Answer:
     billed: bool = False
     pieces: Pieces = field(default_factory=Pieces)
 
-    async def take(self, event: StreamEvent, live: Waiting) -> None:
+    async def take(self, event: StreamEvent, live: ProgressIndicator) -> None:
         """The next of the stream."""
         match event:
             case TextDelta(text):
@@ -72,16 +72,16 @@ class _Answer:
                 self.calls, self.thinking = tuple(map(_clean, calls)), storable(thinking)
 
 
-class Caller:
+class ModelCaller:
     """Raises ModelError only when nothing could be shown. Without a purse nobody's money is limited."""
 
-    def __init__(self, llm: Llm, health: ModelHealth, clock: Clock, purse: Purse | None = None) -> None:
+    def __init__(self, llm: Llm, health: ModelHealth, clock: Clock, purse: BudgetGuard | None = None) -> None:
         self._llm = llm
         self._health = health
         self._clock = clock
         self._purse = purse
 
-    async def complete(self, request: ModelRequest, errand: Errand, live: LiveReply, stop: Stop) -> Completion:
+    async def complete(self, request: ModelRequest, errand: CallOptions, live: LiveReply, stop: Stop) -> Completion:
         """Stream one completion, once there is money and a place for it; it goes on the bill. What is late by the
         turn's own deadline is no failure of the model."""
         answer = _Answer(began=self._clock())
@@ -105,7 +105,7 @@ class Caller:
         """A smaller prompt was refused, too."""
         self._health.windows.forget(model)
 
-    async def _paid(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> None:
+    async def _paid(self, request: ModelRequest, errand: CallOptions, answer: _Answer, live: LiveReply) -> None:
         """What it may cost is held, and what it did goes on the bill, whatever came of it."""
         with await self._purse.hold(request, errand.bill) if self._purse else nullcontext() as held:
             try:
@@ -118,7 +118,7 @@ class Caller:
                     seconds = self._clock() - answer.began
                     errand.bill.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds, charged))
 
-    async def _placed(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> None:
+    async def _placed(self, request: ModelRequest, errand: CallOptions, answer: _Answer, live: LiveReply) -> None:
         """Whatever ends the try early is on record; what was said before that is kept."""
         while not await self._entered(request, errand, answer, live):
             try:
@@ -128,7 +128,7 @@ class Caller:
                 answer.finish = "late"
                 return
 
-    async def _entered(self, request: ModelRequest, errand: Errand, answer: _Answer, live: LiveReply) -> bool:
+    async def _entered(self, request: ModelRequest, errand: CallOptions, answer: _Answer, live: LiveReply) -> bool:
         """False: somebody else probes the model, which is not waited for in a place that another call could have."""
         async with self._health.parallel.place(provider_of(request.model), errand.bill.person_id) as waited:
             errand.deadline.wait(waited)
@@ -149,7 +149,7 @@ class Caller:
             if trial is None:
                 return False
             try:
-                with trial, Waiting(live) as shown:
+                with trial, ProgressIndicator(live) as shown:
                     await self._watched(request, errand, answer, shown, trial)
             except ModelError as error:
                 log.warning("[LLM] %s failed: %s", error.model, error.raw or error.reason)
@@ -161,7 +161,7 @@ class Caller:
         return True
 
     async def _watched(
-        self, request: ModelRequest, errand: Errand, answer: _Answer, live: Waiting, trial: Trial
+        self, request: ModelRequest, errand: CallOptions, answer: _Answer, live: ProgressIndicator, trial: Trial
     ) -> None:
         """The stream, with an eye on the clock: for its first sign of life, for the try, for the turn."""
         log.info(

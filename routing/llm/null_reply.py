@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Unseen:
+class NullLiveReply:
     """Shows nothing."""
 
     async def working(self) -> None: ...

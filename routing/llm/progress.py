@@ -11,7 +11,7 @@ FIRST_SECONDS = 10.0
 EVERY_SECONDS = 5.0
 
 
-class Waiting:
+class ProgressIndicator:
     """Inside it, `💭 0:35` instead of nothing; the words of the model take its place."""
 
     def __init__(self, live: LiveReply) -> None:
@@ -29,7 +29,7 @@ class Waiting:
         self._spoken = True
         self._live.show(text)
 
-    def __enter__(self) -> Waiting:
+    def __enter__(self) -> ProgressIndicator:
         loop = asyncio.get_running_loop()
         self._began = loop.time()
         self._timer = loop.call_later(FIRST_SECONDS, self._say)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
-from routing.budget.guard import Purse
+from routing.budget.guard import BudgetGuard
 from routing.policy.models import Models
 from routing.ports import AudioPrices, Clock, Ledger, Llm
 from routing.types.history import TurnRecord
 from routing.types.llm import Usage
 from routing.types.model_names import provider_of
-from routing.types.usage import VOICE, Bill, CallRecord
+from routing.types.usage import VOICE, CallRecord, TurnCost
 
 BYTES_PER_SECOND = 2_000
 """Of a voice note at 16 kbit/s, the least that speech is recorded with: rather too many seconds than too few."""
@@ -24,7 +24,7 @@ class Transcriber:
         self,
         llm: Llm,
         models: Models,
-        purse: Purse,
+        purse: BudgetGuard,
         prices: Callable[[], Awaitable[AudioPrices]],
         ledger: Ledger,
         model: Callable[[], str],
@@ -43,7 +43,7 @@ class Transcriber:
         """`provider/model`; empty where voice messages can't be heard."""
         return self._model()
 
-    async def words(self, name: str, audio: bytes, bill: Bill, turn_id: str, conversation_id: int) -> str:
+    async def words(self, name: str, audio: bytes, bill: TurnCost, turn_id: str, conversation_id: int) -> str:
         """What was said. The call is kept at once, whatever comes of the turn. Raises ModelError, OverBudget among
         them."""
         model, began = self.model, self._clock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from routing.health.breaker import CLOSED, Standing
+from routing.health.breaker import CLOSED, BreakerStatus
 from routing.health.cooldown import LONGEST_WAIT_SECONDS
 from routing.types.decisions import Passed as Passed
 
@@ -30,7 +30,7 @@ class Member:
     tools: bool
     window: int
     cooldown: float | None = None
-    breaker: Standing = CLOSED
+    breaker: BreakerStatus = CLOSED
     slow: float | None = None
 
 

@@ -18,7 +18,7 @@ SHARE = 2
 """One search, and all additions together, may take such a part of the tokens that a class has for tools."""
 
 
-class Additions:
+class DiscoveredTools:
     """What was found and called in one turn, in this order. As long as all of it fits, definitions are only appended,
     for the providers' prompt caches."""
 

@@ -18,7 +18,7 @@ from routing.ports import Tools
 from routing.text import spaced
 from routing.tools.candidates import DISCOVERY, Candidate
 from routing.tools.chooser import Activated, ToolChooser, ToolSelection
-from routing.tools.discovered import MOST_FOUND, Additions
+from routing.tools.discovered import MOST_FOUND, DiscoveredTools
 from routing.tools.presentation import Shown, present
 from routing.types.llm import ToolCall
 from routing.types.sizes import Size
@@ -89,7 +89,9 @@ class TurnTools:
         self._room: dict[Size, int] = {}
         base = {card.name for toolkit in toolkits if toolkit.base for card in toolkit.tools}
         relevance = selection.relevance
-        self._additions = Additions(self._cards, lambda name: math.inf if name in base else relevance.get(name, 0.0))
+        self._additions = DiscoveredTools(
+            self._cards, lambda name: math.inf if name in base else relevance.get(name, 0.0)
+        )
 
     @property
     def selection(self) -> ToolSelection:

@@ -12,13 +12,13 @@ from typing import Literal
 
 from routing.config.contracts import output_limit
 from routing.errors import ContextOverflow, EmptyAnswer, ModelError
-from routing.llm.attempt import Caller, Errand, waiting_line
+from routing.llm.attempt import CallOptions, ModelCaller, waiting_line
 from routing.policy.failover import LEAST_SECONDS, MOST_SHORTER, Situation, Step, after
 from routing.ports import LiveReply
 from routing.turn.planner import plan_call
 from routing.turn.state import CallPlan, TurnInput, TurnState
 from routing.turn.truncation import emergency_all, emergency_chars
-from routing.types.budgets import OverBudget
+from routing.types.budgets import BudgetExceeded
 from routing.types.llm import ChatMessage, Completion, ModelRequest, ToolCall
 from routing.types.model_names import provider_of
 from routing.types.stop import Stop
@@ -37,7 +37,9 @@ log = logging.getLogger("routing")
 class TurnLoop:
     """Runs a turn to its end; a model's failure is an outcome, too."""
 
-    def __init__(self, caller: Caller, plan: Callable[[TurnInput, TurnState], Awaitable[CallPlan]] = plan_call) -> None:
+    def __init__(
+        self, caller: ModelCaller, plan: Callable[[TurnInput, TurnState], Awaitable[CallPlan]] = plan_call
+    ) -> None:
         self._caller = caller
         self._plan_call = plan
 
@@ -54,7 +56,7 @@ class TurnLoop:
                 elif completion.calls and await self._run_tools(completion, plan, state, live, stop):
                     following = await self._plan(turn, state)
                     state.begin_answer(following)
-            except OverBudget as error:
+            except BudgetExceeded as error:
                 failure = error
             if following is None:
                 return _outcome(plan, completion, failure, state, stop)
@@ -76,10 +78,10 @@ class TurnLoop:
         state.answer.tries += 1
         began = state.deadline.taken
         try:
-            errand = Errand(plan.contract, state.deadline, state.cost, plan.choice.probe)
+            errand = CallOptions(plan.contract, state.deadline, state.cost, plan.choice.probe)
             completion = await self._caller.complete(plan.request, errand, live, stop)
         except ModelError as error:
-            if not error.asked or isinstance(error, OverBudget):
+            if not error.asked or isinstance(error, BudgetExceeded):
                 state.answer.tries -= 1
             return _NOTHING, error
         if state.first_token is None and completion.first_token is not None:
@@ -93,7 +95,7 @@ class TurnLoop:
         self, failure: Failure, plan: CallPlan, turn: TurnInput, state: TurnState, live: LiveReply, stop: Stop
     ) -> CallPlan | None:
         """The next attempt at the same answer; None: there is none."""
-        if isinstance(failure, OverBudget):
+        if isinstance(failure, BudgetExceeded):
             if not failure.cheaper or state.cost.cheapest:
                 return None
             state.cost.cheapest, state.cost.over = True, failure.reached
@@ -174,15 +176,15 @@ class TurnLoop:
 
 def _outcome(plan: CallPlan, completion: Completion, failure: Failure | None, state: TurnState, stop: Stop) -> Outcome:
     error = failure if isinstance(failure, ModelError) else None
-    if error is not None and stop.requested and not isinstance(error, OverBudget):
+    if error is not None and stop.requested and not isinstance(error, BudgetExceeded):
         error = None
     last_words = state.last_words()
-    if isinstance(error, OverBudget) and last_words:
+    if isinstance(error, BudgetExceeded) and last_words:
         state.reach("budget", float(error.reached.standing.ceiling.dollars))
     elif error is not None and error.retryable and state.deadline.left < LEAST_SECONDS:
         state.reach("seconds", state.deadline.seconds)
     answer: Completion | None = completion
-    if isinstance(error, EmptyAnswer | OverBudget) and last_words:
+    if isinstance(error, EmptyAnswer | BudgetExceeded) and last_words:
         answer = Completion(last_words, "cut", None, 0.0)
     elif error is not None:
         answer = None
@@ -205,7 +207,7 @@ def _outcome(plan: CallPlan, completion: Completion, failure: Failure | None, st
         failed=tuple(state.failed),
         seconds=state.deadline.taken,
         first_token=state.first_token,
-        over=error.reached if answer is None and isinstance(error, OverBudget) else state.cost.over,
+        over=error.reached if answer is None and isinstance(error, BudgetExceeded) else state.cost.over,
         waiting=state.executor.waiting,
     )
 

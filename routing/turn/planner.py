@@ -15,7 +15,7 @@ from routing.turn.context_window import Window
 from routing.turn.plan import Plan, in_turn, plan, serves
 from routing.turn.state import CallPlan, TurnInput, TurnState
 from routing.turn.system_prompt import Instructions
-from routing.types.budgets import OverBudget
+from routing.types.budgets import BudgetExceeded
 from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.llm import ChatMessage
 from routing.types.tiers import Tier
@@ -110,7 +110,7 @@ async def _model(turn: TurnInput, state: TurnState, decided: Plan) -> ModelChoic
         return choice
     cheap = cheapest(models, turn.preferences, needs, state.excluded, await turn.prices())
     if cheap is None:
-        raise OverBudget(choice.model, cost.over)
+        raise BudgetExceeded(choice.model, cost.over)
     return cheap
 
 

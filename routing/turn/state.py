@@ -22,7 +22,7 @@ from routing.types.people import PersonSettings, Preferences
 from routing.types.skills import Skills
 from routing.types.tools import ToolScope
 from routing.types.turns import Bound, Failed, Limit, PromptFit, Question
-from routing.types.usage import Bill, known_cost
+from routing.types.usage import TurnCost, known_cost
 
 LAST_CALL = "\n\n[This turn may call no more tools: answer now with what there is, and say what is missing.]"
 
@@ -88,7 +88,7 @@ class TurnState:
 
     bounds: TurnBounds
     deadline: Deadline
-    cost: Bill
+    cost: TurnCost
     executor: ToolExecutor
     said: list[ChatMessage] = field(default_factory=list)
     answer: Answer = field(default_factory=lambda: Answer(1, 0))

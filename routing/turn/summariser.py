@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from routing.errors import ModelError, Reason, Unreachable
-from routing.llm.attempt import Caller, Errand
+from routing.llm.attempt import CallOptions, ModelCaller
 from routing.policy.models import Models
 from routing.ports import LiveReply
 from routing.turn.compaction import Compactor
@@ -17,7 +17,7 @@ from routing.types.llm import ChatMessage
 from routing.types.people import Preferences
 from routing.types.stop import Stop
 from routing.types.tokens import CHARS_PER_TOKEN
-from routing.types.usage import Bill, known_cost
+from routing.types.usage import TurnCost, known_cost
 
 SUMMARY_SECONDS = 60.0
 """What one of its calls may take; a person waits behind it."""
@@ -36,13 +36,13 @@ class Summariser:
 
     def __init__(
         self,
-        caller: Caller,
+        caller: ModelCaller,
         models: Models,
         preferences: Preferences,
         live: LiveReply,
         stop: Stop,
         deadline: Deadline,
-        bill: Bill,
+        bill: TurnCost,
     ) -> None:
         self._deadline = deadline
         self._bill = bill
@@ -72,7 +72,7 @@ class Summariser:
         messages = (ChatMessage("system", instructions), ChatMessage("user", transcript))
         request = replace(self._models.request("balanced", self._choice, messages), reasoning=self._effort())
         deadline = self._deadline.part(min(SUMMARY_SECONDS, self._deadline.left * SHARE_OF_TIME))
-        errand = Errand(self._models.config.contracts["balanced"], deadline, self._bill)
+        errand = CallOptions(self._models.config.contracts["balanced"], deadline, self._bill)
         completion = await self._caller.complete(request, errand, _Unseen(self._live), self._stop)
         if completion.finish not in ("stop", "length"):
             raise Unreachable(model, Reason("its summary ended early ({finish})", finish=completion.finish))

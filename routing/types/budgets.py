@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from routing.errors import ModelError
 from routing.types.messages import UserKey
 from routing.types.people import Role
-from routing.types.periods import Period
+from routing.types.periods import PeriodKind
 from routing.types.prices import Price
 
 Scope = Literal["person", "chat", "all"]
@@ -24,7 +24,7 @@ AtLimit = Literal["refuse", "cheapest", "warn"]
 AT_LIMIT: tuple[AtLimit, ...] = get_args(AtLimit)
 
 
-CEILINGS: dict[str, tuple[Scope, Period]] = {
+CEILINGS: dict[str, tuple[Scope, PeriodKind]] = {
     "perUserDailyUsd": ("person", "day"),
     "perUserMonthlyUsd": ("person", "month"),
     "perChatDailyUsd": ("chat", "day"),
@@ -40,7 +40,7 @@ class Ceiling:
     owner set it for this person."""
 
     scope: Scope
-    period: Period
+    period: PeriodKind
     dollars: Decimal
     own: bool = False
 
@@ -74,7 +74,7 @@ class BudgetLimits:
     may spend in a day.
     """
 
-    dollars: Mapping[tuple[Scope, Period], Decimal] = field(default_factory=lambda: MappingProxyType({}))
+    dollars: Mapping[tuple[Scope, PeriodKind], Decimal] = field(default_factory=lambda: MappingProxyType({}))
     at_limit: AtLimit = "refuse"
     unknown: Decimal | None = None
     guest: Decimal | None = None
@@ -87,7 +87,7 @@ class BudgetLimits:
 
     def ceilings(self, person: PersonLimits, payer: PayerKind = "known") -> tuple[Ceiling, ...]:
         """All that hold for this person, in any chat."""
-        own: dict[tuple[Scope, Period], Decimal | None] = {
+        own: dict[tuple[Scope, PeriodKind], Decimal | None] = {
             ("person", "day"): person.daily,
             ("person", "month"): person.monthly,
         }
@@ -103,7 +103,7 @@ class BudgetLimits:
         return tuple(found)
 
 
-class OverBudget(ModelError):
+class BudgetExceeded(ModelError):
     """The call was not made: a limit of money has no room for it. `cheaper`: the owner wants the cheapest model to
     answer then."""
 
@@ -115,7 +115,7 @@ class OverBudget(ModelError):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetStatus:
     """How far a limit is used: what was `spent` (with what unknown prices are reckoned at), what calls under way may
     take (`held`), how many calls of unknown price there were; it opens again at `opens_at`, Unix seconds."""
 
@@ -143,7 +143,7 @@ class Standing:
 class Reached:
     """A limit without room for a call; `needs` is what the call would cost, None where nobody knows."""
 
-    standing: Standing
+    standing: BudgetStatus
     needs: Decimal | None
 
     @property

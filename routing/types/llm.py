@@ -103,7 +103,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Transcript:
     """The words of a voice message, and its length in seconds as the provider counted them (None: it did not)."""
 
     text: str

@@ -10,7 +10,7 @@ from routing.types.llm import ChatMessage
 from routing.types.people import Person
 from routing.types.sizes import Size
 from routing.types.tiers import TIERS, Tier
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 Discover = Callable[[str], Awaitable[str]]
 
@@ -34,7 +34,7 @@ class ToolScope:
     size: Size = "XL"
     discover: Discover | None = None
     language: str = ""
-    bill: Bill | None = field(default=None, compare=False)
+    bill: TurnCost | None = field(default=None, compare=False)
     show: Show | None = field(default=None, compare=False)
 
 

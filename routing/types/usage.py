@@ -11,7 +11,7 @@ from typing import Literal
 from routing.types.budgets import PayerKind, Reached
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
-from routing.types.periods import Stretch
+from routing.types.periods import Period
 from routing.types.tiers import Tier
 
 Voice = Literal["voice"]
@@ -51,7 +51,7 @@ class Spending:
 
 
 @dataclass(slots=True)
-class Bill:
+class TurnCost:
     """One for a whole turn: `calls` are all that were made for it, also those that brought nothing; `consulted` of them
     were a council's. `over` is a limit that the turn went beyond all the same: because the owner only wants a warning,
     or (`cheapest`) because it is answered by the cheapest model."""
@@ -78,7 +78,7 @@ class Payer:
     """Whose spending, and when: one person's, one chat's with all its topics (only that of the `channels` that post
     there), or all there is."""
 
-    stretch: Stretch
+    stretch: Period
     person_id: int | None = None
     chat: tuple[str, str] | None = None
     channels: bool = False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from alembic import command
 
-from handlers.codes import WRONG_LIMIT
+from handlers.access.codes import WRONG_LIMIT
 from routing.one_time_codes import hashed, matches
 from tests.migrations.test_migrations import config, connected
 from tests.servers.discord import DiscordServer

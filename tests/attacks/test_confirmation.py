@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from handlers.confirmations import shown
-from handlers.fences import fenced
+from handlers.replies.fences import fenced
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message

@@ -14,11 +14,11 @@ from bot.adapters.console.printable import printable
 from bot.logs import Redactor
 from bot.rendering import code_files, discord, telegram
 from bot.rendering.graphemes import columns
-from handlers.codes import read_code
-from handlers.export import exported
-from handlers.fences import fenced
+from handlers.access.codes import read_code
 from handlers.languages import Say
 from handlers.parsing import parse_command
+from handlers.replies.export import exported
+from handlers.replies.fences import fenced
 from routing.config import jsonfile
 from routing.council.ballots import read_ballot
 from routing.critic.verdict import verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.ratelimit import RateLimit, parse_limits
+from handlers.access.rate_limit import RateLimit, parse_limits
 from routing.errors import Refused
 from tests.servers.model.script import Usage
 from tests.servers.telegram import User

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.access import WAITING_LIMIT
-from handlers.names import plain_name, quoted
+from handlers.access.roles import WAITING_LIMIT
+from handlers.replies.names import plain_name, quoted
 from tests.servers.discord import DiscordServer
 from tests.stories.doors import Hours, account, code_in, quiet
 from tests.stories.harness import OWNER, Stage, ask, press, running

@@ -13,12 +13,12 @@ import pytest
 from bot.adapters.discord.channels import Channels
 from bot.adapters.telegram.flood import Limits, Rate, RateLimiter
 from bot.adapters.telegram.webhook import nesting
+from bot.command_order import CommandOrder
 from bot.inbox import ANSWERED_CHATS
-from bot.ordering import CommandOrder
-from handlers.codes import WRONG_LIMIT, WrongCodes
+from handlers.access.bounded_table import MOST, Recent
+from handlers.access.codes import WRONG_LIMIT, WrongCodes
+from handlers.access.rate_limit import RateLimit, Window
 from handlers.council.sessions import Sessions
-from handlers.ratelimit import RateLimit, Window
-from handlers.recent import MOST, Recent
 from handlers.running import RunningTurns
 from handlers.tools.files import FileTools
 from routing.budget.accounts import Accounts

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.auto_tier import FRESH, LATER, UNUSED, read
 from benchmarks.training.auto_tier import SAID, SAYINGS, learn, lesson, made, sayings, to_learn_from, wordings, write
 from routing.policy.auto.choosing import Chooser
-from routing.policy.auto.classifier import FILE, Ear
+from routing.policy.auto.classifier import FILE, LinearClassifier
 from routing.policy.auto.phrases import Phrases
 from routing.types.tiers import TIERS
 
@@ -64,7 +64,7 @@ def test_it_learns_and_repeats_itself(tmp_path: Path) -> None:
     (words, told), (again, _) = learn(lessons, 1, epochs=6), learn(lessons, 1, epochs=6)
     assert np.array_equal(words, again)
     write(words, told, tmp_path / "few.json")
-    chooser = Chooser(phrases, Ear.load(tmp_path / "few.json"))
+    chooser = Chooser(phrases, LinearClassifier.load(tmp_path / "few.json"))
     assert sum(chooser.choose(row.text).tier in row.accepted for row in rows) >= 0.9 * len(rows)
 
 

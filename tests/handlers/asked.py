@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handlers.asking import Ask
+from handlers.context import CommandContext
 from handlers.languages import Say
 from handlers.parsing import parse_command
 from routing.types.messages import ChatKey, InboundMessage, UserKey
@@ -11,7 +11,7 @@ from routing.types.stop import Stop
 from tests.fakes import Seen
 
 
-def asked(text: str = "/tools", role: Role = "owner", language: str = "en", private: bool = True) -> Ask:
+def asked(text: str = "/tools", role: Role = "owner", language: str = "en", private: bool = True) -> CommandContext:
     """A command as it was typed."""
     message = InboundMessage(
         UserKey("console", "1"), ChatKey("console", "1", ""), "bot", "1", text, 0.0, private=private
@@ -19,4 +19,4 @@ def asked(text: str = "/tools", role: Role = "owner", language: str = "en", priv
     typed = parse_command(text, "tierbot")
     assert typed is not None
     person, say = Person(1, role, "Ann"), Say(language)
-    return Ask("t", message, person, say, Seen(), Stop(), typed.arguments, typed.rest)
+    return CommandContext("t", message, person, say, Seen(), Stop(), typed.arguments, typed.rest)

@@ -11,9 +11,9 @@ import pytest
 from bot.adapters.telegram.descriptor import menu
 from bot.settings import Settings
 from handlers import commands
-from handlers.asking import CommandSpec
 from handlers.commands import COMMANDS, build_commands
-from handlers.needs import Needs
+from handlers.context import CommandSpec
+from handlers.dependencies import Needs
 from handlers.parsing import parse_command
 
 ROOT = Path(__file__).resolve().parents[2]

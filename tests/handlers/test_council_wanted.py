@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.council.convening import Wanted, read_wanted
+from handlers.council.council import Wanted, read_wanted
 from routing.errors import Refused
 
 

@@ -17,12 +17,17 @@ from bot.adapters.discord import connection, guilds
 from bot.adapters.discord.failures import REASONS as DISCORD_REASONS
 from bot.adapters.discord.messages import UNREADABLE
 from bot.adapters.telegram import messages as telegram_messages
-from handlers import alarms, demo, footer, languages, limits, outages, tool_list, tool_offer, tool_policy, wording
-from handlers.access import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED
+from handlers import languages
+from handlers.access.linking import LINKED, MERGES
+from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_CODE_BURNED
 from handlers.commands import COMMANDS, access, budget, help, status, tier
-from handlers.council import words as council
+from handlers.council import replies as council
 from handlers.languages import Say
-from handlers.linking import LINKED, MERGES
+from handlers.notices.notices import alarms, outages
+from handlers.replies import budget_limits as limits
+from handlers.replies import demo_model as demo
+from handlers.replies import footer, tool_list, tool_offer, tool_policy
+from handlers.replies import outcome as wording
 from handlers.tools.conversation import NO_SKILLS
 from handlers.tools.council import UNAVAILABLE
 from handlers.tools.sandbox.sandbox import NO_PROCESSES, NOT_INSTALLED

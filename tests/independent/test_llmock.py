@@ -15,7 +15,7 @@ import pytest
 from routing.errors import ModelError
 from routing.health.health import ModelHealth
 from routing.llm.adapter import LiteLlm
-from routing.llm.attempt import Caller
+from routing.llm.attempt import ModelCaller
 from routing.turn.loop import TurnLoop
 from routing.turn.state import CallPlan, TurnInput, TurnState
 from routing.types.deadline import Deadline
@@ -46,12 +46,12 @@ def asked(request: pytest.FixtureRequest, judge: Llmock) -> ModelRequest:
 
 
 @pytest.fixture
-def caller(llm: LiteLlm) -> Caller:
+def caller(llm: LiteLlm) -> ModelCaller:
     """As the bot has it."""
-    return Caller(llm, ModelHealth(time.time), time.time)
+    return ModelCaller(llm, ModelHealth(time.time), time.time)
 
 
-async def complete(caller: Caller, asked: ModelRequest) -> Completion | ModelError:
+async def complete(caller: ModelCaller, asked: ModelRequest) -> Completion | ModelError:
     """As a turn does it that nobody but this model can serve."""
     decision, given = TierDecision("balanced", "default", "default"), errand()
     scope = ToolScope(Person(1, "user", "Ann"), 1, decision)
@@ -86,7 +86,7 @@ async def complete(caller: Caller, asked: ModelRequest) -> Completion | ModelErr
     ids=named,
 )
 async def test_what_passes_is_tried_once_more(
-    caller: Caller, judge: Llmock, asked: ModelRequest, fault: Behaviour
+    caller: ModelCaller, judge: Llmock, asked: ModelRequest, fault: Behaviour
 ) -> None:
     await judge.will(fault)
     answer = await complete(caller, asked)
@@ -95,7 +95,7 @@ async def test_what_passes_is_tried_once_more(
 
 
 async def test_a_stream_cut_before_its_first_word_is_no_answer(
-    caller: Caller, judge: Llmock, asked: ModelRequest
+    caller: ModelCaller, judge: Llmock, asked: ModelRequest
 ) -> None:
     await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)]))
     answer = await complete(caller, asked)
@@ -103,7 +103,9 @@ async def test_a_stream_cut_before_its_first_word_is_no_answer(
     assert await judge.verdict() == Verdict(1, 2, (), ())
 
 
-async def test_a_retry_after_beside_another_status_counts(caller: Caller, judge: Llmock, asked: ModelRequest) -> None:
+async def test_a_retry_after_beside_another_status_counts(
+    caller: ModelCaller, judge: Llmock, asked: ModelRequest
+) -> None:
     await judge.will({"type": "fail", "status": 503, "retry_after": 2})
     await complete(caller, asked)
     assert (await judge.verdict()).errors == ()
@@ -125,7 +127,7 @@ async def test_a_retry_after_beside_another_status_counts(caller: Caller, judge:
     ids=lambda given: named(given) if isinstance(given, dict) else "",
 )
 async def test_what_does_not_pass_is_given_up(
-    caller: Caller, judge: Llmock, asked: ModelRequest, fault: Behaviour, attempts: int
+    caller: ModelCaller, judge: Llmock, asked: ModelRequest, fault: Behaviour, attempts: int
 ) -> None:
     """Giving up is what the judge warns of and does not fail: the next model's turn, or the person's."""
     await judge.will(fault)
@@ -134,7 +136,7 @@ async def test_what_does_not_pass_is_given_up(
     assert (found.calls, found.attempts, found.errors) == (1, attempts, ())
 
 
-async def test_many_at_once_are_no_storm(caller: Caller, judge: Llmock, asked: ModelRequest) -> None:
+async def test_many_at_once_are_no_storm(caller: ModelCaller, judge: Llmock, asked: ModelRequest) -> None:
     await judge.will(DOWN)
     questions = [replace(asked, messages=(ChatMessage("user", f"question {n}"),)) for n in range(15)]
     failed = await asyncio.gather(*(complete(caller, each) for each in questions))
@@ -146,7 +148,7 @@ async def test_many_at_once_are_no_storm(caller: Caller, judge: Llmock, asked: M
 # What breaks in the middle
 
 
-async def test_a_truncated_answer_is_known_as_one(caller: Caller, judge: Llmock, asked: ModelRequest) -> None:
+async def test_a_truncated_answer_is_known_as_one(caller: ModelCaller, judge: Llmock, asked: ModelRequest) -> None:
     """Its text has been seen, so the person is asked before it is asked for again. The judge sees the wire alone, and
     calls a truncation accepted until the same request comes again."""
     await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)] + 2))
@@ -158,7 +160,9 @@ async def test_a_truncated_answer_is_known_as_one(caller: Caller, judge: Llmock,
 
 
 @pytest.mark.parametrize("kind", ["disconnect", "malformed"])
-async def test_a_broken_answer_is_known_as_one(caller: Caller, judge: Llmock, asked: ModelRequest, kind: str) -> None:
+async def test_a_broken_answer_is_known_as_one(
+    caller: ModelCaller, judge: Llmock, asked: ModelRequest, kind: str
+) -> None:
     await judge.will(cut(kind, SILENT[str(asked.profile.api_type)] + 2))
     broken = await complete(caller, asked)
     assert isinstance(broken, Completion) and broken.finish == "cut" and broken.text
@@ -166,7 +170,7 @@ async def test_a_broken_answer_is_known_as_one(caller: Caller, judge: Llmock, as
 
 
 @pytest.mark.parametrize("after", [0, 2])
-async def test_a_stream_that_hangs_is_left(caller: Caller, judge: Llmock, asked: ModelRequest, after: int) -> None:
+async def test_a_stream_that_hangs_is_left(caller: ModelCaller, judge: Llmock, asked: ModelRequest, after: int) -> None:
     """With nothing said there is no answer; with something it is late."""
     first = SILENT[str(asked.profile.api_type)] + after
     await judge.will(

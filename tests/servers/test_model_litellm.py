@@ -22,7 +22,7 @@ async def litellm() -> Any:
 
 
 @dataclass
-class Heard:
+class Transcript:
     """What a client of the library ends up with."""
 
     text: str = ""
@@ -42,7 +42,7 @@ class Heard:
             self.names += [call.function.name] if call.function.name else []
 
 
-async def hear(litellm: Any, ms: ModelServer, model: str, *, stream: bool, **more: Any) -> Heard:
+async def hear(litellm: Any, ms: ModelServer, model: str, *, stream: bool, **more: Any) -> Transcript:
     """One call through LiteLLM. `_skip_mcp_handler` keeps a call with tools from importing mcp."""
     vendor = model.partition("/")[0]
     base = {"openai": ms.openai_base, "anthropic": ms.root, "gemini": ms.gemini_base}[vendor]
@@ -52,7 +52,7 @@ async def hear(litellm: Any, ms: ModelServer, model: str, *, stream: bool, **mor
         model=model, api_base=base, api_key="sk-test", messages=messages, stream=stream,
         num_retries=0, max_retries=0, timeout=30, _skip_mcp_handler=True, **options, **more,
     )  # fmt: skip
-    heard = Heard()
+    heard = Transcript()
     if not stream:
         heard.take(answer.choices[0], answer.choices[0].message)
         heard.usage = answer.usage

@@ -14,7 +14,7 @@ from routing.types.budgets import BudgetLimits, PersonLimits, Reached
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
-from routing.types.periods import Stretch, current, days
+from routing.types.periods import Period, current, days
 from routing.types.tiers import Tier
 from routing.types.usage import CallRecord, Payer, Rating, Spent
 from storage.database import Database
@@ -59,10 +59,10 @@ async def test_sums_of_a_person_a_chat_with_its_topics_and_all(stores: Stores, c
     await spend(stores, ann, OTHER, paid(2 * CENT))
     await spend(stores, ben, TOPIC, paid(None, 300, 30))
     await spend(stores, ben, TOPIC, None)
-    when = Stretch(current("day", now, UTC).date, now, now + DAY)
+    when = Period(current("day", now, UTC).date, now, now + DAY)
     places = [("telegram", "1"), ("telegram", "9"), ("discord", "9")]
     payers = [Payer(when, person_id=ann), Payer(when, person_id=ben), *(Payer(when, chat=each) for each in places)]
-    before = Stretch(when.date, 0.0, now)
+    before = Period(when.date, 0.0, now)
     unknown = 330 + UNCOUNTED_TOKENS
     assert await stores.spending.sums([*payers, Payer(when), Payer(before)]) == (
         Spent(3 * CENT), Spent(Decimal(0), 2, unknown),
@@ -75,7 +75,7 @@ async def test_sums_of_a_person_a_chat_with_its_topics_and_all(stores: Stores, c
 async def test_money_is_exact_to_the_nano_dollar(stores: Stores, ann: int) -> None:
     for _ in range(10):
         await spend(stores, ann, HOME, paid(Decimal("0.100000001")))
-    (found,) = await stores.spending.sums([Payer(Stretch(current("day", 0, UTC).date, 0.0, 2e9))])
+    (found,) = await stores.spending.sums([Payer(Period(current("day", 0, UTC).date, 0.0, 2e9))])
     assert found.dollars == Decimal("1.00000001")
 
 

@@ -137,8 +137,8 @@ async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_bef
 async def test_people_are_told_once_that_nothing_can_be_saved(
     on: Stage, monkeypatch: pytest.MonkeyPatch, store: type, step: str
 ) -> None:
-    monkeypatch.setattr("handlers.patience.PAUSES", (0.05,))
-    for module in ("bot.inbox", "handlers.patience"):
+    monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.05,))
+    for module in ("bot.inbox", "handlers.storage_retry"):
         monkeypatch.setattr(f"{module}.TELL_SECONDS", 0.0)
     faulty = Faulty(monkeypatch, store, step)
     async with running(on):

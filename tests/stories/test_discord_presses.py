@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.presses import VALID_SECONDS
+from handlers.replies.callback_buttons import VALID_SECONDS
 from tests.servers.discord import DiscordServer, Interaction, Message
 from tests.stories.discording import mention, settled, shown, texts, up
 from tests.stories.harness import Stage, running

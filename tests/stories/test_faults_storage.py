@@ -50,7 +50,7 @@ class Faulty:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short pauses between the tries."""
-    monkeypatch.setattr("handlers.patience.PAUSES", (0.01,))
+    monkeypatch.setattr("handlers.storage_retry.PAUSES", (0.01,))
     quick = partial(TelegramOptions, pace=Pace(backoff=0.02))
     monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", quick)
 

@@ -18,9 +18,9 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from handlers.access import may
-from handlers.asking import CommandSpec
+from handlers.access.roles import may
 from handlers.commands import COMMANDS
+from handlers.context import CommandSpec
 from handlers.languages import Say
 from routing.types.messages import OutboundMessage
 from routing.types.people import Person, Role

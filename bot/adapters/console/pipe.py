@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from bot.adapters.console.hints import typed_instead
 from bot.adapters.console.speaker import Speaker, Take, Unanswered, body, not_taken
 from bot.adapters.console.streams import BlockingCalls, lines, write
-from routing.llm.null_reply import Unseen
+from routing.llm.null_reply import NullLiveReply
 from routing.types.messages import InboundMessage, OutboundMessage
 
 LEAVE = ("/exit", "/quit")
@@ -74,9 +74,9 @@ class Pipe:
             await self._print(text)
             self._replied.set()
 
-    def live(self, message: InboundMessage, streaming: bool) -> Unseen:
+    def live(self, message: InboundMessage, streaming: bool) -> NullLiveReply:
         """Nothing is shown before the reply."""
-        return Unseen()
+        return NullLiveReply()
 
     async def waiting(self, message: InboundMessage) -> None:
         """No line waits: the next one is taken after the reply."""

@@ -13,7 +13,7 @@ from bot.adapters.console.hints import PRESS, CommandHint, press_only
 from bot.adapters.console.pipe import Pipe
 from bot.adapters.console.speaker import PLATFORM, Front, Speaker, Unanswered
 from bot.platform import Accept, KeepPlaceholder, Progress, SendLater, Sent
-from handlers.presses import token
+from handlers.replies.callback_buttons import token
 from routing.errors import Refused
 from routing.ports import Clock, LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage, Press

@@ -10,7 +10,7 @@ from typing import Literal
 import discord
 
 from bot.adapters.discord.client import NETWORK, Client, Json
-from handlers.recent import Recent
+from handlers.access.bounded_table import Recent
 from routing.types.messages import ChatKey, InboundMessage
 
 PLATFORM = "discord"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.adapters.discord.client import Json
-from handlers.asking import CommandSpec
+from handlers.context import CommandSpec
 from handlers.languages import Say, languages
 from handlers.parsing import quoted
 from handlers.suggestions import Suggestions, Typing

@@ -20,7 +20,7 @@ from bot.adapters.discord.client import Json, unlocking
 from bot.adapters.discord.failures import CALL_ERRORS, UNKNOWN_WEBHOOK, Offline
 from bot.adapters.discord.options import Pace
 from bot.adapters.shared.background import Background
-from handlers.recent import Recent
+from handlers.access.bounded_table import Recent
 from routing.ports import Clock
 from routing.types.messages import Document, Picture
 

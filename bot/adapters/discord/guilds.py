@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import discord
 
 from bot.adapters.shared.descriptor import Tell
-from handlers.patience import patiently
+from handlers.storage_retry import patiently
 from routing.ports import StateStore
 from routing.types.messages import ChatKey
 

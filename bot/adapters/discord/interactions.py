@@ -17,9 +17,9 @@ from bot.adapters.discord.commands import as_typed, suggest
 from bot.adapters.discord.context import EPHEMERAL, TOKEN_SECONDS, ClientContext, InteractionRef, created
 from bot.adapters.discord.failures import CALL_ERRORS, reason
 from bot.platform import Accept
-from handlers.asking import CommandSpec
+from handlers.context import CommandSpec
 from handlers.parsing import parse_command
-from handlers.patience import patiently
+from handlers.storage_retry import patiently
 from handlers.suggestions import Suggestions
 from routing.types.messages import ChatKey, InboundMessage, Press, UserKey
 

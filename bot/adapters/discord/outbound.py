@@ -14,8 +14,8 @@ from bot.adapters.discord.context import EPHEMERAL, PROTECTED_SECONDS, ClientCon
 from bot.adapters.discord.failures import CALL_ERRORS, Refusal, failure, may_have_arrived, reason, refused_as
 from bot.adapters.discord.parts import MAX_NONCE, Part, parts, written_out
 from bot.platform import SendFailed, SendRefused, Sent
+from handlers.access.bounded_table import Recent
 from handlers.languages import Say
-from handlers.recent import Recent
 from routing.types.messages import OutboundMessage
 
 TOO_LATE_FOR_ONE = (

@@ -14,7 +14,7 @@ from bot.adapters.discord.client import Json
 from bot.adapters.discord.context import File, body
 from bot.rendering.code_files import with_code_files
 from bot.rendering.discord import MAX_TEXT, pieces
-from handlers.presses import token
+from handlers.replies.callback_buttons import token
 from routing.types.messages import Button, Document, OutboundMessage
 
 RECOVERED = "(recovered)"

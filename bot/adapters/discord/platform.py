@@ -24,7 +24,7 @@ from bot.adapters.discord.receiving import Receiver
 from bot.adapters.shared.descriptor import Services
 from bot.adapters.shared.registration import register_if_changed
 from bot.platform import KeepPlaceholder, Progress, Sent
-from handlers.patience import patiently
+from handlers.storage_retry import patiently
 from routing.ports import LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 

@@ -19,7 +19,7 @@ from bot.adapters.discord.connection import DiscordBackoff
 from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.shared.keyed_queue import Job, KeyedQueue
 from bot.platform import Accept
-from handlers.patience import patiently
+from handlers.storage_retry import patiently
 from routing.ports import Clock
 from routing.types.messages import ChatKey, InboundMessage
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from bot.platform import Accept, Platform
-from handlers.asking import CommandSpec
+from handlers.context import CommandSpec
 from handlers.suggestions import Suggestions
 from routing.ports import ChatStore, Clock, KnownChats, StateStore
 from routing.types.messages import InboundMessage

@@ -13,7 +13,7 @@ from bot.adapters.telegram.api import Api, Json, TooMany
 from bot.adapters.telegram.flood import RateLimiter
 from bot.adapters.telegram.options import Pace
 from bot.rendering.telegram import Piece
-from handlers.recent import Recent
+from handlers.access.bounded_table import Recent
 
 log = logging.getLogger(__name__)
 _MESSAGES = ("sendMessage", "editMessageText", "sendPhoto", "sendDocument")  # what Telegram counts as messages

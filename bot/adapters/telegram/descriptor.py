@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr
 from bot.adapters.shared.descriptor import CommonSettings, PlatformDescriptor, Services, secret
 from bot.adapters.telegram.options import OFFICIAL_ROOT, TelegramOptions
 from bot.platform import MenuEntry, Platform
-from handlers.asking import CommandSpec
+from handlers.context import CommandSpec
 from handlers.languages import Say, languages
 
 if TYPE_CHECKING:

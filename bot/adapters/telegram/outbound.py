@@ -15,8 +15,8 @@ from bot.adapters.telegram.messages import PLATFORM
 from bot.adapters.telegram.parts import NO_PREVIEW, RECOVERED, Part, parts
 from bot.platform import SendRefused, Sent
 from bot.rendering.telegram import Piece, pieces
-from handlers.presses import token
-from handlers.recent import Recent
+from handlers.access.bounded_table import Recent
+from handlers.replies.callback_buttons import token
 from routing.ports import ChatStore
 from routing.types.messages import ChatKey, OutboundMessage, Picture
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.ops.checks.finding import Finding, Inspection, fail, ok, size, warn
-from handlers.access import AccessMode
+from handlers.access.roles import AccessMode
 from routing.errors import ConfigError
 from storage.inspection import DatabaseFacts, look
 from storage.schema import REVISION

@@ -9,11 +9,11 @@ from dataclasses import replace
 from bot.ops.checks.finding import Check, Finding, Inspection, ok, warn
 from bot.version import VERSION
 from handlers.tools import TOOLKITS
-from handlers.tools.manifests import our_toolkit
+from handlers.tools.authoring.manifests import our_toolkit
+from handlers.tools.authoring.tasks import McpTool
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.mcp.config import Limits, read_servers
 from handlers.tools.mcp.connection import ServerState
-from handlers.tools.tasks import McpTool
 from handlers.tools.toolbox import sorted_out
 from handlers.tools.workspace import Found, WorkspaceToolkits
 from routing.errors import ConfigError, EmbedderFailed

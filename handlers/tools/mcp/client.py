@@ -10,12 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from handlers.access import may
+from handlers.access.roles import may
+from handlers.tools.authoring.tool import Tool
 from handlers.tools.mcp.config import DEFAULT_LIMITS, Limits, Server, Servers, read_servers
 from handlers.tools.mcp.connection import Connection, ServerState
 from handlers.tools.mcp.naming import prefixes
-from handlers.tools.shelf import Shelf
-from handlers.tools.tool import Tool
+from handlers.tools.tool_source import Shelf
 from routing.errors import ConfigError, UnknownTool
 from routing.ports import Clock
 from routing.types.people import Role

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 
+from handlers.tools.authoring.schemas import MOST_PARTS, IllegalSchema, referred
 from handlers.tools.mcp.text import hidden_fault
-from handlers.tools.schemas import MOST_PARTS, IllegalSchema, referred
 
 MAX_DEPTH = 100
 """Objects and lists inside one another. The SDK fails at 255, providers at fewer."""

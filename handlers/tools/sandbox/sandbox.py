@@ -20,15 +20,15 @@ from typing import ParamSpec, TypeVar
 
 from handlers.tools.folder import own_folder
 from handlers.tools.sandbox import seccomp
-from handlers.tools.sandbox.box import BrokenSandbox, opened
 from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap, Form, interpreter, sealed
-from handlers.tools.sandbox.family import FAMILIES, Family, sees
+from handlers.tools.sandbox.folder_size import Moved, Size, measure
 from handlers.tools.sandbox.guard import Guard
 from handlers.tools.sandbox.limits import Ran, SandboxLimits
-from handlers.tools.sandbox.places import Busy, Places
-from handlers.tools.sandbox.size import Moved, Size, measure
+from handlers.tools.sandbox.process import BrokenSandbox, opened
+from handlers.tools.sandbox.process_tree import FAMILIES, Family, sees
+from handlers.tools.sandbox.queue import Busy, Places
+from handlers.tools.sandbox.resource_monitor import Watch, machine
 from handlers.tools.sandbox.transcript import Transcript
-from handlers.tools.sandbox.watch import Watch, machine
 from routing.errors import Reason, ToolFailed
 
 log = logging.getLogger("handlers.tools")

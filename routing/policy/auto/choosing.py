@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from routing.policy.auto import features
-from routing.policy.auto.classifier import Ear, Hunch
+from routing.policy.auto.classifier import Hunch, LinearClassifier
 from routing.policy.auto.decision import AutoDecision, Signal, decided
 from routing.policy.auto.phrases import Hits, Idea, Phrases
 from routing.policy.auto.preprocessing import Reading, read
@@ -59,7 +59,7 @@ class Chooser:
     """Chooses by phrases, and by what messages sound like where there is an ear."""
 
     phrases: Phrases
-    ear: Ear | None
+    ear: LinearClassifier | None
 
     def choose(
         self,

@@ -41,7 +41,7 @@ class Hunch:
         return max(self.shares, key=self.shares.__getitem__)
 
 
-class Ear:
+class LinearClassifier:
     """The weights, ready to be used: 0.1 MB."""
 
     def __init__(self, words: bytes, scale: Sequence[float], traits: Sequence[Sequence[float]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 
 from routing.policy.auto.choosing import Chooser
-from routing.policy.auto.classifier import Ear
+from routing.policy.auto.classifier import LinearClassifier
 from routing.policy.auto.decision import AutoDecision
 from routing.policy.auto.phrases import Phrases
 from routing.types.tiers import TIERS, Tier
@@ -15,7 +15,7 @@ from routing.types.tiers import TIERS, Tier
 @cache
 def shipped() -> Chooser:
     """With the phrases and the weights of this folder; reads them once."""
-    return Chooser(Phrases.load(), Ear.load())
+    return Chooser(Phrases.load(), LinearClassifier.load())
 
 
 def load() -> None:

@@ -18,7 +18,7 @@ from routing.tools.selection.fusion import Fusion
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.index import Index
 from routing.tools.selection.passages import Owners, Texts
-from routing.tools.selection.small_talk import Chatter
+from routing.tools.selection.small_talk import SmallTalk
 from routing.types.vectors import Floats
 
 Stage = Literal["keyword", "embed"]
@@ -72,7 +72,7 @@ class Selector:
         glossary: Glossary,
         fusion: Fusion,
         policy: Policy = POLICY,
-        chatter: Chatter | None = None,
+        chatter: SmallTalk | None = None,
         index: Index | None = None,
     ) -> None:
         """`negatives` are what people say when they want nothing done; `chatter` knows how that sounds in general;
@@ -84,7 +84,7 @@ class Selector:
         self._glossary = glossary
         self._fusion = fusion
         self._policy = policy
-        self._chatter = chatter or Chatter.load()
+        self._chatter = chatter or SmallTalk.load()
         self._lexical = LexicalEvidence(entries, self.texts, glossary, index)
         self._dense: DenseEvidence | None = None
 

@@ -28,7 +28,7 @@ START, END = "^", "$"
 
 
 @dataclass(frozen=True, slots=True)
-class Chatter:
+class SmallTalk:
     """`weights` of the hashed words and pairs in units of `unit`, and a constant."""
 
     weights: NDArray[np.int8]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.ops.mcp import Runner
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tool import Execute, Tool
+from handlers.tools.authoring.tool import Execute, Tool
+from handlers.tools.tool_source import OurShelves, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ToolFailed
 from routing.types.messages import UserKey

@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 from handlers.council.offers import MOST_LEFT, Offers
+from handlers.council.replies import about, progress, reckoning, verdict_text
 from handlers.council.sessions import Sessions
 from handlers.council.votes import document_text
-from handlers.council.words import about, progress, reckoning, verdict_text
 from handlers.languages import Say
 from routing.council.ballots import Tally
 from routing.council.estimates import Estimate

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from handlers.asking import Ask
 from handlers.commands.tools import BUTTONS, ToolsCommand
+from handlers.context import CommandContext
 from handlers.parsing import parse_command
-from handlers.tool_list import ToolList
-from handlers.tools.shelf import OurShelves
-from handlers.tools.tool import Tool
+from handlers.replies.tool_list import ToolList
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import OurShelves
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Refused
 from routing.types.people import PersonSettings
 from tests.handlers.asked import asked
-from tests.handlers.test_tool_list import Servers, does, shelf, stock
+from tests.handlers.replies.test_tool_list import Servers, does, shelf, stock
 
 ODD = "my 'odd' [server]"
 
@@ -41,7 +41,7 @@ class Kept:
 
 
 class NoPolicy:
-    async def lines(self, ask: Ask) -> list[str]:
+    async def lines(self, ask: CommandContext) -> list[str]:
         return []
 
 

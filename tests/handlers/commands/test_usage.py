@@ -11,15 +11,15 @@ from zoneinfo import ZoneInfo
 import pytest
 from PIL import Image
 
-from handlers.asking import Ask
 from handlers.commands.usage import UsageCommand
-from handlers.costs import dollars
+from handlers.context import CommandContext
 from handlers.languages import Say
+from handlers.replies.costs import dollars
 from routing.budget.budget import Budget
 from routing.errors import Refused
 from routing.types.messages import UserKey
 from routing.types.people import Person
-from routing.types.periods import Stretch
+from routing.types.periods import Period
 from routing.types.usage import (
     Day,
     PersonSpending,
@@ -53,7 +53,7 @@ class Kept(Books):
         models = (replace(SMART, model="a/x", liked=0), replace(SMART, model="", first=None, dollars=Decimal(0)))
         self.reports: tuple[TurnReport, ...] = (replace(SMART, models=models),)
         self.questions: list[tuple[str, float, int | None]] = []
-        self.drawn: list[Stretch] = []
+        self.drawn: list[Period] = []
 
     async def by_model(
         self, *, person_id: int | None = None, conversation_id: int | None = None, since: float = 0.0
@@ -71,7 +71,7 @@ class Kept(Books):
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
         return self.tiers
 
-    async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
+    async def by_day(self, days: Sequence[Period], person_id: int | None = None) -> tuple[Day, ...]:
         self.drawn = list(days)
         self.questions.append(("days", len(days), person_id))
         return tuple(Day(each.date, self.spent) for each in days)
@@ -112,7 +112,7 @@ def command(kept: Kept, **ceilings: object) -> UsageCommand:
     return UsageCommand(kept, kept, Turns(kept), People(), budget, lambda: NOON)  # type: ignore[arg-type]
 
 
-def usage(words: str = "", **who: object) -> Ask:
+def usage(words: str = "", **who: object) -> CommandContext:
     return asked(f"/usage {words}".strip(), **who)  # type: ignore[arg-type]
 
 

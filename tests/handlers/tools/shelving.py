@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import OurShelves, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.errors import StorageFault
 from routing.types.decisions import TierDecision

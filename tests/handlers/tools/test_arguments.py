@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from handlers.tools.arguments import Arguments
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.arguments import Arguments
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import OurShelves, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments
 from routing.types.llm import ToolCall, ToolSpec

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from handlers.tools.authoring import FunctionTool, error, ok, run, runnable, tool
-from handlers.tools.manifests import read_toolkit
-from handlers.tools.registration import native_tool, register
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tasks import Program
+from handlers.tools.authoring.decorator import FunctionTool, error, ok, run, runnable, tool
+from handlers.tools.authoring.manifests import read_toolkit
+from handlers.tools.authoring.registration import native_tool, register
+from handlers.tools.authoring.tasks import Program
+from handlers.tools.tool_source import OurShelves, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments, ToolFailed
 from routing.types.decisions import TierDecision

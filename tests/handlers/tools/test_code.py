@@ -8,11 +8,11 @@ from typing import get_args
 
 import pytest
 
+from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.code import AROUND_SECONDS, LONGEST_COMMAND, NAME, CodeTools, tools_of
-from handlers.tools.manifests import our_toolkit
 from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
-from handlers.tools.shelf import Shelf
+from handlers.tools.tool_source import Shelf
 from routing.errors import ToolFailed
 from routing.turn.tool_executor import AGAIN
 from routing.turn.truncation import limit_result

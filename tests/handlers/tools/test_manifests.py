@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.manifests import MOST_BYTES, read_toolkit
+from handlers.tools.authoring.manifests import MOST_BYTES, read_toolkit
+from handlers.tools.authoring.tasks import McpTool, Program
 from handlers.tools.mcp.hints import NO_LABEL
-from handlers.tools.tasks import McpTool, Program
 from routing.errors import ConfigError
 from routing.types.sizes import SIZES
 from tests.handlers.tools.manifest import document, written

@@ -13,10 +13,10 @@ import pytest
 from bot.settings import load
 from bot.tooling import Tooling, build_tooling
 from bot.workspace import Workspace
-from handlers.asking import CommandSpec
 from handlers.commands.tier import WHY
+from handlers.context import CommandSpec
 from handlers.tools.approval import Approval
-from handlers.tools.needs import About, ToolNeeds
+from handlers.tools.dependencies import About, ToolNeeds
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from routing.errors import EmbedderFailed, StorageFault, ToolFailed
 from routing.policy.models import Models

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from handlers.tools.manifests import FOLDER, our_toolkit, read_toolkit
+from handlers.tools.authoring.manifests import FOLDER, our_toolkit, read_toolkit
 from routing.llm.message_codec import LONGEST_DESCRIPTION
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))

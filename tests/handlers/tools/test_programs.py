@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.manifests import read_toolkit
+from handlers.tools.authoring.manifests import read_toolkit
 from handlers.tools.programs import programs_of
 from handlers.tools.sandbox import Cut, Ended, Ran, SandboxLimits
 from routing.errors import ToolFailed

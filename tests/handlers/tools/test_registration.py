@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.authoring import tool
-from handlers.tools.registration import native_tool, register
-from handlers.tools.schemas import MOST_PARTS
+from handlers.tools.authoring.decorator import tool
+from handlers.tools.authoring.registration import native_tool, register
+from handlers.tools.authoring.schemas import MOST_PARTS
 from routing.errors import ConfigError
 from routing.types.sizes import SIZES
 
@@ -202,7 +202,7 @@ def test_what_is_registered_does_not_change_with_what_was_given() -> None:
 
 def test_the_library_of_schemas_is_imported_when_it_is_needed_only() -> None:
     code = (
-        "import sys; from handlers.tools.manifests import our_toolkit; our_toolkit('basics'); "
+        "import sys; from handlers.tools.authoring.manifests import our_toolkit; our_toolkit('basics'); "
         "print('jsonschema' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "False\n"

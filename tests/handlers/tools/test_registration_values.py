@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.authoring import runnable, tool
-from handlers.tools.manifests import read_toolkit
-from handlers.tools.registration import register
+from handlers.tools.authoring.decorator import runnable, tool
+from handlers.tools.authoring.manifests import read_toolkit
+from handlers.tools.authoring.registration import register
 from routing.errors import ConfigError
 from tests.handlers.tools.manifest import document, written
 from tests.handlers.tools.test_registration import Given, parameters

@@ -13,8 +13,8 @@ from filelock import FileLock
 
 from handlers.tools.sandbox import Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import SHARED_BYTES, TMP_BYTES
-from handlers.tools.sandbox.family import by_parents
 from handlers.tools.sandbox.limits import MIB
+from handlers.tools.sandbox.process_tree import by_parents
 from tests.handlers.tools.test_sandbox import home, made, python, running, shell
 
 SMALL = SandboxLimits(memory_bytes=96 * MIB, disk_bytes=8 * MIB, files=100, processes=20)

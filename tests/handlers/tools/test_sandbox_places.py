@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.sandbox.places import Busy, Places
+from handlers.tools.sandbox.queue import Busy, Places
 from routing.errors import ToolFailed
 from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, shell
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Optional
 import pytest
 from pydantic import Field
 
-from handlers.tools.authoring import tool
-from handlers.tools.registration import native_tool, register
+from handlers.tools.authoring.decorator import tool
+from handlers.tools.authoring.registration import native_tool, register
 from routing.errors import ConfigError
 from tests.handlers.tools.asking import Colour, Node, Opening, Pair, Point
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.authoring import AuthoredTool, tool
+from handlers.tools.authoring.decorator import AuthoredTool, tool
 from handlers.tools.tool_router import ToolRouter
 from routing.errors import ConfigError
 from routing.types.sizes import SIZES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.asking import CommandSpec
-from handlers.tools.topics import meant, named
+from handlers.context import CommandSpec
+from handlers.tools.help_search import meant, named
 from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 

@@ -13,7 +13,7 @@ import pytest
 from handlers.tools.sandbox import Ran
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
-from handlers.tools.workspace_shelves import WorkspaceShelves
+from handlers.tools.workspace_source import WorkspaceShelves
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
 from routing.types.people import Role

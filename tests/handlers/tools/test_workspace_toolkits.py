@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.manifests import our_toolkit
+from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.workspace import WorkspaceToolkits
 
 

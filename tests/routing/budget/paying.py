@@ -13,7 +13,7 @@ from routing.budget.reservation import Reservation
 from routing.types.budgets import BudgetLimits, PersonLimits, Reached, Scope
 from routing.types.llm import Usage
 from routing.types.messages import ChatKey
-from routing.types.periods import Period, Stretch
+from routing.types.periods import Period, PeriodKind
 from routing.types.usage import Day, Payer, PersonSpending, Spent, TierSpending
 
 HOME, TOPIC, OTHER = ChatKey("telegram", "1"), ChatKey("telegram", "1", "7"), ChatKey("discord", "1")
@@ -57,7 +57,7 @@ class Books:
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
         raise NotImplementedError
 
-    async def by_day(self, days: Sequence[Stretch], person_id: int | None = None) -> tuple[Day, ...]:
+    async def by_day(self, days: Sequence[Period], person_id: int | None = None) -> tuple[Day, ...]:
         raise NotImplementedError
 
 
@@ -112,9 +112,9 @@ def cost(dollars: str | None, tokens: int = 0) -> Usage:
 
 def limits(**more: object) -> BudgetLimits:
     """`person_day="1"`, or any other field of the limits."""
-    found: dict[tuple[Scope, Period], Decimal] = {}
+    found: dict[tuple[Scope, PeriodKind], Decimal] = {}
     scopes: tuple[Scope, ...] = ("person", "chat", "all")
-    periods: tuple[Period, ...] = ("day", "month")
+    periods: tuple[PeriodKind, ...] = ("day", "month")
     for scope in scopes:
         for period in periods:
             value = more.pop(f"{scope}_{period}", None)

@@ -87,7 +87,7 @@ class Call:
 
 @dataclass(slots=True)
 class Members:
-    """`routing.council.asking.Ask`. What is not told is: answers "<model> says yes", a ballot for the others in the
+    """`AskModel` by script. What is not told is: answers "<model> says yes", a ballot for the others in the
     order of their names, and "All agree." from the chair, each after one second. A ballot is told as models in order,
     or as the text of the reply. Costs are told by model; the others cost a tenth of a cent."""
 

@@ -15,7 +15,7 @@ from routing.council.calling import BROKEN, ModelCalls, obstacle
 from routing.council.seats import Seat
 from routing.errors import KeyRejected, ModelError, RateLimited
 from routing.health.health import ModelHealth
-from routing.llm.attempt import Caller
+from routing.llm.attempt import ModelCaller
 from routing.policy.models import Models
 from routing.types.decisions import Passed
 from routing.types.llm import ChatMessage, StreamEnd, TextDelta, Usage
@@ -40,7 +40,7 @@ def models(clock: Callable[[], float] = now) -> Models:
 
 def calling(llm: FakeLlm) -> ModelCalls:
     known = models()
-    return ModelCalls(known, Caller(llm, known.health, now), now, bill())
+    return ModelCalls(known, ModelCaller(llm, known.health, now), now, bill())
 
 
 def called(seat: Seat, steps: list[Step], seconds: float = 60.0) -> tuple[str | Exception, ModelCalls, FakeLlm, float]:

@@ -10,19 +10,19 @@ from decimal import Decimal
 
 import pytest
 
-from routing.budget.guard import Purse
+from routing.budget.guard import BudgetGuard
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.critic import CriticConfig
 from routing.config.runtime import read_config
 from routing.critic.critic import Critic, Doubt
 from routing.errors import KeyRejected, PolicyRefused, RateLimited, Unreachable
-from routing.llm.attempt import Caller
+from routing.llm.attempt import ModelCaller
 from routing.policy.models import Models
 from routing.ports import PriceList
 from routing.types.llm import StreamEnd, TextDelta, Usage
 from routing.types.prices import Price
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 from tests.fakes import FakeLlm, Step, says
 from tests.routing.budget.paying import Till, limits
 from tests.routing.council.sitting import elapsed, in_no_time
@@ -46,7 +46,7 @@ class Bench:
         self.llm = FakeLlm(*calls)
         self.models = Models(read_config(file, KEYS if keys is None else keys, {}), CATALOG)
         purse, clock = more.pop("purse", None), more.pop("clock", time.time)
-        caller = Caller(self.llm, self.models.health, clock, purse)  # type: ignore[arg-type]
+        caller = ModelCaller(self.llm, self.models.health, clock, purse)  # type: ignore[arg-type]
         self.critic = Critic(self.models, caller, lambda: config, clock, **more)  # type: ignore[arg-type]
         self.bill = bill()
 
@@ -185,7 +185,7 @@ async def test_where_a_limit_is_reached_nobody_is_asked(at_limit: str) -> None:
         return lambda model: Price.flat(Decimal(1000))
 
     till = Till(limits(person_day="0.01", at_limit=at_limit))
-    bench = Bench(DOUBT, purse=Purse(till.budget, prices))
+    bench = Bench(DOUBT, purse=BudgetGuard(till.budget, prices))
     assert await bench.look() is None
     assert bench.llm.made == 0 and bench.bill.calls == []
-    assert isinstance(bench.bill, Bill)
+    assert isinstance(bench.bill, TurnCost)

@@ -17,7 +17,7 @@ from routing.errors import (
     RateLimited,
     Unreachable,
 )
-from routing.health.breaker import LONGEST_SECONDS, REMEMBERED, Breaker, Kept, Standing
+from routing.health.breaker import LONGEST_SECONDS, REMEMBERED, Breaker, BreakerStatus, Kept
 from tests.routing.policy.standing import DOWN, REFUSED, Time, opened, tried
 
 BAD, OK = DOWN, None
@@ -54,7 +54,7 @@ def test_it_opens_at_more_than_half_of_five_or_at_three_in_a_row(results: Result
 def test_every_failure_of_the_provider_counts(kind: type[ModelError]) -> None:
     breaker = made()
     tried(breaker, *[kind("a/1", "x")] * 3)
-    assert breaker.standing() == Standing("open", 1_000_060.0, "x")
+    assert breaker.standing() == BreakerStatus("open", 1_000_060.0, "x")
 
 
 @pytest.mark.parametrize("kind", [ContextOverflow, PolicyRefused, BadModelRequest])
@@ -70,7 +70,7 @@ def test_what_a_person_asked_for_never_counts(kind: type[ModelError]) -> None:
 def test_what_the_next_one_would_meet_again_opens_it_at_once(kind: type[ModelError]) -> None:
     breaker = made()
     tried(breaker, *[OK] * 20, kind("a/1", "no"))
-    assert breaker.standing() == Standing("open", 1_000_060.0, "no")
+    assert breaker.standing() == BreakerStatus("open", 1_000_060.0, "no")
 
 
 def test_only_the_last_ten_minutes_count() -> None:
@@ -140,7 +140,7 @@ def test_a_probe_that_tells_nothing_frees_its_place(how: str) -> None:
                 raise leaving
     except (asyncio.CancelledError, ContextOverflow):
         pass
-    assert breaker.standing() == Standing("open", time.now, "a refused the key")
+    assert breaker.standing() == BreakerStatus("open", time.now, "a refused the key")
     assert breaker.begin() is not None
 
 
@@ -162,7 +162,7 @@ def test_who_began_before_it_opened_comes_too_late_to_tell() -> None:
     time.now += 30.0
     late[0].end(OK)
     late[1].end(REFUSED)
-    assert breaker.standing() == Standing("open", time.now + 30.0, "a refused the key")
+    assert breaker.standing() == BreakerStatus("open", time.now + 30.0, "a refused the key")
     time.now += 30.0
     tried(breaker, OK)
     for trial in late[2:]:
@@ -195,7 +195,7 @@ def test_a_probes_first_token_closes_it_and_the_rest_counts_as_any_other() -> No
     assert breaker.standing().state == "closed" and breaker.begin() is not None
     tried(breaker, BAD, BAD)
     probe.end(BAD)
-    assert breaker.standing() == Standing("open", time.now + 60.0, "it is down")
+    assert breaker.standing() == BreakerStatus("open", time.now + 60.0, "it is down")
 
 
 def test_it_tells_when_it_opens_and_when_it_closes_and_never_else() -> None:
@@ -219,7 +219,7 @@ def test_it_is_restored_as_it_was() -> None:
     tried(before, BAD)
     assert before.begin(early=True) is not None
     after.restore(before.keep())
-    assert after.standing() == Standing("open", time.now + 120.0, "it is down"), "nobody probes it now"
+    assert after.standing() == BreakerStatus("open", time.now + 120.0, "it is down"), "nobody probes it now"
     time.now += 120.0
     tried(after, BAD)
     assert after.standing().until == time.now + 240.0

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from routing.config import jsonfile
-from routing.config.concurrency import ParallelLimits, read_parallel
+from routing.config.concurrency import ConcurrencyLimits, read_concurrency
 from routing.errors import ConfigError
-from routing.health.concurrency import Parallel
+from routing.health.concurrency import ConcurrencyLimiter
 from tests.routing.policy.standing import Time
 
 
@@ -19,7 +19,7 @@ class Calls:
 
     def __init__(self, per_provider: int, per_user: int) -> None:
         self.time = Time()
-        self.parallel = Parallel(self.time, ParallelLimits(per_provider, per_user))
+        self.parallel = ConcurrencyLimiter(self.time, ConcurrencyLimits(per_provider, per_user))
         self.inside: list[str] = []
         self.begun: list[str] = []
         self.waited: dict[str, float] = {}
@@ -129,7 +129,7 @@ async def test_a_call_that_fails_or_is_cancelled_gives_its_places_back() -> None
 
 
 async def test_many_at_once_are_all_served_and_never_too_many_and_nothing_is_left() -> None:
-    parallel = Parallel(Time(), ParallelLimits(8, 3))
+    parallel = ConcurrencyLimiter(Time(), ConcurrencyLimits(8, 3))
     people: Counter[int] = Counter()
     providers: Counter[str] = Counter()
     most: Counter[str] = Counter()
@@ -161,15 +161,15 @@ def test_the_limits_are_read_from_the_file() -> None:
     root = jsonfile.parse('{"parallel": {"perProvider": 2}, "bad": {"perUser": 0}}', "x.json").root()
     section, bad = root.child("parallel"), root.child("bad")
     assert section is not None and bad is not None
-    assert read_parallel(section) == ParallelLimits(2, 3)
+    assert read_concurrency(section) == ConcurrencyLimits(2, 3)
     with pytest.raises(ConfigError, match=r"bad\.perUser"):
-        read_parallel(bad)
+        read_concurrency(bad)
 
 
 async def test_other_limits_hold_for_the_lines_that_begin_from_then_on() -> None:
     calls = Calls(1, 5)
     await calls.start("first", "a", 1)
-    calls.parallel.limit(ParallelLimits(2, 5))
+    calls.parallel.limit(ConcurrencyLimits(2, 5))
     await calls.start("second", "a", 2)
     assert calls.inside == ["first"] and calls.parallel.lines == {"a": 1}, "this line was begun before"
     for name in ("third", "fourth"):

@@ -19,7 +19,7 @@ from routing.errors import (
 )
 from routing.health.health import ModelHealth
 from routing.health.latency import P99_SHARE
-from routing.llm.attempt import Caller, Errand
+from routing.llm.attempt import CallOptions, ModelCaller
 from routing.types.llm import (
     CallDelta,
     ChatMessage,
@@ -41,10 +41,10 @@ def asked(seconds: float = 30.0) -> ModelRequest:
     return ModelRequest("balanced", "openai/m", (ChatMessage("user", "hi"),), profile, None, None)
 
 
-def running(llm: FakeLlm) -> Caller:
+def running(llm: FakeLlm) -> ModelCaller:
     ticks = iter(range(1000))
     clock = lambda: float(next(ticks))  # noqa: E731
-    return Caller(llm, ModelHealth(clock), clock)
+    return ModelCaller(llm, ModelHealth(clock), clock)
 
 
 async def test_the_text_grows_and_the_end_brings_the_count() -> None:
@@ -98,7 +98,7 @@ async def test_a_stream_without_an_end_is_cut() -> None:
     ],
     ids=["first token", "whole"],
 )
-async def test_a_model_that_says_nothing_in_time_was_too_slow(patience: Errand, said: str) -> None:
+async def test_a_model_that_says_nothing_in_time_was_too_slow(patience: CallOptions, said: str) -> None:
     with pytest.raises(TooSlow, match=said):
         await running(FakeLlm([asyncio.Event()])).complete(asked(), patience, Seen(), Stop())
 
@@ -139,7 +139,7 @@ async def test_the_turns_own_end_is_no_failure_of_the_model() -> None:
 
 async def test_how_long_an_answer_took_is_remembered() -> None:
     health = ModelHealth(time.time)
-    done = await Caller(FakeLlm(says("hi")), health, time.time).complete(asked(), errand(), Seen(), Stop())
+    done = await ModelCaller(FakeLlm(says("hi")), health, time.time).complete(asked(), errand(), Seen(), Stop())
     (took,) = health.latencies.keep()["openai/m", "balanced"].seconds
     assert 0.0 <= took <= done.seconds
 
@@ -147,7 +147,7 @@ async def test_how_long_an_answer_took_is_remembered() -> None:
 async def test_an_answer_that_never_came_was_too_slow() -> None:
     health = ModelHealth(time.time)
     with pytest.raises(Unreachable):
-        silent = Caller(FakeLlm([asyncio.Event()]), health, time.time)
+        silent = ModelCaller(FakeLlm([asyncio.Event()]), health, time.time)
         await silent.complete(asked(), errand(first=0.01), Seen(), Stop())
     (took,) = health.latencies.keep()["openai/m", "balanced"].seconds
     assert took >= P99_SHARE * DEFAULT_CONTRACTS["balanced"].deadline_seconds
@@ -155,7 +155,7 @@ async def test_an_answer_that_never_came_was_too_slow() -> None:
 
 async def test_what_the_turns_own_end_cut_off_says_nothing_of_time() -> None:
     health = ModelHealth(time.time)
-    await Caller(FakeLlm([asyncio.Event()]), health, time.time).complete(asked(), errand(0.01), Seen(), Stop())
+    await ModelCaller(FakeLlm([asyncio.Event()]), health, time.time).complete(asked(), errand(0.01), Seen(), Stop())
     assert health.latencies.keep() == {}
 
 

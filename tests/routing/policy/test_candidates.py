@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.health.breaker import CLOSED, Standing
+from routing.health.breaker import CLOSED, BreakerStatus
 from routing.policy.candidates import (
     Candidates,
     Member,
@@ -20,9 +20,9 @@ from routing.policy.candidates import (
 
 NOW = 1_000_000.0
 LATER = NOW + 60.0
-OPEN = Standing("open", LATER, "it is down")
-PROBING = Standing("probing", NOW - 1.0, "it is down")
-DUE = Standing("open", NOW, "it is down")
+OPEN = BreakerStatus("open", LATER, "it is down")
+PROBING = BreakerStatus("probing", NOW - 1.0, "it is down")
+DUE = BreakerStatus("open", NOW, "it is down")
 A, B, C = (Member(model, True, True, True, 100_000) for model in ("a/1", "b/2", "c/3"))
 
 
@@ -89,7 +89,7 @@ def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
 
 
 def test_nobody_is_ready_and_the_one_that_will_be_first_is_asked() -> None:
-    found = chosen(replace(A, breaker=OPEN), replace(B, breaker=Standing("open", NOW + 9.0, "x")), C_WITHOUT_KEY)
+    found = chosen(replace(A, breaker=OPEN), replace(B, breaker=BreakerStatus("open", NOW + 9.0, "x")), C_WITHOUT_KEY)
     assert (found.order, found.last_resort) == (("b/2", "a/1"), True) and len(found.passed) == 3
 
 

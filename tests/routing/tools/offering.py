@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import OurShelves, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import OurShelves, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.config.presentation import MOST_DEFINITIONS
 from routing.errors import ToolFailed

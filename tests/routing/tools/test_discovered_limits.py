@@ -7,7 +7,7 @@ import math
 import pytest
 
 from routing.tools.candidates import DISCOVERY
-from routing.tools.discovered import Additions
+from routing.tools.discovered import DiscoveredTools
 from routing.tools.presentation import Shown
 from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, ToolText
@@ -27,7 +27,7 @@ def test_discovery_and_what_is_always_there_stay_whatever_else_comes(hint: str, 
     called = ToolCard("called", dict.fromkeys(SIZES, ToolText("word" * words, EMPTY)))
     cards = {each.name: each for each in (searching(), card("calculate"), card("likely"), called)}
     worth = {DISCOVERY: math.inf, "calculate": math.inf}
-    additions = Additions(cards, lambda name: worth.get(name, 0.0))
+    additions = DiscoveredTools(cards, lambda name: worth.get(name, 0.0))
     begun = Shown(tuple(cards[name].spec("S") for name in ("likely", "calculate", DISCOVERY)), hint=hint)
     additions.called("called", unseen=True)
     assert [spec.name for spec in additions.shown(begun, "S", 800).specs] == left

@@ -15,7 +15,7 @@ from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
 from routing.health.health import ModelHealth
-from routing.llm.attempt import Caller
+from routing.llm.attempt import ModelCaller
 from routing.policy.models import Models
 from routing.ports import HistoryStore
 from routing.turn.context import Context
@@ -89,7 +89,7 @@ def models(document: str = "{}") -> Models:
 
 
 def writer(llm: FakeLlm, config: Models | None = None, kind: type[Summariser] = Summariser) -> Summariser:
-    caller = Caller(llm, ModelHealth(time.time), time.time)
+    caller = ModelCaller(llm, ModelHealth(time.time), time.time)
     deadline = Deadline(time.time, math.inf)
     return kind(caller, config or models(), Preferences(tier="smart"), Seen(), Stop(), deadline, bill())
 

@@ -15,7 +15,7 @@ from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.config.turn_limits import TurnBounds
 from routing.errors import ContextOverflow, ToolFailed, Unreachable
 from routing.health.health import ModelHealth
-from routing.llm.attempt import Caller
+from routing.llm.attempt import ModelCaller
 from routing.ports import Clock
 from routing.turn.loop import TurnLoop
 from routing.turn.state import LAST_CALL, CallPlan, TurnInput, TurnState
@@ -83,7 +83,7 @@ async def run(
     planner.deadline = Deadline(clock, planner.bounds.seconds)
     state = turn_state(toolbox, planner.bounds, planner.deadline, planner.most_chars)
     state.cost = planner.bill
-    loop = TurnLoop(Caller(llm, ModelHealth(clock), clock), planner)
+    loop = TurnLoop(ModelCaller(llm, ModelHealth(clock), clock), planner)
     return await loop.run(NOT_READ, state, live or Seen(), stop or Stop())
 
 

@@ -22,7 +22,7 @@ from routing.errors import (
     Unreachable,
 )
 from routing.health.health import ModelHealth
-from routing.llm.attempt import Caller
+from routing.llm.attempt import ModelCaller
 from routing.turn.loop import TurnLoop
 from routing.turn.state import CallPlan, TurnInput, TurnState
 from routing.types.deadline import Deadline
@@ -100,7 +100,7 @@ class Chase:
 
     async def run(self) -> Completion:
         """The answer. Raises the error with which the turn ended."""
-        loop = TurnLoop(Caller(self.llm, ModelHealth(self.time), self.time), self.plan)
+        loop = TurnLoop(ModelCaller(self.llm, ModelHealth(self.time), self.time), self.plan)
         self.outcome = await loop.run(NOT_READ, self.state, self.live, self.stop)
         if self.outcome.error is not None:
             raise self.outcome.error

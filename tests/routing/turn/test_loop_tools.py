@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import OurShelves, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments, ToolFailed
 from routing.tools.candidates import DISCOVERY

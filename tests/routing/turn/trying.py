@@ -9,19 +9,19 @@ from typing import Any
 
 from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.config.turn_limits import TurnBounds
-from routing.llm.attempt import Errand
+from routing.llm.attempt import CallOptions
 from routing.ports import Clock, Tools
 from routing.turn.state import TurnState
 from routing.turn.tool_executor import ToolExecutor
 from routing.types.deadline import Deadline
 from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
-from routing.types.usage import Bill
+from routing.types.usage import TurnCost
 
 
-def bill() -> Bill:
+def bill() -> TurnCost:
     """Nothing is on it yet."""
-    return Bill(1, ChatKey("telegram", "7"))
+    return TurnCost(1, ChatKey("telegram", "7"))
 
 
 def errand(
@@ -31,10 +31,10 @@ def errand(
     tier: Tier = "balanced",
     clock: Clock = time.time,
     **more: bool,
-) -> Errand:
+) -> CallOptions:
     """For a turn of so many seconds; a try may take `whole`, `first` to its first sign of life."""
     contract = replace(DEFAULT_CONTRACTS[tier], first_token_seconds=first, try_seconds=whole)
-    return Errand(contract, Deadline(clock, seconds), bill(), **more)
+    return CallOptions(contract, Deadline(clock, seconds), bill(), **more)
 
 
 NOT_READ: Any = None

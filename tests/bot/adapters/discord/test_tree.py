@@ -16,8 +16,8 @@ from bot.adapters.discord.commands import (
     takes_argument,
     tree,
 )
-from handlers.asking import CommandSpec
 from handlers.commands import COMMANDS
+from handlers.context import CommandSpec
 from handlers.languages import Say
 from handlers.parsing import parse_command
 from routing.types.tiers import TIERS

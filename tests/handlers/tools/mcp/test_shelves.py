@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from handlers.tools.shelf import OurShelves, Shelf
-from handlers.tools.tool import Tool
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import OurShelves, Shelf
 from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall

@@ -17,7 +17,7 @@ from routing.policy.auto.classifier import (
     LAST_WORDS,
     PLACES,
     TRAITS,
-    Ear,
+    LinearClassifier,
     places,
     traits,
 )
@@ -30,13 +30,13 @@ from routing.types.tiers import TIERS, Tier
 BALANCED: Mapping[Tier, float] = {"balanced": 1.0}
 
 
-def ear_for(word: str, tier: Tier, told: Mapping[Tier, float] = BALANCED) -> Ear:
+def ear_for(word: str, tier: Tier, told: Mapping[Tier, float] = BALANCED) -> LinearClassifier:
     """Hears a tier in one word, and what is `told` in everything."""
     words = bytearray(PLACES * len(TIERS))
     for place in places(read(word)):
         words[place * len(TIERS) + TIERS.index(tier)] = 100
     nothing = [[0.0] * len(TIERS)] * (TRAITS - 1)
-    return Ear(bytes(words), [1.0] * len(TIERS), [[told.get(each, 0.0) for each in TIERS], *nothing])
+    return LinearClassifier(bytes(words), [1.0] * len(TIERS), [[told.get(each, 0.0) for each in TIERS], *nothing])
 
 
 def traits_of(text: str) -> tuple[float, ...]:
@@ -135,4 +135,4 @@ def test_weights_of_another_form_are_refused(tmp_path: Path) -> None:
     few = {"words": b64encode(compress(b"few")).decode(), "scale": [1.0] * 4, "traits": []}
     (tmp_path / "odd.json").write_text(json.dumps(few), "ascii")
     with pytest.raises(ValueError, match="made for another form"):
-        Ear.load(tmp_path / "odd.json")
+        LinearClassifier.load(tmp_path / "odd.json")

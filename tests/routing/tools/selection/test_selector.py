@@ -16,7 +16,7 @@ from routing.tools.selection.features import DENSE, LEXICAL
 from routing.tools.selection.fusion import Fusion
 from routing.tools.selection.glossary import Glossary
 from routing.tools.selection.selector import CLAUSE, Decision, EncodingSelector, Selector
-from routing.tools.selection.small_talk import BUCKETS, Chatter
+from routing.tools.selection.small_talk import BUCKETS, SmallTalk
 from tests.routing.tools.selection.catalogue import CATALOGUE, EXAMPLES, FUSION, OPEN, Matters, weights
 
 
@@ -162,7 +162,7 @@ def test_what_people_say_when_they_want_nothing_counts_against_all(glossary: Glo
 
 @pytest.mark.parametrize(("odds", "names"), [(-50.0, ["weather"]), (0.0, ["weather"]), (50.0, [])])
 def test_small_talk_is_not_acted_on(glossary: Glossary, odds: float, names: list[str]) -> None:
-    heard = Chatter(np.zeros(BUCKETS, np.int8), unit=1.0, constant=odds)
+    heard = SmallTalk(np.zeros(BUCKETS, np.int8), unit=1.0, constant=odds)
     selector = Selector(entries(CATALOGUE, EXAMPLES), (), glossary, FUSION, replace(OPEN, talk=1.0), chatter=heard)
     parts = selector.parts("the forecast")
     assert [one.name for one in selector.decide(parts, {}).chosen] == names

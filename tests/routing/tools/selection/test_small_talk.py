@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.training.small_talk import Said, learn
-from routing.tools.selection.small_talk import BUCKETS, Chatter, hashed
+from routing.tools.selection.small_talk import BUCKETS, SmallTalk, hashed
 
 TALK = (
     "hello there",
@@ -29,23 +29,23 @@ WISHES = (
 
 @pytest.mark.parametrize("text", TALK)
 def test_small_talk_is_likelier_than_a_wish(text: str) -> None:
-    assert Chatter.load().odds([text]) > 0
+    assert SmallTalk.load().odds([text]) > 0
 
 
 @pytest.mark.parametrize("text", WISHES)
 def test_a_wish_is_likelier_than_small_talk(text: str) -> None:
-    assert Chatter.load().odds([text]) < 0
+    assert SmallTalk.load().odds([text]) < 0
 
 
 def test_of_several_texts_the_mean_counts() -> None:
-    shipped = Chatter.load()
+    shipped = SmallTalk.load()
     apart = [shipped.odds([text]) for text in ("hello there", "call Anna")]
     assert shipped.odds(["hello there", "call Anna"]) == pytest.approx(sum(apart) / 2)
 
 
 @pytest.mark.parametrize("text", ["", "?!", "😶‍🌫️", "天气", "a" * 10_000])
 def test_any_text_has_odds(text: str) -> None:
-    assert np.isfinite(Chatter.load().odds([text]))
+    assert np.isfinite(SmallTalk.load().odds([text]))
 
 
 def test_words_their_order_and_a_question_mark_are_told_apart() -> None:
@@ -68,4 +68,4 @@ def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
     made = learn([Said("hello", True), Said("call Anna", False)])
     path = tmp_path / "small_talk.npz"
     np.savez_compressed(path, weights=made.weights, unit=made.unit, constant=made.constant)
-    assert Chatter.load(path).odds(["hello"]) == pytest.approx(made.odds(["hello"]))
+    assert SmallTalk.load(path).odds(["hello"]) == pytest.approx(made.odds(["hello"]))

@@ -1,0 +1,25 @@
+"""What looks back at turns: alarms for the owner, and the critic."""
+
+from __future__ import annotations
+
+from handlers.notices.alarms import Alarms
+from handlers.notices.notices import Notices
+from handlers.post_turn import Aftermath
+from handlers.replies.critic_notice import Doubts
+from routing.critic.critic import Critic
+from routing.policy.models import Models
+from routing.types.history import TurnRecord
+from routing.types.messages import InboundMessage
+from storage.stores import Stores
+
+
+def build_aftermath(kept: Stores, notices: Notices, models: Models, critic: Critic) -> Aftermath:
+    """To be closed before the database."""
+    alarms = Alarms(kept.turns, kept.state, notices)
+    doubts = Doubts(critic, kept.people, kept.ledger, notices.send, lambda: models.config.contracts)
+
+    async def ring(message: InboundMessage, record: TurnRecord) -> None:
+        if record.facts is not None:
+            await alarms.look(record.facts)
+
+    return Aftermath(ring, doubts.look)

@@ -1,0 +1,92 @@
+"""So many messages a person, in moving windows."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from handlers.access.bounded_table import Recent
+from routing.errors import ConfigError, Refused
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+_LIMIT = re.compile(r"\s*(\d+)\s*/\s*(second|minute|hour|day)s?\s*")
+DISORDER_SECONDS = 60.0
+"""Messages may arrive out of order by this much; a larger difference means that a clock was set back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most `count` messages in `seconds`."""
+
+    count: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Seen:
+    """When one person wrote, newest last, and whether they know that it was too much."""
+
+    at: deque[float] = field(default_factory=deque)
+    told: bool = False
+
+
+def parse_limits(text: str) -> tuple[Window, ...]:
+    """`20/minute,100/hour`, or `off` for none. ConfigError for anything else."""
+    if text.strip().lower() == "off":
+        return ()
+    windows = []
+    for part in text.split(","):
+        found = _LIMIT.fullmatch(part.lower())
+        if found is None or int(found.group(1)) == 0:
+            raise ConfigError(f"USER_RATE_LIMIT must look like 20/minute,100/hour or off, not {text!r}.")
+        windows.append(Window(int(found.group(1)), _SECONDS[found.group(2)]))
+    return tuple(windows)
+
+
+class RateLimit:
+    """Counts what each person writes. Whoever is over a limit is told once when to come back."""
+
+    def __init__(self, windows: tuple[Window, ...]) -> None:
+        self._windows = windows
+        self._longest = max((window.seconds for window in windows), default=0.0)
+        self._seen: Recent[Hashable, _Seen] = Recent()
+
+    def take(self, who: Hashable, now: float, weight: int = 1) -> bool:
+        """Count a message sent at `now` that weighs as so many. True: go on. False: over the limit, and told already.
+        Raises Refused to tell. The time is the message's own: what waited while the bot was down did not come all at
+        once."""
+        if not self._windows:
+            return True
+        seen = self._seen.get(who) or _Seen()
+        self._seen.put(who, seen)
+        while seen.at and seen.at[0] <= now - self._longest:
+            seen.at.popleft()
+        while seen.at and seen.at[-1] > now + DISORDER_SECONDS:
+            seen.at.pop()
+        wait = max(_wait(seen.at, window, now, weight) for window in self._windows)
+        if wait <= 0:
+            seen.told = False
+            seen.at.extend([now] * weight)
+            return True
+        if seen.told:
+            return False
+        seen.told = True
+        raise _too_many(wait)
+
+
+def _wait(at: deque[float], window: Window, now: float, weight: int) -> float:
+    """Seconds until a message of this weight fits the window; one heavier than the window needs all of it."""
+    room = window.count - min(weight, window.count)
+    if len(at) <= room:
+        return 0.0
+    return at[-room - 1] + window.seconds - now
+
+
+def _too_many(wait: float) -> Refused:
+    if wait < 120:
+        return Refused(
+            "Too many messages at once. I'll answer again in {seconds} seconds.", seconds=max(1, round(wait))
+        )
+    return Refused("Too many messages at once. I'll answer again in {minutes} minutes.", minutes=round(wait / 60))

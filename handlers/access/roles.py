@@ -1,0 +1,299 @@
+"""Who may talk to the bot. Nobody is, until an owner says so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from handlers.access.bounded_table import Recent
+from handlers.access.codes import CODE_SECONDS, WrongCodes, new_code, posted_codes, read_code, shown
+from handlers.access.linking import LINKED, Linking
+from handlers.parsing import typed_command
+from routing.errors import Refused
+from routing.one_time_codes import hashed, matches
+from routing.ports import ChatStore, Clock, PeopleStore, StateStore
+from routing.types.messages import InboundMessage, UserKey
+from routing.types.people import ROLES, Pairing, Person, Role
+
+AccessMode = Literal["pairing", "allowlist", "open"]
+
+WAITING_LIMIT = 30
+"""Strangers that wait at once; one more takes the place of the one who has waited longest."""
+HINT_SECONDS = 3600.0
+NO_OWNER = (
+    "I have no owner yet. If you run me, send me the owner code: it is in my start log, after “Owner code:”. If you "
+    "missed it, restart me; each start prints a new one."
+)
+CLOSED_GROUP = "This group isn't enabled yet. The owner can run /access here on."
+CLOSED_SERVER = "This server isn't enabled yet. The owner can run /access here on."
+OWNER_CODE_BURNED = (
+    "⚠️ Others could read that owner code, so it no longer works. I have printed a new one in my start log; send it to "
+    "me in private."
+)
+LINK_CODE_BURNED = (
+    "⚠️ Others could read that code, so it no longer works. Make a new one with /access link and send it to me in "
+    "private."
+)
+PAIRING_CODE_BURNED = "⚠️ Others could read that code, so it no longer works. Write to me in private to get a new one."
+OWNER_CODE = "owner_code"
+NOBODY = 0
+"""No person's id."""
+_RANK: dict[Role, int] = {role: rank for rank, role in enumerate(reversed(ROLES))}
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What somebody hears who came in just now, by this message."""
+
+    template: str
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Somebody who may go on; with a greeting, they have been answered by it."""
+
+    person: Person
+    greeting: Greeting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """Somebody who may not: the answer they get (None: they have had it) and a stranger the owner should hear of."""
+
+    refusal: Refused | None
+    stranger: Pairing | None = None
+
+
+def print_owner_code(code: str) -> None:
+    """On the terminal or in the journal, where only the owner of the machine reads it."""
+    print(f"Owner code: {code}  (send it to the bot in a private chat to become its owner)", flush=True)
+
+
+def is_chat(user: UserKey) -> bool:
+    """Whether an account is a Telegram group or channel, whose ids are negative."""
+    return user.platform == "telegram" and user.user_id.startswith("-")
+
+
+def may(person: Person, role: Role) -> bool:
+    """Whether a person's role is at least `role`."""
+    return _RANK[person.role] >= _RANK[role]
+
+
+def check_shared(person: Person, message: InboundMessage) -> None:
+    """Raises Refused when a guest would change what the others in a group share: the conversation and its settings."""
+    if not message.private and not may(person, "user"):
+        raise Refused("In a group this needs the role user; yours is guest. Nothing was changed.")
+
+
+class Access:
+    """Decides for each message who sent it and whether they may."""
+
+    def __init__(
+        self,
+        mode: AccessMode,
+        owners: Collection[UserKey],
+        people: PeopleStore,
+        chats: ChatStore,
+        state: StateStore,
+        linking: Linking,
+        wrong: WrongCodes,
+        clock: Clock,
+    ) -> None:
+        self.mode = mode
+        self._owners = frozenset(owner for owner in owners if not is_chat(owner))
+        self._people = people
+        self._chats = chats
+        self._state = state
+        self._clock = clock
+        self._hinted: Recent[str, float] = Recent()
+        self._issued: Recent[UserKey, Pairing] = Recent(WAITING_LIMIT)
+        self._linking = linking
+        self.wrong = wrong
+        self._posted = WrongCodes(clock)
+
+    async def appoint(self) -> None:
+        """Make the configured owners known, so that they hear of strangers before they have ever written; and clamp
+        how long stored codes are valid."""
+        await self._people.shorten(CODE_SECONDS)
+        for user in self._owners:
+            if await self._people.find(user) is None:
+                await self._people.admit(user, "", "owner", "configuration")
+
+    async def owner_code(self, platforms: Collection[str]) -> str | None:
+        """A fresh one-time code for the owner; None when one can be met on these platforms already (whoever has the
+        terminal is an owner, too, and nobody there hears of strangers), or codes are not used."""
+        met = [user for user in await self._people.owners() if user.platform in platforms]
+        if self.mode != "pairing" or self._owners or met:
+            await self._state.put(OWNER_CODE, None)
+            return None
+        return await self._new_owner_code()
+
+    async def _new_owner_code(self) -> str:
+        code = new_code()
+        await self._state.put(OWNER_CODE, hashed(code))
+        return shown(code)
+
+    async def find(self, user: UserKey) -> Person | None:
+        """Who somebody is, or would be with their first message; None for a stranger."""
+        person = await self._people.find(user)
+        return Person(NOBODY, "user", "") if person is None and self.mode == "open" else person
+
+    async def decide(self, message: InboundMessage) -> Admitted | Turned:
+        """Let somebody in, or say why not."""
+        person = await self._people.find(message.user)
+        if message.by_chat:
+            person = _as_guest(person)
+        elif message.user in self._owners and (person is None or person.role != "owner"):
+            person = await self._people.admit(message.user, message.user_name, "owner", "configuration")
+            await self._people.release(message.user)
+        elif person is None and self.mode == "open":
+            person = await self._people.admit(message.user, message.user_name, "user", "open access")
+            await self._people.release(message.user)
+        if person is not None and not message.by_chat:
+            await self._people.seen(message.user, message.user_name, message.username)
+        if not message.private:
+            return await self._burned(message, person) or await self._in_group(message, person)
+        typed = read_code(message.own_text)
+        owner_code = await self._state.get(OWNER_CODE) if typed is not None else None
+        if typed is not None and owner_code is not None:
+            return await self._try_owner_code(message, owner_code, typed)
+        if person is None or (person.role == "guest" and self.mode != "open"):
+            return await self._stranger(message, person)  # a group opens itself to its guests, not a private chat
+        return self._known(person)
+
+    def _known(self, person: Person) -> Admitted | Turned:
+        if person.role == "blocked":
+            return self._once(f"blocked {person.id}", Refused("You may not use this bot."))
+        return Admitted(person)
+
+    async def _burned(self, message: InboundMessage, person: Person | None) -> Turned | None:
+        """A code that others could read must not let any of them in. An admin may pair somebody in a group: that uses
+        the code up. Comparing takes time, so an account that posts many wrong ones is not listened to."""
+        codes = posted_codes(message.text)
+        if not codes or (person is not None and may(person, "admin") and _is_pairing(message)):
+            return None
+        try:
+            self._posted.check(message.user)
+        except Refused:
+            return None
+        for code in codes:
+            if burned := await self._burn(code):
+                return Turned(Refused(burned))
+        self._posted.count(message.user)
+        return None
+
+    async def _burn(self, code: str) -> str:
+        """What to say of a code that is worthless from now on; empty when it was before."""
+        stored = await self._state.get(OWNER_CODE)
+        if stored is not None and matches(code, stored):
+            print_owner_code(await self._new_owner_code())
+            return OWNER_CODE_BURNED
+        if await self._linking.burn(code):
+            return LINK_CODE_BURNED
+        stranger = await self._people.burn(code)
+        if stranger is None:
+            return ""
+        self._issued.put(stranger, Pairing(stranger, "", "", expires_at=0.0))
+        return PAIRING_CODE_BURNED
+
+    async def _in_group(self, message: InboundMessage, person: Person | None) -> Admitted | Turned:
+        command = message.kind == "press" or message.own_text.lstrip().startswith("/")
+        if person is not None and may(person, "admin") and command:
+            return Admitted(person)
+        if self.mode != "open" and not await self._chats.allowed(message.chat):
+            hint = CLOSED_SERVER if message.chat.platform == "discord" else CLOSED_GROUP
+            return self._once(f"group {message.chat.chat_id} {message.user}", Refused(hint))
+        if person is None:
+            person = await self._people.admit(message.user, message.user_name, "guest", "allowed group")
+        return self._known(person)
+
+    async def _stranger(self, message: InboundMessage, guest: Person | None) -> Admitted | Turned:
+        typed = _link_code(message)
+        if typed is not None:
+            return await self._link(message, typed, guest)
+        if self.mode == "allowlist":
+            return self._once(
+                f"stranger {message.user}",
+                Refused("This bot is private. Its owner can let you in with: /access allow {user}", user=message.user),
+            )
+        request = Pairing(
+            user=message.user,
+            name=message.user_name,
+            code=self._code(message.user),
+            expires_at=self._clock() + CODE_SECONDS,
+            username=message.username,
+            messages=(message,) if _is_question(message) else (),
+        )
+        waiting = await self._people.ask(request, WAITING_LIMIT)
+        self._issued.put(message.user, waiting)
+        if await self._state.get(OWNER_CODE) is not None:
+            return Turned(Refused(NO_OWNER))
+        minutes = max(1, round((waiting.expires_at - self._clock()) / 60))
+        sentence = Refused(
+            "This bot is private. Your code is `{code}`, valid for {minutes} minutes. "
+            "Ask the owner to approve it with: /access pair {code}",
+            code=shown(waiting.code),
+            minutes=minutes,
+        )
+        return Turned(sentence, waiting if waiting is request else None)
+
+    def _code(self, user: UserKey) -> str:
+        """The code that a stranger has been given, while it is valid; only its hash is stored. After a restart they
+        get another one."""
+        issued = self._issued.get(user)
+        return issued.code if issued is not None and issued.expires_at > self._clock() else new_code()
+
+    async def _link(self, message: InboundMessage, typed: str, guest: Person | None) -> Admitted | Turned:
+        try:
+            person = await self._linking.redeem(message.user, typed, guest)
+        except Refused as refusal:
+            return Turned(refusal)
+        return Admitted(person, Greeting(LINKED, {"accounts": await self._linking.names(person)}))
+
+    async def _try_owner_code(self, message: InboundMessage, stored: str, typed: str) -> Admitted | Turned:
+        try:
+            self.wrong.check(message.user)
+        except Refused as refusal:
+            return Turned(refusal)
+        if not matches(typed, stored):
+            self.wrong.count(message.user)
+            await self._people.audit(str(message.user), "wrong owner code", message.user_name)
+            return Turned(Refused("This is not the owner code. I print it when I start; a restart prints a new one."))
+        await self._state.put(OWNER_CODE, None)
+        person = await self._people.admit(message.user, message.user_name, "owner", "owner code")
+        words = "👑 You are the owner now. Write anything to begin; /help lists the commands."
+        return Admitted(person, Greeting(words, {}))
+
+    def _once(self, key: str, refusal: Refused) -> Turned:
+        """The same hint at most once an hour."""
+        now = self._clock()
+        hinted = self._hinted.get(key)
+        if hinted is not None and now - hinted < HINT_SECONDS:
+            return Turned(None)
+        self._hinted.put(key, now)
+        return Turned(refusal)
+
+
+def _is_question(message: InboundMessage) -> bool:
+    """Whether a stranger's message can be answered once they are let in."""
+    return message.kind == "message" and typed_command(message) is None and read_code(message.own_text) is None
+
+
+def _as_guest(person: Person | None) -> Person | None:
+    """A group or channel has no role above guest: nobody can tell who writes in its name."""
+    return replace(person, role="guest") if person is not None and may(person, "guest") else person
+
+
+def _is_pairing(message: InboundMessage) -> bool:
+    typed = typed_command(message)
+    return typed is not None and typed.name == "access" and [word.lower() for word in typed.arguments[:1]] == ["pair"]
+
+
+def _link_code(message: InboundMessage) -> str | None:
+    """What stands behind /access link, if anything."""
+    typed = typed_command(message)
+    if typed is None or typed.name != "access" or [word.lower() for word in typed.arguments[:1]] != ["link"]:
+        return None
+    return typed.arguments[1] if typed.arguments[1:] else None

@@ -1,0 +1,194 @@
+"""Councils, for the command and for the tool: who sits, what it costs, the run, the bill."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from random import SystemRandom
+
+from handlers.council.replies import names, passed_over
+from handlers.council.sessions import Sessions
+from handlers.languages import Say
+from handlers.replies.budget_limits import refusal
+from routing.budget.guard import BudgetGuard
+from routing.budget.reservation import Reservation
+from routing.catalog.catalog import Catalog
+from routing.config.runtime import RouterConfig
+from routing.council.calling import ModelCalls, obstacle
+from routing.council.council import Council
+from routing.council.estimates import Estimate
+from routing.council.paying import charged, expected, for_books, to_hold
+from routing.council.prompts import MOST_QUESTION_CHARS
+from routing.council.seats import LEAST_SEATS, MOST_SEATS, USUAL_SEATS, Missing, Seat, members
+from routing.council.verdict import Progress, Verdict
+from routing.errors import Refused
+from routing.llm.attempt import ModelCaller
+from routing.policy.models import Models
+from routing.ports import Clock
+from routing.types.budgets import Reached
+from routing.types.decisions import Passed
+from routing.types.model_names import provider_of
+from routing.types.people import Role
+from routing.types.prices import Price
+from routing.types.stop import Stop
+from routing.types.tiers import TIERS, Tier
+from routing.types.usage import TurnCost
+
+ROLE: Role = "user"
+"""Everybody from this role up may have a council."""
+NUMBER = re.compile(r"\d{1,2}")
+"""A longer number, such as a year, belongs to the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The tier whose models sit first, and the number of members; None leaves it to the bot."""
+
+    tier: Tier | None = None
+    members: int | None = None
+
+    def __str__(self) -> str:
+        """As it is written after /council."""
+        return " ".join(str(each) for each in (self.tier, self.members) if each is not None)
+
+
+ANYBODY = Wanted()
+
+
+def read_wanted(rest: str) -> tuple[Wanted, str]:
+    """`smart 5 Why?` → (Wanted("smart", 5), "Why?"). A tier is in lower case: "Smart" begins a question. Raises Refused
+    for a number that no council has."""
+    words = rest.split(None, 1)
+    tier = next((tier for tier in TIERS if words and tier == words[0]), None)
+    if tier is not None:
+        rest = words[1] if len(words) > 1 else ""
+    words = rest.split(None, 1)
+    if not (words and NUMBER.fullmatch(words[0])):
+        return Wanted(tier), rest
+    return Wanted(tier, _checked(int(words[0]))), words[1] if len(words) > 1 else ""
+
+
+def _checked(number: int) -> int:
+    if not LEAST_SEATS <= number <= MOST_SEATS:
+        words = (
+            "A council has {least} to {most} members, not {n}. No model was asked. Write for example /council {least} "
+            "and your question; if the question itself begins with a number, put a word before it."
+        )
+        raise Refused(words, least=LEAST_SEATS, most=MOST_SEATS, n=number)
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A council that was not held yet. `passed` are members that can't be asked now. `dollars` is what to hold for it,
+    with the `assumed` price for models without a known one; None if there is neither."""
+
+    question: str
+    wanted: Wanted
+    seats: tuple[Seat, ...]
+    passed: tuple[Passed, ...]
+    reckoned: Estimate
+    assumed: Price | None
+    dollars: Decimal | None
+
+    @property
+    def each(self) -> Decimal | None:
+        """The expected cost of one call, in US dollars."""
+        return None if self.dollars is None else self.dollars / self.reckoned.calls
+
+    def needs_a_yes(self, above: Decimal) -> bool:
+        """Whether it may cost more than so many US dollars."""
+        return self.reckoned.unknown > 0 or self.reckoned.cost > above
+
+
+class CouncilSessions:
+    """`caller` has no purse, because the cost of a whole council is held at once."""
+
+    def __init__(self, models: Models, caller: ModelCaller, purse: BudgetGuard, clock: Clock) -> None:
+        self.models = models
+        self.sessions = Sessions(clock)
+        self._caller = caller
+        self._purse = purse
+        self._clock = clock
+        self._counted: tuple[RouterConfig, Catalog, bool] | None = None
+
+    def has_members(self) -> bool:
+        """Whether enough models have a key, however they are doing at the moment. Every turn asks this, so it is worked
+        out once for a configuration."""
+        config, catalog, has_key = self.models.config, self.models.catalog, self.models.has_key
+        if self._counted is None or self._counted[0] is not config or self._counted[1] is not catalog:
+            found = members(config.pools, catalog, lambda model: has_key(provider_of(model)))
+            self._counted = config, catalog, not isinstance(found, Missing)
+        return self._counted[2]
+
+    async def plan(self, say: Say, question: str, wanted: Wanted = ANYBODY) -> Plan:
+        """Who would sit now, and what it would cost. Raises Refused for a question that is too long, and when there are
+        too few models or vendors, or fewer models than were asked for."""
+        if len(question) > MOST_QUESTION_CHARS:
+            words = (
+                "This question is too long for a council: {n} characters, and the limit is {most}. Nothing was asked."
+            )
+            raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
+        seats, passed = self._seats(say, wanted)
+        prices, assumed = await self._purse.prices(), self._purse.budget.limits.assumed
+        reckoned = expected(question, seats, prices)
+        dollars = to_hold(expected(question, seats, prices, assumed))
+        return Plan(question, wanted, seats, passed, reckoned, assumed, dollars)
+
+    async def hold(self, say: Say, plan: Plan, bill: TurnCost, now: float) -> Reservation:
+        """Room for the whole council in every limit of its payer; `now` is in Unix seconds. Raises Refused."""
+        held = await self._purse.budget.reserve(bill.person_id, bill.chat, plan.dollars, payer=bill.payer)
+        if isinstance(held, Reached):
+            raise refusal(say, held, now)
+        return held
+
+    async def run(
+        self, plan: Plan, held: Reservation, bill: TurnCost, stop: Stop, show: Callable[[Progress], None]
+    ) -> Verdict:
+        """The council. Its calls are charged and go on the `bill`, also when it is cancelled."""
+        own = TurnCost(bill.person_id, bill.chat, bill.payer)
+        council = Council(ModelCalls(self.models, self._caller, self._clock, own), self._clock, SystemRandom())
+        with held:
+            try:
+                return await council.run(plan.question, plan.seats, stop, show)
+            finally:
+                if own.calls:
+                    held.settle(charged(own.calls, plan.assumed, plan.each))
+                bill.calls += for_books(own.calls, plan.each)
+                bill.consulted += len(own.calls)
+                bill.over = held.reached or bill.over
+
+    def _seats(self, say: Say, wanted: Wanted) -> tuple[tuple[Seat, ...], tuple[Passed, ...]]:
+        pools, catalog, now = self.models.config.pools, self.models.catalog, self._clock()
+        asked, tier = wanted.members or USUAL_SEATS, wanted.tier
+        found = members(pools, catalog, lambda model: obstacle(self.models, model, now) is None, tier, asked)
+        if isinstance(found, Missing):
+            raise self._refusal(say, found, now)
+        everybody = members(pools, catalog, lambda model: True, tier, asked)
+        absent = [seat.model for seat in everybody if seat not in found] if not isinstance(everybody, Missing) else []
+        reasons = [each for model in absent if (each := obstacle(self.models, model, now)) is not None]
+        if wanted.members is not None and len(found) < wanted.members:
+            raise self._too_few(say, wanted.members, found, reasons)
+        return found, tuple(reasons)
+
+    def _too_few(self, say: Say, asked: int, found: Sequence[Seat], passed: Iterable[Passed]) -> Refused:
+        told = passed_over(say, self.models, passed)
+        return Refused(
+            "You asked for {asked} members, but only {n} models can take part: {models}. {passed} No model was asked.",
+            asked=asked,
+            n=len(found),
+            models=names(seat.model for seat in found),
+            passed=say("Skipped: {models}.", models=told)
+            if told
+            else say("The tiers have no more models; the owner can add some to their pools."),
+        )
+
+    def _refusal(self, say: Say, missing: Missing, now: float) -> Refused:
+        reasons = (obstacle(self.models, model, now) for model in missing.passed)
+        passed = passed_over(say, self.models, (each for each in reasons if each is not None))
+        found = names(seat.model for seat in missing.found) or say("none")
+        words = "A council needs at least {least} models from {least} vendors; I can ask {found}. {passed}"
+        rest = say("Skipped: {models}.", models=passed) if passed else ""
+        return Refused(words, least=LEAST_SEATS, found=found, passed=rest)

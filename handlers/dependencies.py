@@ -1,0 +1,71 @@
+"""Everything that any command needs; each command's `build` takes its own few out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+
+from handlers.access.approvals import Approvals
+from handlers.access.linking import Linking
+from handlers.access.roles import Access
+from handlers.chat import Chat
+from handlers.context import CommandSpec
+from handlers.council.council import CouncilSessions
+from handlers.notices.notices import Notices
+from handlers.running import RunningTurns
+from handlers.tools.dependencies import Stock
+from routing.budget.guard import BudgetGuard
+from routing.ports import (
+    AllowanceStore,
+    ChatStore,
+    Clock,
+    Health,
+    HistoryStore,
+    Llm,
+    PeopleStore,
+    PreferenceStore,
+    RatingStore,
+    SpendingStore,
+    StateStore,
+    TurnStore,
+    UsageStore,
+)
+from routing.router import Router
+from routing.types.skills import Skills
+
+ForgetFiles = Callable[[int], None]
+"""Deletes the folder of a person, by their id; may take seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The bot's parts, by name."""
+
+    preferences: PreferenceStore
+    allowances: AllowanceStore
+    history: HistoryStore
+    usage: UsageStore
+    spending: SpendingStore
+    turns: TurnStore
+    ratings: RatingStore
+    purse: BudgetGuard
+    people: PeopleStore
+    chats: ChatStore
+    access: Access
+    linking: Linking
+    notices: Notices
+    approvals: Approvals
+    router: Router
+    llm: Llm
+    chat: Chat
+    council: CouncilSessions
+    running: RunningTurns
+    health: Health
+    stock: Stock
+    skills: Callable[[], Skills]
+    forget_files: ForgetFiles
+    discovered: Callable[[], Awaitable[Collection[str]]]
+    clock: Clock
+    steady: Clock
+    state: StateStore
+    specs: tuple[CommandSpec, ...] = ()

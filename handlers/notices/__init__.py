@@ -1,0 +1,1 @@
+"""What owners hear without having asked."""

@@ -1,0 +1,105 @@
+"""What the owner hears when many turns go another way than planned. Nothing is changed by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from handlers.notices.notices import Notices
+from routing.ports import StateStore, TurnStore
+from routing.types.history import TurnFacts
+from routing.types.usage import Trouble
+
+LAST = 50
+"""Turns that are looked at; before there are so many no share says anything."""
+STATE_KEY = "alarms"
+
+log = logging.getLogger("handlers.notices.alarms")
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Rings once more than `most` percent of the newest turns are counted, and is silent until they are no more."""
+
+    name: str
+    most: int
+    count: Callable[[Trouble], int]
+    words: str
+
+
+ALARMS = (
+    Alarm(
+        "escalations",
+        30,
+        lambda trouble: trouble.escalations,
+        "🔔 {share}% of the last {turns} answers moved up a tier, through /tier auto or the "
+        "button (your alarm is set to {most}%). See /usage tiers. Nothing was changed.",
+    ),
+    Alarm(
+        "timeouts",
+        15,
+        lambda trouble: trouble.timeouts,
+        "🔔 {share}% of the last {turns} answers missed their deadline (your alarm is set to "
+        "{most}%). The models are slow, or the deadline is too short. See /usage tiers. "
+        "Nothing was changed.",
+    ),
+    Alarm(
+        "fallbacks",
+        30,
+        lambda trouble: trouble.fallbacks,
+        "🔔 {share}% of the last {turns} answers came from a fallback model (your alarm is "
+        "set to {most}%). The first model of the tier fails often, or its key or quota is "
+        "used up. See /usage tiers and /status full. Nothing was changed.",
+    ),
+)
+
+
+class Alarms:
+    """Looks at the newest turns, with one question to the storage where the last one can have changed something. Which
+    alarms have rung survives a restart."""
+
+    def __init__(self, turns: TurnStore, state: StateStore, notices: Notices) -> None:
+        self._turns = turns
+        self._state = state
+        self._notices = notices
+        self._rung: frozenset[str] | None = None
+        self._full = False
+        self._turn = asyncio.Lock()
+
+    async def look(self, facts: TurnFacts) -> None:
+        """After a turn that went so; after a council there is nothing to see. Raises StorageFault; the next look makes
+        up for it."""
+        if facts.source == "council":
+            return
+        async with self._turn:  # or two turns that end at once would ring twice
+            rung = await self._known()
+            if self._full and not (rung or facts.fallback or facts.timed_out or facts.escalated):
+                return  # it went as planned, and nothing waits for better days
+            trouble = await self._turns.newest(LAST)
+            if trouble.turns < LAST:
+                return
+            self._full = True
+            for alarm in ALARMS:
+                count = alarm.count(trouble)
+                if 200 * count <= alarm.most * trouble.turns:  # or one that stays about its limit would ring and ring
+                    rung -= {alarm.name}
+                elif 100 * count > alarm.most * trouble.turns and alarm.name not in rung:
+                    await self._ring(alarm, count, trouble.turns)
+                    rung |= {alarm.name}
+            if rung != self._rung:
+                await self._state.put(STATE_KEY, json.dumps(sorted(rung)))
+                self._rung = rung
+
+    async def _known(self) -> frozenset[str]:
+        """Those that have rung and not been silent since."""
+        if self._rung is None:
+            self._rung = frozenset(json.loads(await self._state.get(STATE_KEY) or "[]"))
+        return self._rung
+
+    async def _ring(self, alarm: Alarm, count: int, turns: int) -> None:
+        share = round(100 * count / turns)
+        log.warning("[Alarm] %s: %d%% of the last %d turns", alarm.name, share, turns)
+        await self._notices.tell_owners(alarm.words, (), share=share, turns=turns, most=alarm.most)

@@ -1,0 +1,74 @@
+"""What owners hear without having asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from handlers.access.bounded_table import Recent
+from handlers.languages import Say
+from routing.ports import PeopleStore
+from routing.types.messages import Button, ChatKey, OutboundMessage, UserKey
+from routing.types.queues import OutboxEntry
+
+Post = Callable[[Sequence[OutboundMessage]], Awaitable[None]]
+"""Queues messages durably, and sends them."""
+Send = Callable[[Sequence[OutboxEntry]], None]
+"""Sends what was queued."""
+
+
+class Notices:
+    """Writes to every owner in private, durably."""
+
+    def __init__(self, people: PeopleStore, post: Post, send: Send = lambda entries: None) -> None:
+        self._people = people
+        self._post = post
+        self.send = send
+        self._undelivered: Recent[tuple[ChatKey, str], bool] = Recent()
+
+    async def welcome(self, user: UserKey) -> None:
+        """Tell somebody in private that they may come in."""
+        person = await self._people.find(user)
+        words = Say(person.language if person else "")(
+            "🎉 You may use me now. Write anything; /help lists the commands."
+        )
+        await self._post([OutboundMessage(ChatKey.of(user), words)])
+
+    def to(
+        self, template: str, accounts: Sequence[UserKey], language: str, /, **values: object
+    ) -> tuple[OutboundMessage, ...]:
+        """The same sentence to each account of a person, in private; to be kept in somebody's transaction."""
+        words = Say(language)(template, **values)
+        return tuple(OutboundMessage(ChatKey.of(user), words) for user in accounts)
+
+    async def undeliverable(self, chat: ChatKey, reason: str) -> None:
+        """A chat can't be reached, which is told once; an owner who can't be is not told about themselves."""
+        whom = UserKey(chat.platform, chat.person or chat.chat_id)
+        if not self._undelivered.get((chat, reason)) and whom not in await self._people.owners():
+            self._undelivered.put((chat, reason), True)
+            words = "📭 A reply to {chat} can't be delivered: {reason}."
+            await self.tell_owners(words, (), chat=whom, reason=reason)
+
+    async def unconfirmed(self, message: OutboundMessage) -> None:
+        """Tell a person that this reply to them may be missing or doubled."""
+        languages = [person.language for person, _ in await self._people.everyone() if person.id == message.owner]
+        words = Say(languages[0] if languages else "")(
+            "⚠️ One of my answers may be missing or duplicated: its delivery was not confirmed. If one is missing, "
+            "send your message again."
+        )
+        answered = message.reply_to if message.reply_to.isdigit() else ""
+        await self._post([OutboundMessage(message.chat, words, answered, owner=message.owner)])
+
+    async def tell_owners(self, template: str, buttons: tuple[Button, ...] = (), /, **values: object) -> None:
+        """The same sentence to each owner, in their language, and so its `reason` if that is known in it."""
+        messages = []
+        for user in await self._people.owners():
+            owner = await self._people.find(user)
+            if owner is None:
+                continue
+            say = Say(owner.language)
+            row = tuple(Button(say(button.label), button.command) for button in buttons)
+            rows = (row,) if row else ()
+            given = values | {"reason": say(str(values["reason"]))} if "reason" in values else values
+            text = say(template, **given)
+            messages.append(OutboundMessage(ChatKey.of(user), text, owner=owner.id, buttons=rows, secret=True))
+        await self._post(messages)

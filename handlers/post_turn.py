@@ -1,0 +1,49 @@
+"""What is done about a turn once its answer is on the way; the person never waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from handlers.context import Reply
+from routing.types.history import TurnRecord
+from routing.types.messages import InboundMessage
+
+Look = Callable[[InboundMessage, TurnRecord], Awaitable[None]]
+"""Looks back at a turn that a message began."""
+After = Callable[[InboundMessage, Reply], None]
+"""Told of each reply that is kept."""
+
+log = logging.getLogger("handlers.post_turn")
+
+
+def nothing(message: InboundMessage, reply: Reply) -> None:
+    """Nobody looks back."""
+
+
+class Aftermath:
+    """An `After` with a task for each look; what fails there is in the log, and nowhere else."""
+
+    def __init__(self, *looks: Look) -> None:
+        self._looks = looks
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __call__(self, message: InboundMessage, reply: Reply) -> None:
+        if reply.record is not None and reply.record.facts is not None:
+            for look in self._looks:
+                task = asyncio.create_task(self._guarded(look, message, reply.record))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Look no further."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _guarded(self, look: Look, message: InboundMessage, record: TurnRecord) -> None:
+        try:
+            await look(message, record)
+        except Exception:  # the answer is out already; an error here must not affect it
+            log.exception("The check after turn %s failed", record.turn_id)

@@ -1,0 +1,82 @@
+"""What a second model doubts in an answer, said below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from handlers.languages import Say
+from handlers.notices.notices import Send
+from handlers.parsing import typed_command
+from handlers.replies.retry_buttons import higher
+from handlers.storage_retry import patiently
+from routing.config.contracts import TierContract
+from routing.critic.critic import Critic, Doubt
+from routing.ports import Ledger, PeopleStore
+from routing.types.history import TurnRecord
+from routing.types.messages import InboundMessage, OutboundMessage
+from routing.types.tiers import Tier
+from routing.types.usage import TurnCost
+
+
+class Doubts:
+    """A `handlers.post_turn.Look`. A doubt is a message of its own, queued durably in one transaction with what it
+    cost; the answer stays as it is."""
+
+    def __init__(
+        self,
+        critic: Critic,
+        people: PeopleStore,
+        ledger: Ledger,
+        send: Send,
+        contracts: Callable[[], Mapping[Tier, TierContract]],
+    ) -> None:
+        self._critic = critic
+        self._people = people
+        self._ledger = ledger
+        self._send = send
+        self._contracts = contracts
+
+    async def look(self, message: InboundMessage, record: TurnRecord) -> None:
+        """Have the answer judged, and say what is doubted."""
+        facts = record.facts
+        required = facts is not None and self._contracts()[facts.tier].requires_verifier
+        wanted = required or (self._critic.enabled and facts is not None and facts.tier == "balanced")
+        answer = _answer(message, record, required) if wanted else ""
+        if not answer or facts is None:
+            return
+        bill = TurnCost(record.person_id, message.chat)
+        ask = self._critic.verify if required else self._critic.look
+        doubt = await ask(record.question, answer, facts.model, bill)
+        silent = not doubt.why if doubt is not None else not required
+        replies = [] if silent else [await self._words(message, record, doubt)]
+        calls = tuple(bill.calls)
+        if calls or replies:
+            spent = TurnRecord(record.turn_id, record.conversation_id, record.person_id, "", calls=calls)
+            self._send(await patiently(self._ledger.finish, (), replies, spent))
+
+    async def _words(self, message: InboundMessage, record: TurnRecord, doubt: Doubt | None) -> OutboundMessage:
+        person = await self._people.find(message.user)
+        say = Say((person.language if person else "") or message.language)
+        text = say("⚠️ This answer was not verified: no model of another vendor could check it.")
+        if doubt is not None:
+            text = say("🔍 {model} doubts this: {why}", model=f"`{doubt.model}`", why=f"`{doubt.why}`")
+        tier = record.facts.tier if record.facts is not None else "balanced"
+        return OutboundMessage(
+            chat=message.chat,
+            text=text,
+            reply_to=message.message_id,
+            owner=record.person_id,
+            apart=True,
+            buttons=higher(say, tier, self._contracts(), record.turn_id),
+        )
+
+
+def _answer(message: InboundMessage, record: TurnRecord, required: bool) -> str:
+    """The text to judge. Empty for councils, for what is no finished answer, and for questions about pictures, which
+    the judge does not see. What a button or a command began is judged only where the tier requires it."""
+    facts, last = record.facts, record.said[-1] if record.said else None
+    if facts is None or facts.source == "council" or not facts.model or facts.timed_out or record.pictures:
+        return ""
+    if not required and (message.kind != "message" or typed_command(message) is not None):
+        return ""
+    return last.text.strip() if last is not None and last.role == "assistant" else ""

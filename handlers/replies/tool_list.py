@@ -1,0 +1,165 @@
+"""All toolkits of a person, and how the sources of tools stand, in words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from handlers.access.roles import may
+from handlers.context import CommandContext
+from handlers.replies.duration import span
+from handlers.tools.dependencies import Stock
+from handlers.tools.mcp.connection import ServerState, Status
+from routing.ports import Clock
+from routing.tools.candidates import DISCOVERY
+from routing.types.people import Person
+from routing.types.toolkits import Toolkit, ToolkitSource
+
+SOURCES: Mapping[ToolkitSource, str] = {"ours": "ours", "workspace": "workspace", "mcp": "MCP server"}
+STANDING: Mapping[Status, str] = {
+    "connected": "connected for {span}, {n} tools",
+    "connecting": "connecting for {span}",
+    "failed": "not connected for {span}",
+    "disabled": "disabled in mcp.json",
+}
+LIST_CHARS, NAMED_CHARS, DESCRIBED = 2800, 60, (20, 120)
+"""The list is to fit one message with all else: what it has, what a toolkit takes without its description, and what
+that is cut to; with fewer characters than that there is none."""
+MOST_NAMED = 10
+MOST_WARNINGS = 5
+_FORMATTING = str.maketrans("", "", "*`[]<>~|\\")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A toolkit as one person has it: `usable` of `tools` names can be called at the moment."""
+
+    toolkit: Toolkit
+    tools: tuple[str, ...]
+    usable: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether nobody can switch it off: small models find all the other tools with it."""
+        return DISCOVERY in self.tools
+
+
+class ToolList:
+    """What a role does not permit is on nobody's list; faults are for those who can mend them."""
+
+    def __init__(self, stock: Stock, clock: Clock) -> None:
+        self._toolbox = stock.toolbox
+        self._toolkits = stock.toolkits
+        self._mcp = stock.mcp
+        self._clock = clock
+
+    async def held(self, person: Person) -> tuple[Held, ...]:
+        """Every toolkit that this person may use, whether they switched it off or not."""
+        usable = {card.name for toolkit in await self._toolbox.offered(person) for card in toolkit.tools}
+        known = usable | set(await self._toolbox.off(person))
+        found = []
+        for toolkit in self._toolbox.toolkits():
+            names = tuple(card.name for card in toolkit.tools if card.name in known)
+            if names:
+                found.append(Held(toolkit, names, len(usable.intersection(names))))
+        return tuple(found)
+
+    async def shown(self, ask: CommandContext, off: Collection[str]) -> str:
+        """The list; `off` are toolkits that this person switched off."""
+        held = await self.held(ask.person)
+        room = LIST_CHARS // max(1, len(held)) - NAMED_CHARS
+        parts = ["\n".join(_line(ask, each, each.toolkit.name in off, room) for each in held)]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in (await self._toolbox.off(ask.person)).items():
+            reasons.setdefault(reason, []).append(f"`{name}`")
+        if reasons:
+            lines = (
+                f"- {listed(ask, names, MOST_NAMED)}: {plain(ask.say(reason))}" for reason, names in reasons.items()
+            )
+            parts.append("\n".join([ask.say("Tools that can't be used right now:"), "", *lines]))
+        return "\n\n".join(parts)
+
+    def faults(self, ask: CommandContext) -> str:
+        """Broken files, tools that are left out, and how the servers stand; empty for those who can't mend them, and
+        in a group, where others read it."""
+        if not may(ask.person, "admin") or not ask.message.private:
+            return ""
+        files = list(self._files(ask))
+        servers = [line for state in self._mcp.states() for line in self._server(ask, state)]
+        parts = (
+            (ask.say("Files with errors:"), files),
+            (ask.say("Tools left out:"), list(self._left_out(ask))),
+            (ask.say("MCP servers:"), servers),
+        )
+        return "\n\n".join("\n".join([head, "", *lines]) for head, lines in parts if lines)
+
+    def counted(self, ask: CommandContext) -> list[str]:
+        """The same in a line each, where there is a fault."""
+        if not may(ask.person, "admin"):
+            return []
+        broken = len(self._toolkits.broken)
+        left_out = len(self._toolbox.left_out())
+        missing = [plain(state.name) for state in self._mcp.states() if state.status == "failed"]
+        lines = []
+        if broken:
+            lines.append(ask.say("⚠️ Broken toolkit files: {n}; /tools says why.", n=broken))
+        if left_out:
+            lines.append(ask.say("⚠️ Tools left out: {n}; /tools says why.", n=left_out))
+        if missing or self._mcp.problems():
+            names = ", ".join(missing[:MOST_WARNINGS]) or "mcp.json"
+            lines.append(ask.say("⚠️ MCP servers with errors: {names}; /tools says why.", names=names))
+        return lines
+
+    def _files(self, ask: CommandContext) -> Iterator[str]:
+        found = self._toolkits.found
+        for file, reason in found.broken.items():
+            words = ask.say("The last good version is in use.") if file in found.manifests else ""
+            yield f"- ⚠️ {plain(reason)} {words}".rstrip()
+        for manifest in found.manifests.values():
+            yield from (f"- ⚠️ {plain(warning)}" for warning in manifest.warnings[:MOST_WARNINGS])
+        yield from (f"- ⚠️ {plain(problem)}" for problem in self._mcp.problems())
+
+    def _left_out(self, ask: CommandContext) -> Iterator[str]:
+        told = self._toolbox.left_out()
+        yield from (f"- ⚠️ {plain(each)}" for each in told[:MOST_WARNINGS])
+        if len(told) > MOST_WARNINGS:
+            yield f"- {ask.say('and {n} more', n=len(told) - MOST_WARNINGS)}"
+
+    def _server(self, ask: CommandContext, state: ServerState) -> Iterator[str]:
+        since = span(self._clock() - state.since)
+        words = ask.say(STANDING[state.status], span=since, n=state.tools)
+        mark = "⚠️ " if state.status == "failed" else ""
+        reason = f": {plain(state.reason)}" if state.reason else ""
+        yield f"- {mark}**{plain(state.name)}**: {words}{reason}"
+        yield from (f"- ⚠️ {plain(warning)}" for warning in state.warnings[:MOST_WARNINGS])
+
+
+def plain(text: str, most: int = 400) -> str:
+    """As `one_line`, for where it is not in backticks: `__main__` would become bold."""
+    return one_line(text, most).replace("__", r"\_\_")
+
+
+def one_line(text: str, most: int = 400) -> str:
+    """On one line, cut, and without signs that would format it: it may be somebody else's."""
+    words = " ".join(text.translate(_FORMATTING).split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def listed(ask: CommandContext, told: Sequence[str], most: int) -> str:
+    """The first of them, and how many more there are."""
+    more = [ask.say("and {n} more", n=len(told) - most)] if len(told) > most else []
+    return ", ".join((*told[:most], *more))
+
+
+def _line(ask: CommandContext, held: Held, off: bool, room: int) -> str:
+    toolkit, n = held.toolkit, len(held.tools)
+    count = ask.say("1 tool") if n == 1 else ask.say("{n} tools", n=n)
+    if held.usable < n:
+        count = ask.say("{n} of {all} tools", n=held.usable, all=n)
+    facts = [ask.say(SOURCES[toolkit.source]), count]
+    facts += [ask.say("always included")] if toolkit.base and not off else []
+    facts += [ask.say("switched off by you")] if off else []
+    fewest, most = DESCRIBED
+    described = ask.say(toolkit.description) if toolkit.source == "ours" else toolkit.description
+    about = f": {plain(described, min(most, room))}" if room >= fewest else ""
+    return f"- {'⏹ ' if off else ''}**{plain(toolkit.name)}** ({', '.join(facts)}){about}"

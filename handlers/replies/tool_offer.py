@@ -1,0 +1,191 @@
+"""Which tools a model is shown, and why, in words for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from handlers.access.roles import may
+from handlers.context import CommandContext
+from handlers.replies.tool_list import listed, one_line, plain
+from handlers.tools.toolbox import Toolbox
+from routing.config.presentation import Strategy
+from routing.policy.tiers import split_prefix
+from routing.ports import Embedder, PreferenceStore
+from routing.router import Router
+from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
+from routing.tools.fallback_reasons import (
+    BUSY,
+    EMBEDDING,
+    LOADING,
+    OFF,
+    OTHERS,
+    SLOW,
+)
+from routing.tools.offer import ToolOffer, TurnTools
+from routing.turn.plan import Plan
+from routing.types.toolkits import Toolkit
+
+STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-up": "follow-up", "used": "used"}
+"""What found a toolkit."""
+UNAVAILABLE = "embeddings are not available right now"
+"""For everybody, in place of an error."""
+DOUBTS = (LOADING, EMBEDDING, SLOW, BUSY, OTHERS, UNAVAILABLE)
+"""Why only words are compared, where that can be said in every language; the others are errors or settings."""
+ORDERS: Mapping[Strategy, str] = {
+    "top_k": "the most relevant in full, the others by name",
+    "hybrid": "the most relevant in full, the others by name without a description",
+    "reorder": "all matching tools, by relevance",
+    "all": "every tool, whatever the message is about",
+    "full": "all matching tools, always in the same order",
+}
+MOST_NAMED = 60
+MOST_ACTIVATED = 5
+"""In /status, which fits one message."""
+NEAREST = 5
+
+
+class ToolOffers:
+    """What the last call of a conversation was shown, and what any text would bring."""
+
+    def __init__(self, router: Router, toolbox: Toolbox, chooser: ToolChooser, preferences: PreferenceStore) -> None:
+        self._router = router
+        self._chooser = chooser
+        self._toolbox = toolbox
+        self._preferences = preferences
+
+    async def explain(self, ask: CommandContext, conversation_id: int, asked: str) -> str:
+        """The whole decision for a message of this person, in this conversation."""
+        prefix, text = split_prefix(asked)
+        plan = await self._router.plan(ask.person, conversation_id, prefix)
+        tools = await self._router.tools(ask.person, conversation_id, text)
+        offered = await self._toolbox.offered(ask.person)
+        off = (await self._preferences.settings(ask.person.id)).off
+        toolkits = [each for each in offered if each.name not in off]
+        unwanted = (await self._chooser.choose(text, off)).activated if off else ()
+        parts = [self._head(ask, plan, tools), _toolkits(ask, tools.selection, toolkits, unwanted)]
+        parts.append(self._order(ask, plan, tools, toolkits))
+        if tools.selection.doubt:
+            parts.append(only_words(ask, tools.selection.doubt))
+        return "\n\n".join(part for part in parts if part)
+
+    async def last(self, ask: CommandContext, conversation_id: int) -> str:
+        """The decision for the last call in a line; before the first one, that for a plain message now."""
+        plan = self._router.last(conversation_id)
+        offer = plan.tools if plan else None
+        if offer is None:
+            plan = await self._router.plan(ask.person, conversation_id)
+            tools = await self._router.tools(ask.person, conversation_id, "")
+            offer = tools.offer(plan.choice.model, tools.show(plan.choice.model, self._window(plan)))
+            kept = tuple(each for each in offer.activated if each.why in ("follow-up", "used"))
+            offer = replace(offer, activated=kept)  # a text of no words is about nothing by itself
+            words = "Tools: {n} of {all} for a general message (size {size})"
+        else:
+            words = "Tools: {n} of {all} for the last message (size {size})"
+        if not offer.takes_tools:
+            return ask.say("Tools: 0 of {all}, because this model can't use tools", all=offer.total)
+        line = ask.say(words, n=offer.shown, all=offer.total, size=offer.size)
+        return line + await self._activated(ask, offer)
+
+    async def _activated(self, ask: CommandContext, offer: ToolOffer) -> str:
+        """Without what only others may use: the last call may have been one of theirs."""
+        mine = {toolkit.name for toolkit in await self._toolbox.offered(ask.person)}
+        found = [each for each in offer.activated if each.toolkit in mine]
+        told = [f"`{one_line(each.toolkit)}` ({_stage(ask, each)})" for each in found]
+        return "; " + ask.say("activated: {toolkits}", toolkits=listed(ask, told, MOST_ACTIVATED)) if told else ""
+
+    def _window(self, plan: Plan) -> int:
+        """Of the model's context, in tokens, as a turn reckons it."""
+        return self._router.models.window(plan.choice.model, plan.choice.reasoning)
+
+    def _head(self, ask: CommandContext, plan: Plan, tools: TurnTools) -> str:
+        """How many tools for how many tokens, and by which rule."""
+        model = plan.choice.model
+        offer, whole = tools.offer(model, tools.show(model, self._window(plan))), tools.whole(model)
+        if not offer.takes_tools:
+            return ask.say("Tools: 0 of {all}, because this model can't use tools", all=offer.total)
+        first = ask.say(
+            "For this message: {n} of {all} tools, about {tokens} tokens instead of {whole} "
+            "({share} %). Model: {model}.",
+            model=f"`{model}`",
+            n=offer.shown,
+            all=offer.total,
+            tokens=offer.tokens,
+            whole=whole,
+            share=round(100 * offer.tokens / whole) if whole else 100,
+        )
+        strategy = self._router.models.config.presentations[offer.size].strategy
+        second = ask.say(
+            "Size class {size}, strategy {strategy}: {order}.",
+            size=offer.size,
+            strategy=f"`{strategy}`",
+            order=ask.say(ORDERS[strategy]),
+        )
+        return f"{first}  \n{second}"
+
+    def _order(self, ask: CommandContext, plan: Plan, tools: TurnTools, toolkits: Sequence[Toolkit]) -> str:
+        """The tools as the model would see them, those of which it would see a name, and the rest."""
+        shown = tools.show(plan.choice.model, self._window(plan))
+        full = [spec.name for spec in shown.specs if spec.description]
+        names = [*(spec.name for spec in shown.specs if not spec.description), *shown.names]
+        told = {*full, *names}
+        rest = [card.name for toolkit in toolkits for card in toolkit.tools if card.name not in told]
+        lines = []
+        if full:
+            lines.append(ask.say("In full: {tools}", tools=_codes(ask, full)))
+        if names:
+            lines.append(ask.say("By name only: {tools}", tools=_codes(ask, names)))
+        if rest:
+            lines.append(ask.say("Not shown: {tools}", tools=_codes(ask, rest)))
+        return "  \n".join(lines)
+
+
+def compared(ask: CommandContext, chooser: ToolChooser, embedder: Embedder | None) -> str:
+    """What compares messages with tools at the moment. Where a model lies is for admins."""
+    if chooser.doubt or embedder is None:
+        return only_words(ask, chooser.doubt)
+    name = embedder.name if may(ask.person, "admin") else embedder.name.partition(":")[0]
+    return ask.say("Tool matching: words and embeddings ({name})", name=f"`{name}`")
+
+
+def only_words(ask: CommandContext, doubt: str) -> str:
+    """Why there are no embeddings. An error, which may say where a model lies, is for admins."""
+    told = doubt if doubt in (*DOUBTS, OFF) or may(ask.person, "admin") else UNAVAILABLE
+    return ask.say("⚠️ Tool matching: words only ({reason})", reason=ask.say(told).rstrip("."))
+
+
+def _toolkits(
+    ask: CommandContext, selection: ToolSelection, toolkits: Sequence[Toolkit], unwanted: Sequence[Activated]
+) -> str:
+    """What the text is about and by which stage, what of it is switched off, what is always there, what came next."""
+    active = {each.toolkit for each in selection.activated}
+    lines = [f"- **{plain(each.toolkit)}**: {_stage(ask, each)}" for each in selection.activated]
+    if not lines:
+        lines.append(ask.say("- No toolkit matches this message."))
+    if unwanted:
+        told = [f"{plain(each.toolkit)} ({ask.say.number(each.score, '.2f')})" for each in unwanted]
+        lines.append(ask.say("- Switched off by you: {toolkits}", toolkits=listed(ask, told, NEAREST)))
+    base = [plain(toolkit.name) for toolkit in toolkits if toolkit.base and toolkit.name not in active]
+    if base:
+        lines.append(ask.say("- Always included: {toolkits}", toolkits=", ".join(base)))
+    others = [toolkit for toolkit in toolkits if not toolkit.base and toolkit.name not in active]
+    near = sorted(((_likely(toolkit, selection), toolkit.name) for toolkit in others), key=lambda each: -each[0])
+    if near and selection.relevance:
+        told = [f"{plain(name)} ({ask.say.number(likely, '.2f')})" for likely, name in near]
+        lines.append(ask.say("- Not relevant: {toolkits}", toolkits=listed(ask, told, NEAREST)))
+    return "\n".join(lines)
+
+
+def _stage(ask: CommandContext, each: Activated) -> str:
+    return f"{ask.say(STAGES[each.why])} {ask.say.number(each.score, '.2f')}"
+
+
+def _likely(toolkit: Toolkit, selection: ToolSelection) -> float:
+    """How probable its best tool is."""
+    odds = max((selection.relevance.get(card.name, -math.inf) for card in toolkit.tools), default=-math.inf)
+    return 1 / (1 + math.exp(min(-odds, 700.0)))
+
+
+def _codes(ask: CommandContext, names: Iterable[str]) -> str:
+    return listed(ask, [f"`{name}`" for name in names], MOST_NAMED)

@@ -1,0 +1,50 @@
+"""What /status says of the tools."""
+
+from __future__ import annotations
+
+from handlers.context import CommandContext
+from handlers.dependencies import Needs
+from handlers.replies.tool_list import ToolList, plain
+from handlers.replies.tool_offer import ToolOffers, compared
+from handlers.replies.tool_policy import ToolPolicy
+from handlers.tools.dependencies import Stock
+from routing.ports import Embedder
+
+
+def tool_status(needs: Needs) -> ToolStatus:
+    """With its parts."""
+    stock = needs.stock
+    offers = ToolOffers(needs.router, stock.toolbox, stock.chooser, needs.preferences)
+    policy = ToolPolicy(stock.toolbox, needs.allowances, needs.history)
+    return ToolStatus(stock, offers, ToolList(stock, needs.clock), stock.embedder, policy)
+
+
+class ToolStatus:
+    """A few lines: the last decision, what compares, what can't be used, and for admins that there are faults."""
+
+    def __init__(
+        self, stock: Stock, offers: ToolOffers, listed: ToolList, embedder: Embedder | None, policy: ToolPolicy
+    ) -> None:
+        self._policy = policy
+        self._stock = stock
+        self._offers = offers
+        self._list = listed
+        self._embedder = embedder
+
+    async def shown(self, ask: CommandContext, conversation_id: int) -> str:
+        """How many tools the last call of a conversation was shown, in one line."""
+        return await self._offers.last(ask, conversation_id)
+
+    def faults(self, ask: CommandContext) -> list[str]:
+        """What an admin should mend."""
+        return self._list.counted(ask)
+
+    async def lines(self, ask: CommandContext, conversation_id: int) -> list[str]:
+        """For one conversation, with every tool that can't be used, and those that ask before they run."""
+        off = await self._stock.toolbox.off(ask.person)
+        lines = [await self.shown(ask, conversation_id), compared(ask, self._stock.chooser, self._embedder)]
+        lines += [
+            ask.say("• {name} is off: {reason}", name=f"`{name}`", reason=plain(ask.say(why)))
+            for name, why in off.items()
+        ]
+        return [*lines, *await self._policy.lines(ask), *self.faults(ask)]

@@ -1,0 +1,102 @@
+"""Toolkits as JSON files: what models are told of each tool and, for the workspace's, how it runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from handlers.tools.authoring.json_fields import meant, needed, objects, only, optional, placed, texts
+from handlers.tools.authoring.registration import legal_name
+from handlers.tools.authoring.tasks import Way, card_in, examples_in, way_in
+from handlers.tools.mcp.hints import NO_LABEL, is_label
+from routing.config import jsonfile
+from routing.config.jsonfile import JsonFile, JsonObject
+from routing.errors import ConfigError
+from routing.types.people import ROLES, Role
+from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource
+
+FOLDER = Path(__file__).parents[1] / "toolkits"
+MOST_BYTES = 1_000_000
+FREE = "free"
+_TOOLKIT = ("name", "tier", "role", "description", "category", "keywords", "examples", "base", "tasks", "$schema")
+_MAY: tuple[Role, ...] = tuple(role for role in ROLES if role != "blocked")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A file. Everybody from `role` up may have its tools called; `ways` says by name how they run (ours are functions,
+    with a role each); `warnings` are the hints that had to be ignored."""
+
+    toolkit: Toolkit
+    role: Role = "user"
+    ways: Mapping[str, Way] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def our_toolkit(name: str) -> Toolkit:
+    """One of ours; the tests prove its schemas, so that no start waits for that."""
+    return read_toolkit(FOLDER / f"{name}.json", "ours", proven=True).toolkit
+
+
+def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool = False) -> Manifest:
+    """A toolkit's file. Raises ConfigError that names the file, the line and the reason. It reads and, unless `proven`,
+    imports a library: not for the event loop."""
+    root = _load(path).root()
+    only(root, _TOOLKIT)
+    name, category, examples = needed(root, "name"), optional(root, "category"), examples_in(root)
+    with placed(root, "name"):
+        legal_name(name, "the toolkit")
+    role = _role(root)
+    tools: dict[str, ToolCard] = {}
+    ways: dict[str, Way] = {}
+    warnings: list[str] = []
+    if not is_label(category):
+        warnings, category = [f"{root.file.origin}: {NO_LABEL}; it is ignored."], ""
+    for task in objects(root, "tasks"):
+        card, ignored = card_in(task, category, examples, tools, proven)
+        tools[card.name] = card
+        warnings += ignored
+        if source == "workspace":
+            ways[card.name] = way_in(task)
+    for tool in examples if isinstance(examples, Mapping) else ():
+        if tool not in tools:
+            raise root.file.fault(("examples", tool), f"is for no tool of this toolkit{meant(tool, tools)}")
+    toolkit = Toolkit(
+        name=name,
+        description=needed(root, "description"),
+        category=category,
+        keywords=texts(root, "keywords"),
+        tools=tuple(tools.values()),
+        base=root.flag("base", False),
+        source=source,
+    )
+    return Manifest(toolkit, role, ways, tuple(warnings))
+
+
+def _role(root: JsonObject) -> Role:
+    """Whose model may have it; everybody who is let in, where nothing is said."""
+    if root.values.get("tier", FREE) != FREE:
+        raise root.file.fault(("tier",), f'must be "{FREE}"; who may use it is said by "role": {", ".join(_MAY)}')
+    given = root.values.get("role", "user")
+    role = next((each for each in _MAY if each == given), None)
+    if role is None:
+        raise root.file.fault(("role",), f"must be one of {', '.join(_MAY)}")
+    return role
+
+
+def _load(path: Path) -> JsonFile:
+    """With the line of what is not JSON, and without half a character."""
+    try:
+        file = jsonfile.load_bounded(path, MOST_BYTES)
+        json.dumps(file.document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{path.name}: there is half a character (a lone surrogate) in it.") from None
+    except ConfigError as error:
+        fault = error.__cause__
+        if not isinstance(fault, json.JSONDecodeError):
+            raise
+        place = f"{path.name} line {fault.lineno} column {fault.colno}"
+        raise ConfigError(f"{place}: not valid JSON, {fault.msg.lower()}.") from None
+    return file

@@ -1,0 +1,200 @@
+"""What a tool must be before any model is told of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+from handlers.tools.authoring.decorator import AuthoredTool, FunctionTool, role_of
+from handlers.tools.authoring.schemas import IllegalSchema, names, plain, required
+from handlers.tools.authoring.signatures import is_typed, typed_schema
+from routing.errors import ConfigError
+from routing.llm.message_codec import LONGEST_NAME
+from routing.types.llm import ToolSpec
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, ToolText
+
+_LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
+"""OpenAI and Anthropic take 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first."""
+LEGAL = f"1 to {LONGEST_NAME} of the characters A-Z a-z 0-9 _ and -, the first a letter or _"
+_EMPTY = '{"type": "object", "properties": {}}'
+
+T = TypeVar("T")
+
+
+def register(tool: AuthoredTool, taken: Collection[str] = ()) -> ToolCard:
+    """What models are told of a tool. Raises ConfigError that names the tool and the mend; `taken` are the names of the
+    tools that there are."""
+    if isinstance(tool, type):
+        raise ConfigError(f"The tool {tool.__name__} is a class: register an object of it, {tool.__name__}().")
+    name = getattr(tool, "name", "")
+    legal_name(name, f"a tool ({type(tool).__name__})")
+    if not callable(getattr(tool, "execute", None)):
+        raise ConfigError(f"The tool {name} has no execute: give it a method execute(input, size).")
+    role_of(tool)
+    return card_of(
+        name,
+        getattr(tool, "descriptions", None),
+        getattr(tool, "parameters", None),
+        category=tool.category if hasattr(tool, "category") else "",
+        examples=getattr(tool, "examples", ()),
+        priority=getattr(tool, "priority", 0.0),
+        taken=taken,
+        proven=isinstance(tool, FunctionTool),
+    )
+
+
+def card_of(
+    name: str,
+    descriptions: object,
+    parameters: object,
+    *,
+    category: object = "",
+    examples: object = (),
+    priority: object = 0.0,
+    taken: Collection[str] = (),
+    proven: bool = False,
+) -> ToolCard:
+    """The same from its parts; `proven` says that the schemas are known to be JSON Schema."""
+    legal_name(name, "a tool")
+    if name in taken:
+        raise ConfigError(f"The tool {name} is there already: give one of the two another name.")
+    if is_typed(parameters):
+        parameters = {"XL": typed_schema(name, parameters)}
+    elif isinstance(parameters, Mapping) and not set(parameters) & set(SIZES) and "type" in parameters:
+        parameters = dict.fromkeys(SIZES, parameters)
+    said = _said(name, descriptions)
+    schemas = _by_size(name, "parameters", parameters, f'{{"XL": {_EMPTY}}}')
+    schemas = {size: typed_schema(name, each) if is_typed(each) else each for size, each in schemas.items()}
+    written = {size: _written(name, size, schema, proven) for size, schema in schemas.items()}
+    texts = {size: ToolText(_for(size, said).strip(), _for(size, written)) for size in SIZES}
+    _compare(name, texts)
+    if not isinstance(category, str):
+        raise ConfigError(f'The tool {name} has a category that is no text: give category="…", or leave it out.')
+    _whole(name, "a category", category)
+    return ToolCard(name, texts, category, _examples(name, examples), _priority(name, priority))
+
+
+def native_tool(tool: AuthoredTool | ToolCard, size: Size = "XL") -> dict[str, Any]:
+    """The function definition of OpenAI and Ollama, as a model of this class sees it. Raises ConfigError."""
+    return native((tool if isinstance(tool, ToolCard) else register(tool)).spec(size))
+
+
+def native(spec: ToolSpec) -> dict[str, Any]:
+    """The same for a tool that is told to one class."""
+    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+    return {"type": "function", "function": function}
+
+
+def legal_name(name: object, whose: str) -> None:
+    """Raises ConfigError for a name that a provider would refuse; `whose` is how a complaint calls it."""
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigError(f"The name of {whose} is missing: give it {LEGAL}.")
+    if not _LEGAL.fullmatch(name):
+        mended = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[: LONGEST_NAME - 1]
+        would = mended if mended[:1].isalpha() else f"_{mended}"
+        hint = f"; {would} would do" if mended else ""
+        raise ConfigError(f"The name of {whose}, {name[: LONGEST_NAME + 8]!r}, is not legal: it takes {LEGAL}{hint}.")
+
+
+def _by_size(tool: str, what: str, given: object, form: str) -> dict[Size, Any]:
+    if not isinstance(given, Mapping) or not given:
+        raise ConfigError(f"The tool {tool} has no {what} for any of {', '.join(SIZES)}: give at least one, as {form}.")
+    unknown = next((key for key in given if key not in SIZES), None)
+    if unknown is not None:
+        raise ConfigError(f"The {what} of the tool {tool} are for {unknown!r}: the sizes are {', '.join(SIZES)}.")
+    return dict(given)
+
+
+def _said(tool: str, descriptions: object) -> dict[Size, str]:
+    given = dict.fromkeys(SIZES, descriptions) if isinstance(descriptions, str) else descriptions
+    said = _by_size(tool, "descriptions", given, '{"S": "…", "XL": "…"}')
+    for size, text in said.items():
+        if not isinstance(text, str) or not text.strip():
+            raise ConfigError(
+                f"The tool {tool} has an empty description for {size}: say in a sentence what it does, and when."
+            )
+        _whole(tool, f"a description for {size}", text)
+    return said
+
+
+def _written(tool: str, size: Size, schema: object, proven: bool) -> dict[str, Any]:
+    if not isinstance(schema, Mapping):
+        raise ConfigError(f"The parameters of the tool {tool} for {size} are no JSON Schema: give {_EMPTY}, or more.")
+    try:
+        written = plain(schema, proven)
+    except IllegalSchema as error:
+        raise ConfigError(f"The schema of the tool {tool} for {size} {error}.") from None
+    _whole(tool, f"a schema for {size}", json.dumps(written, ensure_ascii=False))
+    unknown = [name for name in required(written) if name not in names(written)]
+    if unknown:
+        raise ConfigError(
+            f"The tool {tool} requires {', '.join(unknown)} for {size} without saying what that is: "
+            f"add it to the properties there, or leave it out of required."
+        )
+    return written
+
+
+def _examples(tool: str, given: object) -> tuple[str, ...]:
+    listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else None
+    said = tuple(each for each in listed or () if isinstance(each, str) and each.strip())
+    if listed is None or len(said) < len(listed):
+        raise ConfigError(
+            f'The tool {tool} has examples that are no list of texts, none of them blank: give examples=["…", "…"], '
+            "or leave them out."
+        )
+    for each in said:
+        _whole(tool, "an example", each)
+    return said
+
+
+def _priority(tool: str, given: Any) -> float:
+    try:
+        number = float(given)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ConfigError(f"The tool {tool} has a priority that is no number of a bearable size: 0 is the usual one.")
+    return number
+
+
+def _whole(tool: str, what: str, text: str) -> None:
+    """Raises ConfigError for a text that has no UTF-8 form: no provider could be told it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"The tool {tool} has {what} with half a character (a lone surrogate) in it: write the whole one."
+        ) from None
+
+
+def _for(size: Size, given: Mapping[Size, T]) -> T:
+    """The class's own, else the next larger's, else the next smaller's."""
+    place = SIZES.index(size)
+    return next(given[each] for each in (*SIZES[place:], *reversed(SIZES[:place])) if each in given)
+
+
+def _compare(tool: str, texts: Mapping[Size, ToolText]) -> None:
+    largest = texts[SIZES[-1]].parameters
+    for size in SIZES[:-1]:
+        lacking = [name for name in names(texts[size].parameters) if name not in names(largest)]
+        if lacking:
+            raise ConfigError(
+                f"The tool {tool} has {', '.join(lacking)} for {size}, which XL lacks: "
+                f"leave it out for {size}, or give it to XL."
+            )
+        hidden = [name for name in required(largest) if name not in names(texts[size].parameters)]
+        if hidden:
+            raise ConfigError(
+                f"The tool {tool} requires {', '.join(hidden)} and hides it for {size}: "
+                f"show it there, or give it a default."
+            )
+        stricter = [name for name in required(texts[size].parameters) if name not in required(largest)]
+        if stricter:
+            raise ConfigError(
+                f"The tool {tool} requires {', '.join(stricter)} for {size}, which XL leaves free: "
+                f"require it for XL, too, or leave it free for {size}."
+            )

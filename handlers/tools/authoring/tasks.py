@@ -1,0 +1,152 @@
+"""One task of a toolkit's file: OpenAI's function schema, what models of each size are told, and how it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from handlers.tools.authoring.json_fields import listed, needed, only, optional, placed, texts
+from handlers.tools.authoring.registration import card_of
+from handlers.tools.authoring.schemas import IllegalSchema, plain
+from handlers.tools.mcp.hints import read_hints
+from routing.config.jsonfile import JsonObject
+from routing.types.sizes import SIZES, Size
+from routing.types.toolkits import ToolCard, ToolText
+
+_FUNCTION = ("name", "description", "parameters", "strict", "capabilityHints", "execute", "examples")
+_TASK = ("type", "function", *_FUNCTION)
+_HINTS = ("tiers", "category", "priority")
+_HINT = ("description", "inputSchema")
+_TIERS: Mapping[str, Size] = {"small": "S", "medium": "M", "large": "XL"}
+_EXECUTE = ("command", "mcp", "confirm")
+_NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+Examples = Mapping[str, Sequence[str]] | Sequence[str]
+"""By the tool's name, or for all of the toolkit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A command line for the sandbox: the arguments come as JSON on its standard input, it prints the result. With
+    `confirm` a person has to confirm each call."""
+
+    argv: tuple[str, ...]
+    confirm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """A tool of an MCP server, by its name there. With `confirm` a person has to confirm each call even though the
+    server calls it read-only."""
+
+    server: str
+    tool: str
+    confirm: bool = False
+
+
+Way = Program | McpTool
+
+
+def card_in(
+    task: JsonObject, category: str, examples: Examples, taken: Collection[str], proven: bool
+) -> tuple[ToolCard, tuple[str, ...]]:
+    """What models are told, and the hints that had to be ignored. `category` and `examples` are the toolkit's. Raises
+    ConfigError."""
+    function, hints = _function(task), _beside(task, "capabilityHints")
+    name = needed(function, "name")
+    schema = function.child("parameters")
+    own = ToolText(needed(function, "description"), _NO_PARAMETERS if schema is None else schema.values)
+    hinted = read_hints(hints and _checked(hints).values, own)
+    useless = {} if proven else _useless(hinted.texts, own)
+    told = {size: own if size in useless else hinted.texts.get(size, own) for size in SIZES}
+    said = texts(function, "examples") or texts(task, "examples")
+    with placed(function, "name"):
+        card = card_of(
+            name,
+            {size: text.description for size, text in told.items()},
+            {size: text.parameters for size, text in told.items()},
+            category=hinted.category or category,
+            examples=said or (examples.get(name, ()) if isinstance(examples, Mapping) else examples),
+            priority=hinted.priority,
+            taken=taken,
+            proven=proven,
+        )
+    ignored = (*hinted.ignored, *dict.fromkeys(useless.values()))
+    return card, tuple(f"{task.file.origin}: the tool {name}: {reason}; it is ignored." for reason in ignored)
+
+
+def way_in(task: JsonObject) -> Way:
+    """How it runs. Raises ConfigError when it does not say."""
+    execute = _beside(task, "execute")
+    if execute is None:
+        how = 'say how it runs, {"command": ["program", "argument"]} or {"mcp": "server/tool"}'
+        raise task.file.fault((*task.path, "execute"), f"is missing: {how}")
+    only(execute, _EXECUTE)
+    confirm = execute.flag("confirm", False)
+    if ("mcp" in execute.values) == ("command" in execute.values):
+        raise task.file.fault(execute.path, "must have one of command and mcp")
+    if "mcp" in execute.values:
+        server, _, tool = needed(execute, "mcp").partition("/")
+        if not server or not tool:
+            raise task.file.fault((*execute.path, "mcp"), 'must name a server and a tool of it, as "server/tool"')
+        return McpTool(server, tool, confirm)
+    place, argv = (*execute.path, "command"), execute.values["command"]
+    if not isinstance(argv, list) or not argv or not all(isinstance(each, str) for each in argv) or not argv[0]:
+        raise task.file.fault(place, "must be a list of strings: a program and its arguments")
+    if any("\0" in each for each in argv):
+        raise task.file.fault(place, "has a NUL character in it, which no program takes")
+    return Program(tuple(argv), confirm)
+
+
+def examples_in(root: JsonObject) -> Examples:
+    """What people say, for the whole toolkit or by tool. Raises ConfigError."""
+    given = root.values.get("examples", [])
+    if not isinstance(given, dict):
+        return texts(root, "examples")
+    return {name: listed(root.file, ("examples", name), each) for name, each in given.items()}
+
+
+def _function(task: JsonObject) -> JsonObject:
+    """The function, which may be the task itself."""
+    only(task, _TASK)
+    if task.values.get("type", "function") != "function":
+        raise task.file.fault((*task.path, "type"), 'must be "function"')
+    function = task.child("function")
+    if function is not None:
+        only(function, _FUNCTION)
+    return function or task
+
+
+def _beside(task: JsonObject, key: str) -> JsonObject | None:
+    """An object in the task or in its function."""
+    return task.child(key) or (task.child("function") or task).child(key)
+
+
+def _checked(hints: JsonObject) -> JsonObject:
+    """Without a field that is misspelt, which would do nothing."""
+    only(hints, _HINTS)
+    optional(hints, "category")
+    if not isinstance(hints.values.get("priority", 0), int | float):
+        raise hints.file.fault((*hints.path, "priority"), "must be a number")
+    tiers = hints.child("tiers")
+    if tiers is not None:
+        only(tiers, _TIERS)
+        for tier in tiers.values:
+            hint = tiers.child(tier)
+            if hint is not None:
+                only(hint, _HINT)
+    return hints
+
+
+def _useless(hinted: Mapping[Size, ToolText], own: ToolText) -> dict[Size, str]:
+    """The sizes whose hint has a schema that can't be told, and why."""
+    found: dict[Size, str] = {}
+    tiers: Mapping[Size, str] = {**{size: tier for tier, size in _TIERS.items()}, "L": "large"}
+    for size, text in hinted.items():
+        try:
+            if text.parameters is not own.parameters:
+                plain(text.parameters)
+        except IllegalSchema as error:
+            found[size] = f"its hint for {tiers[size]} has a schema that {error}"
+    return found

@@ -1,0 +1,199 @@
+"""One command in its sandbox, from its start until nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Protocol, TypeVar
+
+from handlers.tools.sandbox.limits import Ended
+from handlers.tools.sandbox.resource_monitor import Watch
+from handlers.tools.sandbox.transcript import Transcript
+
+TICK_SECONDS = 0.05
+"""How often processes and memory are looked at."""
+DISK_SECONDS = 0.5
+FILLING_SECONDS = 0.01
+"""How often the folder is looked at, and how often the free space, which tells when to look at once: a command can
+write no more beyond its limit than the disk takes in that time and in two looks at the folder."""
+START_SECONDS = 20.0
+"""bubblewrap needs 10 ms, from a busy memory card a second."""
+DRAIN_SECONDS = 5.0
+"""For the last 64 kB of a pipe whose writers are gone."""
+_CHUNK = 65536
+_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+"""bubblewrap's own, which commands could read: nothing of the bot's is in it."""
+
+
+T = TypeVar("T")
+
+
+class BrokenSandbox(Exception):
+    """bubblewrap gave up before the command began, or the kernel ended it. What it said is in the transcript."""
+
+
+class Box:
+    """bubblewrap's process, the first process inside (`init`, a descriptor), and what the command prints."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, status: asyncio.StreamReader, transcript: Transcript
+    ) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._status = status
+        self._transcript = transcript
+        self._init: int | None = None
+        self._reading = asyncio.create_task(self._read())
+        self._exit = asyncio.create_task(self._exit_code())
+        self._begun = asyncio.Event()
+        self._flooded = asyncio.Event()
+
+    async def begin(self) -> None:
+        """Until bubblewrap has made the first process inside, or has given up."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._begun.wait(), START_SECONDS)
+
+    async def over(self, watch: Watch, threads: Executor, stop: asyncio.Future[None]) -> tuple[Ended, int | None]:
+        """Wait for the command's end, the first limit that it passes, or `stop`. Raises BrokenSandbox."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+
+        def look(function: Callable[[], T]) -> asyncio.Future[T]:
+            return loop.run_in_executor(threads, function)
+
+        looks = {asyncio.create_task(_load(watch, look, done)), asyncio.create_task(_disk(watch, look, done))}
+        flood = asyncio.create_task(self._flooded.wait())
+        waited: set[asyncio.Future[Any]] = {self._exit, stop, flood, *looks}
+        try:
+            over, _ = await asyncio.wait(waited, timeout=watch.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if self._transcript.overflowing:
+                return "output", None
+            if self._exit in over:
+                return "exit", self._exit.result()
+            passed = [task.result() for task in looks & over]
+            return (passed[0] or "exit") if passed else "exit" if stop.done() else "seconds", None
+        finally:
+            self.kill()
+            flood.cancel()
+            done.set_result(None)
+            await asyncio.wait(looks)
+
+    async def end(self) -> None:
+        """Kill everything inside at once, and wait until the last of it is gone: the kernel takes all processes of a
+        namespace with its first one, which is only gone when they are."""
+        self.kill()
+        if self._init is not None:
+            await _readable(self._init)
+            os.close(self._init)
+            self._init = None
+        await self._process.wait()
+        await asyncio.wait({self._reading, self._exit}, timeout=DRAIN_SECONDS)
+        for task in (self._reading, self._exit):
+            task.cancel()
+        await asyncio.gather(self._reading, self._exit, return_exceptions=True)
+
+    def kill(self) -> None:
+        """Without waiting."""
+        with suppress(ProcessLookupError):
+            if self._init is not None:
+                signal.pidfd_send_signal(self._init, signal.SIGKILL)
+            else:
+                self._process.kill()
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while chunk := await self._process.stdout.read(_CHUNK):
+            self._transcript.add(chunk)
+            if self._transcript.overflowing:
+                self.kill()
+                self._flooded.set()
+
+    async def _exit_code(self) -> int:
+        """bubblewrap tells of the first process inside at once, of the exit code only if the command ran."""
+        child = (await self._told()).get("child-pid")
+        with suppress(ProcessLookupError):
+            if child is not None:
+                self._init = os.pidfd_open(child)
+        self._begun.set()
+        code = (await self._told()).get("exit-code")
+        if not isinstance(code, int):
+            raise BrokenSandbox
+        return code
+
+    async def _told(self) -> dict[str, Any]:
+        line = await self._status.readline()
+        return json.loads(line) if line else {}
+
+
+@asynccontextmanager
+async def opened(
+    command: Sequence[str | bytes], passed: Sequence[int], stdin: int, status: int, transcript: Transcript
+) -> AsyncIterator[Box]:
+    """Start bubblewrap; nothing of it is left afterwards. `status` is the readable end of what `--json-status-fd`
+    writes to, whose other end is the last of `passed`; both are closed here."""
+    reader = asyncio.StreamReader()
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(status, "rb", 0)
+    )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=stdin,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            pass_fds=passed,
+            env=_ENVIRONMENT,
+            cwd="/",
+        )
+    except OSError:
+        pipe.close()
+        raise
+    finally:
+        os.close(passed[-1])
+    box = Box(process, reader, transcript)
+    try:
+        await box.begin()
+        yield box
+    finally:
+        await box.end()
+        pipe.close()
+
+
+class _Look(Protocol):
+    def __call__(self, function: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+async def _load(watch: Watch, look: _Look, done: asyncio.Future[None]) -> Ended | None:
+    while not done.done():
+        if passed := await look(watch.load):
+            return passed
+        await asyncio.wait({done}, timeout=TICK_SECONDS)
+    return None
+
+
+async def _disk(watch: Watch, look: _Look, done: asyncio.Future[None]) -> Ended | None:
+    loop = asyncio.get_running_loop()
+    while not done.done():
+        began = loop.time()
+        if passed := await look(watch.disk):
+            return passed
+        following = loop.time() + DISK_SECONDS
+        pause = max(FILLING_SECONDS, loop.time() - began)
+        await asyncio.wait({done}, timeout=pause)
+        while not done.done() and loop.time() < following and not await look(watch.filling):
+            await asyncio.wait({done}, timeout=FILLING_SECONDS)
+    return None
+
+
+async def _readable(descriptor: int) -> None:
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)

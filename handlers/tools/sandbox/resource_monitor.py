@@ -1,0 +1,162 @@
+"""What a sandbox takes of the machine, as /proc tells it from outside. Every function blocks; call them in a thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from handlers.tools.sandbox.bubblewrap import OPEN_FILES
+from handlers.tools.sandbox.folder_size import Moved, Size, measure
+from handlers.tools.sandbox.limits import MIB, Ended, SandboxLimits
+from handlers.tools.sandbox.process_tree import Family
+
+_BUBBLEWRAPS = 2
+"""It waits outside, and it is the first process inside."""
+_PRIVATE = ("RssAnon", "RssShmem", "VmSwap")
+OTHERS_BYTES = 256 * MIB
+"""What others may take of the machine's shared memory or disk while a command runs, without its being blamed."""
+UNKNOWN_BYTES = 1024 * MIB
+"""The same of its memory, while the command can't have it in sockets or pipes."""
+DESCRIPTOR_BYTES = 4 * MIB
+"""What may wait in an open socket or pipe and belongs to no process: 0.4 MB in a local one, more in one of TCP."""
+LEAST_FREE_MEMORY = 64 * MIB
+LEAST_FREE_DISK = 100 * MIB
+"""Below these the whole machine is in danger, whoever took the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Bytes: memory that could be had, memory shared between processes (files in memory are such), free disk."""
+
+    available: int | None
+    shared: int
+    free: int
+
+
+@dataclass(slots=True)
+class Watch:
+    """Compares one sandbox, the process `root` and all below it, with its limits and with how things stood before.
+    `taken` is what each sandbox of the bot holds, by its root.
+
+    A process can hide memory from every count of its own: in files in memory, in shared memory that it does not map at
+    the moment, in sockets and pipes that nobody reads, in files on the disk that it deleted and keeps open. So what the
+    machine lost counts, too.
+    """
+
+    root: int
+    folder: int
+    limits: SandboxLimits
+    before: Machine
+    size: Size
+    family: Family
+    taken: dict[int, int]
+    _others: int = field(init=False)
+    _seen: Size = field(init=False)
+    _then: os.statvfs_result = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._others, self._seen, self._then = sum(self.taken.values()), self.size, os.fstatvfs(self.folder)
+        self.taken[self.root] = 0
+
+    def load(self) -> Ended | None:
+        """The limit on processes, memory, or the machine's disk that is passed; about 1 ms."""
+        found = self._family()
+        states = [_status(pid) for pid in found]
+        if sum(state.get("Threads", 0) for state in states) > self.limits.processes + _BUBBLEWRAPS:
+            return "processes"
+        self.taken[self.root] = held = sum(map(_held, states))
+        # Twice: while a family dies, what it shared is divided by ever fewer.
+        if held > self.limits.memory_bytes and self._too_large() and self._too_large():
+            return "memory"
+        now = machine(self.folder)
+        if now.available is not None and now.available < LEAST_FREE_MEMORY:
+            return "memory"
+        if now.shared - self.before.shared > self.limits.memory_bytes + OTHERS_BYTES:
+            return "memory"
+        if self._hidden(now, held, found):
+            return "memory"
+        lost = self.before.free - now.free
+        too_much = lost > self.limits.disk_bytes + OTHERS_BYTES or (now.free < LEAST_FREE_DISK and lost > MIB)
+        return "disk" if too_much else None
+
+    def _family(self) -> list[int]:
+        return list(self.family(self.root, 4 * self.limits.processes))
+
+    def _too_large(self) -> bool:
+        return sum(map(_proportional, self._family())) > self.limits.memory_bytes
+
+    def _hidden(self, now: Machine, held: int, found: Sequence[int]) -> bool:
+        """Whether the machine lost memory that no process has, and this sandbox may have it in its sockets."""
+        if now.available is None or self.before.available is None:
+            return False
+        others = sum(list(self.taken.values())) - held
+        lost = self.before.available - now.available - max(others - self._others, 0) - self.limits.memory_bytes
+        if lost <= OTHERS_BYTES:
+            return False
+        return lost > UNKNOWN_BYTES or held + sum(map(_open_files, found)) * DESCRIPTOR_BYTES > lost
+
+    def disk(self) -> Ended | None:
+        """The limit on the folder; about 4 ms for 1,000 files."""
+        then = os.fstatvfs(self.folder)
+        try:
+            self._seen = measure(self.folder)
+        except Moved:
+            return "disk"
+        self._then = then
+        return "disk" if self._seen.grown_over(self.size, self.limits.disk_bytes, self.limits.files) else None
+
+    def filling(self) -> bool:
+        """Whether the disk lost half of what the folder had left at the last look, in bytes or files, so that it is
+        time for another look; a few microseconds."""
+        now = os.fstatvfs(self.folder)
+        room = max(self.limits.disk_bytes - self._seen.bytes, 0)
+        room_files = max(self.limits.files - self._seen.files, 0)
+        lost = (self._then.f_bfree - now.f_bfree) * now.f_frsize
+        return 2 * lost > room or 2 * (self._then.f_ffree - now.f_ffree) > room_files
+
+
+def machine(folder: int) -> Machine:
+    """How the machine is now. /proc/meminfo may be hidden from a service; then nothing is known of its memory."""
+    told, disk = _pairs(Path("/proc/meminfo")), os.fstatvfs(folder)
+    return Machine(told.get("MemAvailable"), told.get("Shmem", 0), disk.f_bavail * disk.f_frsize)
+
+
+def _open_files(pid: int) -> int:
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except FileNotFoundError:
+        return 0
+    except OSError:  # a process may hide them
+        return OPEN_FILES
+
+
+def _status(pid: int) -> dict[str, int]:
+    return _pairs(Path(f"/proc/{pid}/status"))
+
+
+def _held(state: dict[str, int]) -> int:
+    return sum(state.get(name, 0) for name in _PRIVATE)
+
+
+def _proportional(pid: int) -> int:
+    """Memory that several processes share after a fork, divided by their number; where a process hides that, its whole
+    memory."""
+    told = _pairs(Path(f"/proc/{pid}/smaps_rollup"))
+    return told["Pss"] + told.get("SwapPss", 0) if "Pss" in told else _held(_status(pid))
+
+
+def _pairs(path: Path) -> dict[str, int]:
+    """Lines such as `RssAnon: 12 kB` in bytes, and plain numbers; empty when the process is gone."""
+    found = {}
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        words = value.split()
+        if words and words[0].isdigit():
+            found[name] = int(words[0]) * (1024 if words[-1] == "kB" else 1)
+    return found

@@ -1,0 +1,123 @@
+"""Which answers get a second look, and what their person sees of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from handlers.replies.critic_notice import Doubts
+from routing.config.contracts import DEFAULT_CONTRACTS
+from routing.critic.critic import Doubt
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.llm import ChatMessage
+from routing.types.messages import (
+    Attachment,
+    Button,
+    ChatKey,
+    InboundMessage,
+    OutboundMessage,
+    Press,
+    UserKey,
+)
+from routing.types.people import Person
+from routing.types.queues import OutboxEntry
+from routing.types.usage import CallRecord, TurnCost
+
+ASKED = InboundMessage(UserKey("telegram", "1"), ChatKey("telegram", "-5", "7"), "bot", "1", "hi", 0.0, message_id="9")
+FACTS = TurnFacts("balanced", "default", "openai/m", 1.0)
+SAID = (ChatMessage("assistant", " Sydney. "),)
+TURN = TurnRecord("t1", 3, 1, "What is the capital?", said=SAID, calls=(), facts=FACTS)
+DOUBT = Doubt("anthropic/c", "It is Canberra.")
+CALL = CallRecord("balanced", "anthropic/c", None, 1.0)
+
+
+@dataclass(slots=True)
+class House:
+    """A critic with a fixed mind; what was asked of it, kept and sent."""
+
+    doubt: Doubt | None = DOUBT
+    enabled: bool = True
+    costs: bool = True
+    language: str = ""
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    kept: list[tuple[Sequence[OutboundMessage], TurnRecord]] = field(default_factory=list)
+    sent: list[OutboxEntry] = field(default_factory=list)
+
+    async def look(self, message: InboundMessage = ASKED, record: TurnRecord = TURN) -> None:
+        contracts = {tier: replace(each, pool=(f"x/{tier}",)) for tier, each in DEFAULT_CONTRACTS.items()}
+        await Doubts(self.Mind(self), self, self, self.sent.extend, lambda: contracts).look(message, record)  # type: ignore[arg-type]
+
+    class Mind:
+        def __init__(self, house: House) -> None:
+            self._house = house
+            self.enabled = house.enabled
+
+        async def look(self, question: str, answer: str, author: str, bill: TurnCost) -> Doubt | None:
+            self._house.asked.append((question, answer, author))
+            assert (bill.person_id, bill.chat) == (1, ASKED.chat)
+            bill.calls += [CALL] if self._house.costs else []
+            return self._house.doubt
+
+    async def find(self, user: UserKey) -> Person:
+        return Person(1, "user", "Ann", self.language)
+
+    async def finish(
+        self, ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord
+    ) -> list[OutboxEntry]:
+        assert ids == ()
+        self.kept.append((replies, record))
+        return [OutboxEntry(1, each, "pending", 0, 0, 0, 0.0, "", 0.0) for each in replies]
+
+
+async def test_a_doubt_stands_below_the_answer_with_a_way_up() -> None:
+    house = House()
+    await house.look()
+    assert house.asked == [("What is the capital?", "Sydney.", "openai/m")]
+    (entry,) = house.sent
+    assert entry.message.text == "🔍 `anthropic/c` doubts this: `It is Canberra.`"
+    assert (entry.message.chat, entry.message.reply_to, entry.message.owner) == (ASKED.chat, "9", 1)
+    assert entry.message.buttons == ((Button("🔁 Retry on smart", "/retry smart", "t1"),),)
+
+
+async def test_what_it_cost_is_in_the_books_of_the_turn_and_in_no_history() -> None:
+    for doubt in (DOUBT, None):
+        house = House(doubt)
+        await house.look()
+        ((replies, record),) = house.kept
+        assert record == TurnRecord("t1", 3, 1, "", calls=(CALL,))
+        assert len(replies) == len(house.sent) == (doubt is not None)
+
+
+async def test_who_was_not_asked_costs_nothing() -> None:
+    house = House(None, costs=False)
+    await house.look()
+    assert house.kept == []
+
+
+@pytest.mark.parametrize(
+    ("message", "record"),
+    [
+        *((ASKED, replace(TURN, facts=replace(FACTS, tier=tier))) for tier in ("smart", "coding", "deep")),
+        (ASKED, replace(TURN, facts=replace(FACTS, model=""))),
+        (ASKED, replace(TURN, facts=replace(FACTS, timed_out=True))),
+        (ASKED, replace(TURN, facts=None)),
+        (ASKED, replace(TURN, said=())),
+        (ASKED, replace(TURN, said=(ChatMessage("tool", "42"),))),
+        (ASKED, replace(TURN, said=(ChatMessage("assistant", " \n"),))),
+        (ASKED, replace(TURN, pictures=(Attachment("image", "a.png", "image/png", 5, "x"),))),
+        (replace(ASKED, kind="press", press=Press("q", "m")), TURN),
+        (replace(ASKED, text="/retry"), TURN),
+    ],
+)  # fmt: skip
+async def test_what_gets_no_second_look(message: InboundMessage, record: TurnRecord) -> None:
+    house = House()
+    await house.look(message, record)
+    assert not house.asked and not house.kept and not house.sent
+
+
+async def test_switched_off_nobody_is_asked() -> None:
+    house = House(enabled=False)
+    await house.look()
+    assert not house.asked and not house.kept

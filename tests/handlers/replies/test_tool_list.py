@@ -1,0 +1,195 @@
+"""What is said of toolkits, of files with a fault, and of MCP servers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from handlers.replies.tool_list import MOST_WARNINGS, SOURCES, STANDING, ToolList, listed, plain
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.dependencies import Stock
+from handlers.tools.mcp.client import McpClient
+from handlers.tools.mcp.connection import ServerState, Status
+from handlers.tools.tool_source import OurShelves, Shelf
+from handlers.tools.toolbox import Toolbox
+from handlers.tools.workspace import WorkspaceToolkits
+from routing.ports import Embedder
+from routing.tools.chooser import ToolChooser
+from routing.types.people import Person
+from routing.types.sizes import SIZES
+from routing.types.toolkits import ToolCard, Toolkit, ToolkitSource, ToolText
+from routing.types.tools import ToolScope
+from tests.handlers.asked import asked
+
+NOW = 1_000.0
+
+
+class Servers(McpClient):
+    """Servers that stand as they are told to."""
+
+    def __init__(self, *states: ServerState, problems: tuple[str, ...] = ()) -> None:
+        super().__init__(Path("/nowhere/mcp.json"), {})
+        self._told = states
+        self._problems = problems
+
+    def states(self) -> tuple[ServerState, ...]:
+        return self._told
+
+
+async def does(scope: ToolScope) -> str:
+    return ""
+
+
+async def missing() -> str | None:
+    return "its *program* is missing"
+
+
+def shelf(name: str, *tools: Tool, about: str = "Does things.", **facts: object) -> Shelf:
+    text = ToolText("Does it.", {"type": "object", "properties": {}})
+    cards = tuple(ToolCard(tool.name, dict.fromkeys(SIZES, text)) for tool in tools)
+    return Shelf(Toolkit(name, about, tools=cards, **facts), tools)  # type: ignore[arg-type]
+
+
+def box() -> Toolbox:
+    return Toolbox(
+        OurShelves(
+            [
+                shelf("open", Tool("a", does, role="guest"), Tool("b", does), Tool("c", does, off=missing)),
+                shelf("lame", Tool("d", does, off=missing), base=True),
+                shelf("secret", Tool("e", does, role="owner")),
+                shelf("far [away](http://x)", Tool("discover_tools", does), source="mcp"),
+            ]
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Tooling:
+    """`handlers.tools.dependencies.Stock`."""
+
+    toolbox: Toolbox
+    chooser: ToolChooser
+    toolkits: WorkspaceToolkits
+    mcp: McpClient
+    embedder: Embedder | None = None
+
+
+def stock(toolbox: Toolbox, toolkits: WorkspaceToolkits, mcp: McpClient) -> Stock:
+    chooser = ToolChooser(toolbox.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
+    return Tooling(toolbox, chooser, toolkits, mcp)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def made(folder: Path, *states: ServerState, problems: tuple[str, ...] = ()) -> ToolList:
+    toolkits = WorkspaceToolkits(folder)
+    toolkits.refresh()
+    return ToolList(stock(box(), toolkits, Servers(*states, problems=problems)), lambda: NOW)
+
+
+async def test_everybody_has_what_their_role_permits_usable_or_not(folder: Path) -> None:
+    mine = {held.toolkit.name: (held.tools, held.usable) for held in await made(folder).held(Person(1, "user", "U"))}
+    assert mine == {
+        "open": (("a", "b", "c"), 2), "lame": (("d",), 0), "far [away](http://x)": (("discover_tools",), 1),
+    }  # fmt: skip
+    guest = await made(folder).held(Person(2, "guest", "G"))
+    assert [(held.toolkit.name, held.tools) for held in guest] == [("open", ("a",))]
+    owner = await made(folder).held(Person(3, "owner", "O"))
+    assert [held.toolkit.name for held in owner if held.kept] == ["far [away](http://x)"]
+
+
+async def test_each_toolkit_is_a_line_and_each_reason_one(folder: Path) -> None:
+    text = await made(folder).shown(asked(role="user"), {"open"})
+    assert text.splitlines() == [
+        "- ⏹ **open** (ours, 2 of 3 tools, switched off by you): Does things.",
+        "- **lame** (ours, 0 of 1 tools, always included): Does things.",
+        "- **far away(http://x)** (MCP server, 1 tool): Does things.",
+        "",
+        "Tools that can't be used right now:",
+        "",
+        "- `c`, `d`: its program is missing",
+    ]
+
+
+@pytest.mark.parametrize(("count", "length"), [(5, 120), (25, 52), (35, 20), (36, 0)])
+async def test_the_more_toolkits_the_less_is_said_of_each(folder: Path, count: int, length: int) -> None:
+    shelves = [shelf(f"kit{n}", Tool(f"t{n}", does), about="word " * 50) for n in range(count)]
+    there = ToolList(stock(Toolbox(OurShelves(shelves)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    lines = (await there.shown(asked(), ())).splitlines()
+    told = [each.partition("): ")[2] for each in lines]
+    assert [len(each) for each in told] == [length] * count and all(each.endswith("…") for each in told if each)
+
+
+async def test_how_each_server_stands(folder: Path) -> None:
+    states = (
+        ServerState("up", "connected", 3, "", NOW - 60, "user", tuple(f"warning {n}" for n in range(9))),
+        ServerState("slow", "connecting", 0, "it hung up", NOW - 5, "user"),
+        ServerState("down", "failed", 0, "it can't\nbe reached", NOW - 3600, "user"),
+        ServerState("not", "disabled", 0, "", NOW, "user"),
+    )
+    there = made(folder, *states, problems=("mcp.json line 1: x is not known",))
+    assert there.faults(asked(role="user")) == "" and there.counted(asked(role="user")) == []
+    assert there.faults(asked(role="owner", private=False)) == "", "a group reads it"
+    warnings = [f"- ⚠️ warning {n}" for n in range(MOST_WARNINGS)]
+    assert there.faults(asked(role="admin")).splitlines() == [
+        "Files with errors:", "", "- ⚠️ mcp.json line 1: x is not known", "", "MCP servers:", "",
+        "- **up**: connected for 1 min, 3 tools", *warnings, "- **slow**: connecting for 5 s: it hung up",
+        "- ⚠️ **down**: not connected for 1 h 0 min: it can't be reached", "- **not**: disabled in mcp.json",
+    ]  # fmt: skip
+    assert there.counted(asked(role="admin")) == ["⚠️ MCP servers with errors: down; /tools says why."]
+    file = made(folder, problems=("mcp.json line 1 column 2: not valid JSON",))
+    assert file.counted(asked()) == ["⚠️ MCP servers with errors: mcp.json; /tools says why."]
+    assert made(folder, states[0], states[3]).counted(asked()) == []
+
+
+def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None:
+    task = {"name": "go", "description": "Goes.", "execute": {"command": ["true"]}}
+    hinted = task | {"capabilityHints": {"tiers": {"small": {"inputSchema": {"type": "nonsense"}}}}}
+    (folder / "a.json").write_text(json.dumps({"name": "a", "description": "A.", "tasks": [hinted]}))
+    toolkits = WorkspaceToolkits(folder)
+    toolkits.refresh()
+    there = ToolList(stock(box(), toolkits, Servers()), lambda: NOW)
+    assert there.counted(asked()) == [], "a hint that is ignored harms nothing"
+    assert "capabilityHints" in there.faults(asked()) or "hint" in there.faults(asked())
+    (folder / "a.json").write_text("{")
+    (folder / "b.json").write_text("[")
+    toolkits.refresh()
+    faults = there.faults(asked()).splitlines()
+    assert faults[2].startswith("- ⚠️ a.json line 1") and faults[2].endswith("The last good version is in use.")
+    assert faults[3].startswith("- ⚠️ b.json line 1") and "last good" not in faults[3]
+    assert there.counted(asked()) == ["⚠️ Broken toolkit files: 2; /tools says why."]
+
+
+def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path) -> None:
+    many = [Tool(f"t{n}", does) for n in range(MOST_WARNINGS + 2)]
+    twice = Toolbox(OurShelves([shelf("vault", *many), shelf("mcp:vault", *many, source="mcp")]))
+    there = ToolList(stock(twice, WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    named = [f"- ⚠️ The tool t{n} of mcp:vault is left out: vault has one of this name." for n in range(MOST_WARNINGS)]
+    lines = there.faults(asked(role="admin")).splitlines()
+    assert lines == ["Tools left out:", "", *named, "- and 2 more"]
+    assert there.counted(asked(role="admin")) == ["⚠️ Tools left out: 7; /tools says why."]
+    assert there.faults(asked(role="user")) == "" and there.counted(asked(role="user")) == []
+
+
+def test_what_others_wrote_formats_nothing() -> None:
+    assert plain("a *b*\n[c](d) `e`  <f> my_name") == "a b c(d) e f my_name"
+    assert plain("x" * 50, 10) == "x" * 9 + "…" and plain("x" * 10, 10) == "x" * 10
+
+
+def test_a_long_list_is_counted_at_its_end() -> None:
+    assert listed(asked(), ["a", "b", "c"], 3) == "a, b, c" and listed(asked(), ["a", "b", "c"], 1) == "a, and 2 more"
+
+
+def test_every_source_and_status_has_its_words() -> None:
+    assert SOURCES.keys() == set(get_args(ToolkitSource)) and STANDING.keys() == set(get_args(Status))
+
+
+def test_signs_that_would_format_a_reason_do_not() -> None:
+    assert plain("/nowhere/__main__/x_y*\nz") == r"/nowhere/\_\_main\_\_/x_y z"

@@ -1,0 +1,227 @@
+"""The decision about tools, in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import get_args
+
+import pytest
+
+from handlers.replies.tool_offer import (
+    DOUBTS,
+    MOST_ACTIVATED,
+    MOST_NAMED,
+    NEAREST,
+    ORDERS,
+    STAGES,
+    UNAVAILABLE,
+    ToolOffers,
+    compared,
+)
+from handlers.tools.authoring.tool import Tool
+from handlers.tools.tool_source import OurShelves
+from handlers.tools.toolbox import Toolbox
+from routing.catalog.catalog import BUNDLED, Catalog
+from routing.config import jsonfile
+from routing.config.presentation import Strategy
+from routing.config.runtime import read_config
+from routing.policy.models import Models
+from routing.tools.chooser import Activated, ToolChooser, ToolSelection, Why
+from routing.tools.fallback_reasons import OFF, SLOW
+from routing.tools.offer import ToolOffer, TurnTools
+from routing.turn.plan import Plan
+from routing.types.decisions import ModelChoice, TierDecision
+from routing.types.people import Person, PersonSettings, Role
+from routing.types.tiers import Tier
+from tests.handlers.asked import asked
+from tests.handlers.replies.test_tool_list import does, shelf
+
+MODEL = "openai/gpt-5.1"
+BOX = Toolbox(
+    OurShelves(
+        [
+            shelf("base", Tool("a", does), base=True),
+            *(shelf(f"kit{n}", Tool(f"b{n}", does), Tool(f"c{n}", does)) for n in range(9)),
+            shelf("vault", Tool("v", does, role="owner")),
+            shelf("big", *(Tool(f"big_{n}", does) for n in range(MOST_NAMED + 3))),
+        ]
+    )
+)
+
+
+class Doubts(ToolChooser):
+    """Says that it doubts, and finds what it is told to."""
+
+    said = ""
+    finds: tuple[Activated, ...] = ()
+
+    @property
+    def doubt(self) -> str:
+        return self.said
+
+    async def choose(self, message: str, among: frozenset[str] | None = None) -> ToolSelection:
+        return ToolSelection(tuple(each for each in self.finds if among is None or each.toolkit in among))
+
+
+CHOOSER = Doubts(BOX.toolkits, None, None)  # type: ignore[arg-type]  # nothing is embedded
+
+NOTHING = ToolSelection()
+
+
+class Decides:
+    """A router that has decided already."""
+
+    def __init__(
+        self, selection: ToolSelection = NOTHING, last: ToolOffer | None = None, **strategies: Strategy
+    ) -> None:
+        document = {
+            "tools": {"presentation": {size: {"strategy": each, "maxTools": 4} for size, each in strategies.items()}}
+        }
+        config = read_config(jsonfile.parse(json.dumps(document), "x.json"), {"openai": "k"}, {})
+        self.models = Models(config, Catalog.load(BUNDLED))
+        self.asked: list[tuple[str, Tier | None]] = []
+        self._selection = selection
+        self._last = last
+        self._prefix: Tier | None = None
+
+    async def plan(self, person: Person, conversation_id: int, prefix: Tier | None = None) -> Plan:
+        self._prefix = prefix
+        return Plan(TierDecision("balanced", "default", "default"), ModelChoice(MODEL, None, "configured"))
+
+    async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
+        self.asked.append((text, self._prefix))
+        return TurnTools(BOX, CHOOSER, self.models, await BOX.offered(person), self._selection)
+
+    def last(self, conversation_id: int) -> Plan | None:
+        plan = Plan(TierDecision("balanced", "default", "default"), ModelChoice(MODEL, None, "configured"))
+        return Plan(plan.decision, plan.choice, tools=self._last) if self._last else None
+
+
+class Kept:
+    async def settings(self, person_id: int) -> PersonSettings:
+        return PersonSettings(off=frozenset({"kit8"}))
+
+
+class Named:
+    name = "sentence-transformers:/home/ann/model@0123"
+
+
+def offers(router: Decides) -> ToolOffers:
+    return ToolOffers(router, BOX, CHOOSER, Kept())  # type: ignore[arg-type]
+
+
+def offer(*names: str) -> ToolOffer:
+    return ToolOffer(MODEL, "XL", 3, 30, 700, tuple(Activated(name, "keyword", 0.5) for name in names))
+
+
+async def test_the_last_call_in_a_line_that_stays_short() -> None:
+    mine = offers(Decides(last=offer(*(f"kit{n}" for n in range(7)), "vault")))
+    line = await mine.last(asked(role="user"), 1)
+    told = ", ".join(f"`kit{n}` (words 0.50)" for n in range(MOST_ACTIVATED))
+    assert line == f"Tools: 3 of 30 for the last message (size XL); activated: {told}, and 2 more"
+    assert (await offers(Decides(last=offer())).last(asked(), 1)) == "Tools: 3 of 30 for the last message (size XL)"
+    assert "`vault`" in await offers(Decides(last=offer("vault"))).last(asked(), 1)
+    assert "vault" not in await offers(Decides(last=offer("vault"))).last(asked(role="user"), 1)
+
+
+async def test_before_the_first_call_only_what_a_conversation_brings_is_named() -> None:
+    found = ToolSelection(
+        (Activated("kit1", "embed", 0.3), Activated("kit2", "used", 1), Activated("kit3", "follow-up", 0.8))
+    )
+    line = await offers(Decides(found)).last(asked(), 1)
+    assert line.startswith("Tools: 7 of ")
+    assert line.endswith("(size XL); activated: `kit2` (used 1.00), `kit3` (follow-up 0.80)")
+
+
+async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
+    whys: tuple[Why, ...] = get_args(Why)
+    found = ToolSelection(tuple(Activated(f"kit{n}", why, n / 8) for n, why in enumerate(whys)), doubt=SLOW)
+    text = await offers(Decides(found)).explain(asked(language="de"), 1, "x")
+    for each in (
+        "kit0**: Wörter 0,00",
+        "kit1**: Embeddings 0,12",
+        "kit2**: Anschlussfrage 0,25",
+        "kit3**: benutzt 0,38",
+    ):
+        assert each in text
+    assert text.endswith("⚠️ Werkzeugauswahl: nur Wörter (die Embeddings haben zu lange gebraucht)")
+    assert STAGES.keys() == set(whys) and ORDERS.keys() == set(get_args(Strategy)) and SLOW in DOUBTS
+
+
+async def test_what_fits_and_is_switched_off_is_named() -> None:
+    CHOOSER.finds = (Activated("kit8", "embed", 0.97), Activated("kit7", "embed", 0.9))
+    text = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
+    CHOOSER.finds = ()
+    assert "- No toolkit matches this message.\n- Switched off by you: kit8 (0.97)\n" in text
+
+
+async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
+    odds = {f"b{n}": n / 2 - 2 for n in range(9)} | {f"c{n}": -9.0 for n in range(9)} | {"a": 9.0, "v": -1000.0}
+    found = ToolSelection((Activated("kit7", "embed", 0.9),), odds)
+    line = next(
+        each for each in (await offers(Decides(found)).explain(asked(), 1, "x")).splitlines() if "Not relevant" in each
+    )
+    assert line == "- Not relevant: kit6 (0.73), kit5 (0.62), kit4 (0.50), kit3 (0.38), kit2 (0.27), and 4 more"
+    assert NEAREST == 5 and "kit8" not in line, "it is off"
+    unknown = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
+    assert "Not relevant" not in unknown and "- No toolkit matches this message." in unknown
+    assert "- Always included: base" in unknown
+
+
+@pytest.mark.parametrize(
+    ("strategy", "lines"),
+    [
+        ("full", {"In full": "`a`, `b1`, `c1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
+        ("reorder", {"In full": "`c1`, `a`, `b1`", "By name only": "", "Not shown": "`b0`, `c0`, `b2`"}),
+        ("top_k", {"In full": "`c1`, `b1`, `a`, `b0`", "By name only": "`c0`, `b2`", "Not shown": ""}),
+    ],
+)
+async def test_the_tools_in_the_order_of_the_model(strategy: Strategy, lines: Mapping[str, str]) -> None:
+    found = ToolSelection((Activated("kit1", "embed", 0.9),), {"c1": 2.0, "a": 1.0})
+    text = await offers(Decides(found, XL=strategy)).explain(asked(), 1, "x")
+    said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
+    assert f"Size class XL, strategy `{strategy}`: {ORDERS[strategy]}." in text
+    for head, begin in lines.items():
+        assert said.get(head, "").startswith(begin) and (head in said) == bool(begin)
+    assert ("and 18 more" in text) == (strategy in ("full", "reorder")), "of 78 that are not shown, 60 are named"
+
+
+async def test_stubs_are_names() -> None:
+    found = ToolSelection((Activated("kit1", "embed", 0.9),), {"c1": 2.0})
+    text = await offers(Decides(found, XL="hybrid")).explain(asked(), 1, "x")
+    said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
+    assert said["In full"] == "`c1`, `b1`, `a`, `b0`" and said["By name only"].startswith("`c0`, `b2`, ")
+    assert "Not shown" not in text
+
+
+async def test_a_prefix_asks_for_the_tier_and_is_no_part_of_the_text() -> None:
+    router = Decides()
+    await offers(router).explain(asked(), 1, "!deep is it raining?")
+    await offers(router).explain(asked(), 1, "!hello is it raining?")
+    assert router.asked == [("is it raining?", "deep"), ("!hello is it raining?", None)]
+
+
+async def test_where_a_model_lies_is_for_admins() -> None:
+    CHOOSER.said = ""  # as when all is embedded
+    assert "(`sentence-transformers:/home/ann/model@0123`)" in compared(asked(role="admin"), CHOOSER, Named())  # type: ignore[arg-type]
+    assert "embeddings (`sentence-transformers`)" in compared(asked(role="user"), CHOOSER, Named())  # type: ignore[arg-type]
+    CHOOSER.said = "the model can't be loaded."
+    assert compared(asked(), CHOOSER, Named()) == "⚠️ Tool matching: words only (the model can't be loaded)"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("role", "doubt", "told"),
+    [
+        ("admin", "/home/ann/model: there is no such folder", "/home/ann/model: there is no such folder"),
+        ("user", "/home/ann/model: there is no such folder", UNAVAILABLE),
+        ("guest", "/home/ann/model: there is no such folder", UNAVAILABLE),
+        *((role, doubt, doubt) for role in ("admin", "guest") for doubt in (*DOUBTS, OFF)),
+    ],
+)
+async def test_errors_of_an_encoder_are_for_admins(role: Role, doubt: str, told: str) -> None:
+    CHOOSER.said = doubt
+    line = f"⚠️ Tool matching: words only ({told})"
+    assert compared(asked(role=role), CHOOSER, Named()) == line  # type: ignore[arg-type]
+    text = await offers(Decides(ToolSelection(doubt=doubt))).explain(asked(role=role), 1, "x")
+    assert text.endswith(f"\n\n{line}")

@@ -1,0 +1,30 @@
+"""Whose answer it is: in a group, what concerns one person need not be read by the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from handlers.commands import COMMANDS
+from handlers.context import CommandSpec
+
+
+def test_what_changes_the_conversation_is_for_the_whole_chat() -> None:
+    assert {spec.name for spec in COMMANDS if not spec.personal} == {"new", "retry", "compact", "council", "skill"}
+    assert {spec.name: spec.shared for spec in COMMANDS if spec.shared} == {"history": ("resume",)}
+
+
+@pytest.mark.parametrize(
+    ("personal", "rest", "alone"),
+    [
+        (True, "", True),
+        (True, "list all", True),
+        (True, "open", False),
+        (True, "  Open the door", False),
+        (True, "the open", True),
+        (False, "", False),
+        (False, "open", False),
+    ],
+)
+def test_for_one_person(personal: bool, rest: str, alone: bool) -> None:
+    spec = CommandSpec("door", "A door", ("/door",), personal=personal, shared=("open",))
+    assert spec.for_one(rest) is alone

@@ -1,0 +1,66 @@
+"""Looking back at a turn never comes in anybody's way."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from handlers.context import Reply
+from handlers.post_turn import Aftermath
+from routing.types.history import TurnFacts, TurnRecord
+from routing.types.messages import ChatKey, InboundMessage, UserKey
+
+HERE = InboundMessage(UserKey("console", "1"), ChatKey("console", "1"), "bot", "1", "hi", 0.0)
+FACTS = TurnFacts("balanced", "default", "a/x", 1.0)
+TURN = TurnRecord("t", 1, 1, "hi", facts=FACTS)
+
+
+async def test_every_turn_is_looked_at_and_nothing_else() -> None:
+    seen: list[str] = []
+    done = asyncio.Event()
+
+    async def look(message: InboundMessage, record: TurnRecord) -> None:
+        seen.append(record.turn_id)
+        done.set()
+
+    after = Aftermath(look)
+    after(HERE, Reply("a command"))
+    after(HERE, Reply("compacted", record=TurnRecord("c", 1, 1, "")))
+    after(HERE, Reply("an answer", record=TURN))
+    assert seen == []
+    await done.wait()
+    assert seen == ["t"]
+
+
+async def test_what_fails_is_in_the_log_and_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    done = asyncio.Event()
+
+    async def fail(message: InboundMessage, record: TurnRecord) -> None:
+        raise ValueError("no such column")
+
+    async def look(message: InboundMessage, record: TurnRecord) -> None:
+        done.set()
+
+    after = Aftermath(fail, look)
+    after(HERE, Reply("an answer", record=TURN))
+    await done.wait()
+    assert "The check after turn t failed" in caplog.text and "no such column" in caplog.text
+
+
+async def test_at_the_end_it_is_left() -> None:
+    left = asyncio.Event()
+    began = asyncio.Event()
+
+    async def look(message: InboundMessage, record: TurnRecord) -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+
+    after = Aftermath(look)
+    after(HERE, Reply("an answer", record=TURN))
+    await began.wait()
+    await after.close()
+    assert left.is_set()
