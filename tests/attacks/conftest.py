@@ -1,5 +1,5 @@
 """The stage of the stories."""
 
-from tests.stories.conftest import dc, library, on
+from tests.stories.conftest import dc, library, on, probed_once, tmp_path
 
-__all__ = ["dc", "library", "on"]
+__all__ = ["dc", "library", "on", "probed_once", "tmp_path"]

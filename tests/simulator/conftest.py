@@ -7,16 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.library import litellm_without_clients
 from tests.simulator.server import SimcordServer
 from tests.simulator.team import Team, told
+from tests.stories.conftest import library, probed_once, tmp_path
 from tests.stories.harness import Stage, stage
 
-
-@pytest.fixture(scope="session", autouse=True)
-def library() -> None:
-    """Loaded before the first story: on a busy machine that takes longer than a story waits for a reply."""
-    litellm_without_clients()
+__all__ = ["library", "probed_once", "tmp_path"]
 
 
 @pytest.fixture

@@ -104,6 +104,12 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def tmp_path(in_memory: Path) -> Path:
+    """Databases are in memory."""
+    return in_memory
+
+
 @pytest.fixture(params=["sqlite", "sqlite+aiosqlite", pytest.param("postgres", marks=pytest.mark.system)])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Each contract holds on all of them."""

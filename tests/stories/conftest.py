@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from handlers.tools.sandbox import Sandbox
+from handlers.tools.sandbox.bubblewrap import Form
+from handlers.tools.sandbox.family import Family
+from routing.errors import Reason
 from tests.library import litellm_without_clients
 from tests.servers.discord import DiscordServer
 from tests.stories.harness import OWNER, Stage, stage
@@ -14,6 +18,33 @@ from tests.stories.harness import OWNER, Stage, stage
 def library() -> None:
     """Loaded before the first story: on a busy machine that takes longer than a story waits for a reply."""
     litellm_without_clients()
+
+
+_probe = Sandbox._probe
+_working: list[tuple[Form, Family]] = []
+"""How a sandbox works on this machine, once one was probed."""
+
+
+async def _probe_once(sandbox: Sandbox) -> Reason | None:
+    if not _working:
+        if off := await _probe(sandbox):
+            return off
+        assert sandbox.form is not None
+        _working.append((sandbox.form, sandbox._family))
+    sandbox.form, sandbox._family = _working[0]
+    return None
+
+
+@pytest.fixture(autouse=True)
+def probed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One probe of the sandbox for all the stories of a worker; each takes 0.2 s."""
+    monkeypatch.setattr(Sandbox, "_probe", _probe_once)
+
+
+@pytest.fixture
+def tmp_path(in_memory: Path) -> Path:
+    """Workspaces are in memory."""
+    return in_memory
 
 
 @pytest.fixture

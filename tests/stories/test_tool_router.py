@@ -24,6 +24,12 @@ SMALL = "openai/llama-3.2-1b"
 NOWHERE = "sentence-transformers:/nowhere/at-all"
 
 
+@pytest.fixture
+def tmp_path(on_disk: Path) -> Path:
+    """Commands run in the sandbox here."""
+    return on_disk
+
+
 @pytest.fixture(autouse=True)
 def kits(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
     """Three toolkits in the workspace, the default embeddings, and the log from the first line on."""

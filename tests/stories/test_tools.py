@@ -19,6 +19,12 @@ from tests.stories.killing import until
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
+@pytest.fixture
+def tmp_path(on_disk: Path) -> Path:
+    """Commands run in the sandbox here."""
+    return on_disk
+
+
 async def gone(command: bytes) -> None:
     """Until nothing with this in its command line runs; after a kill the kernel needs a moment for it."""
     async with asyncio.timeout(PATIENCE):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from handlers.tools.authoring.json_fields import meant, needed, objects, only, optional, placed, texts
@@ -35,6 +36,7 @@ class Manifest:
     warnings: tuple[str, ...] = ()
 
 
+@cache
 def our_toolkit(name: str) -> Toolkit:
     """One of ours; the tests prove its schemas, so that no start waits for that."""
     return read_toolkit(FOLDER / f"{name}.json", "ours", proven=True).toolkit

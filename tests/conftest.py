@@ -1,0 +1,27 @@
+"""Where tests keep their files."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SHARED_MEMORY = Path("/dev/shm")
+ROOM_BYTES = 2**30
+
+
+@pytest.fixture
+def in_memory(on_disk: Path) -> Iterator[Path]:
+    """A folder in memory where the machine has room for it: SQLite waits for the disk at every commit."""
+    if not SHARED_MEMORY.is_dir() or shutil.disk_usage(SHARED_MEMORY).free < ROOM_BYTES:
+        yield on_disk
+        return
+    with tempfile.TemporaryDirectory(prefix="tierbot-test-", dir=SHARED_MEMORY, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that a sandbox can hide: it has a /dev/shm of its own."""
+    return tmp_path_factory.mktemp("files")
