@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 3
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: chat run model embeddings test test-attacks test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
+.PHONY: chat run model embeddings test test-attacks test-support test-slow test-embeddings check bench bench-tools bench-failover train-embeddings format lock clean
 
 chat: $(VENV)/.base $(BIN)/tierbot
 	@$(BIN)/python -m bot chat
@@ -20,14 +20,20 @@ model: $(VENV)/.base $(BIN)/tierbot
 # For EMBEDDINGS=sentence-transformers:<model>; about 1 GB with torch.
 embeddings: $(VENV)/.sentence-transformers
 
-# All but the attacks, which make test-attacks runs.
-test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/attacks
-
 # Attacks through the bot, and those on the sandbox and the webhook beside the other tests of these.
 ATTACKS := tests/attacks tests/bot/adapters/telegram/test_webhook.py $(wildcard tests/handlers/tools/test_sandbox*.py)
+# The benchmarks, the servers that the tests talk to, and the bot with servers and clients of other people.
+SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator
+
+# All but these two sets and the slow tests.
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore=,$(ATTACKS) $(SUPPORT))
+
 test-attacks: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS) $(ATTACKS)
+
+test-support: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n $(WORKERS) $(SUPPORT)
 
 test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
