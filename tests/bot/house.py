@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from aiohttp import web
+
+from tests.stories import preloaded
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 async def tierbot(workspace: Path, *arguments: str, **environ: str) -> tuple[int, str, str]:
-    """Run it as a process of its own, with an environment of its own; exit code, output, complaints."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "bot",
-        *arguments,
-        cwd=ROOT,
-        env={"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    output, complaint = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode is not None
-    assert b"Traceback" not in complaint
-    return process.returncode, output.decode(), complaint.decode()
+    """Run it in a process of its own, with an environment of its own; exit code, output, complaints."""
+    environment = {"PATH": "/usr/bin:/bin", "WORKSPACE": str(workspace), **environ}
+    with TemporaryDirectory() as folder:
+        output, errors = Path(folder, "output"), Path(folder, "errors")
+        process = preloaded.forking.Process(target=preloaded.run, args=(arguments, environment, 0o022, output, errors))
+        await asyncio.to_thread(process.start)
+        await asyncio.to_thread(process.join, 60)
+        assert process.exitcode is not None
+        said, complaint = [await asyncio.to_thread(file.read_text, "utf-8") for file in (output, errors)]
+    assert "Traceback" not in complaint
+    return process.exitcode, said, complaint
 
 
 def configured(workspace: Path, base: str, provider: str = "openai") -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import os
 import signal
 import sqlite3
@@ -156,8 +155,6 @@ async def press(on: Stage, button: str, message: Message) -> Message:
     return message
 
 
-_forking = multiprocessing.get_context("forkserver")
-_forking.set_forkserver_preload(["tests.stories.preloaded"])
 _numbers = count(1)
 
 
@@ -187,8 +184,8 @@ class BotProcess:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         environment = kept | self._on.environment() | dict(self._env)
         os.umask(mask := os.umask(0))
-        given = (self._arguments, environment, mask, self._output)
-        self._process = _forking.Process(target=preloaded.run, args=given)
+        given = (self._arguments, environment, mask, self._output, self._output)
+        self._process = preloaded.forking.Process(target=preloaded.run, args=given)
         await asyncio.to_thread(self._process.start)
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import multiprocessing
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,20 +21,24 @@ def load() -> None:
     gc.freeze()
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str], mask: int, output: Path) -> None:
-    """The bot's command line in this process, which was forked for it."""
+def run(arguments: Sequence[str], environment: Mapping[str, str], mask: int, output: Path, errors: Path) -> None:
+    """The bot's command line in this process, which was forked for it. `output` and `errors` may be one file."""
     from bot.__main__ import main
 
     os.environ.clear()
     os.environ.update(environment)
     os.umask(mask)
-    written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.dup2(written, 1)
-    os.dup2(written, 2)
+    for number, file in ((1, output), (2, errors)):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", buffering=1) for number in (1, 2))  # noqa: SIM115
     sys.argv = ["tierbot", *arguments]
     sys.exit(main(arguments))
+
+
+forking = multiprocessing.get_context("forkserver")
+"""Starts processes that have all this."""
+forking.set_forkserver_preload([__name__])
 
 
 if __name__ != "__main__" and "multiprocessing.forkserver" in sys.modules and "pytest" not in sys.modules:
