@@ -1,9 +1,13 @@
-"""The promise of every tier under every fault of its first model: who answers, with what, and what the person sees."""
+"""Each fault of a tier's first model, and each tier: who answers, with what, and what the person sees.
+
+What follows from which fault is a table in tests/routing/policy/test_failover.py.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import cycle, repeat
 
 import pytest
 
@@ -19,8 +23,6 @@ EFFORT: dict[Tier, str] = {"balanced": "medium", "smart": "high", "coding": "med
 MOST = {"gpt-5.1": 128_000, "gpt-5.2": 128_000}
 """What a model can write at all, in the library's map."""
 LATE = f"no first words within {FIRST_TOKEN:g} s"
-
-pytestmark = [pytest.mark.parametrize("tier", TIERS)]
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +76,7 @@ def tokens(on: Stage) -> list[int | None]:
     return [call.reading.max_tokens for call in on.ms.calls]
 
 
-@pytest.mark.parametrize("fault", ONCE)
+@pytest.mark.parametrize(("fault", "tier"), [*zip(ONCE, cycle(TIERS)), *zip(repeat("500"), TIERS)])
 async def test_the_next_model_answers_and_one_line_says_why(on: Stage, fault: str, tier: Tier) -> None:
     play, reason = ONCE[fault]
     vendors(on, **(SOON if reason == LATE else {}))
@@ -92,7 +94,7 @@ async def test_the_next_model_answers_and_one_line_says_why(on: Stage, fault: st
     assert first_token >= FIRST_TOKEN or reason != LATE, "what the first model took is a part of it"
 
 
-@pytest.mark.parametrize("abrupt", [False, True])
+@pytest.mark.parametrize(("abrupt", "tier"), [(False, "balanced"), (True, "deep")])
 async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(on: Stage, tier: Tier, abrupt: bool) -> None:
     vendors(on)
     on.ms.truncate(after_chunks=2, text="one two three four", chunks=4, abrupt=abrupt, when=FIRST)
@@ -114,7 +116,8 @@ async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(on: St
         assert turns == [("user", "hm"), ("assistant", "one two t"), ("user", "go on")]
 
 
-async def test_a_first_token_and_then_nothing_keeps_the_text(on: Stage, tier: Tier) -> None:
+async def test_a_first_token_and_then_nothing_keeps_the_text(on: Stage) -> None:
+    tier: Tier = "smart"
     times = {"trySeconds": FIRST_TOKEN, "firstTokenSeconds": FIRST_TOKEN}
     vendors(on, **dict.fromkeys(TIERS, times))
     on.ms.reply("one two three four", chunks=4, gate_after=2, when=FIRST)
@@ -125,7 +128,8 @@ async def test_a_first_token_and_then_nothing_keeps_the_text(on: Stage, tier: Ti
     assert facts(on)["timed_out"] == 1
 
 
-async def test_thinking_counts_as_the_first_token(on: Stage, tier: Tier) -> None:
+async def test_thinking_counts_as_the_first_token(on: Stage) -> None:
+    tier: Tier = "coding"
     vendors(on, **SOON)
     on.ms.reasoning("Let me think about it.", "hi", delay=1.2 * FIRST_TOKEN / 7, chunks=8, when=FIRST)
     async with running(on):
@@ -133,6 +137,7 @@ async def test_thinking_counts_as_the_first_token(on: Stage, tier: Tier) -> None
     assert asked(on) == [POOLS[tier][0]]
 
 
+@pytest.mark.parametrize("tier", ["smart", "deep"])
 async def test_nothing_at_all_is_asked_for_once_more_then_of_the_next(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.empty(times=2, when=FIRST)
@@ -147,6 +152,7 @@ async def test_nothing_at_all_is_asked_for_once_more_then_of_the_next(on: Stage,
         assert asked(on) == [first, first, second]
 
 
+@pytest.mark.parametrize("tier", TIERS)
 async def test_cut_with_no_text_it_gets_twice_the_allowance(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.length_cut(when=FIRST)
@@ -156,6 +162,7 @@ async def test_cut_with_no_text_it_gets_twice_the_allowance(on: Stage, tier: Tie
     assert (facts(on)["fallback"], facts(on)["failed"]) == (0, "[]")
 
 
+@pytest.mark.parametrize("tier", ["coding", "deep"])
 async def test_cut_with_no_text_twice_it_is_the_next_ones_turn(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.length_cut(times=2, when=FIRST)
@@ -175,7 +182,8 @@ async def test_cut_with_no_text_twice_it_is_the_next_ones_turn(on: Stage, tier: 
         assert asked(on) == [first, first, second]
 
 
-async def test_cut_after_some_words_is_kept_and_may_be_continued(on: Stage, tier: Tier) -> None:
+async def test_cut_after_some_words_is_kept_and_may_be_continued(on: Stage) -> None:
+    tier: Tier = "balanced"
     vendors(on)
     on.ms.length_cut("as far as", when=FIRST)
     async with running(on):
@@ -184,7 +192,7 @@ async def test_cut_after_some_words_is_kept_and_may_be_continued(on: Stage, tier
     assert asked(on) == [POOLS[tier][0]]
 
 
-@pytest.mark.parametrize("code", ["content_policy_violation", "content_filter"])
+@pytest.mark.parametrize(("code", "tier"), [("content_policy_violation", "balanced"), ("content_filter", "coding")])
 async def test_what_a_vendor_declines_is_not_shopped_around(on: Stage, tier: Tier, code: str) -> None:
     vendors(on)
     on.ms.fail(400, code=code, when=FIRST)
@@ -195,7 +203,8 @@ async def test_what_a_vendor_declines_is_not_shopped_around(on: Stage, tier: Tie
     assert (facts(on)["model"], facts(on)["failed"]) == ("", "[]")
 
 
-async def test_too_long_it_is_cut_once(on: Stage, tier: Tier) -> None:
+async def test_too_long_it_is_cut_once(on: Stage) -> None:
+    tier: Tier = "balanced"
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", when=FIRST)
     async with running(on):
@@ -203,6 +212,7 @@ async def test_too_long_it_is_cut_once(on: Stage, tier: Tier) -> None:
     assert asked(on) == [POOLS[tier][0]] * 2
 
 
+@pytest.mark.parametrize("tier", ["smart", "deep"])
 async def test_too_long_twice_it_goes_where_the_window_is_larger(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.fail(400, code="context_length_exceeded", times=2, when=FIRST)
@@ -217,6 +227,7 @@ async def test_too_long_twice_it_goes_where_the_window_is_larger(on: Stage, tier
     assert asked(on) == [first, first, claude]
 
 
+@pytest.mark.parametrize("tier", TIERS)
 async def test_nobody_answers(on: Stage, tier: Tier) -> None:
     vendors(on)
     on.ms.fail(500, times=9, when=lambda request: not request.embeds)
@@ -237,7 +248,8 @@ async def test_nobody_answers(on: Stage, tier: Tier) -> None:
         assert (await on.tg.reply(after=sorry)).text.startswith("You said: hm")
 
 
-async def test_attempts_and_length_are_as_the_owner_wrote_them(on: Stage, tier: Tier) -> None:
+async def test_attempts_and_length_are_as_the_owner_wrote_them(on: Stage) -> None:
+    tier: Tier = "smart"
     vendors(on, **{tier: {"attempts": 1, "maxOutputTokens": 500}})
     on.ms.fail(500, when=FIRST)
     async with running(on):
