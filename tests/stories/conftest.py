@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from handlers.tools.sandbox import Sandbox
-from handlers.tools.sandbox.bubblewrap import Form
-from handlers.tools.sandbox.family import Family
 from routing.errors import Reason
 from tests.library import litellm_without_clients
 from tests.servers.discord import DiscordServer
@@ -21,17 +19,16 @@ def library() -> None:
 
 
 _probe = Sandbox._probe
-_working: list[tuple[Form, Family]] = []
-"""How a sandbox works on this machine, once one was probed."""
+_working: list[Sandbox] = []
+"""The first that works on this machine."""
 
 
 async def _probe_once(sandbox: Sandbox) -> Reason | None:
     if not _working:
         if off := await _probe(sandbox):
             return off
-        assert sandbox.form is not None
-        _working.append((sandbox.form, sandbox._family))
-    sandbox.form, sandbox._family = _working[0]
+        _working.append(sandbox)
+    sandbox.form, sandbox._family = _working[0].form, _working[0]._family
     return None
 
 
