@@ -23,7 +23,7 @@ from handlers.access.roles import LINK_CODE_BURNED, OWNER_CODE_BURNED, PAIRING_C
 from handlers.commands import COMMANDS, access, budget, help, status, tier
 from handlers.council import replies as council
 from handlers.languages import Say
-from handlers.notices.notices import alarms, outages
+from handlers.notices import alarms, outages
 from handlers.replies import budget_limits as limits
 from handlers.replies import demo_model as demo
 from handlers.replies import footer, tool_list, tool_offer, tool_policy
