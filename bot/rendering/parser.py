@@ -69,10 +69,13 @@ def _formula_block(state: StateBlock, first: int, last: int, silent: bool) -> bo
     if opening not in ("$$", "\\["):
         return False
     end = source.find(_CLOSINGS[opening], start + 2, start + 2 + MAX_FORMULA)
+    if end < 0:
+        return False
     latex = _QUOTE.sub("", source[start + 2 : end])
     following = first + source.count("\n", start, end) + 1
-    line_end = state.eMarks[following - 1] if end >= 0 and following <= last else end
-    if end < 0 or following > last or not latex.strip() or "\n\n" in latex or source[end + 2 : line_end].strip():
+    if following > last or source[end + 2 : state.eMarks[following - 1]].strip():
+        return False
+    if not latex.strip() or "\n\n" in latex:
         return False
     if not silent:
         token = state.push("math_block", "", 0)
