@@ -54,6 +54,7 @@ class _Renderer:
         self._opened: list[tuple[str, int]] = []
         self._lists: list[int | None] = []
         self._at_start = True  # of the text, a quote or a list item
+        self._end = 0  # the source line after the last block
         self._after_block = False
         self._links: list[tuple[str, int, int]] = []  # address, length and number of parts before the label
         self._rows: list[list[str]] = []
@@ -71,7 +72,7 @@ class _Renderer:
         """`inner` is the first text of a list item."""
         match token.type:
             case "paragraph_open" | "heading_open" | "hr" | "table_open" | "blockquote_open":
-                self._begin(token, lines)
+                self._begin(token)
         match token.type:
             case "inline" if self._in_cell:
                 self._cell(token.children or ())
@@ -90,15 +91,15 @@ class _Renderer:
             case "bullet_list_close" | "ordered_list_close":
                 self._lists.pop()
             case "list_item_open":
-                self._item(token, lines, inner)
+                self._item(token, inner)
             case "fence" | "code_block":
-                self._begin(token, lines)
+                self._begin(token)
                 self._code_block(token.content, token.info.strip())
             case "math_block":
-                self._begin(token, lines)
+                self._begin(token)
                 self._pre(unicode_formula(token.content, block=True))
             case "html_block":
-                self._begin(token, lines)
+                self._begin(token)
                 self._write(token.content.rstrip("\n"))
             case "hr":
                 self._write(RULE)
@@ -112,14 +113,14 @@ class _Renderer:
             case "table_close":
                 self._table()
 
-    def _begin(self, token: Token, lines: Sequence[str]) -> None:
-        """Starts a block on a line of its own, after a blank line if there is one in the source."""
+    def _begin(self, token: Token) -> None:
+        """Starts a block on a line of its own, after a blank line if the source has a gap there."""
         self._after_block = False
         if not self._at_start:
-            first = token.map[0] if token.map else 0
-            blank = first > 0 and not lines[first - 1].strip(" \t>")
-            self._write("\n\n" if blank else "\n")
+            self._write("\n\n" if token.map and token.map[0] > self._end else "\n")
         self._at_start = False
+        if token.map and token.type not in ("blockquote_open", "list_item_open"):
+            self._end = token.map[1]
 
     def _write(self, text: str) -> None:
         text = text.replace("\t", TAB).replace("\r", " ")
@@ -136,9 +137,9 @@ class _Renderer:
         if self._length > start and all(kind != outer for outer, _ in self._opened):
             self.spans.append(Span(kind, start, self._length, url, language, level))
 
-    def _item(self, token: Token, lines: Sequence[str], inner: Token) -> None:
+    def _item(self, token: Token, inner: Token) -> None:
         starts = self._at_start
-        self._begin(token, lines)
+        self._begin(token)
         number = self._lists[-1]
         bullet = "• " if number is None else f"{token.info}. "
         task = _TASK.match(inner.content) if inner.type == "inline" else None

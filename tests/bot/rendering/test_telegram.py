@@ -88,6 +88,7 @@ def test_nothing_visible_makes_no_message(blank: str) -> None:
         ("[`code`](https://a.de)", "code", {"code": "https://a.de"}),
         ("see [1]\n\n[1]: https://a.de", "see 1", {"1": "https://a.de"}),
         ("[1]: https://a.de\n[2]: https://b.de", "[1]: https://a.de\n[2]: https://b.de", {}),
+        ("[a][1]\n\n[1]: https://a.de\n[2]: https://b.de", "a\n\n[2]: https://b.de", {"a": "https://a.de"}),
         ("see [B]\n\n[a]: https://a.de\n[b]: https://b.de", "see B\n\n[a]: https://a.de", {"B": "https://b.de"}),
     ],
 )
