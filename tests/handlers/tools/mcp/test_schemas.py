@@ -6,9 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, SchemaError
 
 from handlers.tools.mcp.config import DEFAULT_LIMITS
-from handlers.tools.mcp.schemas import is_deeper, schema_fault
+from handlers.tools.mcp.schemas import _flat_metaschema, is_deeper, schema_fault
 
 NODE = {"properties": {"next": {"$ref": "#/$defs/node"}, "also": {"$ref": "#/$defs/node"}}}
 
@@ -103,6 +106,29 @@ def test_those_that_refer_to_each_other_are_looked_at_once() -> None:
         return schema_fault(json.loads(json.dumps(schema)), 100_000)
 
     assert circle(6) == "" and circle(30).startswith("its schema is too large")
+
+
+KEYWORDS = (
+    *("type", "enum", "required", "properties", "items", "anyOf", "$ref", "$defs", "pattern", "minimum", "maxLength"),
+    *("uniqueItems", "if", "contains", "title", "dependentRequired", "prefixItems", "format", "$id", "$dynamicRef"),
+)
+VALUES: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, 1, -1, 0.5, "", "(", "object", "#/a", [], ["a", "a"], ["object"], {}, {"a": 1}, {"a": ["b"]}]
+)
+SCHEMAS = st.recursive(
+    VALUES, lambda inner: st.dictionaries(st.sampled_from(KEYWORDS), inner | st.lists(inner, max_size=2)), max_leaves=8
+)
+
+
+@given(SCHEMAS)
+def test_the_flat_metaschema_lets_through_what_the_library_does(schema: Any) -> None:
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError:
+        valid = False
+    else:
+        valid = True
+    assert _flat_metaschema().is_valid(schema) == valid
 
 
 def test_depth() -> None:
