@@ -1,1 +1,1 @@
-"""What can be asked: one inbound message in, replies out."""
+"""Handles one inbound message and produces the replies."""

@@ -1,4 +1,4 @@
-"""An ordinary message: the router answers it, and what it says becomes a reply and a record."""
+"""Answers ordinary messages: asks the router and turns the outcome into a reply and a turn record."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from routing.types.turns import Outcome, Question
 from routing.types.usage import TurnCost
 
 MOST_TEXT_BYTES = 200_000
-"""A text document above this is not read."""
+"""Larger text documents are refused."""
 
 FetchText = Callable[[Attachment], Awaitable[str]]
 Transcribe = Callable[[Attachment, TurnCost, str, int], Awaitable[str]]
-"""A voice message, who pays, the turn and the conversation it belongs to."""
+"""Transcribes a voice message. Arguments: the attachment, the cost to charge, the turn id, the conversation id."""
 
 
 class Chat:
-    """`read_text` fetches a text document, `transcribe` turns a voice message into words; both may raise Refused."""
+    """`read_text` downloads a text document and `transcribe` a voice message. Both may raise Refused."""
 
     def __init__(
         self,
@@ -63,7 +63,8 @@ class Chat:
         self._transcribe = transcribe
 
     async def answer(self, ask: CommandContext) -> Reply:
-        """Answer a message with all that came with it; a button without a command speaks in the person's place."""
+        """Answers a message with its attachments. A button that carries no command sends its text as the person's
+        message."""
         if ask.button is not None:
             await ask.live.acknowledge(spent=not ask.attempts)
             ask = replace(ask, message=replace(ask.message, text=ask.button.command))
@@ -84,7 +85,7 @@ class Chat:
         return await self.turn(ask, question)
 
     async def unanswered(self, ask: CommandContext, words: str) -> Reply:
-        """Say why a message gets no answer; it is kept, so that /retry asks it."""
+        """Explains why a message gets no answer, and stores it so that /retry can ask it."""
         record = TurnRecord(
             turn_id=ask.turn_id,
             conversation_id=await ask.conversation_id(self._history),
@@ -96,8 +97,8 @@ class Chat:
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
 
     async def follow_up(self, ask: CommandContext, action: PendingAction, result: str, bill: TurnCost) -> Reply:
-        """`handlers.confirmations.FollowUp`: the model answers with what a confirmed tool returned; without a model the
-        person gets that itself."""
+        """Implements `handlers.confirmations.FollowUp`: the model answers with the result of a confirmed tool. If no
+        model answers, the person gets the result itself."""
         text = pressed(ask, action)
         question = Question(ask.person, action.conversation_id, text, prefix=action.tier)
         reply = await self.turn(ask, question, conversation(action, result), bill)
@@ -110,7 +111,8 @@ class Chat:
     async def turn(
         self, ask: CommandContext, question: Question, begun: Sequence[ChatMessage] = (), bill: TurnCost | None = None
     ) -> Reply:
-        """One turn of the router as a reply; `begun` was said in it already, and is on the `bill`."""
+        """Runs one router turn and returns the reply. `begun` holds messages already exchanged in this turn; their cost
+        is already on `bill`."""
         if question.prefix is not None:
             check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
@@ -143,7 +145,8 @@ class Chat:
     async def _peer_review(
         self, ask: CommandContext, question: Question, outcome: Outcome, bill: TurnCost
     ) -> list[str]:
-        """What models of other vendors object to in an answer whose tier requires their review, within its deadline."""
+        """Objections from models of other vendors, where the tier requires peer review. Stays within the tier's
+        deadline."""
         contract = self._router.models.config.contracts[outcome.decision.tier]
         answer = outcome.completion.text.strip() if outcome.completion is not None else ""
         if not contract.requires_peer_review or not answer or outcome.waiting is not None:
@@ -161,7 +164,7 @@ class Chat:
         return [ask.say(words, model=f"`{each.model}`", why=f"`{each.why}`") for each in verdicts if each.why]
 
     async def _instead(self, ask: CommandContext, question: Question) -> Reply | None:
-        """What is answered without asking the demo model; None where it is to be asked."""
+        """The reply that replaces the demo model's answer; None if the demo model should answer."""
         plan = await self._router.plan(question.person, question.conversation_id, question.prefix)
         if plan.choice.model != LOCAL_MODEL:
             return None
@@ -183,8 +186,8 @@ class Chat:
         return Reply(text, (), record)
 
     async def whole_text(self, ask: CommandContext, written: str) -> str:
-        """The message it replies to, what was written, the documents and the voice messages, as one text. What others
-        wrote is quoted line by line, with its author, so that the model can tell it from the person's own words."""
+        """Joins the quoted message, the text, the documents and the voice transcripts. Other people's words are quoted
+        line by line with their author, so that the model can tell them from the person's own."""
         message = ask.message
         content = await self._content(ask, written)
         if content and message.forwarded_from is not None:
@@ -197,7 +200,8 @@ class Chat:
         return content or ("What is in this picture?" if message.attachments else "")
 
     async def _content(self, ask: CommandContext, written: str) -> str:
-        """What was written, the documents and the voice messages."""
+        """The text followed by the documents and the voice transcripts. Raises Refused for a document that is too
+        large."""
         parts = []
         if written.strip():
             parts.append(written.strip())
@@ -216,7 +220,7 @@ class Chat:
         return "\n\n".join(parts)
 
     async def _heard(self, ask: CommandContext, attachment: Attachment) -> str:
-        """The text of a voice message, charged to its sender."""
+        """Transcribes a voice message and charges its sender. Raises Refused if a budget is used up."""
         conversation = await self._history.current(ask.message.chat)
         try:
             return await self._transcribe(attachment, cost_of(ask), ask.turn_id, conversation.id)
@@ -235,7 +239,7 @@ class Chat:
 
 
 def _quotation(title: str, text: str) -> str:
-    """Somebody else's words. Each line is marked, so that none of them can look like the end of the quotation."""
+    """Quotes another author's text. Every line is marked, so no line can fake the end of the quotation."""
     return "\n".join(f"> {line}" for line in (f"[{title}]", *text.splitlines()))
 
 
@@ -244,17 +248,17 @@ def _pictures(message: InboundMessage) -> tuple[Attachment, ...]:
 
 
 def _source(message: InboundMessage) -> str:
-    """The id by which an edit is known again; none for a question that came in several messages."""
+    """The id that links a later edit to this question; empty for a question sent in several messages."""
     return message.message_id if message.parts == 1 else ""
 
 
 def _stands(question: Question, outcome: Outcome) -> bool:
-    """Nothing came of asking again: the question and the answer that there were are still the best ones."""
+    """Whether a retry failed, so that the earlier question and answer stay."""
     return question.replaces is not None and not _answered(outcome)
 
 
 def _answered(outcome: Outcome) -> bool:
-    """Whether a model said something, or asks for a confirmation."""
+    """Whether a model answered or asked for a confirmation."""
     said = outcome.completion is not None and bool(outcome.completion.text.strip())
     return said or outcome.waiting is not None
 

@@ -1,4 +1,4 @@
-"""The card that asks a person to confirm a tool call, and what its buttons do."""
+"""The card that asks a person to confirm a tool call, and the handling of its buttons."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from routing.types.usage import TurnCost
 
 SPEC = CommandSpec("confirm", "Confirm an action", ("/confirm once",), queued=True, press_only=True)
 MOST_CHARS = 2_000
-"""Of the arguments on a card; the whole of longer ones comes as a file."""
+"""Maximum length of the arguments on a card, in characters. Longer ones are sent as a file."""
 FIRST_CHARS = 1_500
 MOST_RESULT_CHARS = 2_500
-"""Of a result that is shown because no model answered."""
+"""Maximum length of a raw result, in characters, when no model answered."""
 INTERRUPTED = (
     "The process ended while this ran: it may or may not have happened. Tell the user so, and that they should check. "
     "Do not call it again unless they ask for it."
 )
 
 FollowUp = Callable[[CommandContext, PendingAction, str, TurnCost], Awaitable[Reply]]
-"""Lets the model go on with the result of a confirmed action; the bill has what that took."""
+"""Lets the model continue with the result of a confirmed action. The cost so far is on the bill."""
 
 log = logging.getLogger("handlers")
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a person is asked before a tool runs."""
+    """The confirmation message for one tool call."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...]
@@ -55,8 +55,8 @@ class Card:
 
 
 def card(ask: CommandContext, action: PendingAction, zone: str) -> Card:
-    """The tool, its toolkit, and the arguments exactly as they will be given, where nothing in them becomes a link, a
-    format or an invisible sign."""
+    """Shows the tool, its toolkit and the exact arguments. Nothing in them can become a link, formatting or an
+    invisible character."""
     whole = shown(action.arguments)
     words = [
         ask.say(
@@ -82,14 +82,14 @@ def card(ask: CommandContext, action: PendingAction, zone: str) -> Card:
 
 
 def shown(arguments: str) -> str:
-    """One argument a line, each value as JSON; signs that nobody sees, or that turn text around, are escaped."""
+    """One argument per line, each value as JSON. Invisible and bidirectional control characters are escaped."""
     given = json.loads(arguments)
     return "\n".join(_visible(f"{_key(name)}: {json.dumps(given[name], ensure_ascii=False)}") for name in given)
 
 
 class Confirmations:
-    """Runs an action at most once. What a press starts is on record before it begins; a process that ends in between
-    leaves an action that may or may not have happened, and says so."""
+    """Runs an action at most once. The start is recorded before the action runs, so after a crash the person is told
+    that it may or may not have happened."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Confirmations:
             self._running.discard(action.id)
 
     async def _asked_about(self, ask: CommandContext) -> PendingAction:
-        """Raises Refused for a button that is not of an action of this person's."""
+        """Looks up the action of the pressed button. Raises Refused if it is unknown or belongs to another person."""
         about = ask.button.about if ask.button is not None else ""
         number, _, digest = about.partition(":")
         action = await self._actions.get(int(number)) if number.isdecimal() else None
@@ -133,7 +133,8 @@ class Confirmations:
         return action
 
     async def _decided(self, ask: CommandContext, action_id: int, press: str) -> Reply:
-        """The action does not wait any more. A press that an interruption brings again is answered for what it did."""
+        """Answers a press on an action that is no longer waiting. A press that is delivered again after an interruption
+        gets the same reply as before."""
         action = await self._actions.get(action_id)
         if action is None:
             raise Refused("This button is no longer valid. Nothing was done.")
@@ -183,7 +184,7 @@ class Confirmations:
         return await self._follow_up(ask, action, result, bill)
 
     async def _interrupted(self, ask: CommandContext, action: PendingAction) -> Reply:
-        """The person is told, and so is the model in its next turn."""
+        """Tells the person, and the model in its next turn, that the action was interrupted."""
         await self._actions.end(action.id, "unknown")
         words = (
             "⚠️ I was interrupted while {tool} ran: it may or may not have happened. Check before you ask for it again."
@@ -200,7 +201,7 @@ class Confirmations:
 
 
 class _Confirmed:
-    """`routing.ports.Tools` with one tool, whose call its person has confirmed."""
+    """A `routing.ports.Tools` with a single tool whose call was confirmed."""
 
     def __init__(self, toolbox: Toolbox, action: PendingAction) -> None:
         self._toolbox = toolbox
@@ -214,23 +215,23 @@ class _Confirmed:
 
 
 def conversation(action: PendingAction, result: str) -> tuple[ChatMessage, ChatMessage]:
-    """The call and its result as the model is told of them."""
+    """The call and its result as chat messages for the model."""
     call = _call(action)
     return ChatMessage("assistant", "", calls=(call,)), ChatMessage("tool", result, call_id=call.id, tool=call.name)
 
 
 def pressed(ask: CommandContext, action: PendingAction) -> str:
-    """The press as a line of the conversation."""
+    """The button press as a user message."""
     return ask.say("I confirm {tool}.", tool=f"`{action.tool}`")
 
 
 def unanswered(result: str) -> str:
-    """A result for the person, where no model put it into words."""
+    """The raw result, shown when no model answered."""
     return fenced(_visible(limit_result(result, MOST_RESULT_CHARS), keep="\n\t"))
 
 
 def _cancelled(ask: CommandContext, action: PendingAction) -> Reply:
-    """In place of the card, unless that came as a file."""
+    """Replaces the card, unless the card was sent as a file."""
     words = ask.say("❌ Cancelled. {tool} was not run.", tool=f"`{action.tool}`")
     return Reply(words, apart=len(shown(action.arguments)) > MOST_CHARS)
 

@@ -1,4 +1,4 @@
-"""What a handler is asked, and what it gives back."""
+"""The input and output types of every handler."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from routing.types.stop import Stop
 from routing.types.turns import TurnSettings
 
 TERMINAL = "console"
-"""The platform without buttons."""
+"""The platform that has no buttons."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """One question to a handler. `arguments` are the words behind a command, quoted ones whole; `rest` is all of
-    them as written. `button` was pressed for it; None when it was typed. `attempts` counts the starts that were
-    interrupted before. `fixed` is what a turn is answered with, whatever later commands set."""
+    """One request to a handler. `arguments` are the words after the command, with quoted words kept together, and
+    `rest` is the same text unparsed. `button` is the pressed button, or None if the command was typed. `attempts`
+    counts earlier interrupted attempts. `fixed` holds the settings of the turn, so later commands don't affect it."""
 
     turn_id: str
     message: InboundMessage
@@ -38,21 +38,21 @@ class CommandContext:
     fixed: TurnSettings | None = None
 
     async def conversation_id(self, history: HistoryStore) -> int:
-        """The conversation that it belongs to."""
+        """The conversation of this request."""
         return self.fixed.conversation_id if self.fixed else (await history.current(self.message.chat)).id
 
     @property
     def pressed(self) -> bool:
-        """Whether a button was pressed for it. A terminal has none: its command is typed there."""
+        """Whether a button was pressed. The terminal has no buttons, so a typed command counts there."""
         return self.button is not None or self.message.user.platform == TERMINAL
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the person reads, in Markdown, and what the turn leaves in the history. `owner` may press the buttons; a
-    `document` and a `picture` come with the text, never without one; `apart` from the message whose button was
-    pressed. Where no picture can be shown the text is all there is. A `secret` text is deleted once it is sent.
-    `attached`: see OutboundMessage."""
+    """What the person reads, as Markdown, and the turn to store. `owner` is the id of the person who may press the
+    buttons. A `document` or `picture` needs a text; where pictures can't be shown, only the text is sent. `apart` sends
+    a new message instead of editing the one with the pressed button. A `secret` text is deleted from storage once it is
+    sent. `attached`: see OutboundMessage."""
 
     text: str
     buttons: tuple[tuple[Button, ...], ...] = ()
@@ -70,15 +70,13 @@ Handler = Callable[[CommandContext], Awaitable[Reply]]
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """A slash command as menus, completion, /help and the README know it.
+    """A slash command, as used by menus, completion, /help and the README.
 
-    `choices` are the words each position takes (empty: free text); `queued` commands begin a turn and so wait for
-    the one that runs; those that are not, and that `changes` something for later questions, change nothing for earlier
-    ones. Everybody from `role` up may use it. The answer of a `personal` command is for whoever asked,
-    and nobody else in a group need read it, unless its first word is among `shared`. A `press_only` command works from
-    its button alone: typed, there is no such command. A pressed button of another `queued` command
-    disappears, unless its words are among `repeatable`.
-    """
+    `choices` lists the accepted words per position (empty: free text). `queued` commands start a turn, so they wait for
+    the running one. `changes` marks commands that change settings; they affect only later questions. `role` is the
+    minimum role. The answer to a `personal` command is shown only to the sender, unless the first word is in `shared`.
+    A `press_only` command works only from a button. The button of a `queued` command disappears when pressed, unless
+    its words are in `repeatable`."""
 
     name: str
     summary: str
@@ -94,18 +92,18 @@ class CommandSpec:
     repeatable: tuple[str, ...] = ()
 
     def for_one(self, rest: str) -> bool:
-        """Whether the answer to the command, with these words behind it, is for one person."""
+        """Whether the answer to this command, with these arguments, is shown only to the sender."""
         first = rest.split(None, 1)[:1]
         return self.personal and not (first and first[0].lower() in self.shared)
 
     @property
     def most_words(self) -> int | None:
-        """How many words may follow the command; None when a person's own text is among them."""
+        """Maximum number of words after the command; None if it takes free text."""
         return None if self.free_text else max(len(line.split()) for line in self.usage) - 1
 
 
 def unknown_command(name: str, known: Iterable[str]) -> Refused:
-    """The refusal of a command that does not exist; it names the one that was meant where one is near."""
+    """The error for an unknown command. It suggests the nearest known one."""
     meant = nearest(name, known)
     if meant is None:
         return Refused("There is no command /{name}. /help lists them all.", name=name)

@@ -1,4 +1,4 @@
-"""Everything that any command needs; each command's `build` takes its own few out of it."""
+"""The dependencies that commands can ask for. Each command's `build` picks what it uses."""
 
 from __future__ import annotations
 
@@ -34,13 +34,11 @@ from routing.router import Router
 from routing.types.skills import Skills
 
 ForgetFiles = Callable[[int], None]
-"""Deletes the folder of a person, by their id; may take seconds."""
+"""Deletes a person's folder by person id. May take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The bot's parts, by name."""
-
     preferences: PreferenceStore
     allowances: AllowanceStore
     history: HistoryStore

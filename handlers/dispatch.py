@@ -1,4 +1,4 @@
-"""One inbound message in, replies out, in one transaction. The error boundary of the program is here."""
+"""Handles one inbound message in one transaction. This is the error boundary of the program."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from routing.types.queues import InboxEntry, OutboxEntry
 from routing.types.stop import Stop
 
 MOST_ATTEMPTS = 3
-"""A message whose turn never came to its end in this many starts is answered with that."""
+"""Give up on a message after this many interrupted attempts."""
 SHORT_TEXT = 2_000
-"""Characters that fit into two messages of every platform, code or not."""
+"""Characters that fit into two messages on every platform, with or without code."""
 NOTHING = Reply("")
 
 log = logging.getLogger("handlers")
@@ -39,7 +39,7 @@ CommandTable = Mapping[str, tuple[CommandSpec, Handler]]
 
 
 class Dispatcher:
-    """Admits, limits, and hands a message to its command or to the chat."""
+    """Checks access and rate limits, then passes a message to its command or to the chat."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Dispatcher:
         self._after = after
 
     async def knows(self, user: UserKey) -> bool:
-        """Whether a person is answered in private; False while the storage can't tell."""
+        """Whether a person is allowed to write in private; False if the storage fails."""
         try:
             person = await self._access.find(user)
         except StorageFault:
@@ -72,7 +72,7 @@ class Dispatcher:
         return person is not None and may(person, "user")
 
     async def begins_turn(self, message: InboundMessage) -> bool:
-        """Whether it takes its place behind the running turn; everything else is answered at once."""
+        """Whether the message waits for the running turn. All other messages are answered at once."""
         if message.kind in ("edited", "unsupported"):
             return False
         try:
@@ -82,7 +82,7 @@ class Dispatcher:
         return spec.queued if spec is not None else message.kind in ("message", "press")
 
     async def changes_settings(self, message: InboundMessage) -> bool:
-        """Whether it may change what later questions are answered with. What can't be told may."""
+        """Whether the message may change settings for later questions. True if the storage fails."""
         try:
             spec = await self._spec(message)
         except Refused:
@@ -92,7 +92,7 @@ class Dispatcher:
         return spec is not None and spec.changes
 
     async def _spec(self, message: InboundMessage) -> CommandSpec | None:
-        """The command of a message or of the pressed button; None for what is no command of ours. Raises Refused."""
+        """The command of a message or of a pressed button; None if it is no command of this bot. Raises Refused."""
         typed = typed_command(message)
         if message.kind == "press":
             typed = parse_command((await self._presses.button(message)).command, message.bot_name)
@@ -104,14 +104,15 @@ class Dispatcher:
         return found[0]
 
     async def handle(self, entries: Sequence[InboxEntry], live: LiveReply, stop: Stop) -> Sequence[OutboxEntry]:
-        """Answer messages that belong together, and keep what came of it in one transaction; the replies to send."""
+        """Answers messages that belong together, stores the result in one transaction, and returns the replies to
+        send."""
         message = merge([entry.message for entry in entries])
         turn_id.set(secrets.token_hex(4))
         try:
             reply = await patiently(self._reply, message, entries[0], live, stop)
         except Refused as refusal:
             reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
-        except Exception:  # the error boundary: the person is always answered
+        except Exception:  # error boundary: the person always gets a reply
             log.exception("A message could not be handled")
             words = "⚠️ Something went wrong (turn {turn}). Please send it again; the log has the details."
             reply = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
@@ -120,12 +121,12 @@ class Dispatcher:
     async def _keep(
         self, entries: Sequence[InboxEntry], message: InboundMessage, reply: Reply, unfinished: str
     ) -> Sequence[OutboxEntry]:
-        """One transaction for all that came of a message; what can't be kept is answered with that."""
+        """Stores everything about a message in one transaction. If that fails, stores an apology instead."""
         ids = [entry.id for entry in entries]
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
         try:
             kept = await patiently(self._ledger.finish, ids, replies, reply.record)
-        except Exception:  # as above; a message that can never be stored would be tried for ever
+        except Exception:  # error boundary: without it, a message that can't be stored would be retried forever
             log.exception("The result of a message could not be saved")
             words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
             sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
@@ -194,11 +195,11 @@ class Dispatcher:
         ask = replace(ask, arguments=typed.arguments, rest=typed.rest)
         if not spec.queued:
             return await handler(ask)
-        stays = ask.button is None or spec.press_only or ask.rest.lower() in spec.repeatable  # or it is redrawn
+        stays = ask.button is None or spec.press_only or ask.rest.lower() in spec.repeatable
         await ask.live.acknowledge(spent=not stays and not ask.attempts)
         try:
             return await handler(ask)
-        except Refused as refusal:  # it has waited for its turn: too late for a notice at the button
+        except Refused as refusal:  # the command waited in the queue, too late for a pop-up at the button
             return Reply(ask.say(refusal.template, **refusal.values), apart=True)
 
     async def _admit(self, message: InboundMessage) -> Person | Reply | None:
@@ -217,14 +218,14 @@ class Dispatcher:
 
 
 def _speaker(person: Person, message: InboundMessage) -> Hashable:
-    """Who shares a rate limit: the channels that post in one chat do, in all its topics together."""
+    """The rate limit key: the person, or the chat for channel posts (all topics together)."""
     if payer_kind(person.role, message.user) != "channel":
         return person.id
     return message.chat.platform, message.chat.chat_id
 
 
 def _weight(message: InboundMessage) -> int:
-    """Each voice message of an album is a call of its own."""
+    """Each voice message of an album needs its own transcription call."""
     return max(1, sum(each.kind == "voice" for each in message.attachments))
 
 
@@ -233,15 +234,15 @@ def _speak(person: Person | None, message: InboundMessage) -> Say:
 
 
 def _unreadable(say: Say, thing: str) -> str:
-    """`thing` is a noun in the plural, or the ending of a file's name such as `.zip`."""
+    """`thing` is a plural noun, or a file extension such as `.zip`."""
     if thing.startswith("."):
         return say("I can't open {ending} files. Send text, pictures, text documents or voice messages.", ending=thing)
     return say("I can't read {thing}. Send text, pictures, text documents or voice messages.", thing=say(thing))
 
 
 def _outbound(message: InboundMessage, reply: Reply, unfinished: str) -> OutboundMessage:
-    """A reply to where the message came from; a menu is redrawn in place, a turn goes on in its own message, and what
-    has a file or a picture is no menu."""
+    """Builds the reply to the message's chat. A menu is redrawn in place and a turn continues in its own message.
+    A reply with a file or a picture never redraws a menu."""
     menu = reply.record is None and reply.document is None and reply.picture is None and not reply.apart
     redrawn = message.press.message_id if message.press and menu else ""
     return OutboundMessage(

@@ -1,4 +1,4 @@
-"""An edited message: the last question can be answered in its new wording, on request."""
+"""Handles edited messages: offers to answer the last question again with its new text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from routing.types.messages import Button
 
 
 class Edits:
-    """Says what became of an edit; nothing is answered again without being asked for, by the button or by /retry."""
+    """Explains what happens after an edit. A question is answered again only through the button or /retry."""
 
     def __init__(self, history: HistoryStore, state: StateStore, running: RunningTurns, chat: Chat) -> None:
         self._history = history
@@ -22,7 +22,7 @@ class Edits:
         self._running = running
 
     async def answer(self, ask: CommandContext) -> Reply:
-        """The button carries the new words; pressed, they take the place of the old ones."""
+        """Offers a button that carries the new text and replaces the old question when pressed."""
         conversation = await self._history.current(ask.message.chat)
         last = await self._history.last_question(conversation.id)
         if last is not None and last.source != ask.message.message_id:

@@ -1,4 +1,4 @@
-"""A message's text as a command, and several messages as one."""
+"""Parses commands and merges messages that belong together."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from routing.types.messages import InboundMessage, UserKey
 from routing.types.tiers import Tier
 
 _COMMAND = re.compile(r"\s*/([^\W\d_][^\s/@]*)(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
-"""A slash and a word; what has a second slash is a path, not a command."""
+"""A slash and a word. A second slash makes it a path, not a command."""
 _MARKS = {'"': '"', "'": "'", "“": "”", "„": "“”", "«": "»"}
-"""Quotation marks, with those that end what they begin."""
+"""Opening quotation marks and their closing marks."""
 _CLOSING = {opening: re.compile(rf"[{closing}](?!\S)") for opening, closing in _MARKS.items()}
 _WORD = re.compile(r"\S+")
 CUT_UNITS = 4096
-"""A Telegram message of this many UTF-16 units was cut wherever it stood."""
+"""Telegram splits longer texts at this many UTF-16 units, at any character."""
 STOP_WORDS = frozenset({"stop", "stopp", "halt"})
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A command as typed: its name in lower case, the words behind it, all of them as written. `elsewhere`: it is
-    meant for another bot."""
+    """A typed command: its name in lower case, its arguments, and the same text unparsed. `elsewhere` means that it
+    addresses another bot."""
 
     name: str
     arguments: tuple[str, ...]
@@ -34,7 +34,7 @@ class Typed:
 
 
 def parse_account(text: str) -> UserKey:
-    """`telegram:123`. Raises Refused."""
+    """Parses `telegram:123`. Raises Refused."""
     platform, colon, user_id = text.partition(":")
     if not (platform and colon and user_id):
         raise Refused("Write an account like telegram:123; /whoami shows yours. Nothing was changed.")
@@ -42,7 +42,7 @@ def parse_account(text: str) -> UserKey:
 
 
 def parse_command(text: str, bot_name: str) -> Typed | None:
-    """`  /Tier@ThisBot smart ` → the command `tier`; None when the text is no command."""
+    """`  /Tier@ThisBot smart ` → the command `tier`; None if the text is not a command."""
     found = _COMMAND.fullmatch(text)
     if found is None:
         return None
@@ -52,7 +52,7 @@ def parse_command(text: str, bot_name: str) -> Typed | None:
 
 
 def _words(rest: str) -> tuple[str, ...]:
-    """The words; quotation marks around several of them keep them together. Backslashes and apostrophes stay."""
+    """Splits into words; quotation marks keep words together. Backslashes and apostrophes are kept."""
     words, at, unclosed = [], 0, set()
     while word := _WORD.search(rest, at):
         closing = _CLOSING.get(word.group()[0])
@@ -69,7 +69,7 @@ def _words(rest: str) -> tuple[str, ...]:
 
 
 def quoted(word: str) -> str:
-    """The word as it is typed behind a command, so that it is read as one."""
+    """Quotes a word if needed, so that it is parsed as one argument."""
     if _words(word) == (word,):
         return word
     tried = (opening + word + closing[0] for opening, closing in _MARKS.items())
@@ -77,27 +77,27 @@ def quoted(word: str) -> str:
 
 
 def typed_command(message: InboundMessage) -> Typed | None:
-    """The command that the sender of a message typed; None for anything else."""
+    """The command that the sender typed; None for any other message."""
     return None if message.kind == "press" else parse_command(message.own_text, message.bot_name)
 
 
 def typed_prefix(message: InboundMessage) -> tuple[Tier | None, str]:
-    """The tier that the sender of a message put before it, and the text without it."""
+    """The tier prefix that the sender typed, and the text without it."""
     return split_prefix(message.text) if message.forwarded_from is None else (None, message.text)
 
 
 def is_stop(text: str) -> bool:
-    """A plain "stop", which ends a running turn as /stop does."""
+    """Whether the text is a plain "stop", which works like /stop."""
     return text.strip().rstrip("!.").lower() in STOP_WORDS
 
 
 def _joint(text: str) -> str:
-    """A part of what was cut, ready for the next: the platform drops the blank or newline that it cuts at."""
+    """Prepares a part of a split text for joining: the platform drops the space or newline at the split."""
     return text if not text or text[-1].isspace() or len(text.encode("utf-16-le")) >= 2 * CUT_UNITS else text + "\n"
 
 
 def merge(messages: Sequence[InboundMessage]) -> InboundMessage:
-    """The pictures of an album, or the parts of a long text that the platform cut, as one message."""
+    """Merges the pictures of an album, or the parts of a split text, into one message."""
     first = messages[0]
     if len(messages) == 1:
         return first
@@ -109,5 +109,5 @@ def merge(messages: Sequence[InboundMessage]) -> InboundMessage:
         text=text,
         attachments=attachments,
         parts=len(messages),
-        forwarded_from=next(authors, None),  # what was forwarded in part is nobody's command
+        forwarded_from=next(authors, None),  # a partly forwarded text is never a command
     )

@@ -1,4 +1,4 @@
-"""What is done about a turn once its answer is on the way; the person never waits for it."""
+"""Runs follow-up work after an answer is sent. The person never waits for it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from routing.types.history import TurnRecord
 from routing.types.messages import InboundMessage
 
 Look = Callable[[InboundMessage, TurnRecord], Awaitable[None]]
-"""Looks back at a turn that a message began."""
+"""A follow-up task for the turn that a message started."""
 After = Callable[[InboundMessage, Reply], None]
-"""Told of each reply that is kept."""
+"""Called with each stored reply."""
 
 log = logging.getLogger("handlers.post_turn")
 
 
 def nothing(message: InboundMessage, reply: Reply) -> None:
-    """Nobody looks back."""
+    """Runs no follow-up."""
 
 
 class Aftermath:
-    """An `After` with a task for each look; what fails there is in the log, and nowhere else."""
+    """Implements `After`: starts one task per follow-up. Failures are only logged."""
 
     def __init__(self, *looks: Look) -> None:
         self._looks = looks
@@ -37,7 +37,7 @@ class Aftermath:
                 task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Look no further."""
+        """Cancels the running tasks."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -45,5 +45,5 @@ class Aftermath:
     async def _guarded(self, look: Look, message: InboundMessage, record: TurnRecord) -> None:
         try:
             await look(message, record)
-        except Exception:  # the answer is out already; an error here must not affect it
+        except Exception:  # the answer is already sent; a failure here must not affect it
             log.exception("The check after turn %s failed", record.turn_id)

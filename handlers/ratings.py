@@ -1,4 +1,4 @@
-"""A thumb at an answer: a reaction to a message that shows it. Nobody is ever told anything for one."""
+"""Ratings by thumb reactions to an answer. They never produce a reply."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from routing.types.usage import Rating
 
 THUMBS: Mapping[str, Rating] = {"👍": 1, "👎": -1}
 TAKEN_BACK = "-"
-"""Before a thumb: it was there and is gone."""
+"""Prefix of a thumb that was removed."""
 _TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
 
 
 def thumb(emoji: str) -> str:
-    """The thumb that an emoji is, of whatever colour; empty for any other."""
+    """The thumb of an emoji, with the skin tone removed; empty for any other emoji."""
     plain = _TONES.sub("", emoji)
     return plain if plain in THUMBS else ""
 
 
 class Reactions:
-    """A reaction of a stranger, to somebody else's answer or to anything else is nothing. The text of one is a thumb,
-    or TAKEN_BACK and a thumb."""
+    """Stores thumb reactions to a person's own answers and ignores all others. The text of a reaction is a thumb,
+    prefixed with TAKEN_BACK if it was removed."""
 
     def __init__(self, people: PeopleStore, turns: TurnStore, ratings: RatingStore, ledger: Ledger) -> None:
         self._people = people
@@ -33,7 +33,7 @@ class Reactions:
         self._ledger = ledger
 
     async def take(self, entry: InboxEntry) -> None:
-        """Keep what it says; then it is answered."""
+        """Stores the rating and marks the entry as done."""
         await self._rate(entry.message)
         await self._ledger.finish([entry.id], [])
 

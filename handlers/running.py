@@ -1,4 +1,4 @@
-"""The turns that run right now: /stop reaches them, /status counts them."""
+"""The turns that run now, used by /stop and /status."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from routing.types.messages import ChatKey, UserKey
 from routing.types.stop import Stop
 
 LONGEST_END_SECONDS = 10.0
-"""A stopped turn keeps what it has and is over at once; a tool may need a moment to be ended."""
+"""Maximum wait for a stopped turn. The turn ends at once, but a tool may need time to stop."""
 
 
 class RunningTurns:
-    """At most one turn a chat; `queued` counts the messages that wait, kept by whoever queues them."""
+    """At most one turn per chat. `queued` is the number of waiting messages, updated by the queue."""
 
     def __init__(self) -> None:
         self._turns: dict[ChatKey, Stop] = {}
@@ -29,7 +29,7 @@ class RunningTurns:
 
     @contextmanager
     def enter(self, chat: ChatKey, stop: Stop, user: UserKey) -> Iterator[None]:
-        """The turn of this user runs for as long as the block."""
+        """Registers a user's turn for the duration of the block."""
         self._turns[chat] = stop
         over = self._users.setdefault(chat, (user, asyncio.Event()))[1]
         try:
@@ -39,24 +39,24 @@ class RunningTurns:
             over.set()
 
     async def end(self, user: UserKey) -> None:
-        """Stop whatever runs for somebody, and wait until it is over: they are forgotten, or may no longer be here."""
+        """Stops all turns of a user and waits until they are over."""
         for chat, (whose, _) in tuple(self._users.items()):
             if whose == user:
                 self.stop(chat)
                 await self.ended(chat)
 
     async def ended(self, chat: ChatKey) -> None:
-        """Wait until the turn that runs in a chat is over and what came of it is kept, but not for ever."""
+        """Waits until the turn in a chat is over and stored, at most `LONGEST_END_SECONDS`."""
         if chat in self._users:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._users[chat][1].wait(), LONGEST_END_SECONDS)
 
     def asker(self, chat: ChatKey) -> UserKey | None:
-        """Whose turn runs in a chat."""
+        """The user whose turn runs in a chat."""
         return self._users[chat][0] if chat in self._users else None
 
     def stop(self, chat: ChatKey) -> bool:
-        """End the chat's turn, keeping what it has said; False when none runs."""
+        """Stops the turn in a chat and keeps the partial answer. Returns False if no turn runs."""
         stop = self._turns.get(chat)
         if stop is None or stop.requested:
             return False

@@ -1,4 +1,4 @@
-"""Steps of the storage that are repeated until they work: what is durable already must not be lost on the way."""
+"""Retries a storage step until it succeeds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import ParamSpec, TypeVar
 from routing.errors import StorageFault
 
 PAUSES = (0.5, 1.0, 2.0, 5.0)
-"""Seconds between the tries; the last one for as long as the disk is full or the database held."""
+"""Seconds between attempts. The last value repeats."""
 TELL_SECONDS = 3.0
-"""How long a step fails before the person is told."""
+"""Tell the person after this many seconds of failures."""
 STUCK: ContextVar[Callable[[], None]] = ContextVar("STUCK", default=lambda: None)
 """Tells the person whose message is being handled that the storage fails."""
 P = ParamSpec("P")
@@ -24,7 +24,7 @@ log = logging.getLogger("handlers.storage_retry")
 
 
 async def patiently(step: Callable[P, Awaitable[T]], *given: P.args, **named: P.kwargs) -> T:
-    """What `step` gives, however long the storage fails before."""
+    """Calls `step` until it no longer raises StorageFault, and returns its result."""
     waited = 0.0
     for pause in chain(PAUSES, repeat(PAUSES[-1])):
         try:

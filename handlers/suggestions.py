@@ -1,4 +1,4 @@
-"""What can be meant by a word that is still being typed: models, tiers, levels, skills, toolkits, commands."""
+"""Completes command arguments: models, tiers, levels, skills, toolkits, commands."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from routing.types.skills import Skills
 from routing.types.tiers import AUTO, TIERS
 
 MOST = 25
-"""What Discord shows."""
+"""Discord's limit."""
 ALIKE = 60.0
-"""Likeness 0-100 below which a word was not meant."""
+"""Minimum similarity (0-100) for a fuzzy match."""
 LOOK_SECONDS = 0.05
-"""How long somebody is looked up, which the storage does in its memory; who types does not wait for it any longer."""
+"""Maximum wait for the person lookup, which the storage usually answers from memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """A command that is being filled in: the argument under the cursor with its text so far, and the others."""
+    """A command being typed: the current argument, its text so far, and the other arguments."""
 
     command: str
     argument: str
@@ -44,7 +44,7 @@ class Typing:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Somebody, with the toolkits that they can switch `off` and those that they can switch `on`."""
+    """A person, and the toolkits they can switch `off` or `on`."""
 
     person: Person
     preferences: Preferences
@@ -53,14 +53,14 @@ class _Known:
 
 
 class People(Protocol):
-    """Who is who."""
+    """Looks up people."""
 
     async def find(self, user: UserKey) -> Person | None:
-        """Somebody who may write; None for a stranger."""
+        """A person who may write; None for a stranger."""
 
 
 class Suggestions:
-    """Answers at once, from memory; strangers are told nothing. `patience` is `LOOK_SECONDS`."""
+    """Answers from memory within `patience` seconds. Strangers get no suggestions."""
 
     def __init__(
         self,
@@ -82,8 +82,8 @@ class Suggestions:
         self._looking: set[asyncio.Task[_Known | None]] = set()
 
     async def offer(self, user: UserKey, typing: Typing) -> tuple[str, ...] | None:
-        """What the argument may become, the likeliest first, at most 25. None: it is not known yet, for the storage or
-        a look at what this machine can run takes its time; soon after it is."""
+        """At most 25 suggestions for the argument, best first. None if the lookup is not done yet; a later call
+        succeeds."""
         look = await self._look(user, typing.command == "tools")
         if look is None:
             return None
@@ -93,7 +93,7 @@ class Suggestions:
         return likeliest(typing.text, self._words(spec, typing, known))
 
     async def is_stranger(self, user: UserKey) -> bool:
-        """Whether it is known by now that somebody may not write: nobody knows them, or they are blocked."""
+        """Whether the person is already known to be a stranger or blocked."""
         look = await self._look(user, False)
         if look is None:
             return False
@@ -121,7 +121,7 @@ class Suggestions:
         return _next(spec, typing.text)
 
     def _offered(self) -> list[str]:
-        """As /model list has them, but those first that can be called, and the small local one behind them."""
+        """Model names in the order of /model list, with callable models first and the local model last."""
         config = self._models.config
         cards = [card for card in self._models.catalog.models() if card.provider in config.allowed]
         able = {provider: self._models.has_key(provider) for provider in {card.provider for card in cards}}
@@ -130,13 +130,13 @@ class Suggestions:
         return [card.name for card in cards]
 
     def _levels(self, chosen: str, preferences: Preferences) -> Iterable[str]:
-        """Those of the tier's model; before a tier is chosen, those of any."""
+        """The reasoning levels of the tier's model; of all tiers' models if no tier is chosen yet."""
         tiers = [tier for tier in TIERS if tier == chosen.lower()] or TIERS
         models = (self._models.configured(tier, preferences).model for tier in tiers)
         return dict.fromkeys(level for model in models for level in self._models.catalog.lookup(model).levels)
 
     async def _look(self, user: UserKey, with_toolkits: bool) -> asyncio.Task[_Known | None] | None:
-        """The look once it is done; None where that takes too long, and then it goes on."""
+        """The finished lookup; None if it takes too long. The lookup then continues in the background."""
         look = asyncio.create_task(self._found(user, with_toolkits))
         self._looking.add(look)
         look.add_done_callback(self._looking.discard)
@@ -144,7 +144,7 @@ class Suggestions:
         return look if look.done() else None
 
     async def _found(self, user: UserKey, with_toolkits: bool) -> _Known | None:
-        """None for a stranger, and while the storage fails."""
+        """None for a stranger, or if the storage fails."""
         try:
             person = await self._people.find(user)
             if person is None:
@@ -160,8 +160,8 @@ class Suggestions:
 
 
 def likeliest(text: str, words: Iterable[str]) -> tuple[str, ...]:
-    """The words that begin with the text, in whole or behind a slash, then those that hold it; where there is none of
-    these, those that look like it, a model by its own part."""
+    """Words that start with the text, in whole or after a slash, then words that contain it. If none match, similar
+    words; models are compared by the part after the slash."""
     wanted = text.casefold().strip()
     known = list(words)
     if not wanted:
@@ -178,12 +178,12 @@ def likeliest(text: str, words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _switched(switch: str, names: Iterable[str]) -> Iterable[str]:
-    """As it is typed behind /tools; an MCP server may have any name."""
+    """Switch commands as typed after /tools. MCP server names may need quotes."""
     return (f"{switch} {quoted(name)}" for name in names)
 
 
 def _next(spec: CommandSpec, text: str) -> Sequence[str]:
-    """The text with each word that its place takes; nothing behind a word that its own place does not take."""
+    """The text completed with each word allowed at its position; empty if an earlier word is not allowed at its own."""
     *before, _ = text.split(" ")
     if len(before) >= len(spec.choices) or any(
         word.lower() not in places for word, places in zip(before, spec.choices, strict=False)

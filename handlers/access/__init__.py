@@ -1,1 +1,1 @@
-"""Who may talk to the bot, and how people get in."""
+"""Access control: roles, pairing and account linking."""

@@ -1,4 +1,4 @@
-"""Strangers on their way in: the owners are asked, and whoever is let in gets an answer."""
+"""Asks the owners about strangers and answers strangers once they are admitted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from routing.types.messages import Button, InboundMessage, UserKey
 from routing.types.people import Pairing
 
 MAX_CARDS = 5
-"""Strangers that owners are asked about one by one in `CODE_SECONDS`; about more they are told once."""
+"""Maximum number of strangers announced one by one within `CODE_SECONDS`. Beyond that, owners get one summary."""
 
 Accept = Callable[[Sequence[InboundMessage]], Awaitable[None]]
-"""Puts messages into the inbox, durably."""
+"""Puts messages into the durable inbox."""
 
 
 def display_name(name: str, user: UserKey, username: str = "") -> str:
-    """How a person is named to others, as Markdown: by name and username where they are known."""
+    """A person's name for others, as Markdown: name and username where known, else the account."""
     handle = f"`@{username.replace('`', '')}`" if username else ""
     plain = plain_name(name)
     if plain and handle:
@@ -30,7 +30,7 @@ def display_name(name: str, user: UserKey, username: str = "") -> str:
 
 
 class Approvals:
-    """`accept` takes the messages that strangers wrote before they were let in."""
+    """`accept` queues the messages that strangers wrote before they were admitted."""
 
     def __init__(self, people: PeopleStore, notices: Notices, accept: Accept, clock: Clock) -> None:
         self._people = people
@@ -40,7 +40,7 @@ class Approvals:
         self._asked: deque[float] = deque(maxlen=MAX_CARDS + 1)
 
     async def announce(self, stranger: Pairing) -> None:
-        """Ask the owners about somebody. A crowd does not flood them: /access lists everyone who waits."""
+        """Asks the owners about a stranger. Limited to `MAX_CARDS`; /access lists everyone who waits."""
         now = self._clock()
         recent = sum(at > now - CODE_SECONDS for at in self._asked)
         if recent > MAX_CARDS:
@@ -71,8 +71,8 @@ class Approvals:
         )
 
     async def answer_let_in(self, welcome: bool = True) -> None:
-        """Welcome the strangers who have been let in, and answer what they wrote while they waited. Safe to repeat:
-        each message is taken once."""
+        """Welcomes admitted strangers and answers the messages they wrote while waiting. Idempotent: each message is
+        accepted once."""
         for each in await self._people.let_in():
             if welcome:
                 await self._notices.welcome(each.user)

@@ -1,4 +1,4 @@
-"""A table of what was seen last, of bounded size: accounts cost an attacker nothing."""
+"""A size-bounded table, so that attackers with many accounts can't exhaust memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Keeps the `most` entries that were put in last and drops the oldest."""
+    """Keeps the `most` newest entries and drops the oldest."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -24,11 +24,10 @@ class Recent(Generic[K, V]):
         return len(self._entries)
 
     def drop(self, key: K) -> None:
-        """Forget it, if it is there."""
         self._entries.pop(key, None)
 
     def put(self, key: K, value: V) -> None:
-        """Put it in, as the newest."""
+        """Stores the value as the newest entry."""
         self._entries.pop(key, None)
         self._entries[key] = value
         if len(self._entries) > self._most:

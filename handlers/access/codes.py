@@ -1,4 +1,4 @@
-"""Codes that one person reads out and another types."""
+"""One-time codes that one person reads out and another types."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ CODE_SECONDS = 600.0
 WRONG_LIMIT = 5
 LOCKOUT_SECONDS = 3600.0
 MOST_POSTED = 3
-"""Codes that are looked for in one message."""
+"""Maximum number of codes checked per message."""
 _CODE = re.compile(rf"[{CODE_SIGNS}]{{4}}-?[{CODE_SIGNS}]{{4}}", re.IGNORECASE)
 _SHOWN = re.compile(rf"(?<![\w-])[{CODE_SIGNS}]{{4}}-[{CODE_SIGNS}]{{4}}(?![\w-])", re.IGNORECASE)
 
 
 def new_code() -> str:
-    """Eight characters that nobody mistypes: 40 bits."""
+    """Eight characters without look-alikes: 40 bits."""
     return "".join(secrets.choice(CODE_SIGNS) for _ in range(CODE_LENGTH))
 
 
@@ -33,13 +33,13 @@ def shown(code: str) -> str:
 
 
 def read_code(text: str) -> str | None:
-    """A code as a person types it; None when the text is something else."""
+    """Parses a typed code; None if the text is not a code."""
     found = _CODE.fullmatch(text.strip())
     return found.group().replace("-", "").upper() if found else None
 
 
 def posted_codes(text: str) -> tuple[str, ...]:
-    """What may be codes in a text: written as they are shown, or alone, or as the last word behind /access."""
+    """Possible codes in a text: in the displayed form, as the whole text, or as the last word after /access."""
     found = [match.group() for match in islice(_SHOWN.finditer(text), MOST_POSTED)]
     words = text.split()
     if words and (len(words) == 1 or words[0].lower().startswith("/access")):
@@ -48,19 +48,19 @@ def posted_codes(text: str) -> tuple[str, ...]:
 
 
 class WrongCodes:
-    """Five wrong codes lock somebody out for an hour."""
+    """Locks a user out for an hour after five wrong codes."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._wrong: Recent[UserKey, list[float]] = Recent()
 
     def check(self, user: UserKey) -> None:
-        """Raises Refused while somebody is locked out."""
+        """Raises Refused while the user is locked out."""
         since = self._clock() - LOCKOUT_SECONDS
         recent = [at for at in self._wrong.get(user) or () if at > since]
         if len(recent) >= WRONG_LIMIT:
             raise Refused("Too many wrong codes. Try again in an hour.")
 
     def count(self, user: UserKey) -> None:
-        """One more."""
+        """Records a wrong code."""
         self._wrong.put(user, [*(self._wrong.get(user) or ())[-WRONG_LIMIT:], self._clock()])

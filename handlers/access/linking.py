@@ -1,4 +1,4 @@
-"""One person on several platforms."""
+"""Links a person's accounts on several platforms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.types.messages import UserKey
 from routing.types.people import ROLES, Account, Adoption, Person
 
 AdoptFiles = Callable[[int, int], None]
-"""Puts the folder of the first person, by id, into the second one's; nothing where there is none (any more)."""
+"""Moves the folder of the first person id into that of the second; does nothing if it doesn't exist."""
 CODE_MINUTES = round(CODE_SECONDS / 60)
 LINKED = "🔗 You are one person on {accounts} now: role, tiers, models, settings, files and usage are the same."
 
@@ -25,9 +25,9 @@ MERGES = (
 
 
 class Linking:
-    """A code made with one account and written with another proves that both belong to one person. Nobody has two
-    accounts of one platform, so that a code can't let in a crowd; power is only ever handed on by who has it; and what
-    was linked later can't part what was there before."""
+    """Links two accounts by a code that is created with one and sent from the other. A person has at most one account
+    per platform, so a leaked code can't admit a crowd. A link never raises the creator's role, and a newer account
+    can't unlink an older one."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Linking:
         clock: Clock,
         joined: Callable[[int, int], None],
     ) -> None:
-        """`joined` is told of the ids of who became one."""
+        """`joined` is called with the old and the new person id after a merge."""
         self._joined = joined
         self._links = links
         self._running = running
@@ -49,13 +49,13 @@ class Linking:
         self._clock = clock
 
     async def code(self, person: Person) -> str:
-        """A fresh code of this person; the one before it is worth nothing any more."""
+        """Creates a code for this person and invalidates the previous one."""
         code = new_code()
         await self._links.offer(person.id, code, CODE_SECONDS)
         return shown(code)
 
     async def maker(self, user: UserKey, typed: str, was: Person | None) -> Person:
-        """Who made a code that this account may write. Raises Refused."""
+        """The person who created a code that this account may use. Raises Refused."""
         self._wrong.check(user)
         code = read_code(typed)
         found = await self._links.find(code) if code else None
@@ -67,10 +67,10 @@ class Linking:
         return found
 
     async def redeem(self, user: UserKey, typed: str, was: Person | None) -> Person:
-        """Make who writes this code one with who made it; `was` is who they had been here. What both have set is as it
-        was for who made the code. Raises Refused."""
+        """Merges the account into the person who created the code. `was` is the account's current person, if any. Where
+        both have a setting, the creator's is kept. Raises Refused."""
         if was is not None and await self._joined_just_now(user, was):
-            return was  # the bot was ended between the link and the answer to it
+            return was  # the bot stopped between the link and its reply
         found = await self.maker(user, typed, was)
         told = [*await self._links.accounts(found.id), *(await self._links.accounts(was.id) if was else ())]
         if was is not None:
@@ -82,18 +82,18 @@ class Linking:
         return found
 
     async def adopt(self) -> None:
-        """Give files to whom they belong since accounts were joined: also what a crash left to be done."""
+        """Moves the files of merged people. Also finishes moves that a crash interrupted."""
         for each in await self._links.adoptions():
             self._joined(each.was, each.person_id)
             await asyncio.to_thread(self._adopt_files, each.was, each.person_id)
             await self._links.adopted(Adoption(each.was, each.person_id))
 
     async def burn(self, code: str) -> bool:
-        """A code that others have seen is worthless; False when it was so before."""
+        """Invalidates a code that others have seen; False if it was not valid."""
         return await self._links.burn(code)
 
     async def unlink(self, person: Person, user: UserKey, by: UserKey) -> None:
-        """Make one of a person's accounts a stranger's again, and tell all of them. Raises Refused."""
+        """Separates an account from a person and notifies the remaining accounts. Raises Refused."""
         accounts = await self._links.accounts(person.id)
         since = {account.user: account.linked_at for account in accounts}
         if user not in since:
@@ -110,11 +110,11 @@ class Linking:
         self._notices.send(await self._links.part(person.id, user, str(by), notices))
 
     async def names(self, person: Person) -> str:
-        """A person's accounts, as a line of Markdown."""
+        """A person's accounts as one line of Markdown."""
         return ", ".join(f"`{account.user}`" for account in await self._links.accounts(person.id))
 
     async def end_turns(self, person_id: int) -> None:
-        """Stop whatever runs for any of a person's accounts, and wait until it is over."""
+        """Stops the turns of all accounts of a person and waits until they are over."""
         for account in await self._links.accounts(person_id):
             await self._running.end(account.user)
 

@@ -1,4 +1,4 @@
-"""So many messages a person, in moving windows."""
+"""Limits messages per person in sliding windows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from routing.errors import ConfigError, Refused
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _LIMIT = re.compile(r"\s*(\d+)\s*/\s*(second|minute|hour|day)s?\s*")
 DISORDER_SECONDS = 60.0
-"""Messages may arrive out of order by this much; a larger difference means that a clock was set back."""
+"""Messages may arrive out of order by this much. A larger difference means that a clock was set back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class Window:
 
 @dataclass(slots=True)
 class _Seen:
-    """When one person wrote, newest last, and whether they know that it was too much."""
+    """The times of one person's messages, newest last, and whether they were told about the limit."""
 
     at: deque[float] = field(default_factory=deque)
     told: bool = False
 
 
 def parse_limits(text: str) -> tuple[Window, ...]:
-    """`20/minute,100/hour`, or `off` for none. ConfigError for anything else."""
+    """Parses `20/minute,100/hour`; `off` means no limit. Raises ConfigError."""
     if text.strip().lower() == "off":
         return ()
     windows = []
@@ -46,7 +46,7 @@ def parse_limits(text: str) -> tuple[Window, ...]:
 
 
 class RateLimit:
-    """Counts what each person writes. Whoever is over a limit is told once when to come back."""
+    """Counts messages per person. A person over the limit is told once when to come back."""
 
     def __init__(self, windows: tuple[Window, ...]) -> None:
         self._windows = windows
@@ -54,9 +54,9 @@ class RateLimit:
         self._seen: Recent[Hashable, _Seen] = Recent()
 
     def take(self, who: Hashable, now: float, weight: int = 1) -> bool:
-        """Count a message sent at `now` that weighs as so many. True: go on. False: over the limit, and told already.
-        Raises Refused to tell. The time is the message's own: what waited while the bot was down did not come all at
-        once."""
+        """Counts a message sent at `now` as `weight` messages. Returns True if it is allowed, False if it is over the
+        limit and the person already knows. Raises Refused to tell them. `now` is the time of sending, so a backlog
+        after a downtime does not count as a burst."""
         if not self._windows:
             return True
         seen = self._seen.get(who) or _Seen()
@@ -77,7 +77,8 @@ class RateLimit:
 
 
 def _wait(at: deque[float], window: Window, now: float, weight: int) -> float:
-    """Seconds until a message of this weight fits the window; one heavier than the window needs all of it."""
+    """Seconds until a message of this weight fits the window. A weight above the window's count needs an empty
+    window."""
     room = window.count - min(weight, window.count)
     if len(at) <= room:
         return 0.0

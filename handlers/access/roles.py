@@ -1,4 +1,4 @@
-"""Who may talk to the bot. Nobody is, until an owner says so."""
+"""Decides who may use the bot. By default, only people whom an owner admitted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from routing.types.people import ROLES, Pairing, Person, Role
 AccessMode = Literal["pairing", "allowlist", "open"]
 
 WAITING_LIMIT = 30
-"""Strangers that wait at once; one more takes the place of the one who has waited longest."""
+"""Maximum number of waiting strangers. A new one replaces the one who has waited longest."""
 HINT_SECONDS = 3600.0
 NO_OWNER = (
     "I have no owner yet. If you run me, send me the owner code: it is in my start log, after “Owner code:”. If you "
@@ -38,13 +38,13 @@ LINK_CODE_BURNED = (
 PAIRING_CODE_BURNED = "⚠️ Others could read that code, so it no longer works. Write to me in private to get a new one."
 OWNER_CODE = "owner_code"
 NOBODY = 0
-"""No person's id."""
+"""An id that no person has."""
 _RANK: dict[Role, int] = {role: rank for rank, role in enumerate(reversed(ROLES))}
 
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What somebody hears who came in just now, by this message."""
+    """The message shown to a person admitted by this message."""
 
     template: str
     values: Mapping[str, object]
@@ -52,7 +52,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Somebody who may go on; with a greeting, they have been answered by it."""
+    """An admitted person. If there is a greeting, it is the whole reply."""
 
     person: Person
     greeting: Greeting | None = None
@@ -60,14 +60,14 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """Somebody who may not: the answer they get (None: they have had it) and a stranger the owner should hear of."""
+    """A rejected sender: the reply (None if they already got it) and the stranger to announce to the owners."""
 
     refusal: Refused | None
     stranger: Pairing | None = None
 
 
 def print_owner_code(code: str) -> None:
-    """On the terminal or in the journal, where only the owner of the machine reads it."""
+    """Prints the code to the terminal or journal, which only the owner of the machine can read."""
     print(f"Owner code: {code}  (send it to the bot in a private chat to become its owner)", flush=True)
 
 
@@ -82,13 +82,13 @@ def may(person: Person, role: Role) -> bool:
 
 
 def check_shared(person: Person, message: InboundMessage) -> None:
-    """Raises Refused when a guest would change what the others in a group share: the conversation and its settings."""
+    """Raises Refused if a guest would change what a group shares: the conversation and its settings."""
     if not message.private and not may(person, "user"):
         raise Refused("In a group this needs the role user; yours is guest. Nothing was changed.")
 
 
 class Access:
-    """Decides for each message who sent it and whether they may."""
+    """Identifies the sender of each message and checks whether they may use the bot."""
 
     def __init__(
         self,
@@ -114,16 +114,16 @@ class Access:
         self._posted = WrongCodes(clock)
 
     async def appoint(self) -> None:
-        """Make the configured owners known, so that they hear of strangers before they have ever written; and clamp
-        how long stored codes are valid."""
+        """Registers the configured owners, so that they hear of strangers before their first message, and limits the
+        validity of stored codes to `CODE_SECONDS`."""
         await self._people.shorten(CODE_SECONDS)
         for user in self._owners:
             if await self._people.find(user) is None:
                 await self._people.admit(user, "", "owner", "configuration")
 
     async def owner_code(self, platforms: Collection[str]) -> str | None:
-        """A fresh one-time code for the owner; None when one can be met on these platforms already (whoever has the
-        terminal is an owner, too, and nobody there hears of strangers), or codes are not used."""
+        """Creates a one-time owner code. None if pairing is off, owners are configured, or an owner can already be
+        reached on one of `platforms`. The terminal user is an owner too, but can't be told about strangers."""
         met = [user for user in await self._people.owners() if user.platform in platforms]
         if self.mode != "pairing" or self._owners or met:
             await self._state.put(OWNER_CODE, None)
@@ -136,12 +136,13 @@ class Access:
         return shown(code)
 
     async def find(self, user: UserKey) -> Person | None:
-        """Who somebody is, or would be with their first message; None for a stranger."""
+        """The person behind an account, also one who would be admitted with their first message; None for a
+        stranger."""
         person = await self._people.find(user)
         return Person(NOBODY, "user", "") if person is None and self.mode == "open" else person
 
     async def decide(self, message: InboundMessage) -> Admitted | Turned:
-        """Let somebody in, or say why not."""
+        """Admits or rejects the sender of a message."""
         person = await self._people.find(message.user)
         if message.by_chat:
             person = _as_guest(person)
@@ -160,7 +161,7 @@ class Access:
         if typed is not None and owner_code is not None:
             return await self._try_owner_code(message, owner_code, typed)
         if person is None or (person.role == "guest" and self.mode != "open"):
-            return await self._stranger(message, person)  # a group opens itself to its guests, not a private chat
+            return await self._stranger(message, person)  # a group's guests have no access in private
         return self._known(person)
 
     def _known(self, person: Person) -> Admitted | Turned:
@@ -169,8 +170,8 @@ class Access:
         return Admitted(person)
 
     async def _burned(self, message: InboundMessage, person: Person | None) -> Turned | None:
-        """A code that others could read must not let any of them in. An admin may pair somebody in a group: that uses
-        the code up. Comparing takes time, so an account that posts many wrong ones is not listened to."""
+        """Invalidates codes posted in a group, where others can read them. An admin's /access pair is exempt because it
+        uses up the code. Comparing codes is slow, so accounts that post many wrong ones are ignored."""
         codes = posted_codes(message.text)
         if not codes or (person is not None and may(person, "admin") and _is_pairing(message)):
             return None
@@ -185,7 +186,7 @@ class Access:
         return None
 
     async def _burn(self, code: str) -> str:
-        """What to say of a code that is worthless from now on; empty when it was before."""
+        """Invalidates a code and returns the sentence about it; empty if the code was not valid."""
         stored = await self._state.get(OWNER_CODE)
         if stored is not None and matches(code, stored):
             print_owner_code(await self._new_owner_code())
@@ -240,8 +241,7 @@ class Access:
         return Turned(sentence, waiting if waiting is request else None)
 
     def _code(self, user: UserKey) -> str:
-        """The code that a stranger has been given, while it is valid; only its hash is stored. After a restart they
-        get another one."""
+        """The stranger's code while it is valid. Only its hash is stored, so they get a new one after a restart."""
         issued = self._issued.get(user)
         return issued.code if issued is not None and issued.expires_at > self._clock() else new_code()
 
@@ -267,7 +267,7 @@ class Access:
         return Admitted(person, Greeting(words, {}))
 
     def _once(self, key: str, refusal: Refused) -> Turned:
-        """The same hint at most once an hour."""
+        """Rejects with a hint at most once an hour per key."""
         now = self._clock()
         hinted = self._hinted.get(key)
         if hinted is not None and now - hinted < HINT_SECONDS:
@@ -277,12 +277,12 @@ class Access:
 
 
 def _is_question(message: InboundMessage) -> bool:
-    """Whether a stranger's message can be answered once they are let in."""
+    """Whether a stranger's message is a question to answer once they are admitted."""
     return message.kind == "message" and typed_command(message) is None and read_code(message.own_text) is None
 
 
 def _as_guest(person: Person | None) -> Person | None:
-    """A group or channel has no role above guest: nobody can tell who writes in its name."""
+    """Limits a group or channel to the guest role, because anyone may write in its name."""
     return replace(person, role="guest") if person is not None and may(person, "guest") else person
 
 
@@ -292,7 +292,7 @@ def _is_pairing(message: InboundMessage) -> bool:
 
 
 def _link_code(message: InboundMessage) -> str | None:
-    """What stands behind /access link, if anything."""
+    """The code after /access link, if any."""
     typed = typed_command(message)
     if typed is None or typed.name != "access" or [word.lower() for word in typed.arguments[:1]] != ["link"]:
         return None

@@ -1,1 +1,1 @@
-"""Councils for people and for models: who sits, what it costs, its progress, its votes."""
+"""Councils for people and models: members, cost, progress and votes."""

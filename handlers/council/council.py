@@ -1,4 +1,4 @@
-"""Councils, for the command and for the tool: who sits, what it costs, the run, the bill."""
+"""Plans, pays for and runs councils, for the command and for the tool."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from routing.types.tiers import TIERS, Tier
 from routing.types.usage import TurnCost
 
 ROLE: Role = "user"
-"""Everybody from this role up may have a council."""
+"""Minimum role for councils."""
 NUMBER = re.compile(r"\d{1,2}")
 """A longer number, such as a year, belongs to the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The tier whose models sit first, and the number of members; None leaves it to the bot."""
+    """The tier whose models come first and the number of members; None means the default."""
 
     tier: Tier | None = None
     members: int | None = None
 
     def __str__(self) -> str:
-        """As it is written after /council."""
+        """The arguments as typed after /council."""
         return " ".join(str(each) for each in (self.tier, self.members) if each is not None)
 
 
@@ -58,8 +58,8 @@ ANYBODY = Wanted()
 
 
 def read_wanted(rest: str) -> tuple[Wanted, str]:
-    """`smart 5 Why?` → (Wanted("smart", 5), "Why?"). A tier is in lower case: "Smart" begins a question. Raises Refused
-    for a number that no council has."""
+    """`smart 5 Why?` → (Wanted("smart", 5), "Why?"). Tiers must be lower case, because "Smart" may start a question.
+    Raises Refused for a number out of range."""
     words = rest.split(None, 1)
     tier = next((tier for tier in TIERS if words and tier == words[0]), None)
     if tier is not None:
@@ -82,8 +82,8 @@ def _checked(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A council that was not held yet. `passed` are members that can't be asked now. `dollars` is what to hold for it,
-    with the `assumed` price for models without a known one; None if there is neither."""
+    """A council before it runs. `passed` lists members that are unavailable now. `dollars` is the amount to reserve,
+    with the `assumed` price for models of unknown price; None if there is no such price."""
 
     question: str
     wanted: Wanted
@@ -95,16 +95,16 @@ class Plan:
 
     @property
     def each(self) -> Decimal | None:
-        """The expected cost of one call, in US dollars."""
+        """The expected cost per call, in US dollars."""
         return None if self.dollars is None else self.dollars / self.reckoned.calls
 
     def needs_a_yes(self, above: Decimal) -> bool:
-        """Whether it may cost more than so many US dollars."""
+        """Whether the council may cost more than `above` US dollars, so that the person must confirm it."""
         return self.reckoned.unknown > 0 or self.reckoned.cost > above
 
 
 class CouncilSessions:
-    """`caller` has no purse, because the cost of a whole council is held at once."""
+    """`caller` has no budget guard, because the cost of the whole council is reserved at once."""
 
     def __init__(self, models: Models, caller: ModelCaller, purse: BudgetGuard, clock: Clock) -> None:
         self.models = models
@@ -115,8 +115,8 @@ class CouncilSessions:
         self._counted: tuple[RouterConfig, Catalog, bool] | None = None
 
     def has_members(self) -> bool:
-        """Whether enough models have a key, however they are doing at the moment. Every turn asks this, so it is worked
-        out once for a configuration."""
+        """Whether enough models have a key, regardless of their health. Called on every turn, so the result is cached
+        per configuration."""
         config, catalog, has_key = self.models.config, self.models.catalog, self.models.has_key
         if self._counted is None or self._counted[0] is not config or self._counted[1] is not catalog:
             found = members(config.pools, catalog, lambda model: has_key(provider_of(model)))
@@ -124,8 +124,8 @@ class CouncilSessions:
         return self._counted[2]
 
     async def plan(self, say: Say, question: str, wanted: Wanted = ANYBODY) -> Plan:
-        """Who would sit now, and what it would cost. Raises Refused for a question that is too long, and when there are
-        too few models or vendors, or fewer models than were asked for."""
+        """Chooses the members and estimates the cost. Raises Refused if the question is too long, or if there are too
+        few models or vendors."""
         if len(question) > MOST_QUESTION_CHARS:
             words = (
                 "This question is too long for a council: {n} characters, and the limit is {most}. Nothing was asked."
@@ -138,7 +138,7 @@ class CouncilSessions:
         return Plan(question, wanted, seats, passed, reckoned, assumed, dollars)
 
     async def hold(self, say: Say, plan: Plan, bill: TurnCost, now: float) -> Reservation:
-        """Room for the whole council in every limit of its payer; `now` is in Unix seconds. Raises Refused."""
+        """Reserves the cost of the council in every limit of the payer. `now` is in Unix seconds. Raises Refused."""
         held = await self._purse.budget.reserve(bill.person_id, bill.chat, plan.dollars, payer=bill.payer)
         if isinstance(held, Reached):
             raise refusal(say, held, now)
@@ -147,7 +147,7 @@ class CouncilSessions:
     async def run(
         self, plan: Plan, held: Reservation, bill: TurnCost, stop: Stop, show: Callable[[Progress], None]
     ) -> Verdict:
-        """The council. Its calls are charged and go on the `bill`, also when it is cancelled."""
+        """Runs the council. Its calls are charged and added to `bill`, even if it is cancelled."""
         own = TurnCost(bill.person_id, bill.chat, bill.payer)
         council = Council(ModelCalls(self.models, self._caller, self._clock, own), self._clock, SystemRandom())
         with held:

@@ -1,4 +1,4 @@
-"""What /council left in a chat: a question that waits for a yes, and the votes of the newest council."""
+"""The pending /council question of a chat and the votes of its newest council."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from handlers.council.council import ANYBODY, Wanted
 from routing.types.messages import ChatKey
 
 MOST_LEFT = 50
-"""Chats for which this is remembered, for people who type what others press. A button carries its own."""
+"""Maximum number of chats to remember, for people who type their answer. A button carries its own question."""
 
 MOST_USED = 500
-"""Confirmed offers that are remembered."""
+"""Maximum number of confirmed offers to remember."""
 
 
 @dataclass(slots=True)
 class Left:
-    """A `question` that waits for a yes, for the `wanted` members; the `votes` of the newest council, as a document."""
+    """The `question` that waits for a confirmation, the `wanted` members, and the `votes` of the newest council as a
+    document."""
 
     question: str = ""
     wanted: Wanted = ANYBODY
@@ -25,26 +26,26 @@ class Left:
 
 
 class Offers:
-    """By person and chat."""
+    """Pending questions by person and chat."""
 
     def __init__(self) -> None:
         self._left: dict[tuple[int, ChatKey], Left] = {}
         self._used: dict[tuple[ChatKey, str], None] = {}
 
     def use(self, ask: CommandContext) -> None:
-        """Remember that the offer was confirmed, if a button was pressed for it."""
+        """Records a confirmed offer, if a button was pressed for it."""
         if press := ask.message.press:
             self._used[ask.message.chat, press.message_id] = None
             if len(self._used) > MOST_USED:
                 del self._used[next(iter(self._used))]
 
     def used(self, ask: CommandContext) -> bool:
-        """Whether the offer whose button was pressed was confirmed before."""
+        """Whether the offer of the pressed button was already confirmed."""
         press = ask.message.press
         return press is not None and (ask.message.chat, press.message_id) in self._used
 
     def left(self, ask: CommandContext) -> Left:
-        """What this person's newest council here left; callers change it in place."""
+        """The state for this person and chat. Callers change it in place."""
         key = (ask.person.id, ask.message.chat)
         found = self._left[key] = self._left.pop(key, Left())
         if len(self._left) > MOST_LEFT:

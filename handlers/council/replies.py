@@ -1,4 +1,4 @@
-"""A council in words: its estimate, its progress, its result."""
+"""Renders a council's estimate, progress and result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def names(models: Iterable[str]) -> str:
 
 
 def passed_over(say: Say, models: Models, passed: Iterable[Passed]) -> str:
-    """Who can't be asked, each with the reason."""
+    """The unavailable members, each with the reason."""
     told = []
     for each in passed:
         variable = models.config.profile(provider_of(each.model)).variable
@@ -47,7 +47,7 @@ def passed_over(say: Say, models: Models, passed: Iterable[Passed]) -> str:
 
 
 def about(say: Say, reckoned: Estimate) -> str:
-    """What it is expected to cost; what nobody knows the price of is said to be unknown."""
+    """The estimated cost. Models of unknown price are mentioned."""
     if reckoned.unknown == reckoned.calls:
         return say("price unknown")
     known = say("about {dollars}", dollars=dollars(reckoned.cost))
@@ -55,13 +55,13 @@ def about(say: Say, reckoned: Estimate) -> str:
 
 
 def reckoning(say: Say, reckoned: Estimate) -> str:
-    """What it will take, in one line."""
+    """The estimate in one line."""
     words = "{cost} · {calls} calls · at most {seconds:.0f} s"
     return say(words, cost=about(say, reckoned), calls=reckoned.calls, seconds=reckoned.seconds)
 
 
 def progress(say: Say, now: Progress, reckoned: Estimate) -> str:
-    """How far it is, what it will take, and who is waited for."""
+    """The progress, the estimate, and the members that are still working."""
     parts = [say("answers {answered}/{asked}", answered=len(now.answered), asked=now.asked)]
     if now.voters:
         parts.append(say("ranking {voted}/{voters}", voted=len(now.voted), voters=now.voters))
@@ -74,21 +74,21 @@ def progress(say: Say, now: Progress, reckoned: Estimate) -> str:
 
 
 def verdict_text(say: Say, verdict: Verdict) -> str:
-    """The answer, how it came about, what is disputed, the vote, the cost."""
+    """The answer, how it was reached, the dissent, the vote and the cost."""
     lines = [_came_about(say, verdict), _vote(say, verdict), _cost(say, verdict)]
     parts = [verdict.answer, _dissent(say, verdict), "  \n".join(line for line in lines if line)]
     return "\n\n".join(part for part in parts if part)
 
 
 def failure(say: Say, member: Member) -> str:
-    """Why a member gave no answer."""
+    """Why a member did not answer."""
     assert member.failure is not None
     words = say(FAILED[member.failure.cause])
     return f"{words} ({say(member.failure.reason)})" if member.failure.reason else words
 
 
 def voting(say: Say, member: Member) -> str:
-    """What a member did when it was asked to rank the others."""
+    """How a member ranked the others."""
     return say(VOTED[member.voting], ranking=" > ".join(member.ranking))
 
 
@@ -116,7 +116,7 @@ def _writer(say: Say, verdict: Verdict) -> str:
 
 
 def _dissent(say: Say, verdict: Verdict) -> str:
-    """By the labels that it speaks of."""
+    """The dissent, with a key to the labels it uses."""
     if not verdict.dissent:
         return ""
     key = ", ".join(f"{each.label} `{each.model}`" for each in verdict.answered)
@@ -124,7 +124,7 @@ def _dissent(say: Say, verdict: Verdict) -> str:
 
 
 def _vote(say: Say, verdict: Verdict) -> str:
-    """Who leads, and whether that was certain early."""
+    """The winner, and whether the vote ended early."""
     places = verdict.tally.places
     if not places:
         return ""

@@ -1,4 +1,4 @@
-"""One council at a time for each person, whether they asked for it or their model did."""
+"""Allows one council per person at a time, whether a command or a tool started it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WHOLE_SECONDS = 1.0
 
 
 class Sessions:
-    """People are told apart by their id, so all accounts of one person share a session."""
+    """Keyed by person id, so all accounts of a person share a session."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -23,8 +23,8 @@ class Sessions:
 
     @contextmanager
     def enter(self, person_id: int, sent_at: float | None = None) -> Iterator[None]:
-        """The council runs inside the block. Raises Refused while another one of this person runs, and for a command
-        that was `sent_at` a time when one ran: it waited in its chat for that one to end."""
+        """Runs the council inside the block. Raises Refused if another council of this person is running, or was
+        running when the command was sent (`sent_at`, Unix seconds) and queued it."""
         if person_id in self._running:
             raise Refused("You already have a council running. Wait for it, or end it with /stop in its chat.")
         if sent_at is not None and sent_at < (self._ended.get(person_id) or 0.0) - WHOLE_SECONDS:

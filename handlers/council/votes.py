@@ -1,4 +1,4 @@
-"""What the members of a council said and how they ranked each other, as a Markdown document."""
+"""The answers and ballots of a council as a Markdown document."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from routing.council.verdict import Member, Verdict
 
 
 def document_text(say: Say, question: str, verdict: Verdict) -> str:
-    """The ballots by label, then each member's answer; whatever stands in an answer ends with it."""
+    """The ballots by label, then each answer. Answers are fenced, so their formatting can't affect the rest."""
     parts = [f"# {say('Council')}", fenced(question), f"## {say('Votes')}", _ballots(say, verdict)]
     for member in verdict.answered:
         parts += [f"## {_title(member)}", fenced(member.answer)]

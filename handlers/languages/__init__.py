@@ -1,4 +1,4 @@
-"""The languages the bot speaks. English is in the code; `<code>.json` beside this file maps it to another one."""
+"""Translations. English sentences are in the code; `<code>.json` next to this file maps them to another language."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOLDER = Path(__file__).parent
 
 @cache
 def languages() -> dict[str, str]:
-    """Language codes with their own names; adding a language is adding a file."""
+    """Language codes and their native names. Adding a file adds a language."""
     others = {path.stem: _table(path.stem)["English"] for path in sorted(_FOLDER.glob("*.json"))}
     return {"en": "English", **others}
 
@@ -30,7 +30,7 @@ def _table(code: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Dollars:
-    """An amount of US dollars: `$1,234.50`, `$0.24`, and below ten cents as exactly as it is worth knowing."""
+    """An amount in US dollars: `$1,234.50`, `$0.24`; four decimals below ten cents."""
 
     amount: Decimal
 
@@ -44,7 +44,7 @@ class Dollars:
 
 
 class Say(string.Formatter):
-    """Puts a sentence into a person's language, with its numbers; what has no translation stays English."""
+    """Translates a sentence and formats its numbers. Sentences without a translation stay English."""
 
     def __init__(self, language: str) -> None:
         self.language = language if language in languages() else "en"
@@ -57,11 +57,11 @@ class Say(string.Formatter):
         return self.vformat(template, (), values) if values else template
 
     def number(self, value: float | Decimal | Dollars, form: str = "") -> str:
-        """A number as this language writes it; `form` is a format specification."""
+        """Formats a number for this language. `form` is a format specification."""
         return self.format_field(value, form)
 
     def format_field(self, value: object, format_spec: str) -> str:
-        """Numbers get the language's separators; a number that is a name is given as a text."""
+        """Adds the language's separators to numbers. Pass an identifier that is a number as text."""
         if isinstance(value, Reason):
             return self(value)
         if isinstance(value, Dollars):

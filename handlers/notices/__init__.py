@@ -1,1 +1,1 @@
-"""What owners hear without having asked."""
+"""Unsolicited messages to owners and other people."""

@@ -1,4 +1,4 @@
-"""What the owner hears when many turns go another way than planned. Nothing is changed by itself."""
+"""Warns the owner when many turns don't go as planned. Changes nothing itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.types.history import TurnFacts
 from routing.types.usage import Trouble
 
 LAST = 50
-"""Turns that are looked at; before there are so many no share says anything."""
+"""Number of newest turns to examine. There is no alarm before that many turns."""
 STATE_KEY = "alarms"
 
 log = logging.getLogger("handlers.notices.alarms")
@@ -22,7 +22,7 @@ log = logging.getLogger("handlers.notices.alarms")
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Rings once more than `most` percent of the newest turns are counted, and is silent until they are no more."""
+    """Fires above `most` percent of the newest turns and resets at half of that."""
 
     name: str
     most: int
@@ -58,8 +58,7 @@ ALARMS = (
 
 
 class Alarms:
-    """Looks at the newest turns, with one question to the storage where the last one can have changed something. Which
-    alarms have rung survives a restart."""
+    """Checks the newest turns after each turn that can have changed the result. Fired alarms survive a restart."""
 
     def __init__(self, turns: TurnStore, state: StateStore, notices: Notices) -> None:
         self._turns = turns
@@ -70,21 +69,20 @@ class Alarms:
         self._turn = asyncio.Lock()
 
     async def look(self, facts: TurnFacts) -> None:
-        """After a turn that went so; after a council there is nothing to see. Raises StorageFault; the next look makes
-        up for it."""
+        """Checks the alarms after a turn. Ignores councils. Raises StorageFault; the next check catches up."""
         if facts.source == "council":
             return
-        async with self._turn:  # or two turns that end at once would ring twice
+        async with self._turn:  # two turns that end at once must not fire twice
             rung = await self._known()
             if self._full and not (rung or facts.fallback or facts.timed_out or facts.escalated):
-                return  # it went as planned, and nothing waits for better days
+                return  # nothing to count and nothing to reset
             trouble = await self._turns.newest(LAST)
             if trouble.turns < LAST:
                 return
             self._full = True
             for alarm in ALARMS:
                 count = alarm.count(trouble)
-                if 200 * count <= alarm.most * trouble.turns:  # or one that stays about its limit would ring and ring
+                if 200 * count <= alarm.most * trouble.turns:  # hysteresis, or it would fire again and again
                     rung -= {alarm.name}
                 elif 100 * count > alarm.most * trouble.turns and alarm.name not in rung:
                     await self._ring(alarm, count, trouble.turns)
@@ -94,7 +92,7 @@ class Alarms:
                 self._rung = rung
 
     async def _known(self) -> frozenset[str]:
-        """Those that have rung and not been silent since."""
+        """The fired alarms that have not reset."""
         if self._rung is None:
             self._rung = frozenset(json.loads(await self._state.get(STATE_KEY) or "[]"))
         return self._rung

@@ -1,4 +1,4 @@
-"""What owners hear without having asked."""
+"""Sends unsolicited messages to owners and other people."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from routing.types.messages import Button, ChatKey, OutboundMessage, UserKey
 from routing.types.queues import OutboxEntry
 
 Post = Callable[[Sequence[OutboundMessage]], Awaitable[None]]
-"""Queues messages durably, and sends them."""
+"""Queues messages durably and sends them."""
 Send = Callable[[Sequence[OutboxEntry]], None]
-"""Sends what was queued."""
+"""Sends messages that are already queued."""
 
 
 class Notices:
-    """Writes to every owner in private, durably."""
+    """Sends private messages through the durable outbox."""
 
     def __init__(self, people: PeopleStore, post: Post, send: Send = lambda entries: None) -> None:
         self._people = people
@@ -26,7 +26,7 @@ class Notices:
         self._undelivered: Recent[tuple[ChatKey, str], bool] = Recent()
 
     async def welcome(self, user: UserKey) -> None:
-        """Tell somebody in private that they may come in."""
+        """Tells a person in private that they were admitted."""
         person = await self._people.find(user)
         words = Say(person.language if person else "")(
             "🎉 You may use me now. Write anything; /help lists the commands."
@@ -36,12 +36,12 @@ class Notices:
     def to(
         self, template: str, accounts: Sequence[UserKey], language: str, /, **values: object
     ) -> tuple[OutboundMessage, ...]:
-        """The same sentence to each account of a person, in private; to be kept in somebody's transaction."""
+        """Builds one private message per account, to be stored in the caller's transaction."""
         words = Say(language)(template, **values)
         return tuple(OutboundMessage(ChatKey.of(user), words) for user in accounts)
 
     async def undeliverable(self, chat: ChatKey, reason: str) -> None:
-        """A chat can't be reached, which is told once; an owner who can't be is not told about themselves."""
+        """Tells the owners once that a chat can't be reached, unless it is an owner's own chat."""
         whom = UserKey(chat.platform, chat.person or chat.chat_id)
         if not self._undelivered.get((chat, reason)) and whom not in await self._people.owners():
             self._undelivered.put((chat, reason), True)
@@ -49,7 +49,7 @@ class Notices:
             await self.tell_owners(words, (), chat=whom, reason=reason)
 
     async def unconfirmed(self, message: OutboundMessage) -> None:
-        """Tell a person that this reply to them may be missing or doubled."""
+        """Tells a person that a reply may be missing or duplicated."""
         languages = [person.language for person, _ in await self._people.everyone() if person.id == message.owner]
         words = Say(languages[0] if languages else "")(
             "⚠️ One of my answers may be missing or duplicated: its delivery was not confirmed. If one is missing, "
@@ -59,7 +59,7 @@ class Notices:
         await self._post([OutboundMessage(message.chat, words, answered, owner=message.owner)])
 
     async def tell_owners(self, template: str, buttons: tuple[Button, ...] = (), /, **values: object) -> None:
-        """The same sentence to each owner, in their language, and so its `reason` if that is known in it."""
+        """Sends a sentence to every owner in their language. A `reason` is translated if it has a translation."""
         messages = []
         for user in await self._people.owners():
             owner = await self._people.find(user)

@@ -1,4 +1,4 @@
-"""Tells owners about a rejected key, an empty account or an unknown model: once an hour, also across restarts."""
+"""Tells owners about rejected keys, empty accounts and unknown models: once an hour, also across restarts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger("handlers.notices.outages")
 
 
 class Outages:
-    """Counts by provider for a key or an account, else by model. Notices are queued durably."""
+    """Limits notices per provider for keys and accounts, otherwise per model. Notices are queued durably."""
 
     def __init__(self, notices: Notices, state: StateStore, clock: Clock) -> None:
         self._notices = notices
@@ -38,7 +38,7 @@ class Outages:
         self._turn = asyncio.Lock()
 
     def note(self, error: ModelError) -> None:
-        """A try failed so; returns at once."""
+        """Reports a failed attempt in the background."""
         task = asyncio.create_task(self._tell(error))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
@@ -66,7 +66,7 @@ class Outages:
 
     async def _known(self) -> dict[str, float]:
         if self._told is None:
-            now = self._clock()  # the system clock may have been set back since
+            now = self._clock()  # the system clock may have been set back
             told = json.loads(await self._state.get(STATE_KEY) or "{}")
             self._told = {name: min(at, now) for name, at in told.items()}
         return self._told
