@@ -209,5 +209,45 @@ def _table(found: Mapping[str, Any], part: str) -> str:
     return f"{grid(lines)}\n"
 
 
+def judged(path: Path) -> dict[str, Any]:
+    """The tier of each row of somebody else's file, the share accepted, and milliseconds a row. A row is
+    `{"text", "lang", "accept": [...], "previous": [...]?}`. Raises ValueError, KeyError or TypeError for other rows."""
+    rows = []
+    for line in filter(str.strip, path.read_text("utf-8").splitlines()):
+        given = json.loads(line)
+        accepted, previous = tuple(given["accept"]), tuple(given.get("previous", ()))
+        if not accepted or not {*accepted, *previous} <= {*TIERS}:
+            raise ValueError(f"{path.name}: {accepted} or {previous} are no tiers")
+        rows.append(Row(given["text"], accepted, given.get("lang", ""), "", previous))
+    result = measure(ours, rows, ROUNDS)
+    return {
+        "accepted": _share(list(zip(rows, result.chosen, strict=True))),
+        "rows": [{"text": row.text, "tier": tier} for row, tier in zip(rows, result.chosen, strict=True)],
+        "p50_ms": percentile(result.milliseconds, 0.5),
+        "p99_ms": percentile(result.milliseconds, 0.99),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: the limits are kept, or the rows of a file were judged; 1: a limit is not kept."""
+    options = parser("benchmarks.auto_tier", __doc__)
+    options.add_argument("--rows", type=Path, metavar="FILE", help="judge the rows of a JSON-lines file instead")
+    given = options.parse_args(arguments)
+    if given.rows is None:
+        return answered(options, arguments, run)
+    try:
+        found = judged(given.rows)
+    except (OSError, ValueError, KeyError, TypeError) as fault:
+        options.error(f"{given.rows}: {type(fault).__name__}: {fault}")
+    if given.json is not None:
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        print(
+            f"accepted {found['accepted']:.1%} of {len(found['rows'])}, p50 {found['p50_ms']:.3f} ms, p99 "
+            f"{found['p99_ms']:.3f} ms"
+        )
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit(answered(parser("benchmarks.auto_tier", __doc__), None, run))
+    sys.exit(main())

@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0017"
+REVISION = "0018"
 """The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
 a test holds it against the migrations folder."""
 
@@ -144,6 +144,7 @@ summaries = Table(
     Column("text", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("at", Float, nullable=False),
+    _person(nullable=True),
     Index("ix_summaries_conversation_id", "conversation_id", "id"),
 )
 

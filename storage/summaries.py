@@ -24,7 +24,7 @@ def newest(connection: Connection, conversation_id: int, before: int | None = No
     if row is None:
         return None
     number = connection.execute(_COUNT, where).scalar_one()
-    return Summary(row.upto, row.text, row.covers, row.reason, number)
+    return Summary(row.upto, row.text, row.covers, row.reason, number, row.person_id or 0)
 
 
 def keep(connection: Connection, conversation_id: int, summary: Summary, now: float) -> None:
@@ -36,6 +36,7 @@ def keep(connection: Connection, conversation_id: int, summary: Summary, now: fl
         "text": summary.text,
         "reason": summary.reason,
         "at": now,
+        "person_id": summary.reader or None,
     }
     connection.execute(insert(summaries), row)
 

@@ -13,7 +13,7 @@ from routing.errors import ModelError
 from routing.ports import HistoryStore
 from routing.turn import compaction
 from routing.turn.context_window import Window
-from routing.turn.summariser import Summariser, for_one, reader, told
+from routing.turn.summariser import Summariser
 from routing.turn.truncation import emergency, emergency_chars
 from routing.types.history import StoredMessage, Summary, for_person
 from routing.types.llm import ChatMessage, Picture
@@ -135,8 +135,8 @@ class Context:
         before, older, alone = await self._to_sum_up(before, border)
         me = self._question.person.id
         try:
-            text = await summariser.summary(told(before.text, me), [_plain(each) for each in older])
-            summary = Summary(border, for_one(text, me) if alone else text, border)
+            text = await summariser.summary(before.text_for(me), [_plain(each) for each in older])
+            summary = Summary(border, text, border, reader=me if alone else 0)
         except ModelError as error:
             if summariser.stopped:  # the person has changed their mind: nothing is left out for that
                 return 0
@@ -145,7 +145,7 @@ class Context:
                 error.raw or error.reason,
                 len(older),
             )
-            summary = Summary(border, before.text, before.covers, error.reason)
+            summary = Summary(border, before.text, before.covers, error.reason, reader=before.reader)
             self._lost = error.reason
         else:
             log.info("[Compaction] %d messages became a summary of %d characters", len(older), len(text))
@@ -162,7 +162,7 @@ class Context:
     @property
     def _withheld(self) -> bool:
         """Whether the summary is another person's alone."""
-        return self._summary is not None and reader(self._summary.text) not in (None, self._question.person.id)
+        return self._summary is not None and self._summary.reader not in (0, self._question.person.id)
 
     async def _to_sum_up(self, before: Summary, border: int) -> tuple[Summary, Sequence[StoredMessage], bool]:
         """The summary to go on from, the messages behind it up to id `border`, and whether the next one is for one
@@ -171,10 +171,9 @@ class Context:
         me = self._question.person.id
         older = await self._behind(before, border)
         several = any(each.person_id not in (0, me) for each in (*older, *self._stored))
-        whose = reader(before.text)
-        if not several and (not before.text or whose == me):
+        if not several and (not before.text or before.reader == me):
             return before, older, True
-        if whose is not None:
+        if before.reader:
             before = Summary(before.upto, "", 0)
             older = await self._behind(before, border)
         return before, _for(older, NOBODY), False
@@ -191,7 +190,7 @@ class Context:
     async def _messages(
         self, system: ChatMessage, said: Sequence[ChatMessage], vision: bool
     ) -> tuple[ChatMessage, ...]:
-        known = told(self._summary.text, self._question.person.id) if self._summary else ""
+        known = self._summary.text_for(self._question.person.id) if self._summary else ""
         summary = (ChatMessage("system", known),) if known else ()
         room = _Room(PICTURES_SHOWN if vision else 0, PICTURE_BYTES)
         pictures = await self._shown(self._question.pictures, room)

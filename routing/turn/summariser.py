@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,8 +25,6 @@ SHARE_OF_TIME = 0.5
 EFFORT = "low"
 SHARE_FOR_TRANSCRIPT = 0.75
 """Of the window; the rest is for the instructions, the earlier summary and the answer."""
-_ALONE = re.compile(r"\[for person (\d+) alone\]\n")
-"""Before a stored summary that was made with what tools gave to its one reader; a model's words never begin a text."""
 
 
 class Summariser:
@@ -92,25 +89,6 @@ class Summariser:
         """The least reasoning that the model knows by this name; its usual level otherwise."""
         levels = self._models.catalog.lookup(self._choice.model).levels
         return EFFORT if EFFORT in levels else self._choice.reasoning
-
-
-def for_one(text: str, person_id: int) -> str:
-    """A summary as it is stored that nobody else may read."""
-    return f"[for person {person_id} alone]\n{text}"
-
-
-def reader(stored: str) -> int | None:
-    """Whose alone a stored summary is; None when it is everybody's."""
-    found = _ALONE.match(stored)
-    return int(found[1]) if found else None
-
-
-def told(stored: str, person_id: int) -> str:
-    """A stored summary as this person's model is told it; nothing of one that is another's."""
-    whose = reader(stored)
-    if whose is None:
-        return stored
-    return stored.partition("\n")[2] if whose == person_id else ""
 
 
 class _Unseen:

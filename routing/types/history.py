@@ -46,13 +46,19 @@ def for_person(message: StoredMessage, person_id: int) -> StoredMessage:
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What stands for the messages up to id `upto`. With a `reason` it could not be written: `text` is the summary
-    before, of the messages up to `covers`, and what came between is left out of the prompt."""
+    before, of the messages up to `covers`, and what came between is left out of the prompt. `reader` is the id of the
+    only person who may read it, because it holds what tools gave to them; 0: everybody in the conversation."""
 
     upto: int
     text: str
     covers: int
     reason: str = ""
     number: int = 1
+    reader: int = 0
+
+    def text_for(self, person_id: int) -> str:
+        """What this person's model is told of it; empty if it is another person's."""
+        return self.text if self.reader in (0, person_id) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from storage.database import Database
+import asyncio
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, select, update
+
+from routing.types.history import Summary
+from storage import migrate
+from storage.database import Database, parse_url
 from storage.history import SqlHistory
 from storage.ledger import SqlLedger
 from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
+from storage.schema import summaries
+from storage.stores import open_stores
 from tests.storage.samples import ANN, HOME, OTHER, PHOTO, TOPIC, Hand, record
 
 
@@ -45,3 +55,31 @@ async def test_history_is_read_from_its_end_and_before_a_message(database: Datab
     assert [m.text for m in before] == ["a2", "q3", "a3"] and total == 8
     await ledger.finish([], [], record(here.id, ann.id, "q4", "better", replaces_from=last.id))
     assert [m.text for m in (await history.messages(here.id, 3))[0]] == ["a3", "q4", "better"]
+
+
+async def test_a_private_summary_keeps_its_reader_through_the_migration(
+    database_url: str, database: Database, clock: Hand
+) -> None:
+    """Before, a line in front of the text said who may read it."""
+    stores = open_stores(database, clock)
+    ann = await stores.people.admit(ANN, "Ann", "user", "owner")
+    conversation = (await stores.history.begin(HOME)).id
+    gone = (await stores.history.begin(OTHER)).id
+    for where, text, reader in ((conversation, "tides", ann.id), (conversation, "[for person x", 0), (gone, "hers", 0)):
+        await stores.history.summarise(where, Summary(1, text, 1, reader=reader))
+
+    def step(connection: Connection) -> str:
+        config = Config()
+        config.set_main_option("script_location", str(migrate.SCRIPTS))
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0017")
+        rows = connection.execute(select(summaries.c.id, summaries.c.text).order_by(summaries.c.id)).all()
+        assert [row.text for row in rows] == [f"[for person {ann.id} alone]\ntides", "[for person x", "hers"]
+        unknown = update(summaries).where(summaries.c.id == rows[2].id)
+        connection.execute(unknown.values(text="[for person 999 alone]\nhers"))
+        command.upgrade(config, "head")
+        kept = connection.execute(select(summaries).order_by(summaries.c.id)).all()
+        assert [(row.text, row.person_id) for row in kept] == [("tides", ann.id), ("[for person x", None)]
+        return "done"
+
+    assert await asyncio.to_thread(migrate._on, parse_url(database_url), step) == "done"

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from routing.types.budgets import PersonLimits
 from routing.types.confirmation import Allowance, PendingAction
-from routing.types.history import TurnFacts
+from routing.types.history import Summary, TurnFacts
 from routing.types.messages import OutboundMessage, UserKey
 from routing.types.people import Account, Adoption, Override, Pairing, PersonSettings
 from storage.database import Database
@@ -46,6 +46,7 @@ async def filled(stores: Stores, user: UserKey, name: str) -> int:
     await stores.links.offer(person, name * 4, 2e9)
     await stores.actions.add(PendingAction(person, here.id, "tool", "kit", "{}", "digest", 2e9))
     await stores.allowances.allow(person, Allowance("tool", "1"))
+    await stores.history.summarise(here.id, Summary(1, name, 1, reader=person))
     return person
 
 

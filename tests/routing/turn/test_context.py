@@ -261,7 +261,7 @@ async def test_compact_may_use_every_call_for_no_answer_comes_behind_it() -> Non
     long_talk(history)
     await (await opened(history, ANN, config=config)).compact(4, writer(llm, config))
     assert llm.made == 4 and history.summaries[-1].reason == ""
-    assert replace(history.summaries[-1], text="") == Summary(36, "", 36)
+    assert replace(history.summaries[-1], text="") == Summary(36, "", 36, reader=ANN.id)
 
 
 async def test_what_others_asked_and_had_called_is_not_ones_own_topic() -> None:
