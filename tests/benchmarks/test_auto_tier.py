@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from benchmarks import auto_tier
 from benchmarks.auto_tier import (
     DIGEST,
     FRESH,
@@ -108,3 +110,21 @@ def test_the_figures_are_of_each_half() -> None:
     assert (found[UNUSED]["accepted"], found[UNUSED]["too_dear"], found[UNUSED]["too_cheap"]) == (0, 4, 0)
     assert found[UNUSED]["kind"][unused.kind] == 0
     assert found["milliseconds"]["p99"] == 3.0
+
+
+def test_rows_of_others_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"text": "hi", "lang": "en", "accept": ["balanced"]}, {"text": "hi", "lang": "en", "accept": ["deep"]}]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert auto_tier.main(["--rows", str(file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["accepted"] == 0.5 and found["rows"] == [{"text": "hi", "tier": "balanced"}] * 2
+    assert found["p99_ms"] >= found["p50_ms"] > 0
+
+
+@pytest.mark.parametrize("line", ['{"text": "hi", "accept": ["huge"]}', '{"text": "hi"}', "[]", "nonsense"])
+def test_rows_that_are_none_are_refused(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(line, "utf-8")
+    with pytest.raises(SystemExit):
+        auto_tier.main(["--rows", str(file), "--json"])
