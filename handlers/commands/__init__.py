@@ -1,4 +1,4 @@
-"""One file a command, one line here; menus, completion, /help and the README follow this order."""
+"""The slash commands, one module each. Menus, completion, /help and the README follow this order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from handlers.dependencies import Needs
 
 
 class CommandModule(Protocol):
-    """What each file in this folder offers."""
+    """The interface of every module in this folder."""
 
     SPEC: CommandSpec
 
@@ -65,6 +65,6 @@ COMMANDS: tuple[CommandSpec, ...] = tuple(module.SPEC for module in _MODULES)
 
 
 def build_commands(needs: Needs) -> dict[str, tuple[CommandSpec, Handler]]:
-    """Every command with its handler, by name."""
+    """Builds the handlers of all commands, by name."""
     needs = replace(needs, specs=COMMANDS)
     return {module.SPEC.name: (module.SPEC, module.build(needs)) for module in _MODULES}

@@ -1,4 +1,4 @@
-"""/access: who may use the bot."""
+"""/access: who may use the bot, linking of accounts, deletion of data."""
 
 from __future__ import annotations
 
@@ -67,21 +67,21 @@ DID: dict[str, str] = {
     "budget": "{by} set a budget: {name}",
     "wrong owner code": "{by} wrote a wrong owner code",
 }
-"""What stands in the log, and what owners hear of admins, by the role given or by what was done."""
+"""Log lines and notices to owners, by the role given or by the action."""
 ACTORS: dict[str, str] = {
     "configuration": "The configuration",
     "open access": "Open access",
     "allowed group": "An enabled group",
     "owner code": "The owner code",
 }
-"""What stands in the log where no person let somebody in."""
+"""Log names for admissions that no person made."""
 UNNAMED = "{by}: {name}"
 _ACCOUNT = re.compile(r"[a-z]+:-?\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An account that a name may mean."""
+    """An account that a typed name may refer to."""
 
     user: UserKey
     name: str
@@ -93,14 +93,13 @@ class Known:
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return AccessCommand(
         needs.access, needs.linking, needs.people, needs.chats, needs.approvals, needs.notices, needs.forget_files
     )
 
 
 class AccessCommand:
-    """Admins let people in and out; only owners make admins and owners; everybody may be forgotten."""
+    """Admins admit and block people. Only owners make admins and owners. Anyone may delete their own data."""
 
     def __init__(
         self,
@@ -138,7 +137,7 @@ class AccessCommand:
         return await self._govern(ask, words)
 
     async def _govern(self, ask: CommandContext, words: list[str]) -> Reply:
-        """What admins and owners do."""
+        """Runs the subcommands of admins and owners."""
         match words:
             case ["list"] | ["log"] if not ask.message.private:
                 raise Refused("I only show this in private: send it to me in a direct message.")
@@ -164,8 +163,8 @@ class AccessCommand:
     async def _named(
         self, ask: CommandContext, words: list[str], command: str, act: Callable[[Known], Awaitable[Reply]]
     ) -> Reply:
-        """Act on the account that was written or that the name means. Where that isn't certain, or a wrong one would
-        get power or be deleted, buttons ask which account is meant."""
+        """Runs `act` on the named account. If the name is ambiguous, or a mistake would grant power or delete data,
+        buttons ask which account is meant."""
         typed = " ".join(words)
         everyone = await self._known()
         if _ACCOUNT.fullmatch(typed.lower()):
@@ -196,7 +195,7 @@ class AccessCommand:
         return Reply(ask.say(meaning) + "\n\n" + "\n".join(lines[:MAX_LISTED]), buttons)
 
     async def _known(self) -> list[Known]:
-        """Everyone, once for each person, and who waits."""
+        """One account per known person, followed by the strangers who wait."""
         handles = await self._people.usernames()
         found = [
             Known(accounts[0], person.name, next((handles[each] for each in accounts if each in handles), ""))
@@ -234,7 +233,7 @@ class AccessCommand:
             account, _, more = detail.partition(" ") if action in ("admit", "link") else (detail, "", "")
             did = DID.get(more.removeprefix("as ") if action == "admit" else action, UNNAMED)
             name = _in_log(names, account)
-            if action == "budget":  # whose, and what it is now
+            if action == "budget":  # the person and the new limits
                 whose, colon, limits = detail.partition(":")
                 name = f"{_in_log(names, whose)}{colon}{limits}"
             by = ask.say(ACTORS[who]) if who in ACTORS else _in_log(names, who)
@@ -273,12 +272,12 @@ class AccessCommand:
             raise Refused("You can't change your own role. Nothing was changed.")
         await self._people.admit(user, known.name if known else one.name, role, str(ask.message.user))
         if known is not None and ROLES.index(role) > ROLES.index(known.role):
-            await self._linking.end_turns(known.id)  # what they have just lost must not go on
+            await self._linking.end_turns(known.id)  # running turns must not keep the lost permissions
         await self._approvals.answer_let_in()
         return await self._told(ask, one, role)
 
     async def _told(self, ask: CommandContext, one: Known, role: Role) -> Reply:
-        """What an admin did is told to the owners, too."""
+        """Confirms the change, and tells the owners if an admin made it."""
         name = plain_name(one.name)
         name = f"{name} (`{one.user}`)" if name and role in ("owner", "admin") else name or f"`{one.user}`"
         if not may(ask.person, "owner"):
@@ -331,7 +330,7 @@ class AccessCommand:
         return Reply(ask.say("🗑 Done. I don't know you any more."))
 
     async def _check_last_owner(self, person: Person) -> None:
-        """Raises Refused for the only owner: nobody could let anyone in any more."""
+        """Raises Refused for the only owner, because no one else could admit people."""
         owners = [each.id for each, _ in await self._people.everyone() if each.role == "owner"]
         if owners == [person.id]:
             words = "You are the only owner. Make someone else an owner first: /access role @name owner"
@@ -361,5 +360,5 @@ def _role(text: str) -> Role:
 
 
 def _in_log(names: Mapping[str, str], account: str) -> str:
-    """A person's name where it is known, else what stands there."""
+    """A person's name if known, else the account."""
     return plain_name(names.get(account, "")) or f"`{account.replace('`', '')}`"

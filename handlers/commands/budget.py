@@ -1,4 +1,4 @@
-"""/budget: what may be spent, how much of it is; the owner sets it for single people."""
+"""/budget: spending limits and what is left of them. Owners set personal limits."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ THEN: dict[AtLimit, str] = {
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return BudgetCommand(needs.purse.budget, needs.people, needs.clock)
 
 
 class BudgetCommand:
-    """Everybody sees their own limits; an owner anybody's, and sets them."""
+    """Shows people their own limits. Owners see and set everyone's."""
 
     def __init__(self, budget: Budget, people: PeopleStore, clock: Clock) -> None:
         self._budget = budget
@@ -94,7 +93,7 @@ class BudgetCommand:
 
 
 def _amount(word: str) -> Decimal | None:
-    """US dollars; `off` is no limit of one's own. Raises Refused."""
+    """Parses US dollars; `off` means no personal limit. Raises Refused."""
     if word == OFF:
         return None
     try:

@@ -1,4 +1,4 @@
-"""/compact: a summary in place of the older messages, now."""
+"""/compact: replaces older messages with a summary now."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ SPEC = CommandSpec(
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return CompactCommand(needs.history, needs.router)
 
 
 class CompactCommand:
-    """The messages stay in the history; only what the model is told becomes shorter."""
+    """The messages stay in the history; only the prompt becomes shorter."""
 
     def __init__(self, history: HistoryStore, router: Router) -> None:
         self._history = history

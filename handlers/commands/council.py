@@ -33,18 +33,17 @@ SPEC = CommandSpec(
     repeatable=("votes", "no"),
 )
 READABLE = ("text", "voice")
-"""Attachments that become words."""
+"""Kinds of attachments that can be converted to text."""
 VOTES = "council.md"
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return CouncilCommand(needs.council, needs.chat, needs.chats, needs.history)
 
 
 class CouncilCommand:
-    """Says what the council will take, and asks first where that is expensive or where the person would see nothing of
-    it for minutes."""
+    """Estimates the cost first. Asks for a confirmation if the council is expensive, or if the chat does not show its
+    progress."""
 
     def __init__(self, convening: CouncilSessions, chat: Chat, chats: ChatStore, history: HistoryStore) -> None:
         self._convening = convening
@@ -76,7 +75,8 @@ class CouncilCommand:
         return await self._sit(ask, plan)
 
     async def _question(self, ask: CommandContext, written: str) -> str:
-        """What was written, what it replies to, and the texts that came with it."""
+        """The question as text, with the quoted message and readable attachments. Raises Refused for other
+        attachments."""
         unreadable = [each.name for each in ask.message.attachments if each.kind not in READABLE]
         if unreadable:
             words = "A council can only read text, so it can't use {name}. Nothing was asked."
@@ -85,7 +85,7 @@ class CouncilCommand:
         return (await self._chat.whole_text(ask, written)).strip()
 
     async def _confirmed(self, ask: CommandContext, question: str, wanted: Wanted) -> Reply:
-        """What was interrupted is not begun again without another yes."""
+        """Runs a confirmed council. After an interruption it asks for another confirmation."""
         if self._offers.used(ask):
             raise Refused("This was already asked. To ask it again, send it again with /council.")
         if not question:
@@ -110,7 +110,7 @@ class CouncilCommand:
         return Reply("  \n".join([*lines, *self._passed(ask, plan)]), ((yes, no),), apart=True)
 
     async def _sit(self, ask: CommandContext, plan: Plan) -> Reply:
-        """The council itself, within the limits of the person who pays."""
+        """Runs the council within the payer's limits."""
         bill = cost_of(ask)
         with self._convening.sessions.enter(ask.person.id, ask.message.sent_at):
             held = await self._convening.hold(ask.say, plan, bill, ask.message.sent_at)
@@ -161,7 +161,7 @@ class CouncilCommand:
 
 
 def _confirmed(rest: str) -> Wanted | None:
-    """The members of `yes smart 5`; None for anything else: "yes or no?" is a question."""
+    """Parses the members of `yes smart 5`; None for anything else, because "yes or no?" is a question."""
     first, _, more = rest.partition(" ")
     if first.lower() != "yes":
         return None
@@ -170,8 +170,8 @@ def _confirmed(rest: str) -> Wanted | None:
 
 
 def _facts(plan: Plan, verdict: Verdict) -> TurnFacts:
-    """As of the tier of whoever wrote the answer, or would have; a council without its synthesis for want of time timed
-    out, one without a slow member did not."""
+    """The turn's facts, with the tier of the model that wrote the answer or would have. A council that ran out of time
+    before its synthesis counts as timed out; one that only missed a slow member does not."""
     tiers = {seat.model: seat.tier for seat in plan.seats}
     return TurnFacts(
         tier=tiers.get(verdict.writer, plan.seats[0].tier),

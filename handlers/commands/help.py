@@ -1,4 +1,4 @@
-"""/help: the commands by topic, all with a line each, or one in full."""
+"""/help: the commands by topic, or one command in full."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "You": ("settings", "tools", "whoami", "access"),
     "This bot": ("status", "start", "help"),
 }
-"""What is under no topic is under the last one."""
+"""Commands without a topic are listed under the last one."""
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return HelpCommand(needs.specs)
 
 
 class HelpCommand:
-    """Written from the same definitions as the menus."""
+    """Renders the same definitions as the menus."""
 
     def __init__(self, specs: Sequence[CommandSpec]) -> None:
         self._specs = {spec.name: spec for spec in specs}

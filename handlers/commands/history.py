@@ -1,4 +1,4 @@
-"""/history: the conversations of this chat, going back to one, and one as a file."""
+"""/history: lists the chat's conversations, goes back to one, or exports one."""
 
 from __future__ import annotations
 
@@ -28,16 +28,15 @@ SHOWN = 10
 TITLE_LENGTH = 60
 MOST_DIGITS = 6
 PAGE = 200
-"""Messages read in one go for an export."""
+"""Messages to read at a time for an export."""
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return HistoryCommand(needs.history, needs.preferences)
 
 
 class HistoryCommand:
-    """Conversations are numbered from the newest, 1."""
+    """Conversations are numbered from the newest, starting at 1."""
 
     def __init__(self, history: HistoryStore, preferences: PreferenceStore) -> None:
         self._history = history
@@ -85,7 +84,7 @@ class HistoryCommand:
         return Reply(ask.say(words, n=len(messages)), document=made)
 
     async def _all(self, conversation_id: int) -> list[StoredMessage]:
-        """Every message, oldest first; not read to the end when it is certain to be too much."""
+        """All messages, oldest first. Stops early once they exceed the export limit."""
         newest_first: list[StoredMessage] = []
         length, before = 0, None
         while True:

@@ -34,19 +34,18 @@ SPEC = CommandSpec(
     personal=True,
 )
 PAGE = 6
-"""Models on one page of the picker."""
+"""Models per page of the picker."""
 ANYWAY = "anyway"
-"""The word that takes a model which nothing here knows."""
+"""The word that selects a model missing from the catalogue."""
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return ModelCommand(needs.preferences, needs.router.models, needs.llm, needs.discovered)
 
 
 class ModelCommand:
-    """Overrides are kept for one person and one tier; `discovered` names the models of the last discovery and the
-    local ones."""
+    """Stores overrides per person and tier. `discovered` returns the models of the last discovery and the local
+    ones."""
 
     def __init__(
         self,
@@ -105,7 +104,7 @@ class ModelCommand:
         return Reply("  \n".join(lines), (tuple(buttons[:2]), tuple(buttons[2:])))
 
     async def _picker(self, ask: CommandContext, tier: Tier, provider: str = "", page: int = 1) -> Reply:
-        """One page of a provider's models as buttons: the current one first, then the newest."""
+        """One page of a provider's models as buttons: the current model first, then the newest."""
         if provider:
             self._models.check_provider(provider, self._models.config.allowed)
         preferences = await self._preferences.get(ask.person.id)
@@ -170,8 +169,7 @@ class ModelCommand:
         return Reply("\n".join(lines).strip())
 
     async def _offered(self) -> dict[str, list[str]]:
-        """The models of each allowed provider, by provider; newest first, as in the catalogue, then what the last
-        discovery brought beside it."""
+        """Models by allowed provider: the catalogue's, newest first, then discovered ones."""
         config, catalog = self._models.config, self._models.catalog
         names = [card.name for card in catalog.models()] + sorted(await self._discovered())
         offered: dict[str, list[str]] = {provider: [] for provider in sorted(config.allowed)}
@@ -181,12 +179,12 @@ class ModelCommand:
         return offered
 
     def _spelt(self, name: str) -> str:
-        """With the provider as the configuration spells it."""
+        """Normalises the case of the provider."""
         provider, slash, rest = name.partition("/")
         return f"{provider.lower()}{slash}{rest}" if provider.lower() in self._models.config.allowed else name
 
     def _check_name(self, name: str) -> str:
-        """The provider of a model that may be chosen here. Raises Refused."""
+        """The provider of a valid, allowed model name; empty if there is none. Raises Refused."""
         provider = provider_of(name) if "/" in name else ""
         if provider:
             self._models.check_provider(provider, self._models.config.allowed)
@@ -195,7 +193,8 @@ class ModelCommand:
         return provider
 
     async def _unknown(self, ask: CommandContext, tier: Tier, name: str) -> Reply | None:
-        """What to say of a model that nothing here knows; with a button that takes it if its provider has a key."""
+        """The reply for a model that is unknown here; None if it is known. A button selects it anyway if its provider
+        has a key."""
         provider = self._check_name(name)
         if provider and await self._known(name):
             return None

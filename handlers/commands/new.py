@@ -1,4 +1,4 @@
-"""/new: a fresh conversation."""
+"""/new: starts a new conversation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ SPEC = CommandSpec("new", "Start a new conversation; the old one stays in /histo
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return NewCommand(needs.history)
 
 
 class NewCommand:
-    """The tier and the models stay as they are. Earlier questions are answered where they were asked."""
+    """Keeps the tier and the models. Questions already asked are answered in the old conversation."""
 
     def __init__(self, history: HistoryStore) -> None:
         self._history = history

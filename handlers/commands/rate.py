@@ -1,4 +1,4 @@
-"""/rate: what somebody thinks of an answer, where no reaction can say it."""
+"""/rate: rates an answer on platforms without reactions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ WORDS = {"up": "👍", "down": "👎"}
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return RateCommand(needs.turns, needs.ratings)
 
 
 class RateCommand:
-    """Rates the newest answer that this person had in this chat; a button the one that it was shown for."""
+    """Rates the person's newest answer in the chat. A button rates the answer it belongs to."""
 
     def __init__(self, turns: TurnStore, ratings: RatingStore) -> None:
         self._turns = turns

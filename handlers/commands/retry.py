@@ -1,4 +1,4 @@
-"""/retry: the last question once more, perhaps of another tier or in other words."""
+"""/retry: asks the last question again, optionally with another tier or new text."""
 
 from __future__ import annotations
 
@@ -29,13 +29,12 @@ _ARGUMENTS = re.compile(r"\s*(\S*?)\s*(?::\s*(.*))?", re.DOTALL)
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return RetryCommand(needs.history, needs.state, needs.chat)
 
 
 class RetryCommand:
-    """The new answer takes the old one's place in the history, and so do new words: those behind the command, or those
-    that the question was edited to."""
+    """The new answer replaces the old one in the history. The question's text is replaced too if words follow the
+    command or the question was edited."""
 
     def __init__(self, history: HistoryStore, state: StateStore, chat: Chat) -> None:
         self._history = history
@@ -74,18 +73,18 @@ class RetryCommand:
             ask.fixed,
         )
         reply = await self._chat.turn(ask, again)
-        if reply.buttons and written:  # the next try is for the new words, too
+        if reply.buttons and written:  # the next retry must use the new text too
             button = replace(reply.buttons[0][0], command=f"/retry {prefix or ''}: {text}")
             return replace(reply, buttons=((button,),))
         return reply
 
     async def _edit(self, ask: CommandContext, asked: StoredMessage) -> Mapping[str, str]:
-        """What the question was edited to since it was asked; empty where it was not."""
+        """The question's new text if it was edited; otherwise empty."""
         kept = await self._state.get(EDIT_KEY.format(person_id=ask.person.id))
         edit: Mapping[str, str] = json.loads(kept) if kept else {}
         return edit if edit and edit["source"] == asked.source else {}
 
     async def _escalates(self, conversation_id: int, prefix: Tier | None) -> bool:
-        """Whether this tier is higher than the one that had the question."""
+        """Whether this tier is higher than the tier that answered."""
         before = await self._history.tiers(conversation_id, 1)
         return prefix is not None and bool(before) and TIERS.index(prefix) > TIERS.index(before[-1])

@@ -1,4 +1,4 @@
-"""/settings: language, streaming, footer, time zone, a person's own instructions."""
+"""/settings: language, streaming, footer, time zone, personal instructions."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ MOST_INSTRUCTIONS = 2000
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return SettingsCommand(needs.preferences, needs.chats)
 
 
 class SettingsCommand:
-    """Streaming holds for the chat, the rest for the person everywhere."""
+    """Streaming is set per chat, everything else per person."""
 
     def __init__(self, preferences: PreferenceStore, chats: ChatStore) -> None:
         self._preferences = preferences

@@ -1,4 +1,4 @@
-"""/skill: one skill for the conversation."""
+"""/skill: selects a skill for the conversation."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ SPEC = CommandSpec(
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return SkillCommand(needs.history, needs.router, needs.skills)
 
 
 class SkillCommand:
-    """It lasts until `/skill off` or `/new`; its tier counts unless the person locked theirs."""
+    """A skill stays active until `/skill off` or `/new`. Its tier applies unless the person locked theirs."""
 
     def __init__(self, history: HistoryStore, router: Router, skills: Callable[[], Skills]) -> None:
         self._history = history
@@ -50,7 +49,7 @@ class SkillCommand:
         return Reply("  \n".join([head, *describe(ask, plan)]))
 
     def _known(self, name: str) -> str:
-        """The skill's own spelling; empty for off. Raises Refused, naming the nearest."""
+        """The skill's exact name; empty for off. Raises Refused with the nearest name."""
         skills = self._skills()
         found = next((each for each in skills.found if each.lower() == name.lower()), None)
         if found is not None:

@@ -1,4 +1,4 @@
-"""/skills: what the owner taught the bot."""
+"""/skills: lists the owner's skills."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ BUTTONS = 8
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return SkillsCommand(needs.history, needs.skills)
 
 
 class SkillsCommand:
-    """Each with its description and tier; the broken ones, too, with the reason, for those who can mend them."""
+    """Lists each skill with its description and tier. Admins also see the broken skills and the reasons."""
 
     def __init__(self, history: HistoryStore, skills: Callable[[], Skills]) -> None:
         self._history = history
@@ -46,7 +45,7 @@ def _line(ask: CommandContext, skill: Skill, active: bool) -> str:
 
 
 def _keyboard(ask: CommandContext, skills: Skills, active: str) -> tuple[tuple[Button, ...], ...]:
-    """Two by two; the active one can be switched off."""
+    """Two buttons per row. The button of the active skill switches it off."""
     names = [name for name in skills.found if name != active][:BUTTONS]
     buttons = [Button(name, f"/skill {name}") for name in names]
     rows = [tuple(buttons[at : at + 2]) for at in range(0, len(buttons), 2)]

@@ -1,4 +1,4 @@
-"""/start: what a newcomer reads."""
+"""/start: introduces the bot."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ OLLAMA = "Ollama is running with {model}. It answers in every tier, because no A
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return Start(needs.router.models)
 
 
 class Start:
-    """The one idea, where to go on, and what answers while no provider has a key."""
+    """Explains the bot, the next steps, and what answers while no provider has a key."""
 
     def __init__(self, models: Models) -> None:
         self._models = models

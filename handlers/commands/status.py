@@ -1,4 +1,4 @@
-"""/status: six lines about what answers you and what is left; `/status full` has everything."""
+"""/status: six lines on models, context and money; `/status full` shows everything."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ SPEC = CommandSpec(
     personal=True,
 )
 SAMPLE = 50
-"""Calls a model's p50 and p95 are taken from."""
+"""Number of calls for a model's p50 and p95."""
 RECENT = 600.0
-"""Seconds for which the short report warns of a model's failure."""
+"""The short report shows model failures of the last 600 seconds."""
 WHY_SIZE: Mapping[SizeSource, str] = {
     "owner": "sizeClass in models.json",
     "family": "from its family",
@@ -44,7 +44,7 @@ WHY_SIZE: Mapping[SizeSource, str] = {
     "metadata": "{figure}, according to the provider",
     "default": "unknown; set sizeClass in models.json",
 }
-"""What tells the size class; the evidence begins with the figure where there is one."""
+"""The source of the size class. The evidence starts with the figure if there is one."""
 WHY_WINDOW: Mapping[WindowSource, str] = {
     "catalogue": "from models.json",
     "assumed": "assumed; set maxInputTokens in models.json",
@@ -57,14 +57,13 @@ WHY_WINDOW: Mapping[WindowSource, str] = {
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     tools = tool_status(needs)
     promise = Promise(needs.router.models, needs.purse, needs.steady)
     return StatusCommand(needs, promise, tools)
 
 
 class StatusCommand:
-    """Renders what was decided; owner-only parts are left out for others."""
+    """Renders decisions that were already made. Some parts are shown only to owners."""
 
     def __init__(self, needs: Needs, promise: Promise, tools: ToolStatus) -> None:
         self._preferences = needs.preferences
@@ -88,7 +87,7 @@ class StatusCommand:
         return Reply("\n\n".join("  \n".join(part) for part in parts if part))
 
     async def _short(self, ask: CommandContext) -> list[str]:
-        """Tier, model, tools, context, money, health: a line each."""
+        """Tier, model, tools, context, money and health, one line each."""
         conversation = await self._history.current(ask.message.chat)
         plan = await self._router.plan(ask.person, conversation.id)
         fit = await self._router.fit(ask.person, conversation.id)
@@ -104,7 +103,7 @@ class StatusCommand:
         ]
 
     async def _money(self, ask: CommandContext) -> str:
-        """What today cost, and what is left of the limit with the least left."""
+        """Today's cost, and the limit with the least money left."""
         today = await self._usage.by_model(person_id=ask.person.id, since=await self._midnight(ask))
         line = ask.say("Cost today: {cost}", cost=money(ask, today))
         found = await self._budget.standings(ask.person.id, ask.message.chat, payer_of(ask))
@@ -116,7 +115,7 @@ class StatusCommand:
         return f"{line} · {mark}{ask.say('budget left: {left} of {limit}', left=left, limit=limit)}"
 
     async def _well(self, ask: CommandContext, plan: Plan, fit: PromptFit) -> str:
-        """The only warning there is, or how many there are."""
+        """The warning if there is only one, else the number of warnings."""
         found = [*await self._promise.lines(ask, plan), *self._tools.faults(ask), *_lost(ask, fit)]
         if may(ask.person, "owner"):
             facts = await self._health.facts()
@@ -140,20 +139,20 @@ class StatusCommand:
         return [*first, model, size, window, *others, *promised, *self._last(ask, conversation.id, plan)]
 
     def _size(self, ask: CommandContext, model: str) -> str:
-        """The size class of a model, by which the tools are shown to it, and what tells it."""
+        """The model's size class, which controls how tools are shown to it, and the source."""
         decision = self._router.models.size(model)
         figure = decision.evidence.split()[0].rstrip(",").upper().replace("X", "x")
         reason = ask.say(WHY_SIZE[decision.source], figure=figure)
         return ask.say("Size class: {size} ({reason}).", size=decision.size, reason=reason)
 
     def _window(self, ask: CommandContext, plan: Plan) -> str:
-        """The context window of the model, and what tells it."""
+        """The model's context window and the source."""
         told = self._router.models.told_window(plan.choice.model, plan.choice.reasoning)
         words = "Context window: {tokens} tokens ({reason})."
         return ask.say(words, tokens=told.tokens, reason=ask.say(WHY_WINDOW[told.source]))
 
     def _last(self, ask: CommandContext, conversation_id: int, now: Plan) -> list[str]:
-        """What answers right now, or answered last, where that is something else."""
+        """The tier and model of the last call, if they differ from the current plan."""
         last = self._router.last(conversation_id)
         if last is None or (last.decision, last.choice) == (now.decision, now.choice):
             return []
@@ -192,7 +191,7 @@ class StatusCommand:
         ]
 
     async def _midnight(self, ask: CommandContext) -> float:
-        """When today began where this person lives."""
+        """The start of today in the person's time zone, in Unix seconds."""
         zone = ZoneInfo((await self._preferences.settings(ask.person.id)).time_zone)
         now = datetime.fromtimestamp(self._clock(), zone)
         return now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
@@ -226,7 +225,7 @@ class StatusCommand:
         return lines
 
     async def _models(self, ask: CommandContext, facts: Facts) -> list[str]:
-        """How long each model of the last day takes, and what went wrong last."""
+        """Latency of each model used in the last day, and the last failures."""
         lines = []
         for each in await self._usage.by_model(since=self._clock() - DAY):
             took = await self._usage.seconds(each.model, SAMPLE)
@@ -236,7 +235,7 @@ class StatusCommand:
 
 
 def _failures(ask: CommandContext, facts: Facts, seconds: float = math.inf) -> list[str]:
-    """The last failure of each model that failed in the last `seconds`."""
+    """The last failure of each model that failed within `seconds`."""
     return [
         ask.say("⚠️ {model} failed {span} ago: {reason}", model=f"`{model}`", span=span(facts.now - at), reason=reason)
         for model, reason, at in facts.failures

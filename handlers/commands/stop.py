@@ -1,4 +1,4 @@
-"""/stop: end the answer under way."""
+"""/stop: stops the running answer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ SPEC = CommandSpec("stop", "Stop the answer in progress", ("/stop",), personal=T
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return StopCommand(needs.running)
 
 
 class StopCommand:
-    """The turn itself says that it was stopped; only where none runs there is something to say here."""
+    """The stopped turn reports that itself. This command replies only if nothing is running."""
 
     def __init__(self, running: RunningTurns) -> None:
         self._running = running
@@ -27,6 +26,6 @@ class StopCommand:
         if self._running.asker(chat) not in (None, user) and not may(ask.person, "user"):
             raise Refused("Someone else asked for this answer. A guest can only stop their own.")
         if self._running.stop(chat):
-            await self._running.ended(chat)  # a restart before that finds the question and this command, and stops it
+            await self._running.ended(chat)  # so that a crash before this point repeats the stop
             return Reply("")
         return Reply(ask.say("Nothing is running here."))

@@ -1,4 +1,4 @@
-"""/tier: which class of model answers."""
+"""/tier: selects the tier that answers."""
 
 from __future__ import annotations
 
@@ -42,13 +42,12 @@ WHY: dict[TierSource, str] = {
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     promise = Promise(needs.router.models, needs.purse, needs.steady)
     return TierCommand(needs.preferences, needs.history, needs.router, promise)
 
 
 class TierCommand:
-    """Shows the stored pair first, then what is in effect and why; sets it, with or without the lock."""
+    """Shows the stored choice, then the tier in effect and the reason. Sets the tier and its lock."""
 
     def __init__(self, preferences: PreferenceStore, history: HistoryStore, router: Router, promise: Promise) -> None:
         self._preferences = preferences
@@ -89,18 +88,19 @@ class TierCommand:
             raise Refused(words, role=ask.person.role, tier=tier)
         await self._preferences.set_tier(ask.person.id, tier, bool(more))
         if not (ask.message.private or may(ask.person, "user")):
-            return  # the conversation of a group is not a guest's
+            return  # guests must not change a group's conversation
         conversation = await self._history.current(ask.message.chat)
-        await self._history.set_conversation_tier(conversation.id, None)  # what the model had switched to ends here
+        await self._history.set_conversation_tier(conversation.id, None)  # ends a switch made by the model
 
 
 def first_line(stored: Preferences, default: TierChoice | None) -> str:
-    """The stored pair, the same in every language: outside tools read it. The default stands in for no choice."""
+    """The stored choice, the same in every language because external tools parse it. Without a choice, the default is
+    shown."""
     return f"Tier: {_stored(stored, default)}, Force: {'on' if stored.force else 'off'}"
 
 
 def owner_default(ask: CommandContext, stored: Preferences, default: TierChoice | None) -> list[str]:
-    """Says that the tier is the owner's default, to a person who has not chosen one."""
+    """Says that the tier is the owner's default, if the person has not chosen one."""
     if default is None or stored.auto or stored.tier is not None:
         return []
     words = "The owner set {tier} as the default. Choose your own with /tier."
@@ -108,7 +108,7 @@ def owner_default(ask: CommandContext, stored: Preferences, default: TierChoice 
 
 
 def describe(ask: CommandContext, plan: Plan) -> list[str]:
-    """The tier in effect and why, the model and why, who was passed over."""
+    """The tier in effect, the model, the reasons, and the skipped models."""
     choice, decision = plan.choice, plan.decision
     if decision.source == "auto" and not decision.signals:
         words = "In effect: a tier is chosen for each message, usually {tier}."
@@ -136,25 +136,25 @@ def _providers(choice: ModelChoice) -> str:
 
 
 def because(ask: CommandContext, decision: TierDecision) -> str:
-    """Why this tier, in a clause; what /tier auto saw in the message is named."""
+    """Why this tier was chosen, as a clause. Names what /tier auto detected in the message."""
     reason = ask.say(WHY[decision.source], tier=decision.tier)
     signals = ", ".join(ask.say(each) for each in decision.signals)
     return f"{reason} ({signals})" if signals else reason
 
 
 def model_line(ask: CommandContext, plan: Plan) -> str:
-    """The model, its reasoning level and where the choice comes from."""
+    """The model, its reasoning level and the source of the choice."""
     choice = plan.choice
     level = f", {ask.say('reasoning {level}', level=choice.reasoning)}" if choice.reasoning else ""
     model = f"`{choice.model}`{level}"
-    if choice.source == "local":  # its name says so
+    if choice.source == "local":  # its name says that it is local
         return ask.say("Model: {model}.", model=model)
     return ask.say("Model: {model} ({source}).", model=model, source=ask.say(choice.source))
 
 
 def _keyboard(ask: CommandContext, stored: Preferences, default: TierChoice | None) -> tuple[tuple[Button, ...], ...]:
-    """Two by two, a tick on the current tier, and the lock at the end where there may be one; then the way back to the
-    owner's default for a person who has left it."""
+    """Two buttons per row, the current tier ticked. Then the lock, if available, and the way back to the owner's
+    default."""
     role = ask.person.role
     current, usable = _stored(stored, default), (*tiers.open_to(role), AUTO)
     buttons = [Button(f"✅ {tier}" if tier == current else tier, f"/tier {tier}") for tier in usable]

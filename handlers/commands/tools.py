@@ -1,4 +1,4 @@
-"""/tools: what the model may be shown, what a message would bring, and what a person does not want."""
+"""/tools: lists the tools, shows which ones a message would activate, switches toolkits on and off."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ BUTTONS = 8
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return ToolsCommand(
         needs.preferences,
         needs.history,
@@ -51,7 +50,7 @@ def build(needs: Needs) -> Handler:
 
 
 class ToolsCommand:
-    """What is off is off for the person, in every chat; what a message would bring is said for this conversation."""
+    """Toolkits are switched per person, in all chats. Previews of a message use the current conversation."""
 
     def __init__(
         self,
@@ -75,10 +74,10 @@ class ToolsCommand:
     async def __call__(self, ask: CommandContext) -> Reply:
         switch = ask.rest.split(None, 1)[0].lower() if ask.rest else ""
         if switch in ("on", "off"):
-            async with self._switching:  # two buttons at once are two changes
+            async with self._switching:  # two buttons pressed at once must both take effect
                 head = await self._switch(ask, switch == "on")
             return await self._show(ask, head)
-        if switch in ("ask", "allow") and len(ask.arguments) == 2:  # any more words are a text to be looked at
+        if switch in ("ask", "allow") and len(ask.arguments) == 2:  # more words are a message to preview
             change = self._policy.ask_again if switch == "ask" else self._policy.allow_everyone
             return await change(ask, ask.arguments[1])
         text = _text(ask)
@@ -100,7 +99,7 @@ class ToolsCommand:
         return Reply("\n\n".join(filter(None, parts)), _keyboard(await self._list.held(ask.person), off))
 
     async def _switch(self, ask: CommandContext, on: bool) -> str:
-        """Raises Refused, and has changed nothing then."""
+        """Switches a toolkit and returns the confirmation. Raises Refused and changes nothing if that is impossible."""
         settings = await self._preferences.settings(ask.person.id)
         held = await self._list.held(ask.person)
         name = _named(ask, held, settings.off)
@@ -121,12 +120,12 @@ class ToolsCommand:
 
 
 def _text(ask: CommandContext) -> str:
-    """What is asked about, without quotation marks around the whole of it."""
+    """The message to preview, without surrounding quotation marks."""
     return (ask.arguments[0] if len(ask.arguments) == 1 else ask.rest).strip()
 
 
 def _named(ask: CommandContext, held: Sequence[Held], off: Collection[str]) -> str:
-    """The toolkit's own spelling, also of one that was switched off and is gone since. Raises Refused."""
+    """The toolkit's exact name, including one that was switched off and no longer exists. Raises Refused."""
     switch, *given = ask.arguments
     switch = switch.lower()
     if not given:
@@ -154,12 +153,12 @@ def _named(ask: CommandContext, held: Sequence[Held], off: Collection[str]) -> s
 
 
 def _command(switch: str, name: str) -> str:
-    """As it is typed; an MCP server may have any name."""
+    """The command as typed. MCP server names may need quotes."""
     return f"/tools {switch} {quoted(name)}"
 
 
 def _keyboard(held: Sequence[Held], off: Collection[str]) -> tuple[tuple[Button, ...], ...]:
-    """Two by two: first what can be switched on, then what is there for some messages only."""
+    """Two buttons per row: toolkits that are off first, then those shown only for some messages."""
     free = [each.toolkit for each in held if not each.kept]
     ranked = sorted(free, key=lambda toolkit: (toolkit.name not in off, toolkit.base))[:BUTTONS]
     buttons = [

@@ -1,4 +1,4 @@
-"""/usage: tokens and money, how far the limits are used, how each tier did; to an owner, everyone's."""
+"""/usage: tokens, cost, limits and tiers of a person; of everyone for owners."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ SPEC = CommandSpec(
 DAY = 86_400.0
 TIER_DAYS = 7
 FEWEST_BARS, MOST_BARS = 7, 90
-"""Days in the picture."""
+"""Minimum and maximum number of days in the chart."""
 _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)
 
 
 def build(needs: Needs) -> Handler:
-    """The command with its ports."""
     return UsageCommand(needs.usage, needs.spending, needs.turns, needs.people, needs.purse.budget, needs.clock)
 
 
 class UsageCommand:
-    """What this person used, or everyone."""
+    """Shows the usage of one person or, for owners, of everyone."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class UsageCommand:
         raise Refused("Write /usage, /usage 7d for seven days, /usage tiers or /usage all 30d.")
 
     async def _own(self, ask: CommandContext, count: int) -> Reply:
-        """By model and by tier, and how far the limits of this person in this chat are used."""
+        """Usage by model and tier, and how far the person's limits in this chat are used."""
         since, mine = self._since(count), ask.person.id
         spent = await self._usage.by_model(person_id=mine, since=since)
         limits = " · ".join(standings(ask.say, await self._budget.standings(mine, ask.message.chat, payer_of(ask))))
@@ -93,7 +92,7 @@ class UsageCommand:
         return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, mine))
 
     async def _tiers(self, ask: CommandContext, count: int) -> Reply:
-        """Everyone's turns to an owner in private, else one's own: what others spend is not for groups."""
+        """Turns by tier: everyone's for an owner in private, otherwise the person's own."""
         everyone = ask.person.role == "owner" and ask.message.private
         whose, since = None if everyone else ask.person.id, self._since(count)
         tiers = await self._turns.by_tier(since, person_id=whose)
@@ -106,7 +105,7 @@ class UsageCommand:
         return Reply(f"**{head}**\n\n{tier_report(ask.say, tiers)}{heard}")
 
     async def _all(self, ask: CommandContext, count: int) -> Reply:
-        """A row a person, the dearest first, with the limits that they have reached."""
+        """One row per person, highest cost first, with the limits they have reached."""
         if ask.person.role != "owner":
             raise Refused("Only an owner can see everyone's usage. /usage shows yours.")
         if not ask.message.private:
@@ -123,7 +122,7 @@ class UsageCommand:
         return Reply("\n\n".join(filter(None, parts)), picture=await self._picture(count, None))
 
     async def _rows(self, ask: CommandContext, people: Sequence[PersonSpending]) -> list[str]:
-        """Who has no name is called by their account."""
+        """People without a name are listed by account."""
         everyone = [(person, keys[0]) for person, keys in await self._people.everyone() if keys]
         accounts = {person.id: str(account) for person, account in everyone}
         payers = {person.id: payer_kind(person.role, account) for person, account in everyone}
@@ -138,7 +137,7 @@ class UsageCommand:
         return rows
 
     async def _picture(self, count: int, person_id: int | None) -> Picture | None:
-        """A bar a day, by the days that limits are counted by; None where nothing was used on any of them."""
+        """A chart with one bar per day, using the days of the limits; None if there was no usage."""
         count = min(max(count, FEWEST_BARS), MOST_BARS)
         stretches = days(self._clock(), count, self._budget.limits.zone)
         found = await self._spending.by_day(stretches, person_id)
@@ -151,7 +150,7 @@ class UsageCommand:
 
 
 def _count(word: str) -> int:
-    """`7d` is 7; 0 for what is no number of days."""
+    """`7d` is 7; 0 if the word is not a number of days."""
     found = _DAYS.fullmatch(word)
     return int(found.group(1)) if found else 0
 
@@ -179,6 +178,6 @@ def spending(ask: CommandContext, spent: Sequence[Spending]) -> str:
 
 
 def money(ask: CommandContext, spent: Sequence[Spending]) -> str:
-    """US dollars; unknown prices are said to be unknown."""
+    """The cost in US dollars. Unknown prices are mentioned."""
     calls, unknown = sum(each.calls for each in spent), sum(each.unknown for each in spent)
     return cost(ask.say, sum((each.cost for each in spent), Decimal(0)), unknown, bool(unknown) and unknown == calls)

@@ -1,4 +1,4 @@
-"""/whoami: how the bot knows somebody."""
+"""/whoami: the person's account and role."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ SPEC = CommandSpec("whoami", "Your account and your role here", ("/whoami",), pe
 
 
 def build(_needs: Needs) -> Handler:
-    """The command with its ports."""
     return whoami
 
 
 async def whoami(ask: CommandContext) -> Reply:
-    """The account as /access takes it, and the role."""
+    """The account in the form that /access takes, and the role."""
     message = ask.message
     return Reply(
         ask.say(
