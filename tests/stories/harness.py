@@ -9,12 +9,14 @@ import signal
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+
+from blockbuster import BlockBuster
 
 from bot.app import App, assembled
 from bot.running import platforms_of
@@ -111,12 +113,32 @@ async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = No
         await asyncio.to_thread(migrate, environment.settings.database, workspace.backups)
         async with assembled(environment, workspace, clock, steady or clock) as app:
             await app.start(platforms_of(environment.settings, app))
-            yield app
+            with _nothing_blocks():
+                yield app
     finally:
         workspace.release()
         _keep_index(workspace.tool_index)
 
 
+@contextmanager
+def _nothing_blocks() -> Iterator[None]:
+    """Code of ours that waits on the event loop's thread for a lock, a socket or SQLite raises BlockingError."""
+    if _guards:  # another bot runs in this process
+        yield
+        return
+    guard = BlockBuster(["bot", "handlers", "routing", "storage"])
+    guard.functions = {name: each for name, each in guard.functions.items() if name.startswith(_WAITS)}
+    _guards.append(guard)
+    guard.activate()
+    try:
+        yield
+    finally:
+        _guards.remove(guard)
+        guard.deactivate()
+
+
+_WAITS = ("time.", "sqlite3.", "socket.", "ssl.", "threading.", "builtins.input")
+_guards: list[BlockBuster] = []
 _index: list[bytes] = []
 """The index of our own tools, built by the first story of this process. It takes 0.2 s of CPU."""
 
