@@ -1,1 +1,1 @@
-"""Alembic revisions, run at start after an automatic backup."""
+"""Alembic revisions. They run at start, after an automatic backup."""

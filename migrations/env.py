@@ -1,4 +1,4 @@
-"""Alembic's entry: run the revisions on the connection that `storage.migrate` hands over."""
+"""Alembic's entry point: runs the revisions on the connection from `storage.migrate`."""
 
 from alembic import context
 

@@ -1,1 +1,2 @@
-"""SQLAlchemy behind the ports of `routing.ports`: one short transaction a step, never open across a model call."""
+"""SQLAlchemy implementations of `routing.ports`. Each operation is one short transaction, never held open during a
+model call."""

@@ -1,4 +1,4 @@
-"""Tool calls that wait for their person's confirmation."""
+"""Tool calls waiting for the person's confirmation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIELDS = tuple(column for column in actions.c if column.name != "id")
 
 
 class SqlActions:
-    """`routing.ports.ActionStore`."""
+    """Implements `routing.ports.ActionStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

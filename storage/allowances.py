@@ -1,4 +1,4 @@
-"""Tools that people allowed without a confirmation."""
+"""Tools allowed to run without confirmation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from storage.schema import allowances
 
 
 class SqlAllowances:
-    """`routing.ports.AllowanceStore`."""
+    """Implements `routing.ports.AllowanceStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -43,6 +43,6 @@ class SqlAllowances:
 
     async def revoke(self, person_id: int, tool: str, everybody: bool) -> bool:
         mine = (allowances.c.person_id == person_id) & ~allowances.c.everybody
-        whose = or_(mine, allowances.c.everybody) if everybody else mine
-        gone = delete(allowances).where(allowances.c.tool == tool, whose)
+        revocable = or_(mine, allowances.c.everybody) if everybody else mine
+        gone = delete(allowances).where(allowances.c.tool == tool, revocable)
         return await self._database.write(lambda c: c.execute(gone).rowcount > 0)

@@ -1,4 +1,4 @@
-"""SQLAlchemy's async engine: PostgreSQL by asyncpg, SQLite by aiosqlite."""
+"""Databases on SQLAlchemy's async engine: PostgreSQL through asyncpg, SQLite through aiosqlite."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from storage.faults import OUR_OWN, fault
+from storage.faults import STEP_ERRORS, fault
 from storage.sqlite import SIZE, prepare
 
 T = TypeVar("T")
@@ -19,11 +19,11 @@ CONNECTIONS = 5
 
 
 class AsyncDatabase:
-    """`storage.database.Database`: a connection of the pool for each step."""
+    """Implements `storage.database.Database`. Each step takes a connection from the pool."""
 
     def __init__(self, engine: AsyncEngine, size: str, begin: str = "", begin_writing: str = "") -> None:
-        """`size` is the question after the bytes on the disk. A database whose transactions have to begin with a
-        statement of ours has one writer at a time."""
+        """`size` is a query for the database's size in bytes. `begin` and `begin_writing` start transactions
+        explicitly; with `begin_writing`, only one step writes at a time."""
         self._engine = engine
         self._size = size
         self._begin = begin
@@ -46,7 +46,7 @@ class AsyncDatabase:
         try:
             async with self._engine.begin() as connection:
                 return await connection.run_sync(transaction)
-        except OUR_OWN:
+        except STEP_ERRORS:
             raise
         except (DBAPIError, OSError) as error:
             raise fault(error) from error
@@ -59,13 +59,13 @@ class AsyncDatabase:
 
 
 def open_postgres(url: URL) -> AsyncDatabase:
-    """PostgreSQL, for an owner who has one already."""
+    """PostgreSQL with a pool of CONNECTIONS."""
     engine = create_async_engine(url, pool_size=CONNECTIONS, pool_pre_ping=True)
     return AsyncDatabase(engine, "select pg_database_size(current_database())")
 
 
 def open_aiosqlite(url: URL) -> AsyncDatabase:
-    """SQLite with the settings of `storage.sqlite`. Every statement hops to a thread and back, so `sqlite://` is
+    """SQLite with the settings of `storage.sqlite`. aiosqlite switches threads for every statement, so `sqlite://` is
     faster; `python -m benchmarks.databases` measures both."""
     engine = create_async_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_reset_on_return=None)
     event.listen(engine.sync_engine, "connect", prepare)

@@ -1,4 +1,4 @@
-"""What the owner lets single people spend."""
+"""Spending limits that the owner sets for individual people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from storage.schema import audit, budgets
 
 
 class SqlBudgets:
-    """`routing.ports.BudgetStore`. When two accounts became one person's, what was set last counts."""
+    """Implements `routing.ports.BudgetStore`. Linking two accounts can leave two rows for one person; the newest
+    counts."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -33,7 +34,7 @@ class SqlBudgets:
     async def set(self, person_id: int, limits: PersonLimits, actor: str) -> None:
         now = self._clock()
         row = {"person_id": person_id, "daily_nano": nano(limits.daily), "monthly_nano": nano(limits.monthly)}
-        detail = f"person {person_id}: {_said(limits)}"
+        detail = f"person {person_id}: {_describe(limits)}"
 
         def step(connection: Connection) -> None:
             connection.execute(delete(budgets).where(budgets.c.person_id == person_id))
@@ -44,6 +45,6 @@ class SqlBudgets:
         await self._database.write(step)
 
 
-def _said(limits: PersonLimits) -> str:
+def _describe(limits: PersonLimits) -> str:
     parts = (("a day", limits.daily), ("a month", limits.monthly))
     return ", ".join(f"${value} {per}" for per, value in parts if value is not None) or "as everyone"

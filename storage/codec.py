@@ -1,4 +1,4 @@
-"""Values ⇄ JSON text, and money ⇄ integer nano-dollars."""
+"""Conversions between values and JSON text, and between money and integer nano-dollars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NANO = Decimal(1_000_000_000)
 
 
 class Codec(Generic[T]):
-    """JSON text of one type, leaving out what holds its default."""
+    """Converts one type to and from JSON text. Fields with default values are left out."""
 
     def __init__(self, adapter: TypeAdapter[T]) -> None:
         self._adapter = adapter
@@ -38,10 +38,10 @@ NAMES = Codec(TypeAdapter(tuple[str, ...]))
 
 
 def nano(cost: Decimal | None) -> int | None:
-    """Whole nano-dollars; None stays unknown."""
+    """Nano-dollars, rounded to an integer; None stays None (unknown)."""
     return None if cost is None else int((cost * NANO).to_integral_value())
 
 
 def dollars(nano_dollars: int | None) -> Decimal:
-    """US dollars."""
+    """US dollars; None counts as zero."""
     return Decimal(nano_dollars or 0) / NANO

@@ -1,4 +1,4 @@
-"""What the stores run their steps on, and which database a URL means."""
+"""The interface between the stores and a database, and opening a database from its URL."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ T = TypeVar("T")
 
 
 class Database(Protocol):
-    """What the stores need: run `step` in one transaction, committed when it returns, undone if it raises.
+    """Runs each `step` in one transaction: commits when it returns, rolls back if it raises.
 
-    Raises StorageFault when the disk is full, the file locked or damaged, the server away.
+    Raises StorageFault when the disk is full, the file is locked or damaged, or the server is unreachable.
     """
 
     async def write(self, step: Callable[[Connection], T]) -> T:
-        """A transaction that may change things."""
+        """Run a step that may change data."""
 
     async def read(self, step: Callable[[Connection], T]) -> T:
-        """A transaction that only looks."""
+        """Run a step that only reads."""
 
     async def size_bytes(self) -> int:
-        """How much disk the data take."""
+        """Disk space used by the data."""
 
     async def close(self) -> None:
-        """Give the connections back; waits for the step under way."""
+        """Finish the running step and close the connections."""
 
 
 def open_database(url: str) -> Database:
-    """The database behind a SQLAlchemy URL of SQLite or PostgreSQL; ConfigError for any other."""
+    """Open the SQLite or PostgreSQL database at a SQLAlchemy URL. Raises ConfigError for other URLs."""
     parsed = parse_url(url)
     if parsed.drivername == "sqlite":
         from storage.sqlite import SqliteDatabase
@@ -46,7 +46,7 @@ def open_database(url: str) -> Database:
 
 
 def parse_url(url: str) -> URL:
-    """Read DATABASE_URL; ConfigError names what is accepted."""
+    """Parse DATABASE_URL. Raises ConfigError naming the accepted forms."""
     try:
         parsed = make_url(url)
     except SQLAlchemyError:
@@ -64,5 +64,4 @@ def parse_url(url: str) -> URL:
 
 
 def is_sqlite(url: URL) -> bool:
-    """True for a file of our own."""
     return url.get_backend_name() == "sqlite"

@@ -1,4 +1,4 @@
-"""What a driver says about its database, in our words."""
+"""Translates database driver errors."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingErr
 
 from routing.errors import ConfigError, StorageFault
 
-OUR_OWN = (IntegrityError, ProgrammingError, DataError)
-"""What a step did wrong; anything else is the database's trouble."""
+STEP_ERRORS = (IntegrityError, ProgrammingError, DataError)
+"""Errors of the step itself; all others mean that the database is unavailable."""
 
 
 def fault(error: BaseException) -> StorageFault:
-    """For the process: wait and try again."""
-    return StorageFault(f"The database can't be used at the moment ({_said(error)}).")
+    """The error for a database that is unavailable for now."""
+    return StorageFault(f"The database can't be used at the moment ({_driver_message(error)}).")
 
 
-def _said(error: BaseException) -> str:
-    """The driver's own words on one line: around them stand the statement and its values, which are private."""
+def _driver_message(error: BaseException) -> str:
+    """The driver's message on one line. SQLAlchemy's own message adds the statement and its values, which are
+    private."""
     words = str(error.orig if isinstance(error, DBAPIError) and error.orig else error)
     return " ".join(words.split())
 
 
 def explain(error: BaseException, where: str) -> ConfigError:
-    """Turn what a driver said about an unusable database into the owner's sentence."""
-    text = _said(error)
+    """The error for a database that can't be opened: what is wrong, and what the owner can do."""
+    text = _driver_message(error)
     low = text.lower()
     if "malformed" in low or "not a database" in low:
         mend = "it is damaged; move it aside and restore a copy from the backups folder (nothing was changed)"

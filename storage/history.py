@@ -1,4 +1,4 @@
-"""Conversations and what was said in them."""
+"""Conversations and their messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from routing.types.messages import ChatKey
 from routing.types.tiers import Tier
 from routing.types.turns import Switches
 from storage.database import Database
-from storage.message_rows import MINE, message, span, spoken
+from storage.message_rows import IN_CONVERSATION, message, span, spoken
 from storage.schema import conversations, messages, turns
 from storage.summaries import keep, newest, shorten, unsummarised
 
@@ -23,39 +23,41 @@ _CURRENT = (
     select(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).order_by(conversations.c.id.desc()).limit(1)
 )
 _END = update(conversations).where(*_HERE, conversations.c.ended_at.is_(None)).values(ended_at=bindparam("now"))
-_LAST_QUESTION = select(messages).where(MINE, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
+_LAST_QUESTION = (
+    select(messages).where(IN_CONVERSATION, messages.c.role == "user").order_by(messages.c.id.desc()).limit(1)
+)
 
 NEWEST = 2**63 - 1
-_REMEMBERED = 10_000
-"""Chats, and conversations, that are kept in memory."""
+_CACHE_SIZE = 10_000
+"""Maximum number of chats, and of conversations, cached in memory."""
 _TIERS = (
     select(turns.c.tier)
     .join(messages, and_(messages.c.person_id == turns.c.person_id, messages.c.turn_id == turns.c.turn_id))
-    .where(MINE, messages.c.role == "user", messages.c.id < bindparam("newest"), turns.c.source != "council")
+    .where(IN_CONVERSATION, messages.c.role == "user", messages.c.id < bindparam("newest"), turns.c.source != "council")
     .order_by(messages.c.id.desc())
     .limit(bindparam("most"))
 )
 
 
 class SqlHistory:
-    """`routing.ports.HistoryStore`."""
+    """Implements `routing.ports.HistoryStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._now_in: dict[ChatKey, Conversation] = {}
-        self._set: dict[int, Switches] = {}
+        self._conversations: dict[ChatKey, Conversation] = {}
+        self._switches: dict[int, Switches] = {}
         self._changes = 0
 
     async def current(self, chat: ChatKey) -> Conversation:
-        if chat not in self._now_in:
+        if chat not in self._conversations:
             now = self._clock()
             found = await self._database.write(lambda c: _current(c, chat, now))
-            if len(self._now_in) >= _REMEMBERED:
-                self._now_in.clear()
-            self._now_in[chat] = found
+            if len(self._conversations) >= _CACHE_SIZE:
+                self._conversations.clear()
+            self._conversations[chat] = found
             return found
-        return self._now_in[chat]
+        return self._conversations[chat]
 
     async def messages(
         self, conversation_id: int, limit: int, before: int | None = None, after: int = 0
@@ -77,7 +79,7 @@ class SqlHistory:
         now = self._clock()
 
         def step(connection: Connection) -> Conversation:
-            connection.execute(_END, _place(chat) | {"now": now})
+            connection.execute(_END, _chat_parameters(chat) | {"now": now})
             return _begin(connection, chat, now)
 
         return await self._switch(chat, await self._database.write(step))
@@ -86,7 +88,7 @@ class SqlHistory:
         now = self._clock()
 
         def step(connection: Connection) -> None:
-            connection.execute(_END, _place(conversation.chat) | {"now": now})
+            connection.execute(_END, _chat_parameters(conversation.chat) | {"now": now})
             again = update(conversations).where(conversations.c.id == conversation.id)
             connection.execute(again.values(ended_at=None))
 
@@ -96,7 +98,7 @@ class SqlHistory:
     async def recent(self, chat: ChatKey, limit: int) -> tuple[Conversation, ...]:
         first = select(messages.c.conversation_id, func.count().label("n"), func.min(messages.c.id).label("id"))
         spoken = first.group_by(messages.c.conversation_id).subquery()
-        question = (
+        query = (
             select(conversations, spoken.c.n, messages.c.text)
             .join(spoken, spoken.c.conversation_id == conversations.c.id)
             .join(messages, messages.c.id == spoken.c.id)
@@ -104,7 +106,7 @@ class SqlHistory:
             .order_by(conversations.c.id.desc())
             .limit(limit)
         )
-        rows = await self._database.read(lambda c: c.execute(question, _place(chat)).all())
+        rows = await self._database.read(lambda c: c.execute(query, _chat_parameters(chat)).all())
         return tuple(Conversation(row.id, chat, row.started_at, row.n, row.text) for row in rows)
 
     async def unsummarised(
@@ -123,17 +125,17 @@ class SqlHistory:
         await self._database.write(lambda c: shorten(c, conversation_id, most_chars))
 
     async def switches(self, conversation_id: int) -> Switches:
-        if conversation_id not in self._set:
-            question = select(conversations).where(conversations.c.id == conversation_id)
+        if conversation_id not in self._switches:
+            query = select(conversations).where(conversations.c.id == conversation_id)
             changes = self._changes
-            row = await self._database.read(lambda c: c.execute(question).one())
+            row = await self._database.read(lambda c: c.execute(query).one())
             found = Switches(row.tier, row.tier_at, row.skill, row.skill_at)
-            if len(self._set) >= _REMEMBERED:
-                self._set.clear()
-            if changes == self._changes:  # else it may be out of date
-                self._set[conversation_id] = found
+            if len(self._switches) >= _CACHE_SIZE:
+                self._switches.clear()
+            if changes == self._changes:  # otherwise it may be stale
+                self._switches[conversation_id] = found
             return found
-        return self._set[conversation_id]
+        return self._switches[conversation_id]
 
     async def set_conversation_tier(self, conversation_id: int, tier: Tier | None) -> None:
         await self._change(conversation_id, tier=tier, tier_at=self._clock())
@@ -142,30 +144,30 @@ class SqlHistory:
         await self._change(conversation_id, skill=skill, skill_at=self._clock())
 
     def forget(self) -> None:
-        """Look every chat's conversation up anew."""
-        self._now_in.clear()
-        self._set.clear()
+        """Clear the caches of conversations and their settings."""
+        self._conversations.clear()
+        self._switches.clear()
 
     async def _change(self, conversation_id: int, **values: object) -> None:
         change = update(conversations).where(conversations.c.id == conversation_id).values(**values)
         await self._database.write(lambda c: c.execute(change))
         self._changes += 1
-        self._set.pop(conversation_id, None)
+        self._switches.pop(conversation_id, None)
 
     async def _switch(self, chat: ChatKey, conversation: Conversation) -> Conversation:
-        before = self._now_in.get(chat)
+        before = self._conversations.get(chat)
         if before is not None and before.id != conversation.id:
-            self._set.pop(before.id, None)
-        self._now_in[chat] = conversation
+            self._switches.pop(before.id, None)
+        self._conversations[chat] = conversation
         return conversation
 
 
-def _place(chat: ChatKey) -> dict[str, object]:
+def _chat_parameters(chat: ChatKey) -> dict[str, object]:
     return {"on_platform": chat.platform, "chat": chat.chat_id, "thread": chat.thread_id}
 
 
 def _current(connection: Connection, chat: ChatKey, now: float) -> Conversation:
-    row = connection.execute(_CURRENT, _place(chat)).one_or_none()
+    row = connection.execute(_CURRENT, _chat_parameters(chat)).one_or_none()
     return _begin(connection, chat, now) if row is None else Conversation(row.id, chat, row.started_at)
 
 

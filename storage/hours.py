@@ -1,4 +1,4 @@
-"""Sums by hour of what calls used and how turns went, kept in the transaction that writes the rows."""
+"""Hourly sums of usage and turns, updated in the transaction that adds the rows."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from storage.schema import turn_hours, turns, usage, usage_hours
 
 HOUR = 3600
 _NO_HOUR = 2**31 - 1
-"""After every hour."""
+"""Greater than any hour."""
 
 _CHARGED = func.coalesce(usage.c.cost_nano, usage.c.held_nano)
 _TOKENS = func.coalesce(usage.c.input_tokens + usage.c.output_tokens, UNCOUNTED_TOKENS)
 
 
-def _if(condition: ColumnElement[bool]) -> ColumnElement[int]:
+def _flag(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return case((condition, 1), else_=0)
 
 
@@ -52,7 +52,7 @@ _USAGE: Mapping[str, ColumnElement[Any]] = {
     "output_tokens": func.coalesce(usage.c.output_tokens, 0),
     "cached_tokens": func.coalesce(usage.c.cached_tokens, 0),
     "cost_nano": func.coalesce(usage.c.cost_nano, 0),
-    "unknown": _if(usage.c.cost_nano.is_(None)),
+    "unknown": _flag(usage.c.cost_nano.is_(None)),
     "charged_nano": func.coalesce(_CHARGED, 0),
     "uncharged_tokens": case((_CHARGED.is_(None), _TOKENS), else_=0),
 }
@@ -62,35 +62,37 @@ _TURNS: Mapping[str, ColumnElement[Any]] = {
     "council": turns.c.source == "council",
     "model": turns.c.model,
     "turns": literal(1),
-    "fallbacks": _if(turns.c.fallback),
-    "timeouts": _if(turns.c.timed_out),
-    "escalations": _if(turns.c.escalated),
-    "first_tokens": _if(turns.c.first_token_seconds.is_not(None)),
+    "fallbacks": _flag(turns.c.fallback),
+    "timeouts": _flag(turns.c.timed_out),
+    "escalations": _flag(turns.c.escalated),
+    "first_tokens": _flag(turns.c.first_token_seconds.is_not(None)),
     "first_token_seconds": func.coalesce(turns.c.first_token_seconds, 0.0),
     "cost_nano": turns.c.cost_nano,
     "unknown": turns.c.unknown,
-    "liked": _if(func.coalesce(turns.c.rating, 0) > 0),
-    "disliked": _if(func.coalesce(turns.c.rating, 0) < 0),
+    "liked": _flag(func.coalesce(turns.c.rating, 0) > 0),
+    "disliked": _flag(func.coalesce(turns.c.rating, 0) < 0),
 }
 _KEYS = ("hour", "person_id", "conversation_id", "tier", "council", "model")
 
 
-def used(*columns: str, **within: Select[Any]) -> Subquery:
-    """Sums whose total is what calls used in the time of the parameters `between`: of whole hours from `usage_hours`,
-    of the rest from the rows. Each of `columns` equals the parameter of its name; `within` gives queries of values.
-    A statement is made once and executed with other parameters, which takes a fifth of the time."""
+def usage_sums(*columns: str, **within: Select[Any]) -> Subquery:
+    """Usage within the time range given by `between`: whole hours from `usage_hours`, the rest from single rows.
+
+    Each name in `columns` is a column and the parameter it must equal; each in `within` is a column and the query its
+    value must be in. Callers cache the statement and execute it with other parameters, which takes a fifth of the time.
+    """
     return _sums(usage_hours, usage, _USAGE, columns, within)
 
 
-def went(*columns: str) -> Subquery:
-    """The same of turns, from `turn_hours`."""
+def turn_sums(*columns: str) -> Subquery:
+    """The same for turns, from `turn_hours`."""
     return _sums(turn_hours, turns, _TURNS, columns, {})
 
 
 def between(start: float, end: float | None = None) -> dict[str, float]:
-    """The parameters of `used` and `went` for `start` up to, not including, `end`."""
+    """Parameters of `usage_sums` and `turn_sums` for a time range in Unix seconds; `end` is excluded."""
     first, last = math.ceil(start / HOUR), _NO_HOUR if end is None else math.floor(end / HOUR)
-    if end is not None and first >= last:  # no hour is whole
+    if end is not None and first >= last:  # the range contains no whole hour
         return {"first": 0, "last": 0, "start": start, "start_end": end, "rest": end, "end": end}
     rest = last * HOUR
     return {
@@ -104,15 +106,15 @@ def between(start: float, end: float | None = None) -> dict[str, float]:
 
 
 def totals(sums: Subquery) -> tuple[ColumnElement[Any], ...]:
-    """What `spending` reads, besides the model."""
+    """The columns that `spending` reads, except the model."""
     names = ("calls", "input_tokens", "output_tokens", "cached_tokens", "cost_nano", "unknown")
     return tuple(func.sum(sums.c[name]).label(name) for name in names)
 
 
 @cache
 def by_model(*columns: str) -> Select[Any]:
-    """What each model used."""
-    sums = used(*columns)
+    """Usage per model."""
+    sums = usage_sums(*columns)
     return select(sums.c.model, *totals(sums)).group_by(sums.c.model).order_by(sums.c.model)
 
 
@@ -141,7 +143,7 @@ def _sums(
 
 
 def add_usage(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Count new rows of `usage`."""
+    """Add new rows of `usage` to the sums."""
     for row in rows:
         charged = row["held_nano"] if row["cost_nano"] is None else row["cost_nano"]
         counted = row["input_tokens"] is not None
@@ -156,11 +158,11 @@ def add_usage(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None
             "charged_nano": charged or 0,
             "uncharged_tokens": tokens if charged is None else 0,
         }
-        _add(connection, usage_hours, row, sums)
+        _add_to_hour(connection, usage_hours, row, sums)
 
 
 def add_turn(connection: Connection, row: Mapping[str, Any]) -> None:
-    """Count a new row of `turns`."""
+    """Add a new row of `turns` to the sums."""
     sums = {
         "turns": 1,
         "fallbacks": int(row["fallback"]),
@@ -171,15 +173,15 @@ def add_turn(connection: Connection, row: Mapping[str, Any]) -> None:
         "cost_nano": row["cost_nano"],
         "unknown": row["unknown"],
     }
-    _add(connection, turn_hours, row, sums)
+    _add_to_hour(connection, turn_hours, row, sums)
 
 
 def rate(connection: Connection, which: Sequence[ColumnElement[bool]], rating: Rating | None) -> bool:
-    """Change the rating of these turns and count it; False: there are none."""
+    """Set the rating of the selected turns and update the sums. False if no turn was found."""
     found = connection.execute(select(turns).where(*which).with_for_update()).mappings().all()
     for row in found:
         more = {name: (rating == value) - (row["rating"] == value) for name, value in _RATINGS}
-        _add(connection, turn_hours, dict(row), more)
+        _add_to_hour(connection, turn_hours, dict(row), more)
     connection.execute(update(turns).where(*which).values(rating=rating))
     return bool(found)
 
@@ -187,23 +189,23 @@ def rate(connection: Connection, which: Sequence[ColumnElement[bool]], rating: R
 _RATINGS: tuple[tuple[str, Rating], ...] = (("liked", 1), ("disliked", -1))
 
 
-def _add(connection: Connection, hours: Table, row: Mapping[str, Any], sums: Mapping[str, float]) -> None:
-    """Add to the sums that a row of the other table belongs to; those that are not named stay."""
-    more: dict[str, float] = dict.fromkeys(_summed(hours), 0) | dict(sums)
+def _add_to_hour(connection: Connection, hours: Table, row: Mapping[str, Any], sums: Mapping[str, float]) -> None:
+    """Add `sums` to the hour that a row of `usage` or `turns` belongs to. Sums that are not given stay unchanged."""
+    more: dict[str, float] = dict.fromkeys(_sum_columns(hours), 0) | dict(sums)
     known = {**row, "hour": int(row["at"] // HOUR), "council": row.get("source") == "council"}
     key = {name: known[name] for name in _KEYS if name in hours.c}
     given = {f"key_{name}": value for name, value in key.items()} | {f"more_{name}": n for name, n in more.items()}
-    if not connection.execute(_adding(hours), given).rowcount:
+    if not connection.execute(_increment(hours), given).rowcount:
         connection.execute(insert(hours), key | more)
 
 
-def _summed(hours: Table) -> list[str]:
+def _sum_columns(hours: Table) -> list[str]:
     return [column.name for column in hours.c if column.name not in ("id", *_KEYS)]
 
 
 @cache
-def _adding(hours: Table) -> Update:
+def _increment(hours: Table) -> Update:
     same = [hours.c[name] == bindparam(f"key_{name}") for name in _KEYS if name in hours.c]
     first = select(func.min(hours.c.id)).where(*same).scalar_subquery()
-    more = {name: hours.c[name] + bindparam(f"more_{name}") for name in _summed(hours)}
+    more = {name: hours.c[name] + bindparam(f"more_{name}") for name in _sum_columns(hours)}
     return update(hours).where(hours.c.id == first).values(more)

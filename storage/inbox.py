@@ -1,4 +1,4 @@
-"""Messages that arrived, kept before the platform is told."""
+"""Incoming messages, stored before they are acknowledged to the platform."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KNOWN = select(inbox.c.id).where(
     inbox.c.bot_id == bindparam("bot_id"),
     inbox.c.update_id == bindparam("update_id"),
 )
-_KEEP = insert(inbox)
+_INSERT = insert(inbox)
 _UNFINISHED = select(inbox).where(inbox.c.state == "waiting").order_by(inbox.c.id)
 _BEGIN = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(attempts=inbox.c.attempts + 1)
 _PLACEHOLDER = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(placeholder=bindparam("message_id"))
@@ -29,7 +29,7 @@ _FIX = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(fixed=bin
 
 
 class SqlInbox:
-    """`routing.ports.InboxStore`."""
+    """Implements `routing.ports.InboxStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -39,7 +39,7 @@ class SqlInbox:
         now = self._clock()
 
         def step(connection: Connection) -> tuple[InboxEntry, ...]:
-            kept = (_keep(connection, message, now) for message in messages)
+            kept = (_insert_new(connection, message, now) for message in messages)
             return tuple(entry for entry in kept if entry is not None)
 
         return await self._database.write(step)
@@ -68,7 +68,7 @@ class SqlInbox:
         await self._database.write(lambda c: c.execute(old))
 
 
-def _keep(connection: Connection, message: InboundMessage, now: float) -> InboxEntry | None:
+def _insert_new(connection: Connection, message: InboundMessage, now: float) -> InboxEntry | None:
     key = {
         "platform": message.chat.platform,
         "bot_id": message.bot_id,
@@ -77,7 +77,7 @@ def _keep(connection: Connection, message: InboundMessage, now: float) -> InboxE
     if connection.execute(_KNOWN, key).first():
         return None
     row = {"payload": INBOUND.dump(message), "state": "waiting", "received_at": now}
-    added = connection.execute(_KEEP, key | row).inserted_primary_key
+    added = connection.execute(_INSERT, key | row).inserted_primary_key
     assert added is not None
     return InboxEntry(added[0], message, 0, "")
 

@@ -1,4 +1,4 @@
-"""A look at a database that changes nothing: for `doctor`, also beside a running bot."""
+"""Read-only inspection of a database, for `doctor`. Safe while the bot is running."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ RevisionStatus = Literal["empty", "current", "older", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """What was found. `complaint` is empty when every page is sound; owners, dead replies and unreadable rows are
-    counted only at the current revision."""
+    """Result of an inspection. `complaint` is empty when SQLite's integrity check passed. Owners, dead replies and
+    unreadable rows are counted only at the current revision."""
 
     revision: str
     standing: RevisionStatus
@@ -38,7 +38,7 @@ class DatabaseFacts:
 
 
 async def look(url: str) -> DatabaseFacts | None:
-    """None when there is no database yet. Raises ConfigError when it can't be read at all."""
+    """Inspect a database; None if it does not exist yet. Raises ConfigError when it can't be read."""
     parsed = parse_url(url)
     try:
         if is_sqlite(parsed):
@@ -52,19 +52,20 @@ def _look_at_file(path: Path) -> DatabaseFacts | None:
     if not path.is_file():
         return None
     facts = _read(path)
-    if _at_rest(path) or not facts.complaint:
+    if _is_closed(path) or not facts.complaint:
         return facts
-    # Somebody began to write between the first look and now.
+    # A process started writing between the check for the write-ahead log and the read.
     return _read(path)
 
 
-def _at_rest(path: Path) -> bool:
-    """Nobody has the file open: the write-ahead log is gone. Opening it plainly would leave one behind."""
+def _is_closed(path: Path) -> bool:
+    """True if no process has the file open, because there is no write-ahead log. Opening such a file in the usual way
+    would leave a log behind."""
     return not path.with_name(f"{path.name}-wal").exists()
 
 
 def _read(path: Path) -> DatabaseFacts:
-    address = f"{path.absolute().as_uri()}?{'immutable=1' if _at_rest(path) else 'mode=ro'}"
+    address = f"{path.absolute().as_uri()}?{'immutable=1' if _is_closed(path) else 'mode=ro'}"
 
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(address, uri=True, timeout=5.0)

@@ -21,17 +21,17 @@ from storage.outbox import queue
 from storage.schema import inbox, messages, summaries, usage
 from storage.turns import keep
 
-_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="", fixed="")
-"""What is answered stays known by its number; its text is not kept twice."""
-_SAY = insert(messages)
-_SPEND = insert(usage)
+_MARK_DONE = update(inbox).where(inbox.c.id == bindparam("inbox_id")).values(state="done", payload="", fixed="")
+"""A finished message keeps its id, so duplicates are recognised. Its text is in `messages`."""
+_INSERT_MESSAGE = insert(messages)
+_INSERT_USAGE = insert(usage)
 
 
 class SqlLedger:
-    """`routing.ports.Ledger`."""
+    """Implements `routing.ports.Ledger`."""
 
     def __init__(self, database: Database, clock: Clock, present: Callable[[int], int] = lambda each: each) -> None:
-        """`present` says who somebody is now, who has become another person."""
+        """`present` maps a person's id to the id after accounts were linked."""
         self._database = database
         self._clock = clock
         self._present = present
@@ -46,20 +46,20 @@ class SqlLedger:
 
         def step(connection: Connection) -> tuple[OutboxEntry, ...]:
             if inbox_ids:
-                connection.execute(_DONE, [{"inbox_id": each} for each in inbox_ids])
+                connection.execute(_MARK_DONE, [{"inbox_id": each} for each in inbox_ids])
             if record is not None:
-                _remember(connection, record, now)
+                _write_turn(connection, record, now)
             return queue(connection, replies, now, record.turn_id if record is not None and record.facts else "")
 
         try:
             return await self._database.write(step)
-        except IntegrityError:  # the person was forgotten while the model answered
+        except IntegrityError:  # the person was forgotten during the turn
             return await self.finish(inbox_ids, replies)
 
 
-def _remember(connection: Connection, record: TurnRecord, now: float) -> None:
+def _write_turn(connection: Connection, record: TurnRecord, now: float) -> None:
     if record.replaces_from is not None:
-        _supersede(connection, record.conversation_id, record.replaces_from)
+        _delete_replaced(connection, record.conversation_id, record.replaces_from)
     said: dict[str, object] = {
         "conversation_id": record.conversation_id,
         "person_id": record.person_id,
@@ -69,24 +69,26 @@ def _remember(connection: Connection, record: TurnRecord, now: float) -> None:
     pictures = PICTURES.dump(record.pictures) if record.pictures else "[]"
     asked: dict[str, object] = {"role": "user", "text": record.question, "pictures": pictures, "source": record.source}
     if record.question or record.pictures:
-        connection.execute(_SAY, [said | _NOTHING_MORE | row for row in (asked, *map(_said, record.said))])
+        connection.execute(
+            _INSERT_MESSAGE, [said | _EMPTY_MESSAGE | row for row in (asked, *map(_message_row, record.said))]
+        )
     if record.calls:
-        rows = [_spent(record, call, now) for call in record.calls]
-        connection.execute(_SPEND, rows)
+        rows = [_usage_row(record, call, now) for call in record.calls]
+        connection.execute(_INSERT_USAGE, rows)
         add_usage(connection, rows)
     if record.facts is not None:
         keep(connection, record, record.facts, now)
 
 
-def _supersede(connection: Connection, conversation_id: int, first: int) -> None:
-    """A retry: what was said from there on, and the summaries of it, are no longer so."""
+def _delete_replaced(connection: Connection, conversation_id: int, first: int) -> None:
+    """Delete the messages that a retry replaces, and the summaries that cover any of them."""
     mine = messages.c.conversation_id == conversation_id
     connection.execute(delete(messages).where(mine, messages.c.id >= first))
     here = summaries.c.conversation_id == conversation_id
     connection.execute(delete(summaries).where(here, summaries.c.upto >= first))
 
 
-_NOTHING_MORE: dict[str, object] = {
+_EMPTY_MESSAGE: dict[str, object] = {
     "pictures": "[]",
     "calls": "",
     "model": "",
@@ -97,7 +99,7 @@ _NOTHING_MORE: dict[str, object] = {
 }
 
 
-def _said(message: ChatMessage) -> dict[str, object]:
+def _message_row(message: ChatMessage) -> dict[str, object]:
     return {
         "role": message.role,
         "text": message.text,
@@ -109,7 +111,7 @@ def _said(message: ChatMessage) -> dict[str, object]:
     }
 
 
-def _spent(record: TurnRecord, call: CallRecord, now: float) -> dict[str, object]:
+def _usage_row(record: TurnRecord, call: CallRecord, now: float) -> dict[str, object]:
     counted = call.usage
     return {
         "turn_id": record.turn_id,

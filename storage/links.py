@@ -1,4 +1,4 @@
-"""Which accounts are one person's, and the codes that join them."""
+"""Accounts of one person, and the codes that link them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from storage.schema import (
 )
 
 _ADOPTION = "adopt "
-"""The state under which an adoption of files waits: this, and who was."""
+"""Key prefix in `state` of a pending move of files; followed by the id of the person who was merged."""
 
 
 class SqlLinks:
-    """`routing.ports.LinkStore`."""
+    """Implements `routing.ports.LinkStore`."""
 
     def __init__(self, database: Database, known: SqlPeople, clock: Clock, steady: Clock) -> None:
         self._database = database
@@ -57,8 +57,10 @@ class SqlLinks:
         now = self._steady()
 
         def step(connection: Connection) -> UserKey | None:
-            maker = _maker(connection, code, now)
-            row = connection.execute(select(identities).where(identities.c.person_id == maker).limit(1)).one_or_none()
+            owner_id = _code_owner(connection, code, now)
+            row = connection.execute(
+                select(identities).where(identities.c.person_id == owner_id).limit(1)
+            ).one_or_none()
             return None if row is None else UserKey(row.platform, row.user_id)
 
         user = await self._database.read(step)
@@ -68,8 +70,8 @@ class SqlLinks:
         now = self._steady()
 
         def step(connection: Connection) -> bool:
-            maker = _maker(connection, code, now)
-            return connection.execute(delete(links).where(links.c.person_id == maker)).rowcount > 0
+            owner_id = _code_owner(connection, code, now)
+            return connection.execute(delete(links).where(links.c.person_id == owner_id)).rowcount > 0
 
         return await self._database.write(step)
 
@@ -91,7 +93,7 @@ class SqlLinks:
         now = self._clock()
 
         def step(connection: Connection) -> tuple[OutboxEntry, ...]:
-            connection.execute(delete(identities).where(_of(user)))
+            connection.execute(delete(identities).where(_is_account(user)))
             connection.execute(delete(links).where(links.c.person_id == person_id))
             connection.execute(insert(audit), {"at": now, "actor": actor, "action": "unlink", "detail": str(user)})
             return queue(connection, notices, now)
@@ -101,8 +103,8 @@ class SqlLinks:
         return queued
 
     async def accounts(self, person_id: int) -> tuple[Account, ...]:
-        question = select(identities).where(identities.c.person_id == person_id)
-        in_order = question.order_by(identities.c.linked_at, identities.c.platform)
+        query = select(identities).where(identities.c.person_id == person_id)
+        in_order = query.order_by(identities.c.linked_at, identities.c.platform)
         rows = await self._database.read(lambda c: c.execute(in_order).all())
         return tuple(Account(UserKey(row.platform, row.user_id), row.linked_at) for row in rows)
 
@@ -116,12 +118,12 @@ class SqlLinks:
         await self._database.write(lambda c: c.execute(done))
 
 
-def _of(user: UserKey) -> ColumnElement[bool]:
+def _is_account(user: UserKey) -> ColumnElement[bool]:
     return (identities.c.platform == user.platform) & (identities.c.user_id == user.user_id)
 
 
-def _maker(connection: Connection, code: str, now: float) -> int | None:
-    """The person with this code, while it is valid."""
+def _code_owner(connection: Connection, code: str, now: float) -> int | None:
+    """The person who created this code; None if the code is unknown or expired."""
     valid = connection.execute(select(links).where(links.c.expires_at > now))
     return next((row.person_id for row in valid if matches(code, row.code_hash)), None)
 
@@ -129,12 +131,13 @@ def _maker(connection: Connection, code: str, now: float) -> int | None:
 def _join(
     connection: Connection, code: str, user: UserKey, actor: str, now: float, steady: float
 ) -> tuple[int, int | None]:
-    """Whose code it was, and who wrote it. Raises Refused for a code that expired meanwhile."""
-    person_id = _maker(connection, code, steady)
+    """Link the account. Returns the id of the code's creator, and of the person the account belonged to, if any. Raises
+    Refused if the code has expired meanwhile."""
+    person_id = _code_owner(connection, code, steady)
     if person_id is None:
         words = "The code {code} is not valid, or has expired. /access link on your other account makes a new one."
         raise Refused(words, code=code)
-    was = connection.execute(select(identities.c.person_id).where(_of(user))).scalar_one_or_none()
+    was = connection.execute(select(identities.c.person_id).where(_is_account(user))).scalar_one_or_none()
     connection.execute(delete(links).where(links.c.person_id.in_([person_id, was])))
     detail = f"{user} with person {person_id}"
     if was is None:
@@ -143,17 +146,17 @@ def _join(
     else:
         detail += f", was person {was}"
         connection.execute(update(identities).where(identities.c.person_id == was).values(linked_at=now))
-        _hand_over(connection, was, person_id)
+        _merge_people(connection, was, person_id)
         connection.execute(insert(state), {"key": f"{_ADOPTION}{was}", "value": str(person_id)})
     connection.execute(insert(audit), {"at": now, "actor": actor, "action": "link", "detail": detail})
     return person_id, was
 
 
-def _hand_over(connection: Connection, was: int, person_id: int) -> None:
-    """All that is kept of one person becomes another's; what both have set stays as the other has it."""
+def _merge_people(connection: Connection, was: int, person_id: int) -> None:
+    """Merge one person into another. Where both have set something, the value of `person_id` stays."""
     taken = select(overrides.c.tier).where(overrides.c.person_id == person_id)
     connection.execute(delete(overrides).where(overrides.c.person_id == was, overrides.c.tier.in_(taken)))
-    _settings(connection, was, person_id)
+    _merge_preferences(connection, was, person_id)
     for table in metadata.sorted_tables:
         if "person_id" in table.c:
             connection.execute(update(table).where(table.c.person_id == was).values(person_id=person_id))
@@ -166,8 +169,9 @@ def _hand_over(connection: Connection, was: int, person_id: int) -> None:
     connection.execute(delete(people).where(people.c.id == was))
 
 
-def _settings(connection: Connection, was: int, person_id: int) -> None:
-    """Column by column: what is as it is for everybody was not set. A tier goes with its lock."""
+def _merge_preferences(connection: Connection, was: int, person_id: int) -> None:
+    """Merge preferences column by column: a column with its default value counts as not set. The lock (`force`) goes
+    with the tier."""
     both = select(preferences).where(preferences.c.person_id.in_([was, person_id]))
     found = {row["person_id"]: row for row in connection.execute(both).mappings()}
     if len(found) < 2:

@@ -1,4 +1,4 @@
-"""The messages of a conversation: which rows, and what they say."""
+"""Reads the messages of a conversation."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ from routing.types.history import StoredMessage
 from storage.codec import CALLS, PICTURES
 from storage.schema import messages
 
-MINE = messages.c.conversation_id == bindparam("conversation")
-_BETWEEN = (MINE, messages.c.id < bindparam("before"), messages.c.id > bindparam("after"))
+IN_CONVERSATION = messages.c.conversation_id == bindparam("conversation")
+_BETWEEN = (IN_CONVERSATION, messages.c.id < bindparam("before"), messages.c.id > bindparam("after"))
 _COUNT = select(func.count()).where(*_BETWEEN)
 _NEWEST = select(messages).where(*_BETWEEN).order_by(messages.c.id.desc()).limit(bindparam("most"))
 END_OF_TIME = 2**62
 
 
 def span(conversation_id: int, limit: int, before: int | None = None, after: int = 0) -> dict[str, object]:
-    """The newest `limit` messages of a conversation, with ids above `after` and below `before`."""
+    """Parameters for the newest `limit` messages with ids above `after` and below `before`."""
     end = END_OF_TIME if before is None else before
     return {"conversation": conversation_id, "before": end, "after": after, "most": limit}
 
 
 def spoken(connection: Connection, where: Mapping[str, object]) -> tuple[tuple[StoredMessage, ...], int]:
-    """The messages of a span, oldest first, and how many there are without the limit."""
+    """The messages of a span, oldest first, and their number without the limit."""
     rows = connection.execute(_NEWEST, where).all()
     total = len(rows) if len(rows) != where["most"] else connection.execute(_COUNT, where).scalar_one()
     return tuple(message(row) for row in reversed(rows)), int(total)
 
 
 def message(row: Row[Any]) -> StoredMessage:
-    """A row, read."""
     return StoredMessage(
         id=row.id,
         role=row.role,

@@ -1,4 +1,4 @@
-"""Bring a database to the current revision: backup first, all or nothing."""
+"""Migrates a database to the current revision: backup first, then everything in one transaction."""
 
 from __future__ import annotations
 
@@ -36,27 +36,28 @@ KEPT_BACKUPS = 5
 
 
 def migrate(url: str, backups: Path) -> str | None:
-    """Bring the database to REVISION; the revision it had before, or None when nothing was to do.
+    """Migrate the database to REVISION. Returns the previous revision, or None if it was already current.
 
-    A database that holds something is copied to `backups` first (SQLite; PostgreSQL has tools of its own).
-    Raises ConfigError when the database is newer than this program, damaged, locked or not writable.
+    A SQLite database with data is first copied to `backups`; PostgreSQL has its own tools. Raises ConfigError when the
+    database is newer than this program, damaged, locked or not writable.
     """
     parsed = parse_url(url)
     try:
-        before = _on(parsed, current_revision)
+        before = _run(parsed, current_revision)
         if before == REVISION:
             return None
         _refuse_newer(before)
         if before and is_sqlite(parsed):
             backup(Path(parsed.database or ""), backups, before)
-        _on(parsed, _upgrade if before else _create)
+        _run(parsed, _upgrade if before else _create)
         return before or "an empty database"
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise explain(error, parsed.render_as_string(hide_password=True)) from error
 
 
 def current_revision(connection: Connection) -> str:
-    """The revision a database is at; empty for a fresh one. Reads every page's header once on SQLite."""
+    """The database's revision; empty for a new one. On SQLite, raises sqlite3.DatabaseError if a quick integrity check
+    fails."""
     if connection.dialect.name == "sqlite":
         verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
         if verdict != "ok":
@@ -67,9 +68,9 @@ def current_revision(connection: Connection) -> str:
 
 
 def backup(database: Path, folder: Path, revision: str) -> Path:
-    """A consistent copy of a SQLite file, named by revision and time; only the newest few are kept.
+    """Write a consistent copy of a SQLite file, named by revision and time, and delete all but the newest copies.
 
-    It gets its name when it is whole and checked. Raises sqlite3.Error, and leaves no copy, when it is not.
+    The copy gets its name after it is complete and checked. On failure, raises sqlite3.Error and leaves no copy.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for unfinished in folder.glob("tierbot-*.db.part"):
@@ -91,7 +92,7 @@ def backup(database: Path, folder: Path, revision: str) -> Path:
 
 
 def _check(copy: Path) -> None:
-    """Read every page of a copy. Raises sqlite3.DatabaseError."""
+    """Run the integrity check on a copy. Raises sqlite3.DatabaseError."""
     address = f"{copy.absolute().as_uri()}?immutable=1"
     with closing(sqlite3.connect(address, uri=True)) as connection:
         (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
@@ -99,7 +100,7 @@ def _check(copy: Path) -> None:
         raise sqlite3.DatabaseError(f"malformed: {verdict}")
 
 
-def _on(url: URL, step: Callable[[Connection], str]) -> str:
+def _run(url: URL, step: Callable[[Connection], str]) -> str:
     if is_sqlite(url):
         path = Path(url.database or "")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,14 +124,14 @@ async def _on_server(url: URL, step: Callable[[Connection], str]) -> str:
 
 
 def _explicit_transactions(connection: sqlite3.Connection, _record: object) -> None:
-    """The driver would begin no transaction before DDL, and a kill would leave half a migration."""
+    """Disable the driver's implicit transactions: they do not include DDL, so a kill could leave half a migration."""
     connection.isolation_level = None
 
 
 def _create(connection: Connection) -> str:
-    """The tables of an empty database, without Alembic, which would take 0.3 s of the very first start.
+    """Create the tables of an empty database without importing Alembic, which would take 0.3 s of the first start.
 
-    A test holds what this makes against what the revisions make. Tables that are there already are an error.
+    A test compares the result with that of the migrations. Raises an error if a table already exists.
     """
     metadata.create_all(connection, checkfirst=False)
     versions = Column("version_num", String(32), primary_key=True, nullable=False)
@@ -152,7 +153,7 @@ def _upgrade(connection: Connection) -> str:
 
 
 def known_revisions() -> frozenset[str]:
-    """The revisions that this program has a migration for."""
+    """Every revision in the migrations folder."""
     return frozenset(path.name.split("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 

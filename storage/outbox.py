@@ -1,4 +1,4 @@
-"""Replies that must arrive: written with what they answer, sent afterwards, marked on the way."""
+"""Replies to deliver: stored with the turn they answer, sent afterwards, with their progress recorded."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _WAITING = outbox.c.state.in_(("pending", "attempting"))
 _UNSENT = select(outbox).where(_WAITING).order_by(outbox.c.id)
 _THIS = outbox.c.id == bindparam("outbox_id")
 _ONE = select(outbox).where(_THIS)
-_CUT_OFF = and_(outbox.c.state == "attempting", outbox.c.ambiguous == 0)
-"""The process died during the attempt before: that one may have arrived."""
+_INTERRUPTED = and_(outbox.c.state == "attempting", outbox.c.ambiguous == 0)
+"""The process died during the previous attempt, which may have reached the platform."""
 _ATTEMPTING = (
     update(outbox)
     .where(_THIS)
-    .values(state="attempting", attempts=outbox.c.attempts + 1, ambiguous=case((_CUT_OFF, 1), else_=outbox.c.ambiguous))
+    .values(
+        state="attempting", attempts=outbox.c.attempts + 1, ambiguous=case((_INTERRUPTED, 1), else_=outbox.c.ambiguous)
+    )
 )
 _PIECE_SENT = (
     update(outbox)
@@ -37,7 +39,7 @@ _SENT = (
     .where(_THIS)
     .values(state="sent", message_id=bindparam("new_message"), picture=None, payload=bindparam("new_payload"))
 )
-"""A sent reply is kept for its buttons, which need no picture."""
+"""A sent reply is kept for its buttons; they do not need its picture."""
 _AGAIN = (
     update(outbox)
     .where(_THIS)
@@ -54,7 +56,7 @@ _QUEUE = insert(outbox)
 
 
 class SqlOutbox:
-    """`routing.ports.OutboxStore`."""
+    """Implements `routing.ports.OutboxStore`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -78,39 +80,39 @@ class SqlOutbox:
         await self._change(_ATTEMPTING, outbox_id)
 
     async def piece_sent(self, outbox_id: int, pieces: int, message_id: str) -> None:
-        await self._shown(_PIECE_SENT, outbox_id, message_id, new_pieces=pieces)
+        await self._record_message(_PIECE_SENT, outbox_id, message_id, new_pieces=pieces)
 
     async def sent(self, outbox_id: int, message_id: str) -> None:
-        await self._shown(_SENT, outbox_id, message_id, ended=True)
+        await self._record_message(_SENT, outbox_id, message_id, ended=True)
 
     async def again(self, outbox_id: int, not_before: float, ambiguous: int, error: str) -> None:
         await self._change(_AGAIN, outbox_id, new_time=not_before, new_ambiguous=ambiguous, new_error=error)
 
     async def dead(self, outbox_id: int, error: str) -> None:
         def step(connection: Connection) -> None:
-            values = {"outbox_id": outbox_id, "new_error": error, "new_payload": _ended(connection, outbox_id)}
+            values = {"outbox_id": outbox_id, "new_error": error, "new_payload": _final_payload(connection, outbox_id)}
             connection.execute(_DEAD, values)
 
         await self._database.write(step)
 
     async def counts(self) -> dict[str, int]:
         unfinished = outbox.c.state.in_(("pending", "attempting", "dead"))
-        question = select(outbox.c.state, func.count()).where(unfinished).group_by(outbox.c.state)
-        rows = await self._database.read(lambda c: c.execute(question).all())
+        query = select(outbox.c.state, func.count()).where(unfinished).group_by(outbox.c.state)
+        rows = await self._database.read(lambda c: c.execute(query).all())
         return {state: count for state, count in rows}
 
     async def sweep(self, before: float) -> None:
         old = delete(outbox).where(outbox.c.state.in_(("sent", "dead")), outbox.c.created_at < before)
         await self._database.write(lambda c: c.execute(old))
 
-    async def _shown(
+    async def _record_message(
         self, change: Update, outbox_id: int, message_id: str, ended: bool = False, **values: object
     ) -> None:
-        """Keep every message that shows a part of a turn's answer: a reaction to any of them is meant for the turn."""
+        """Record each message that shows part of an answer, so that a reaction to any of them rates the turn."""
         part = select(outbox.c.id, literal(message_id)).where(outbox.c.id == outbox_id, outbox.c.turn_id != "")
 
         def step(connection: Connection) -> None:
-            payload = {"new_payload": _ended(connection, outbox_id)} if ended else {}
+            payload = {"new_payload": _final_payload(connection, outbox_id)} if ended else {}
             connection.execute(change, {"outbox_id": outbox_id, "new_message": message_id} | values | payload)
             connection.execute(insert(pieces).from_select(["outbox_id", "message_id"], part))
 
@@ -123,7 +125,7 @@ class SqlOutbox:
 def queue(
     connection: Connection, messages: Sequence[OutboundMessage], now: float, turn_id: str = ""
 ) -> tuple[OutboxEntry, ...]:
-    """Add replies inside somebody's transaction; those that show a turn's answer name it."""
+    """Add replies within the caller's transaction. `turn_id` links those that show the turn's answer."""
     return tuple(_add(connection, message, now, turn_id) for message in messages)
 
 
@@ -143,9 +145,9 @@ def _add(connection: Connection, message: OutboundMessage, now: float, turn_id: 
     return OutboxEntry(added[0], message, "pending", 0, 0, 0, 0.0, "", now)
 
 
-def _ended(connection: Connection, outbox_id: int) -> str:
-    """The payload of a reply that is not sent again: without the message that it answers or edits, whose id may be an
-    interaction's token, and without a secret text."""
+def _final_payload(connection: Connection, outbox_id: int) -> str:
+    """The payload of a reply that is not sent again, without secret text and without the id of the message it answers
+    or edits, which may be an interaction token."""
     payload = connection.execute(_PAYLOAD, {"outbox_id": outbox_id}).scalar_one_or_none()
     if payload is None:
         return ""
@@ -155,7 +157,7 @@ def _ended(connection: Connection, outbox_id: int) -> str:
 
 
 def _without_bytes(message: OutboundMessage) -> OutboundMessage:
-    """What the payload keeps, which is text: of a picture its name."""
+    """The message as its payload stores it: a picture keeps its name, and its bytes are in a column."""
     return message if message.picture is None else replace(message, picture=replace(message.picture, data=b""))
 
 

@@ -1,4 +1,4 @@
-"""Who is known, strangers who wait, and the record of every change."""
+"""Known people, pending access requests, and the audit log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIND = (
     .where(identities.c.platform == bindparam("platform"), identities.c.user_id == bindparam("user"))
 )
 
-_KNOWN = (
+_HAS_ACCESS = (
     select(identities)
     .join(people)
     .where(
@@ -35,35 +35,35 @@ _KNOWN = (
     .exists()
 )
 KEPT_MESSAGES = 3
-"""The newest messages that are kept of a stranger who waits."""
+"""Number of messages kept for a stranger who waits for access, the newest."""
 KEPT_SECONDS = 7 * 24 * 3600.0
-"""How long a request is kept after its code has expired; the buttons that let the stranger in work as long."""
-_REMEMBERED = 10_000
-"""Accounts; strangers are without number."""
+"""How long an access request is kept after its code has expired. Its approval buttons work for as long."""
+_CACHE_SIZE = 10_000
+"""Maximum number of cached accounts; the number of strangers is unlimited."""
 _T = TypeVar("_T")
 
 
 class SqlPeople:
-    """`routing.ports.PeopleStore`. Who was found is kept, and who was not: one process owns a database. Languages are
-    preferences."""
+    """Implements `routing.ports.PeopleStore`. Caches known and unknown accounts, because one process owns a
+    database."""
 
     def __init__(
         self, database: Database, preferences: SqlPreferences, clock: Clock, steady: Clock | None = None
     ) -> None:
-        """Codes expire by `steady`, else by `clock`."""
+        """Codes expire by `steady` (default: `clock`)."""
         self._database = database
         self._preferences = preferences
         self._clock = clock
         self._steady = steady or clock
-        self._known: dict[UserKey, Person | None] = {}
+        self._cache: dict[UserKey, Person | None] = {}
         self._usernames: dict[UserKey, str] = {}
-        self._became: dict[int, int] = {}
+        self._merged: dict[int, int] = {}
 
     async def find(self, user: UserKey) -> Person | None:
-        known = self._known  # what a change overtakes goes into the one that is let go
+        known = self._cache  # a change replaces the dictionary, so a stale result goes into the old one
         if user not in known:
             found = await self._database.read(lambda c: _find(c, user))
-            if len(known) >= _REMEMBERED:
+            if len(known) >= _CACHE_SIZE:
                 known.clear()
             known[user] = found
         person = known[user]
@@ -87,8 +87,8 @@ class SqlPeople:
         return await self._database.read(step)
 
     async def owners(self) -> tuple[UserKey, ...]:
-        question = select(identities).join(people).where(people.c.role == "owner").order_by(people.c.id)
-        rows = await self._database.read(lambda c: c.execute(question).all())
+        query = select(identities).join(people).where(people.c.role == "owner").order_by(people.c.id)
+        rows = await self._database.read(lambda c: c.execute(query).all())
         return tuple(UserKey(row.platform, row.user_id) for row in rows)
 
     async def forget(self, person_id: int, actor: str) -> None:
@@ -107,20 +107,21 @@ class SqlPeople:
         self.reread(person_id)
 
     def joined(self, person_id: int, was: int | None) -> None:
-        """One person has become another; a turn that was under way for them ends as the other's."""
+        """Note that person `was` was merged into `person_id`; a turn in progress for `was` is recorded for
+        `person_id`."""
         if was is not None:
-            self._became[was] = person_id
+            self._merged[was] = person_id
         self.reread(*(each for each in (person_id, was) if each is not None))
 
     def present(self, person_id: int) -> int:
-        """Who somebody is now."""
-        while person_id in self._became:
-            person_id = self._became[person_id]
+        """The person's id after all merges."""
+        while person_id in self._merged:
+            person_id = self._merged[person_id]
         return person_id
 
     def reread(self, *people: int) -> None:
-        """Whose account is whose has changed; read that anew, and what these people have set."""
-        self._known = {}
+        """Clear the cached accounts, and the cached preferences of these people."""
+        self._cache = {}
         for person_id in people:
             self._preferences.forget(person_id)
 
@@ -135,7 +136,7 @@ class SqlPeople:
             unnamed = (people.c.id == person.id) & (people.c.name == "")
             connection.execute(update(people).where(unnamed).values(name=name[:200]))
 
-        if len(self._usernames) >= _REMEMBERED:
+        if len(self._usernames) >= _CACHE_SIZE:
             self._usernames.clear()
         await self._change(step)
         self._usernames[user] = username
@@ -146,11 +147,11 @@ class SqlPeople:
         return {UserKey(row.platform, row.user_id): row.username for row in rows}
 
     async def let_in(self) -> tuple[Pairing, ...]:
-        rows = await self._database.read(lambda c: c.execute(select(pairings).where(_KNOWN)).all())
+        rows = await self._database.read(lambda c: c.execute(select(pairings).where(_HAS_ACCESS)).all())
         return tuple(_pairing(row) for row in rows)
 
     async def release(self, user: UserKey) -> None:
-        await self._database.write(lambda c: c.execute(delete(pairings).where(_of(user))))
+        await self._database.write(lambda c: c.execute(delete(pairings).where(_from_account(user))))
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing:
         now = self._steady()
@@ -166,7 +167,7 @@ class SqlPeople:
         await self._database.write(step)
 
     async def waiting(self) -> tuple[Pairing, ...]:
-        waits = (pairings.c.expires_at > self._steady() - KEPT_SECONDS) & ~_KNOWN
+        waits = (pairings.c.expires_at > self._steady() - KEPT_SECONDS) & ~_HAS_ACCESS
         valid = select(pairings).where(waits).order_by(pairings.c.expires_at)
         rows = await self._database.read(lambda c: c.execute(valid).all())
         return tuple(_pairing(row) for row in rows)
@@ -176,11 +177,11 @@ class SqlPeople:
 
         def step(connection: Connection) -> Pairing | None:
             kept = connection.execute(select(pairings).where(pairings.c.expires_at > steady - KEPT_SECONDS))
-            found = next((_pairing(row) for row in kept if _is(row, asked, steady)), None)
+            found = next((_pairing(row) for row in kept if _matches(row, asked, steady)), None)
             if found is None:
                 return None
             known = _find(connection, found.user)
-            if known is not None and known.role != "guest":  # a code never takes a role away
+            if known is not None and known.role != "guest":  # a code never lowers a role
                 return None
             _admit(connection, found.user, found.name, "user", actor, now)
             return found
@@ -194,7 +195,7 @@ class SqlPeople:
             valid = connection.execute(select(pairings).where(pairings.c.expires_at > steady))
             found = next((_pairing(row).user for row in valid if matches(code, row.code_hash)), None)
             if found is not None:
-                connection.execute(update(pairings).where(_of(found)).values(expires_at=steady))
+                connection.execute(update(pairings).where(_from_account(found)).values(expires_at=steady))
             return found
 
         return await self._database.write(step)
@@ -209,15 +210,15 @@ class SqlPeople:
         return tuple((row.at, row.actor, row.action, row.detail) for row in rows)
 
     async def _change(self, step: Callable[[Connection], _T]) -> _T:
-        """Write who is who; nothing found before counts then, even where nobody waits for the end."""
+        """Run a step that changes accounts or roles, then clear the cache, even if the caller is cancelled."""
         try:
             return await self._database.write(step)
         finally:
-            self._known = {}
+            self._cache = {}
 
 
 def _forget_replies(connection: Connection, person_id: int) -> None:
-    """What was answered to them and kept for its buttons; what is still on its way arrives."""
+    """Delete the replies that were kept for their buttons. Replies still being sent are delivered."""
     theirs = select(outbox.c.id, outbox.c.payload).where(
         outbox.c.state.in_(("sent", "dead")), outbox.c.payload.contains(f'"owner":{person_id}')
     )
@@ -227,7 +228,7 @@ def _forget_replies(connection: Connection, person_id: int) -> None:
 
 
 def _forget_summaries(connection: Connection, person_id: int) -> None:
-    """A summary may tell what they said; the messages of others that it stood for are told again."""
+    """Delete summaries that may repeat what the person said. Other people's messages are summarised again."""
     theirs = select(messages.c.conversation_id).where(messages.c.person_id == person_id)
     connection.execute(delete(summaries).where(summaries.c.conversation_id.in_(theirs)))
 
@@ -247,11 +248,11 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
         connection.execute(insert(identities), account)
     else:
         connection.execute(update(people).where(people.c.id == known.id).values(role=role))
-        if role != "owner":  # only owners allow a tool for good, or for everyone
+        if role != "owner":  # only owners may allow a tool permanently or for everyone
             for_good = allowances.c.conversation_id.is_(None)
             connection.execute(delete(allowances).where(allowances.c.person_id == known.id, for_good))
     if role == "blocked":
-        connection.execute(delete(pairings).where(_of(user)))
+        connection.execute(delete(pairings).where(_from_account(user)))
     _audit(connection, now, actor, "admit", f"{user} as {role}")
     found = _find(connection, user)
     assert found is not None
@@ -261,23 +262,23 @@ def _admit(connection: Connection, user: UserKey, name: str, role: Role, actor: 
 def _ask(connection: Connection, pairing: Pairing, waiting_limit: int, now: float) -> Pairing:
     connection.execute(delete(pairings).where(pairings.c.expires_at <= now - KEPT_SECONDS))
     stored = {"code_hash": hashed(pairing.code)}
-    row = connection.execute(select(pairings).where(_of(pairing.user))).one_or_none()
+    row = connection.execute(select(pairings).where(_from_account(pairing.user))).one_or_none()
     if row is not None:
         kept = (*INBOUNDS.load(row.messages), *pairing.messages)[-KEPT_MESSAGES:]
         expires_at = row.expires_at if row.expires_at > now else pairing.expires_at
         values = stored | {"messages": INBOUNDS.dump(kept), "expires_at": expires_at}
-        connection.execute(update(pairings).where(_of(pairing.user)).values(values))
+        connection.execute(update(pairings).where(_from_account(pairing.user)).values(values))
         return pairing if row.expires_at <= now else replace(pairing, expires_at=expires_at, messages=kept)
     oldest_first = connection.execute(select(pairings).order_by(pairings.c.expires_at)).all()
     for each in oldest_first[: max(0, len(oldest_first) + 1 - waiting_limit)]:
-        connection.execute(delete(pairings).where(_of(UserKey(each.platform, each.user_id))))
+        connection.execute(delete(pairings).where(_from_account(UserKey(each.platform, each.user_id))))
     about = {"expires_at": pairing.expires_at, "name": pairing.name[:200], "username": pairing.username[:64]}
     account = {"platform": pairing.user.platform, "user_id": pairing.user.user_id}
     connection.execute(insert(pairings), account | about | stored | {"messages": INBOUNDS.dump(pairing.messages)})
     return pairing
 
 
-def _of(user: UserKey) -> ColumnElement[bool]:
+def _from_account(user: UserKey) -> ColumnElement[bool]:
     return (pairings.c.platform == user.platform) & (pairings.c.user_id == user.user_id)
 
 
@@ -285,8 +286,8 @@ def _audit(connection: Connection, now: float, actor: str, action: str, detail: 
     connection.execute(insert(audit), {"at": now, "actor": actor, "action": action, "detail": detail})
 
 
-def _is(row: Row[Any], asked: str | UserKey, now: float) -> bool:
-    """Whether this request is the account's, or was given this code, which is still valid."""
+def _matches(row: Row[Any], asked: str | UserKey, now: float) -> bool:
+    """Whether this request belongs to the account, or has this code and the code is still valid."""
     if isinstance(asked, UserKey):
         return (row.platform, row.user_id) == (asked.platform, asked.user_id)
     return row.expires_at > now and matches(asked, row.code_hash)

@@ -14,16 +14,16 @@ _PREFERENCES = select(preferences).where(preferences.c.person_id == bindparam("p
 _OVERRIDES = select(overrides).where(overrides.c.person_id == bindparam("person"))
 _CLEAR = delete(overrides).where(overrides.c.person_id == bindparam("person"), overrides.c.tier == bindparam("of_tier"))
 
-_REMEMBERED = 10_000
-"""People; guests of groups are without number."""
+_CACHE_SIZE = 10_000
+"""Maximum number of cached people; the number of guests in groups is unlimited."""
 
 
 class SqlPreferences:
-    """`routing.ports.PreferenceStore`. What was read is kept: one process owns a database."""
+    """Implements `routing.ports.PreferenceStore`. Caches what it reads, because one process owns a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[int, tuple[Preferences, PersonSettings]] = {}
+        self._cache: dict[int, tuple[Preferences, PersonSettings]] = {}
         self._changes = 0
 
     async def get(self, person_id: int) -> Preferences:
@@ -63,20 +63,20 @@ class SqlPreferences:
         return removed
 
     def forget(self, person_id: int) -> None:
-        """Read them anew the next time."""
+        """Clear a person's cached preferences."""
         self._changes += 1
-        self._known.pop(person_id, None)
+        self._cache.pop(person_id, None)
 
     async def _load(self, person_id: int) -> tuple[Preferences, PersonSettings]:
-        if person_id not in self._known:
+        if person_id not in self._cache:
             changes = self._changes
             found = await self._database.read(lambda c: _read(c, person_id))
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            if changes == self._changes:  # else it may be out of date
-                self._known[person_id] = found
+            if len(self._cache) >= _CACHE_SIZE:
+                self._cache.clear()
+            if changes == self._changes:  # otherwise it may be stale
+                self._cache[person_id] = found
             return found
-        return self._known[person_id]
+        return self._cache[person_id]
 
     async def _change(self, person_id: int, **values: object) -> None:
         def step(connection: Connection) -> None:

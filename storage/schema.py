@@ -1,4 +1,4 @@
-"""The tables. Times are Unix seconds, money is integer nano-dollars, documents are JSON text."""
+"""Database tables. Times are Unix seconds, money is integer nano-dollars, documents are JSON text."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sqlalchemy import (
 )
 
 REVISION = "0018"
-"""The newest migration. Kept here so that a start with an up-to-date database need not import Alembic;
-a test holds it against the migrations folder."""
+"""The newest migration. It is here so that starting on a current database does not import Alembic; a test compares it
+with the migrations folder."""
 
 metadata = MetaData(
     naming_convention={
@@ -37,7 +37,7 @@ def _id() -> Column[int]:
     return Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True)
 
 
-# Ids that others keep (buttons, caches) are never given out again: sqlite_autoincrement.
+# Tables with ids that are used elsewhere (buttons, caches) set sqlite_autoincrement, so ids are never reused.
 
 
 def _person(*, primary_key: bool = False, nullable: bool = False) -> Column[int]:
@@ -148,7 +148,7 @@ summaries = Table(
     Index("ix_summaries_conversation_id", "conversation_id", "id"),
 )
 
-# States of the inbox: waiting, done. Of the outbox: pending, attempting, sent, dead. Of damaged rows: unreadable.
+# States in the inbox: waiting, done. In the outbox: pending, attempting, sent, dead. Damaged rows: unreadable.
 inbox = Table(
     "inbox",
     metadata,
@@ -221,8 +221,8 @@ usage = Table(
     Index("ix_usage_at", "at"),
 )
 
-# The sums of `usage` and `turns` by hour (of Unix time): reports and budgets read these instead of every row. Two rows
-# may have the same key when two people became one.
+# Sums of `usage` and `turns` per hour of Unix time. Reports and budgets read these instead of every row. Two rows have
+# the same key if two people were merged.
 
 usage_hours = Table(
     "usage_hours",

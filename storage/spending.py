@@ -1,4 +1,4 @@
-"""What was spent: by limit, by person, by tier, by day."""
+"""Spending per limit, person, tier and day."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from routing.types.tiers import TIERS
 from routing.types.usage import VOICE, Day, Payer, PersonSpending, Spent, TierSpending
 from storage.codec import dollars
 from storage.database import Database
-from storage.hours import between, by_model, spending, totals, used
+from storage.hours import between, by_model, spending, totals, usage_sums
 from storage.schema import conversations, identities, people
 
 
 class SqlSpending:
-    """`routing.ports.SpendingStore`."""
+    """Implements `routing.ports.SpendingStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def sums(self, payers: Sequence[Payer]) -> tuple[Spent, ...]:
         def step(connection: Connection) -> tuple[Spent, ...]:
-            rows = [connection.execute(*_of(payer)).one() for payer in payers]
+            rows = [connection.execute(*_payer_query(payer)).one() for payer in payers]
             return tuple(Spent(dollars(cost), int(unknown or 0), int(tokens or 0)) for cost, unknown, tokens in rows)
 
         return await self._database.read(step)
@@ -36,46 +36,46 @@ class SqlSpending:
         return tuple(sorted(found, key=lambda each: (-each.spent.cost, -each.spent.calls, each.person_id)))
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
-        whose = _whose(person_id)
-        rows = await self._database.read(lambda c: c.execute(_by_tier(*whose), between(since) | whose).all())
+        filters = _person_filter(person_id)
+        rows = await self._database.read(lambda c: c.execute(_by_tier(*filters), between(since) | filters).all())
         found = [TierSpending(row.tier, spending(row)) for row in rows]
         return tuple(sorted(found, key=lambda each: (*TIERS, VOICE).index(each.tier)))
 
     async def by_day(self, days: Sequence[Period], person_id: int | None = None) -> tuple[Day, ...]:
-        whose = _whose(person_id)
-        question = by_model(*whose)
+        filters = _person_filter(person_id)
+        query = by_model(*filters)
 
         def step(connection: Connection) -> tuple[Day, ...]:
-            found = [(each.date, connection.execute(question, between(each.start, each.end) | whose)) for each in days]
+            found = [(each.date, connection.execute(query, between(each.start, each.end) | filters)) for each in days]
             return tuple(Day(date, tuple(map(spending, rows.all()))) for date, rows in found)
 
         return await self._database.read(step)
 
 
-def _whose(person_id: int | None) -> dict[str, int]:
+def _person_filter(person_id: int | None) -> dict[str, int]:
     return {} if person_id is None else {"person_id": person_id}
 
 
 @cache
 def _by_person() -> Select[Any]:
-    sums = used()
+    sums = usage_sums()
     columns = (people.c.id, people.c.name, literal("").label("model"), *totals(sums))
     return select(*columns).join(sums, sums.c.person_id == people.c.id).group_by(people.c.id, people.c.name)
 
 
 @cache
 def _by_tier(*columns: str) -> Select[Any]:
-    sums = used(*columns)
+    sums = usage_sums(*columns)
     return select(sums.c.tier, literal("").label("model"), *totals(sums)).group_by(sums.c.tier)
 
 
-def _of(payer: Payer) -> tuple[Select[Any], dict[str, Any]]:
-    """The sums of one payer, and their parameters."""
-    chosen: dict[str, Any] = dict(_whose(payer.person_id))
+def _payer_query(payer: Payer) -> tuple[Select[Any], dict[str, Any]]:
+    """The query for a payer's sums, and its parameters."""
+    chosen: dict[str, Any] = dict(_person_filter(payer.person_id))
     if payer.chat is not None:
         chosen |= dict(zip(("platform", "chat_id"), payer.chat, strict=True))
-    question = _charged(payer.person_id is not None, payer.chat is not None, payer.channels)
-    return question, between(payer.stretch.start, payer.stretch.end) | chosen
+    query = _charged(payer.person_id is not None, payer.chat is not None, payer.channels)
+    return query, between(payer.stretch.start, payer.stretch.end) | chosen
 
 
 @cache
@@ -87,5 +87,5 @@ def _charged(personal: bool, in_chat: bool, channels: bool) -> Select[Any]:
         if channels:
             channel = (identities.c.platform == bindparam("platform")) & identities.c.user_id.startswith("-")
             within["person_id"] = select(identities.c.person_id).where(channel)
-    sums = used(*(["person_id"] if personal else []), **within)
+    sums = usage_sums(*(["person_id"] if personal else []), **within)
     return select(func.sum(sums.c.charged_nano), func.sum(sums.c.unknown), func.sum(sums.c.uncharged_tokens))

@@ -1,4 +1,4 @@
-"""SQLite in a thread of its own: what waits together is committed together."""
+"""SQLite in a thread: steps that wait at the same time share one commit."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError
 
-from storage.faults import OUR_OWN, fault
+from storage.faults import STEP_ERRORS, fault
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
 SIZE = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
-"""Bytes of the file."""
-MOST_TOGETHER = 64
+"""Query for the file's size in bytes."""
+MAX_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A step that waits for its transaction."""
+    """A step waiting for its transaction."""
 
     step: Callable[[Connection], Any]
     writes: bool
@@ -36,12 +36,12 @@ Result = tuple[_Job, Any, BaseException | None]
 
 
 class SqliteDatabase:
-    """One connection, one thread, one hop and one commit for all the steps that wait at a moment.
+    """Implements `storage.database.Database` with one connection and one thread, and one commit for all waiting steps.
 
-    The async driver (`storage.async_engine`) hops between threads for every statement. With many chats at once the
-    steps share a commit, each in a savepoint of its own; when one of them fails in a way that may have undone its
-    neighbours, each is run again by itself. FULL keeps an acknowledged message through a power cut. Writers begin
-    IMMEDIATE: a transaction that reads first and writes later would fail at once, in spite of the busy time-out.
+    The async driver (`storage.async_engine`) switches threads for every statement. With many chats at once, steps share
+    a commit and each has its own savepoint; if one fails in a way that may have rolled back the others, each runs again
+    by itself. `synchronous=FULL` keeps acknowledged messages through a power cut. Writers use BEGIN IMMEDIATE: a
+    transaction that reads first and writes later would fail at once despite the busy timeout.
     """
 
     def __init__(self, url: str) -> None:
@@ -68,46 +68,46 @@ class SqliteDatabase:
         return result
 
     def _next_batch(self) -> None:
-        """Hand over what waits; whatever comes meanwhile is the next batch."""
-        jobs, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
-        self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._together, jobs)
-        self._batch.add_done_callback(self._answer)
+        """Submit the waiting steps; steps that arrive meanwhile form the next batch."""
+        jobs, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+        self._batch = asyncio.get_running_loop().run_in_executor(self._thread, self._run_batch, jobs)
+        self._batch.add_done_callback(self._set_results)
 
-    def _answer(self, batch: asyncio.Future[list[Result]]) -> None:
+    def _set_results(self, batch: asyncio.Future[list[Result]]) -> None:
         self._batch = None
         if self._waiting:
             self._next_batch()
         for job, value, error in batch.result():
-            if job.future.done():  # whoever asked was cancelled; what was written stays written
+            if job.future.done():  # the caller was cancelled; the commit stands
                 continue
             if error is None:
                 job.future.set_result(value)
             else:
                 job.future.set_exception(error)
 
-    def _together(self, jobs: Sequence[_Job]) -> list[Result]:
+    def _run_batch(self, jobs: Sequence[_Job]) -> list[Result]:
         if len(jobs) > 1:
             try:
                 return self._transact(jobs)
-            except Exception as error:  # a full disk may undo the whole transaction: nothing of it counts
+            except Exception as error:  # a full disk may roll back the whole transaction, so no result counts
                 log.debug("Running %d steps again, one by one: %r", len(jobs), error)
-        return [self._alone(job) for job in jobs]
+        return [self._run_alone(job) for job in jobs]
 
-    def _alone(self, job: _Job) -> Result:
+    def _run_alone(self, job: _Job) -> Result:
         try:
             with self._engine.connect() as connection, connection.begin():
                 connection.exec_driver_sql("BEGIN IMMEDIATE" if job.writes else "BEGIN")
                 value = job.step(connection)
-        except OUR_OWN as error:
+        except STEP_ERRORS as error:
             return job, None, error
         except DBAPIError as error:
             return job, None, fault(error)
-        except Exception as error:  # the step's own, for whoever asked
+        except Exception as error:  # the step's own error, passed to its caller
             return job, None, error
         return job, value, None
 
     def _transact(self, jobs: Sequence[_Job]) -> list[Result]:
-        """All the steps in one transaction. When it raises, none of them counts."""
+        """Run all steps in one transaction. If it raises, none has taken effect."""
         results: list[Result] = []
         with self._engine.connect() as connection, connection.begin():
             connection.exec_driver_sql("BEGIN IMMEDIATE" if any(job.writes for job in jobs) else "BEGIN")
@@ -127,16 +127,16 @@ class SqliteDatabase:
 
 
 def _in_savepoint(connection: Connection, job: _Job) -> Result:
-    """One step among others: what it did wrong itself undoes only itself."""
+    """Run one of several steps; its own error rolls back only this step."""
     try:
         with connection.begin_nested():
             return job, job.step(connection), None
-    except OUR_OWN as error:
+    except STEP_ERRORS as error:
         return job, None, error
 
 
 def prepare(connection: Any, _record: object) -> None:
-    """The settings of a new connection; transactions begin where a step says so."""
+    """Configure a new connection, with explicit transactions only."""
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")

@@ -1,4 +1,4 @@
-"""Small facts that outlive the process, and what holds for a whole chat."""
+"""Small values that survive a restart, and settings of chats."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _ALLOWED = select(chats.c.chat_id, literal("")).where(chats.c.platform == _HERE,
 _KNOWN = union(_TALKED, _ANSWERED, _ALLOWED)
 _WAITING = select(inbox.c.payload).where(inbox.c.platform == _HERE, inbox.c.state == "waiting")
 
-_REMEMBERED = 10_000
-"""Chats; anybody may add a bot to groups."""
+_CACHE_SIZE = 10_000
+"""Maximum number of cached chats; a bot can be added to any number of groups."""
 
 
 class SqlState:
-    """`routing.ports.StateStore`."""
+    """Implements `routing.ports.StateStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def get(self, key: str) -> str | None:
-        question = select(state.c.value).where(state.c.key == key)
-        return await self._database.read(lambda c: c.execute(question).scalar_one_or_none())
+        query = select(state.c.value).where(state.c.key == key)
+        return await self._database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     async def put(self, key: str, value: str | None) -> None:
         def step(connection: Connection) -> None:
@@ -48,12 +48,13 @@ class SqlState:
 
 
 class SqlChats:
-    """`routing.ports.ChatStore` and `KnownChats`. What was read is kept: one process owns a database."""
+    """Implements `routing.ports.ChatStore` and `KnownChats`. Caches what it reads, because one process owns a
+    database."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
+        self._cache: dict[tuple[str, str], tuple[bool, bool]] = {}
 
     async def streaming(self, chat: ChatKey) -> bool:
         return (await self._load(chat))[0]
@@ -63,7 +64,7 @@ class SqlChats:
 
     async def set_streaming(self, chat: ChatKey, on: bool) -> None:
         await self._database.write(lambda c: _set(c, chat, streaming=on))
-        self._known.clear()
+        self._cache.clear()
 
     async def set_allowed(self, chat: ChatKey, allowed: bool, actor: str) -> None:
         now = self._clock()
@@ -75,7 +76,7 @@ class SqlChats:
             connection.execute(insert(audit), row)
 
         await self._database.write(step)
-        self._known.clear()
+        self._cache.clear()
 
     async def moved(self, old: ChatKey, new_chat_id: str) -> None:
         def step(connection: Connection) -> None:
@@ -84,7 +85,7 @@ class SqlChats:
                 connection.execute(update(table).where(here).values(chat_id=new_chat_id))
 
         await self._database.write(step)
-        self._known.clear()
+        self._cache.clear()
 
     async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
         values = {"here": platform, "since": since}
@@ -97,15 +98,15 @@ class SqlChats:
         return await self._database.read(look)
 
     async def _load(self, chat: ChatKey) -> tuple[bool, bool]:
-        if len(self._known) >= _REMEMBERED:
-            self._known.clear()
+        if len(self._cache) >= _CACHE_SIZE:
+            self._cache.clear()
         key = (chat.platform, chat.chat_id)
-        if key not in self._known:
+        if key not in self._cache:
             here = (chats.c.platform == key[0]) & (chats.c.chat_id == key[1])
-            question = select(chats.c.streaming, chats.c.allowed).where(here)
-            row = await self._database.read(lambda c: c.execute(question).one_or_none())
-            self._known[key] = (True, False) if row is None else (row.streaming, row.allowed)
-        return self._known[key]
+            query = select(chats.c.streaming, chats.c.allowed).where(here)
+            row = await self._database.read(lambda c: c.execute(query).one_or_none())
+            self._cache[key] = (True, False) if row is None else (row.streaming, row.allowed)
+        return self._cache[key]
 
 
 def _set(connection: Connection, chat: ChatKey, **values: object) -> None:

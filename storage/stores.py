@@ -1,4 +1,4 @@
-"""Every store over one database, by name."""
+"""All stores on one database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from storage.vectors import SqlVectors
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """What the bot keeps."""
+    """The bot's stores."""
 
     database: Database
     preferences: SqlPreferences
@@ -49,7 +49,7 @@ class Stores:
 
 
 def open_stores(database: Database, clock: Clock, steady: Clock | None = None) -> Stores:
-    """All of them over a database of the newest revision. Codes expire by `steady`, else by `clock`."""
+    """Create the stores on a database of the current revision. Codes expire by `steady` (default: `clock`)."""
     steady = steady or clock
     preferences = SqlPreferences(database)
     people = SqlPeople(database, preferences, clock, steady)

@@ -1,4 +1,4 @@
-"""What stands for the older messages of a conversation, and the cutting of those that are too long."""
+"""Summaries that replace the older messages of a conversation, and truncation of long messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNT = select(func.count()).where(*_HERE, summaries.c.reason == "")
 
 
 def newest(connection: Connection, conversation_id: int, before: int | None = None) -> Summary | None:
-    """The newest summary of messages that are all older than id `before`."""
+    """The newest summary that covers only messages with ids below `before`."""
     where = {"conversation": conversation_id, "before": END_OF_TIME if before is None else before}
     row = connection.execute(_NEWEST, where).one_or_none()
     if row is None:
@@ -28,7 +28,7 @@ def newest(connection: Connection, conversation_id: int, before: int | None = No
 
 
 def keep(connection: Connection, conversation_id: int, summary: Summary, now: float) -> None:
-    """Let a summary stand for what is older."""
+    """Store a summary of older messages."""
     row = {
         "conversation_id": conversation_id,
         "upto": summary.upto,
@@ -44,7 +44,7 @@ def keep(connection: Connection, conversation_id: int, summary: Summary, now: fl
 def unsummarised(
     connection: Connection, conversation_id: int, limit: int, before: int | None
 ) -> tuple[Summary | None, tuple[StoredMessage, ...], int]:
-    """The newest summary, and the messages behind it."""
+    """The newest summary, and the messages after it."""
     summary = newest(connection, conversation_id, before)
     after = summary.upto if summary else 0
     found, total = spoken(connection, span(conversation_id, limit, before, after))
@@ -52,7 +52,7 @@ def unsummarised(
 
 
 def shorten(connection: Connection, conversation_id: int, most_chars: int) -> None:
-    """Cut the texts above `most_chars` characters; ids and roles stay."""
+    """Truncate texts longer than `most_chars` characters; ids and roles stay the same."""
     here = messages.c.conversation_id == conversation_id
     long = (func.length(messages.c.text) > most_chars) | (func.length(messages.c.calls) > most_chars)
     for row in connection.execute(select(messages).where(here, long)).all():

@@ -1,4 +1,4 @@
-"""How turns went."""
+"""Statistics of turns."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from routing.types.tiers import TIERS
 from routing.types.usage import Rating, Trouble, TurnReport
 from storage.codec import NAMES, dollars, nano
 from storage.database import Database
-from storage.hours import add_turn, between, rate, went
+from storage.hours import add_turn, between, rate, turn_sums
 from storage.schema import turns
 
-_KEEP = insert(turns)
+_INSERT = insert(turns)
 _GROUPS = (*TIERS, "council")
 _COUNTS = (
     *("turns", "fallbacks", "timeouts", "escalations", "first_tokens"),
@@ -25,11 +25,11 @@ _COUNTS = (
 )
 _Part = tuple[Row[Any], Sequence[Row[Any]]]
 TIMED = 1_000
-"""p50 and p95 are of this many turns of a group, the newest."""
+"""p50 and p95 are computed from this many of the newest turns in a group."""
 
 
 def keep(connection: Connection, record: TurnRecord, facts: TurnFacts, now: float) -> None:
-    """Write a turn's facts down, in the transaction that ends it."""
+    """Store the facts of a turn, in the transaction that ends it."""
     costs = [call.usage.cost if call.usage else None for call in record.calls]
     row = {
         "turn_id": record.turn_id,
@@ -47,12 +47,12 @@ def keep(connection: Connection, record: TurnRecord, facts: TurnFacts, now: floa
         "unknown": costs.count(None),
         "at": now,
     }
-    connection.execute(_KEEP, row)
+    connection.execute(_INSERT, row)
     add_turn(connection, row)
 
 
 class SqlTurns:
-    """`routing.ports.TurnStore`."""
+    """Implements `routing.ports.TurnStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -62,48 +62,48 @@ class SqlTurns:
         return await self._database.write(lambda c: rate(c, mine, rating))
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TurnReport, ...]:
-        whose = {} if person_id is None else {"person_id": person_id}
-        question = _by_kind(*whose)
+        filters = {} if person_id is None else {"person_id": person_id}
+        query = _by_kind(*filters)
 
         def step(connection: Connection) -> list[TurnReport]:
             groups: dict[str, dict[str, list[_Part]]] = {}
-            for row in connection.execute(question, between(since) | whose).all():
+            for row in connection.execute(query, between(since) | filters).all():
                 models = groups.setdefault("council" if row.council else row.tier, {})
-                models.setdefault(row.model, []).append((row, connection.execute(_newest(row, since, whose)).all()))
-            return [_of_tier(tier, models) for tier, models in groups.items()]
+                models.setdefault(row.model, []).append((row, connection.execute(_newest(row, since, filters)).all()))
+            return [_tier_report(tier, models) for tier, models in groups.items()]
 
         reports = await self._database.read(step)
         return tuple(sorted(reports, key=lambda each: _GROUPS.index(each.tier)))
 
     async def newest(self, limit: int) -> Trouble:
         last = select(turns).where(turns.c.source != "council").order_by(turns.c.id.desc()).limit(limit).subquery()
-        marks = (_count(last.c.fallback), _count(last.c.timed_out), _count(last.c.escalated))
+        marks = (_count_if(last.c.fallback), _count_if(last.c.timed_out), _count_if(last.c.escalated))
         return await self._database.read(lambda c: Trouble(*c.execute(select(func.count(last.c.id), *marks)).one()))
 
 
-def _count(mark: ColumnElement[bool]) -> ColumnElement[int]:
-    """How many rows it holds for."""
+def _count_if(mark: ColumnElement[bool]) -> ColumnElement[int]:
+    """Number of rows for which the condition is true."""
     return func.count(case((mark, 1)))
 
 
 @cache
 def _by_kind(*columns: str) -> Select[Any]:
-    sums = went(*columns)
+    sums = turn_sums(*columns)
     kinds = (sums.c.council, sums.c.tier, sums.c.model)
     counts = (func.sum(sums.c[name]).label(name) for name in (*_COUNTS, "first_token_seconds"))
     return select(*kinds, *counts).group_by(*kinds)
 
 
-def _newest(kind: Row[Any], since: float, whose: Mapping[str, int]) -> Select[Any]:
-    """When the newest turns of a tier, model and kind ended, and how long they took."""
-    same = [turns.c[name] == value for name, value in whose.items()]
+def _newest(kind: Row[Any], since: float, filters: Mapping[str, int]) -> Select[Any]:
+    """End time and duration (seconds) of the newest turns of a tier, model and kind."""
+    same = [turns.c[name] == value for name, value in filters.items()]
     same += [turns.c.tier == kind.tier, turns.c.model == kind.model, turns.c.at >= since]
     council = turns.c.source == "council"
     newest = select(turns.c.at, turns.c.seconds).where(*same, council if kind.council else ~council)
     return newest.order_by(turns.c.at.desc()).limit(TIMED)
 
 
-def _of_tier(tier: str, models: Mapping[str, Sequence[_Part]]) -> TurnReport:
+def _tier_report(tier: str, models: Mapping[str, Sequence[_Part]]) -> TurnReport:
     reports = [_report(tier, model, parts) for model, parts in models.items()]
     reports.sort(key=lambda each: (-each.turns, each.model))
     whole = _report(tier, "", [part for parts in models.values() for part in parts])
@@ -111,7 +111,7 @@ def _of_tier(tier: str, models: Mapping[str, Sequence[_Part]]) -> TurnReport:
 
 
 def _report(tier: str, model: str, parts: Sequence[_Part]) -> TurnReport:
-    """All of a group: each part is a tier and model with its newest turns."""
+    """The report for a group. Each part is a tier and model with its newest turns."""
     sums = {name: int(sum(getattr(row, name) for row, _ in parts)) for name in _COUNTS}
     first = float(sum(row.first_token_seconds for row, _ in parts))
     newest = sorted(((turn.at, turn.seconds) for _, timed in parts for turn in timed), reverse=True)[:TIMED]
@@ -135,5 +135,5 @@ def _report(tier: str, model: str, parts: Sequence[_Part]) -> TurnReport:
 
 
 def _quantile(ascending: Sequence[float], percent: int) -> float:
-    """The least value that is not below `percent` of them."""
+    """The smallest value that at least `percent` of the values do not exceed."""
     return ascending[-(-len(ascending) * percent // 100) - 1]

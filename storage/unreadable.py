@@ -1,4 +1,4 @@
-"""Rows that can't be read any more are set aside, so that they hold up nothing else."""
+"""Sets damaged rows aside so that they do not block the others."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ log = logging.getLogger(__name__)
 def set_aside(
     connection: Connection, table: Table, waiting: ColumnElement[bool], read: Callable[[Row[Any]], object]
 ) -> int:
-    """Give the waiting rows that `read` does not understand (ValueError) the state "unreadable"; how many."""
+    """Set the state of waiting rows for which `read` raises ValueError to "unreadable". Returns their number."""
     try:
-        broken = [row.id for row in connection.execute(select(table).where(waiting)) if not _understood(row, read)]
+        broken = [row.id for row in connection.execute(select(table).where(waiting)) if not _readable(row, read)]
     except OperationalError as error:
         if "decode" not in str(error.orig):
             raise
@@ -33,18 +33,18 @@ def set_aside(
 def _one_by_one(
     connection: Connection, table: Table, waiting: ColumnElement[bool], read: Callable[[Row[Any]], object]
 ) -> list[int]:
-    """SQLite keeps bytes that are no text, and then gives no row of the whole answer."""
+    """Check row by row: SQLite can store invalid UTF-8, and one such row makes the whole query fail."""
     broken = []
     for row_id in connection.execute(select(table.c.id).where(waiting)).scalars().all():
         try:
-            if not _understood(connection.execute(select(table).where(table.c.id == row_id)).one(), read):
+            if not _readable(connection.execute(select(table).where(table.c.id == row_id)).one(), read):
                 broken.append(row_id)
         except OperationalError:
             broken.append(row_id)
     return broken
 
 
-def _understood(row: Row[Any], read: Callable[[Row[Any]], object]) -> bool:
+def _readable(row: Row[Any], read: Callable[[Row[Any]], object]) -> bool:
     try:
         read(row)
     except ValueError:

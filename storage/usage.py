@@ -1,4 +1,4 @@
-"""What was spent, added up."""
+"""Sums of usage and cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from storage.schema import usage
 
 
 class SqlUsage:
-    """`routing.ports.UsageStore`."""
+    """Implements `routing.ports.UsageStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -19,8 +19,8 @@ class SqlUsage:
     async def by_model(
         self, *, person_id: int | None = None, conversation_id: int | None = None, since: float = 0.0
     ) -> tuple[Spending, ...]:
-        whose = {"person_id": person_id, "conversation_id": conversation_id}
-        chosen = {name: value for name, value in whose.items() if value is not None}
+        filters = {"person_id": person_id, "conversation_id": conversation_id}
+        chosen = {name: value for name, value in filters.items() if value is not None}
         rows = await self._database.read(lambda c: c.execute(by_model(*chosen), between(since) | chosen).all())
         return tuple(sorted(map(spending, rows), key=lambda each: (-each.calls, each.model)))
 

@@ -1,4 +1,4 @@
-"""People, preferences, conversations, inbox, outbox, usage, access, state."""
+"""Create the tables for people, preferences, conversations, inbox, outbox, usage, access and state."""
 
 import sqlalchemy as sa
 from alembic import op

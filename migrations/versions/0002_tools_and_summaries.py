@@ -1,4 +1,4 @@
-"""Tool calls and their results in the history, summaries, what is switched from inside a conversation."""
+"""Add tool calls and results to messages, add summaries, and add each conversation's tier and skill."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The vectors of texts."""
+"""Add embedding vectors."""
 
 import sqlalchemy as sa
 from alembic import op

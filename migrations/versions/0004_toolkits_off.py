@@ -1,4 +1,4 @@
-"""The toolkits that a person switched off."""
+"""Add the toolkits that a person has switched off."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The codes that make two accounts one person's."""
+"""Add the codes that link two accounts to one person."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""How turns went, limits of single people, and quick sums by chat and by time."""
+"""Add turn statistics, personal limits, and indexes for sums by chat and time."""
 
 import sqlalchemy as sa
 from alembic import op

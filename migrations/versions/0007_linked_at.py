@@ -1,4 +1,4 @@
-"""Since when an account has been one of several."""
+"""Add the time at which an account was linked."""
 
 import sqlalchemy as sa
 from alembic import op

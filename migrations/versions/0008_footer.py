@@ -1,4 +1,4 @@
-"""Whether a person's answers say what they took."""
+"""Add the setting that shows a footer with model, time and cost below answers."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""A picture that goes with a reply."""
+"""Add a picture to outgoing replies."""
 
 import sqlalchemy as sa
 from alembic import op

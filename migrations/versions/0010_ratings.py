@@ -1,4 +1,4 @@
-"""Which messages on a platform show the answer of which turn, so that a reaction to one rates it."""
+"""Add the platform messages that show a turn's answer, so that reactions rate the turn."""
 
 import sqlalchemy as sa
 from alembic import op

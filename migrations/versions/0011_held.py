@@ -1,4 +1,4 @@
-"""What limits were charged for a call that its provider did not count."""
+"""Add the amount charged to limits for calls whose usage the provider did not report."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Codes are kept as salted hashes; those of before, valid for ten minutes at most, are dropped."""
+"""Store codes as salted hashes. Existing codes are deleted; they were valid for at most ten minutes."""
 
 import sqlalchemy as sa
 from alembic import op

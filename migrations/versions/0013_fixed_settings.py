@@ -1,4 +1,4 @@
-"""What a question is answered with, kept before a later command changes it."""
+"""Add the settings of a waiting question, so that later commands do not change them."""
 
 import sqlalchemy as sa
 from alembic import op

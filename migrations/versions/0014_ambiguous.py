@@ -1,4 +1,4 @@
-"""How often a reply's next piece was sent without it being known whether it arrived."""
+"""Add the number of attempts to send a piece of a reply that may have arrived."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Tool calls that wait for a confirmation, and tools that were allowed without one."""
+"""Add tool calls waiting for confirmation, and tools allowed without confirmation."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Strangers' first messages are kept until they are let in, and the usernames of accounts."""
+"""Add usernames of accounts, and the first messages of strangers until they get access."""
 
 import sqlalchemy as sa
 from alembic import op

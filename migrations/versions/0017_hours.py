@@ -1,4 +1,4 @@
-"""Sums by hour of what calls used and how turns went; indexes of the newest turns of a model."""
+"""Add hourly sums of usage and turns, and indexes for the newest turns of a model."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -82,7 +82,7 @@ def _create(table: str, key: list[sa.Column], sums: dict[str, str]) -> None:
 
 
 def _fill(table: str, rows: str, key: dict[str, str], sums: dict[str, str]) -> None:
-    # A cast of PostgreSQL rounds; SQLite's cuts off, and it may lack floor().
+    # PostgreSQL's cast rounds; SQLite's truncates, and SQLite may lack floor().
     hour = "cast(at / 3600 as integer)" if op.get_bind().dialect.name == "sqlite" else "floor(at / 3600)"
     values = {"hour": hour, "person_id": "person_id"} | key
     op.execute(

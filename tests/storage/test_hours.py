@@ -123,4 +123,4 @@ async def test_old_rows_are_counted_by_the_migration(database_url: str, database
         assert (by_hour(connection, usage_hours), by_hour(connection, turn_hours)) == before != ({}, {})
         return "done"
 
-    assert await asyncio.to_thread(migrate._on, parse_url(database_url), step) == "done"
+    assert await asyncio.to_thread(migrate._run, parse_url(database_url), step) == "done"

@@ -30,7 +30,7 @@ async def test_memory_is_bounded_and_what_was_forgotten_is_read_again(
     database: Database, clock: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (history, preferences):
-        monkeypatch.setattr(module, "_REMEMBERED", MOST)
+        monkeypatch.setattr(module, "_CACHE_SIZE", MOST)
     settings, talks = SqlPreferences(database), SqlHistory(database, clock)
     ann = await SqlPeople(database, settings, clock).admit(ANN, "Ann", "user", "t")
     await settings.set_tier(ann.id, "smart", True)

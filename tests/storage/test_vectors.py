@@ -9,7 +9,7 @@ import pytest
 from routing.errors import StorageFault
 from routing.ports import VectorStore
 from storage.database import Database
-from storage.vectors import TOGETHER, SqlVectors
+from storage.vectors import BATCH_SIZE, SqlVectors
 
 OURS, OTHER = "static:1f", "litellm:openai/e"
 
@@ -48,7 +48,7 @@ async def test_the_newest_of_a_hash_counts(store: VectorStore) -> None:
 
 
 async def test_many_are_put_and_given_out_in_parts(store: VectorStore) -> None:
-    many = rows(2 * TOGETHER + 1)
+    many = rows(2 * BATCH_SIZE + 1)
     await store.put(OURS, many)
     assert await store.get(OURS, list(many)) == many
     await store.put(OURS, {})
@@ -56,7 +56,7 @@ async def test_many_are_put_and_given_out_in_parts(store: VectorStore) -> None:
 
 
 async def test_a_put_that_fails_half_way_keeps_nothing(store: VectorStore) -> None:
-    many: dict[str, object] = {**rows(TOGETHER + 1)}
+    many: dict[str, object] = {**rows(BATCH_SIZE + 1)}
     many["f" * 64] = None
     with pytest.raises(Exception, match=r"(?i)null"):
         await store.put(OURS, many)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ async def test_a_put_that_fails_half_way_keeps_nothing(store: VectorStore) -> No
 
 
 async def test_two_that_put_the_same_at_once_both_succeed(store: VectorStore) -> None:
-    many = rows(TOGETHER)
+    many = rows(BATCH_SIZE)
     turned = dict(reversed(many.items()))
     await asyncio.gather(*(store.put(OURS, each) for each in (many, turned, many, turned)))
     assert await store.get(OURS, list(many)) == many
@@ -82,10 +82,10 @@ async def test_what_no_catalogue_has_any_more_is_forgotten(store: VectorStore) -
 
 
 async def test_many_are_forgotten_in_parts(store: VectorStore) -> None:
-    many = rows(2 * TOGETHER + 3)
+    many = rows(2 * BATCH_SIZE + 3)
     await store.put(OURS, many)
     left = dict([*many.items()][:1])
-    assert await store.keep(OURS, left) == 2 * TOGETHER + 2
+    assert await store.keep(OURS, left) == 2 * BATCH_SIZE + 2
     assert await store.get(OURS, list(many)) == left
 
 
