@@ -1,4 +1,4 @@
-"""Who alone may read a summary is a column; it was a line before the text."""
+"""Move the person who alone may read a summary from the first line of the text to a column."""
 
 import re
 

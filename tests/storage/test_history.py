@@ -82,4 +82,4 @@ async def test_a_private_summary_keeps_its_reader_through_the_migration(
         assert [(row.text, row.person_id) for row in kept] == [("tides", ann.id), ("[for person x", None)]
         return "done"
 
-    assert await asyncio.to_thread(migrate._on, parse_url(database_url), step) == "done"
+    assert await asyncio.to_thread(migrate._run, parse_url(database_url), step) == "done"
