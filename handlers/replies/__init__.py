@@ -1,1 +1,1 @@
-"""What people read: answers, footers, buttons, reports."""
+"""Texts for people: answers, footers, buttons, reports."""

@@ -1,4 +1,4 @@
-"""Limits of money in words: which is reached, when it opens again, what goes on all the same."""
+"""Texts about budget limits: which one is reached, when it resets, and what continues anyway."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from routing.types.usage import TurnCost
 
 
 def cost_of(ask: CommandContext) -> TurnCost:
-    """An empty one for whoever asks."""
+    """An empty cost record charged to the sender."""
     return TurnCost(ask.person.id, ask.message.chat, payer_of(ask))
 
 
 def payer_of(ask: CommandContext) -> PayerKind:
-    """Which limit of a person holds for them."""
+    """The kind of budget limit that applies to the sender."""
     return payer_kind(ask.person.role, ask.message.user)
 
 
@@ -40,19 +40,19 @@ FULL = (
 
 
 def refusal(say: Say, reached: Reached, now: float) -> Refused:
-    """Why nothing was asked, and when it can be; `now` is in Unix seconds."""
+    """The refusal for a reached limit, with the time of its reset. `now` is in Unix seconds."""
     template, values = _why(say, reached, now)
     return Refused(template, **values)
 
 
 def refused(ask: CommandContext, reached: Reached) -> str:
-    """The same in the person's language."""
+    """The same sentence, in the person's language."""
     template, values = _why(ask.say, reached, ask.message.sent_at)
     return ask.say(template, **values)
 
 
 def gone_beyond(ask: CommandContext, reached: Reached, cheapest: bool) -> str:
-    """A limit is reached, and there was an answer all the same. Never hidden."""
+    """A notice that the answer exceeded a limit. Always shown."""
     limit = _name(ask.say, reached.standing.ceiling)
     if cheapest:
         return ask.say("💰 This goes beyond {limit}, so the cheapest model answered.", limit=limit)

@@ -1,4 +1,4 @@
-"""Pressed buttons: a short token on the platform, the command and its owner with us, in the outbox."""
+"""Resolves pressed buttons. The platform gets a short token; the command and the owner are stored in the outbox."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ _TOKEN = re.compile(r"t:(\d{1,18}):(\d{1,3})\.(\d{1,3})")
 
 
 def token(outbox_id: int, row: int, column: int) -> str:
-    """What a platform carries for a button: at most 32 bytes."""
+    """The callback data of a button, at most 32 bytes."""
     return f"t:{outbox_id}:{row}.{column}"
 
 
 class Presses:
-    """Finds what a press means."""
-
     def __init__(self, outbox: OutboxStore, clock: Clock) -> None:
         self._outbox = outbox
         self._clock = clock
 
     async def button(self, message: InboundMessage, person_id: int | None = None) -> Button:
-        """The button that was pressed. Raises Refused when it is old, unknown, elsewhere, or not `person_id`'s."""
+        """The pressed button. Raises Refused if it is expired, unknown, from another chat, or not `person_id`'s."""
         found = _TOKEN.fullmatch(message.text)
         entry = await self._outbox.get(int(found.group(1))) if found else None
         if found is None or entry is None or not _is_there(entry.message.chat, message):
@@ -38,7 +36,7 @@ class Presses:
 
 
 def _is_there(chat: ChatKey, message: InboundMessage) -> bool:
-    """Whether a press comes from where the button was sent to."""
+    """Whether the press comes from the chat the button was sent to."""
     if chat.person:
         return message.private and chat.person == message.user.user_id
     return (chat.chat_id, chat.visitor) == (message.chat.chat_id, message.chat.visitor)

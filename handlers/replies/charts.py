@@ -1,4 +1,4 @@
-"""What was used, as a picture: a bar a day, a colour a model."""
+"""Usage charts: one bar per day, one colour per model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Measure = Literal["cost", "tokens"]
 
 WIDTH, LEFT, TOP, RIGHT, BOTTOM = 1200, 130, 50, 1165, 440
-"""Where the bars are, in pixels; the legend is below."""
+"""The area of the bars, in pixels. The legend is below it."""
 WIDEST = 110
 LEGEND, ROW = 74, 40
 PAPER, INK, FAINT, LINES = "#ffffff", "#222222", "#777777", "#dddddd"
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
-"""Those of Okabe and Ito (2008), which people who see fewer colours can tell apart."""
+"""The colour-blind-safe palette of Okabe and Ito (2008)."""
 OTHERS = "#999999"
 MOST_TICKS = 5
 MOST_NAME = 32
@@ -31,7 +31,7 @@ _DATE_WIDTH, _MARK_WIDTH = 75, 45
 
 @dataclass(frozen=True, slots=True)
 class _Band:
-    """One model's share of every bar."""
+    """One model's segment of every bar."""
 
     name: str
     colour: str
@@ -39,10 +39,11 @@ class _Band:
 
 
 def usage_chart(days: Sequence[Day], measure: Measure = "cost") -> bytes:
-    """A PNG of about 50 kB, made in about 50 ms: in US dollars, or in tokens (also where no price is known). `+3?` over
-    a bar is three calls of unknown price, which it lacks; `?` where there is no room for the number. It has no words
-    and needs no language. Takes at least one day; above 300 days, bars are too thin to be seen."""
-    # The library takes 20 ms and 12 MB, which nobody needs who never asks for a picture.
+    """Draws a PNG of about 50 kB in about 50 ms, in US dollars or in tokens (the latter also if no price is known).
+    `+3?` over a bar means three calls of unknown price, which the bar lacks; `?` if the number does not fit. The chart
+    contains no words, so it needs no translation. Needs at least one day; above 300 days the bars are too thin to
+    see."""
+    # imported here because the library takes 20 ms and 12 MB
     from PIL import Image, ImageDraw, ImageFont
 
     if not any(each.cost for day in days for each in day.models):
@@ -64,7 +65,7 @@ def usage_chart(days: Sequence[Day], measure: Measure = "cost") -> bytes:
 
 
 def _bands(days: Sequence[Day], measure: Measure) -> list[_Band]:
-    """The models that took most, most first; all others together."""
+    """The models with the most usage, largest first; all others are summed up."""
     names = {each.model for day in days for each in day.models}
     rows = {name: tuple(_amount(day, name, measure) for day in days) for name in names}
     order = sorted((name for name in rows if any(rows[name])), key=lambda name: (-sum(rows[name]), name))
@@ -86,7 +87,7 @@ def _tokens(spent: Spending) -> int:
 
 
 def _scale(most: float) -> tuple[float, int]:
-    """A round step and how many of them hold the highest bar."""
+    """A round step and the number of steps that cover the highest bar."""
     if most <= 0:
         return 1.0, 1
     size = 10.0 ** math.floor(math.log10(most / MOST_TICKS))
@@ -95,7 +96,7 @@ def _scale(most: float) -> tuple[float, int]:
 
 
 def _said(amount: float, measure: Measure, step: float = 0.01) -> str:
-    """`$0.004`, `$12.50`, `350`, `1.2k`, `3.4M`; dollars as exactly as a `step` needs."""
+    """`$0.004`, `$12.50`, `350`, `1.2k`, `3.4M`. Dollars get the decimals that `step` needs."""
     if measure == "cost":
         return f"${amount:.{max(2, -math.floor(math.log10(step)))}f}"
     for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -116,7 +117,7 @@ def _middle(day: int, days: int) -> float:
 
 
 def _bars(pen: ImageDraw, bands: Sequence[_Band], days: int, most: float) -> list[float]:
-    """Where each day's bar ends."""
+    """Draws the bars and returns the top of each, in pixels."""
     half = min(WIDEST / 2, max(0.5, (RIGHT - LEFT) / days * 0.36))
     tops = [float(BOTTOM)] * days
     for band in bands:
@@ -130,7 +131,7 @@ def _bars(pen: ImageDraw, bands: Sequence[_Band], days: int, most: float) -> lis
 
 
 def _dates(pen: ImageDraw, font: FreeTypeFont | ImageFont, days: Sequence[Day]) -> None:
-    """`11-22`, as often as there is room."""
+    """Draws labels such as `11-22`, as many as fit."""
     every = math.ceil(len(days) * _DATE_WIDTH / (RIGHT - LEFT))
     for number in range(len(days) - 1, -1, -every):
         pen.text((_middle(number, len(days)), BOTTOM + 14), f"{days[number].date:%m-%d}", INK, font, anchor="mt")
@@ -156,6 +157,6 @@ def _legend(pen: ImageDraw, font: FreeTypeFont | ImageFont, bands: Sequence[_Ban
 
 
 def _short(name: str) -> str:
-    """The end of a name, where names differ, in signs that the font has."""
+    """Shortens a name from the front, since names differ at the end, and drops characters that the font lacks."""
     plain = name.encode("ascii", "replace").decode()
     return plain if len(plain) <= MOST_NAME else f"...{plain[3 - MOST_NAME :]}"

@@ -1,4 +1,4 @@
-"""A tier's contract in words: which models are skipped now, its time limits, what it costs."""
+"""Renders a tier's contract: skipped models, time limits, cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from routing.types.prices import MILLION, Price
 
 
 class Promise:
-    """The lines of /tier and /status about a plan's contract."""
+    """The contract lines of /tier and /status."""
 
     def __init__(self, models: Models, purse: BudgetGuard, clock: Clock) -> None:
         self._models = models
@@ -24,7 +24,7 @@ class Promise:
         self._clock = clock
 
     async def lines(self, ask: CommandContext, plan: Plan) -> list[str]:
-        """Models without a key are named elsewhere."""
+        """The contract of the plan. Models without a key are listed elsewhere."""
         usual, most = self._models.config.contracts[plan.decision.tier], self._models.config.turn.seconds
         contract = self._models.health.pace.contract(usual, plan.choice.model, most)
         price = (await self._purse.prices())(plan.choice.model)
@@ -38,7 +38,7 @@ class Promise:
         ]
 
     def _level(self, ask: CommandContext, plan: Plan) -> list[str]:
-        """A configured reasoning level that has no effect."""
+        """A notice about a configured reasoning level that has no effect."""
         ignored = self._models.ignored_level(plan.decision.tier)
         if ignored is None:
             return []

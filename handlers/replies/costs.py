@@ -1,4 +1,4 @@
-"""US dollars in words."""
+"""Formats US dollars and budgets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from routing.types.budgets import BudgetStatus, Scope
 
 
 def cost(say: Say, known: Decimal, unknown: int, nothing_known: bool) -> str:
-    """`$0.24 (2 unpriced)`: what has no price is counted, not called free."""
+    """`$0.24 (2 unpriced)`. Calls of unknown price are counted, not treated as free."""
     if nothing_known:
         return say("price unknown")
     return say.number(Dollars(known)) + unpriced(say, unknown)
@@ -24,17 +24,17 @@ def unpriced(say: Say, calls: int) -> str:
 
 
 def dollars(amount: Decimal) -> Dollars:
-    """`$2.00`, `$0.0042`, in the language of the sentence that it stands in."""
+    """`$2.00`, `$0.0042`, in the language of the sentence that contains it."""
     return Dollars(amount)
 
 
 def standings(say: Say, found: Iterable[BudgetStatus], *scopes: Scope) -> list[str]:
-    """How far these limits are used, one line each; `scopes`: only those of."""
+    """How far these limits are used, one line each. `scopes` restricts the lines to those scopes."""
     return [standing(say, each) for each in found if not scopes or each.ceiling.scope in scopes]
 
 
 def standing(say: Say, each: BudgetStatus) -> str:
-    """`Today: $0.12 of $2.00`, with a mark where nothing is left."""
+    """`Today: $0.12 of $2.00`, with a mark if nothing is left."""
     match each.ceiling.scope, each.ceiling.period:
         case "person", "day":
             words = "Today: {spent} of {limit}"

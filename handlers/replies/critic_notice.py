@@ -1,4 +1,4 @@
-"""What a second model doubts in an answer, said below it."""
+"""Sends the objections of a second model after an answer."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from routing.types.usage import TurnCost
 
 
 class Doubts:
-    """A `handlers.post_turn.Look`. A doubt is a message of its own, queued durably in one transaction with what it
-    cost; the answer stays as it is."""
+    """A `handlers.post_turn.Look`. Sends an objection as a separate message, stored with its cost in one transaction.
+    The answer itself does not change."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Doubts:
         self._contracts = contracts
 
     async def look(self, message: InboundMessage, record: TurnRecord) -> None:
-        """Have the answer judged, and say what is doubted."""
+        """Lets the critic review the answer. Sends its objection, or a notice that a required review was impossible."""
         facts = record.facts
         required = facts is not None and self._contracts()[facts.tier].requires_verifier
         wanted = required or (self._critic.enabled and facts is not None and facts.tier == "balanced")
@@ -72,8 +72,8 @@ class Doubts:
 
 
 def _answer(message: InboundMessage, record: TurnRecord, required: bool) -> str:
-    """The text to judge. Empty for councils, for what is no finished answer, and for questions about pictures, which
-    the judge does not see. What a button or a command began is judged only where the tier requires it."""
+    """The text to review. Empty for councils, unfinished answers, and questions with pictures, which the critic can't
+    see. Answers to a button or a command are reviewed only if the tier requires it."""
     facts, last = record.facts, record.said[-1] if record.said else None
     if facts is None or facts.source == "council" or not facts.model or facts.timed_out or record.pictures:
         return ""

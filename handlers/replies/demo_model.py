@@ -1,4 +1,4 @@
-"""The demo model: what is said under its answers, and the questions that it is not asked."""
+"""The demo model: the note under its answers, and the questions it is not asked."""
 
 from __future__ import annotations
 
@@ -72,13 +72,14 @@ _OF_SUMS = frozenset(_SUMS.split())
 
 
 class Demo:
-    """Answers what the bot's own tools know, and declines what a model of 135 million parameters would get wrong."""
+    """Answers with the bot's own tools where they know, and declines what a model of 135 million parameters gets
+    wrong."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = ClockTools(clock)
 
     async def answer(self, text: str, scope: ToolScope) -> str | Topic | None:
-        """What a tool says, else the topic to decline; None leaves the question to the model."""
+        """A tool's answer, or the topic to decline; None if the model should answer."""
         asked = _plain(text)
         if any(phrase in asked for phrase in _NOW):
             return await self._now(asked, scope)
@@ -87,7 +88,7 @@ class Demo:
         return _topic(asked, text)
 
     async def _now(self, asked: str, scope: ToolScope) -> str:
-        """The time at the place that the question ends with, else where the person is."""
+        """The time at the place that ends the question, else in the person's time zone."""
         _, inside, place = asked.rpartition(" in ")
         try:
             said = await self._clock.get_datetime(scope, place if inside else "")
@@ -106,7 +107,7 @@ class Demo:
 
 
 def serves(models: Models) -> bool:
-    """Whether the demo model may answer somebody; False spares a keyed bot the question."""
+    """Whether the demo model may be in use; False if a provider has a key, so that the check is skipped."""
     pools = models.config.pools.values()
     return (models.without_keys() and models.ollama is None) or any(LOCAL_MODEL in pool for pool in pools)
 
@@ -116,7 +117,7 @@ def _plain(text: str) -> str:
 
 
 def _expression(text: str) -> str:
-    """What may be a sum in a sentence: without its question words, with spoken operators as signs."""
+    """Extracts a possible calculation: question words removed, spoken operators as symbols."""
     asked = " ".join(text.casefold().split()).rstrip("?!.= ")
     lead = next((each for each in _LEADS if asked.startswith(f"{each} ")), "")
     asked = asked[len(lead) :].strip()

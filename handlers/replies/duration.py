@@ -1,4 +1,4 @@
-"""How long something takes or is ago, for people."""
+"""Formats durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversation as a Markdown document, to be kept or read elsewhere."""
+"""Exports a conversation as a Markdown document."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from routing.types.llm import ToolCall
 from routing.types.messages import Document
 
 MOST_BYTES = 20_000_000
-"""What the Bot API's getFile still hands out, so that the file can come back as a message."""
+"""The Bot API's getFile returns files up to this size, so the export can be sent back to the bot."""
 TITLE_LENGTH = 60
 
 _MAY_SWALLOW = re.compile(r"^[ \t>\-+*\d.)]*(?:```|~~~|<)", re.MULTILINE)
-"""Only a fence or HTML can go on behind an empty line."""
+"""Only a code fence or HTML can continue after an empty line."""
 
 
 @cache
 def _blocks() -> MarkdownIt:
-    """The parser, loaded at the first export: 20 ms that no start should wait for."""
+    """The Markdown parser. Loaded by the first export because that takes 20 ms."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").disable(["inline", "text_join"])
 
 
 def exported(conversation: Conversation, messages: Sequence[StoredMessage], zone: tzinfo, say: Say) -> Document:
-    """All the messages, oldest first, with times of the zone; whatever stands in one of them ends with it."""
+    """All messages, oldest first, with times in `zone`. The formatting of one message can't affect the next."""
     question = next((each.text for each in messages if each.role == "user"), "")
     title = _one_line(question)
     shortened = title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1].rstrip() + "…"
@@ -64,15 +64,15 @@ def _call(call: ToolCall) -> str:
 
 
 def _result(message: StoredMessage, zone: tzinfo, say: Say) -> str:
-    """Folded where HTML is shown; the fence keeps it apart everywhere else, too."""
+    """Folded where HTML is rendered. The fence separates it everywhere else."""
     what = say("Result of {tool}", tool=html.escape(_one_line(message.tool)))
     summary = f"<details>\n<summary>{what} · {_time(message.at, zone)}</summary>"
     return f"{summary}\n\n{fenced(message.text)}\n\n</details>"
 
 
 def _contained(text: str) -> str:
-    """The text such that nothing in it swallows what comes behind: a fence left open is closed; a text with HTML left
-    open is fenced as a whole."""
+    """Closes an open code fence, and fences the whole text if it leaves HTML open, so that it can't swallow what
+    follows."""
     if not _MAY_SWALLOW.search(text) or _ends(text):
         return text
     fences = [token.markup for token in _blocks().parse(text) if token.type == "fence"]
@@ -81,12 +81,12 @@ def _contained(text: str) -> str:
 
 
 def _ends(text: str) -> bool:
-    """Whether a heading behind the text is one."""
+    """Whether a heading after the text is parsed as a heading."""
     return _blocks().parse(f"{text}\n\n## .\n")[-1].type == "heading_close"
 
 
 def _code(text: str) -> str:
-    """On one line, as it is; empty for nothing."""
+    """A code span on one line; empty for an empty text."""
     shown = " ".join(line.strip() for line in text.splitlines() if not line.isspace() and line)
     if not shown:
         return ""

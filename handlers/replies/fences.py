@@ -1,4 +1,4 @@
-"""Markdown's fences around text that may have fences of its own."""
+"""Code fences around text that may contain fences."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import re
 
 
 def fenced(text: str, language: str = "") -> str:
-    """In a fence longer than any of its own."""
+    """Wraps the text in a fence longer than any fence in it."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
     return f"{fence}{language}\n{text}\n{fence}"

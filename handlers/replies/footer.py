@@ -1,4 +1,4 @@
-"""The lines below an answer: which model stepped in and why; and, if wanted, tier, model, time and cost."""
+"""Lines below an answer: fallbacks and their reasons and, if enabled, tier, model, time and cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTHING_SAID = "reached its length limit without an answer"
 
 
 def fallback_lines(ask: CommandContext, outcome: Outcome, models: Models) -> list[str]:
-    """A line if another model answered than the tier's first, and one if a budget was exceeded. Never hidden."""
+    """Says that a fallback model answered, and that a budget was exceeded. Always shown."""
     lines = (
         []
         if outcome.over is None or outcome.completion is None or outcome.limit is not None
@@ -43,7 +43,7 @@ def fallback_lines(ask: CommandContext, outcome: Outcome, models: Models) -> lis
 
 
 def footer(ask: CommandContext, outcome: Outcome) -> str:
-    """Tier, model, seconds, cost; what nobody knows the price of is said to be unknown."""
+    """Tier, model, seconds and cost. Unknown prices are marked."""
     level = f" {outcome.choice.reasoning}" if outcome.choice.reasoning else ""
     known = known_cost(outcome.calls)
     unknown = [call for call in outcome.calls if call.usage is None or call.usage.cost is None]
@@ -58,7 +58,7 @@ def footer(ask: CommandContext, outcome: Outcome) -> str:
 
 
 def _passed(ask: CommandContext, outcome: Outcome, models: Models) -> Iterator[str]:
-    """Models that were skipped; those that failed in this turn are told by `_failed`."""
+    """The skipped models. `_failed` reports those that failed in this turn."""
     failed = {each.model for each in outcome.failed}
     for each in outcome.choice.instead_of:
         if each.model not in failed:

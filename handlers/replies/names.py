@@ -1,4 +1,4 @@
-"""How names that people gave themselves are shown: as plain text that formats nothing and links nowhere."""
+"""Shows names that people chose themselves as plain text, without formatting or links."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ _DOT = re.compile(r"\.(?=\S)")
 
 
 def plain_name(name: str) -> str:
-    """A name without anything that formats a message, makes a link, mentions someone or looks like a command. Empty
-    when nothing is left."""
+    """A name without formatting, links, mentions or commands. Empty if nothing is left."""
     kept = (sign if _is_plain(sign) else " " for sign in islice(name, 200))
     return _DOT.sub(". ", " ".join("".join(kept).split()))[:MAX_NAME].strip(" .'-")
 
 
 def _is_plain(sign: str) -> bool:
-    """Letters, digits, the marks that some scripts need, and what stands between the parts of a name."""
+    """Whether a character is a letter, a digit, a combining mark, or a separator within names."""
     return sign in " .'-" or unicodedata.category(sign)[0] in "LMN"
 
 
 def quoted(text: str, most: int = 100) -> str:
-    """The beginning of somebody's text on one line, as a code span: nothing in it is formatted, linked, invisible or
-    turns the text around it."""
+    """The start of an outside text on one line, as a code span: no formatting, links, invisible or bidirectional
+    control characters."""
     kept = (sign for sign in text[: 4 * most] if sign.isspace() or unicodedata.category(sign)[0] != "C")
     line = " ".join("".join(kept).replace("`", "'").split())
     return f"`{line if len(line) <= most else line[: most - 1] + '…'}`"

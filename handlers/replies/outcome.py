@@ -1,4 +1,4 @@
-"""An outcome in words: the answer and how it ended, or why there is none."""
+"""Renders an outcome: the answer and how it ended, or why there is none."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ VENDORS = {
 
 
 def shown(provider: str) -> str:
-    """A provider as people write it."""
+    """The provider's display name."""
     return VENDORS.get(provider, provider)
 
 
 def answer_text(ask: CommandContext, outcome: Outcome) -> str:
-    """In the person's language."""
+    """The answer or the error, in the person's language."""
     if outcome.completion is None:
         error = outcome.error
         assert error is not None
@@ -102,19 +102,18 @@ def answer_text(ask: CommandContext, outcome: Outcome) -> str:
 
 
 def reason(ask: CommandContext, plain: str, raw: str) -> str:
-    """Why a model failed. What the provider said is for owners, who can do something about it, where no others read
-    along."""
+    """Why a model failed. Only owners see the provider's own message, and only in private."""
     return raw if raw and ask.person.role == "owner" and ask.message.private else ask.say(plain)
 
 
 def _limit(ask: CommandContext, limit: Limit) -> str:
-    """Which limit of a turn was reached."""
+    """Which limit of the turn was reached."""
     value = dollars(Decimal(str(limit.value))) if limit.bound in ("money", "budget") else limit.value
     return ask.say(LIMITS[limit.bound], value=value)
 
 
 def losses(ask: CommandContext, outcome: Outcome) -> list[str]:
-    """What the model was not told, when that is new."""
+    """Warnings about input that the model did not get."""
     said = []
     if outcome.fit.cut_question:
         words = "✂️ Your message is too long for {model}, so part of it was left out."

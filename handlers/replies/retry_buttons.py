@@ -1,4 +1,4 @@
-"""What a person may press below an answer that is not what it should be."""
+"""Buttons below an incomplete or failed answer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ UNFINISHED = ("cut", "late", "length")
 def buttons(
     ask: CommandContext, question: Question, outcome: Outcome, contracts: Mapping[Tier, TierContract], about: str
 ) -> Rows:
-    """Continue what broke off, ask again, ask a higher tier; none below a whole answer."""
+    """Buttons to continue, retry, or retry on a higher tier. None below a complete answer."""
     completion = outcome.completion
     broken = completion is not None and completion.finish in UNFINISHED and bool(completion.text.strip())
     if completion is not None and not broken and completion.finish not in UNFINISHED:
         return ()
-    named = question.prefix is not None or outcome.decision.source == "auto"  # else the next one resolves alike
+    named = question.prefix is not None or outcome.decision.source == "auto"  # else the tier stays the same anyway
     words = f"!{outcome.decision.tier} {ask.say('go on')}" if named else ask.say("go on")
     first = (Button(ask.say("▶ Continue"), words, about),) if broken else ()
     again = (*first, retry_button(ask, question.prefix, about))
@@ -33,7 +33,7 @@ def buttons(
 
 
 def cheaper(ask: CommandContext, tier: Tier | None, prefix: Tier | None, about: str) -> Rows:
-    """Below a refusal for want of money: the same again, and the best tier that there is money for."""
+    """Buttons below a budget refusal: retry, or ask the best affordable tier."""
     again = (retry_button(ask, prefix, about),)
     if tier is None:
         return (again,)
@@ -41,12 +41,12 @@ def cheaper(ask: CommandContext, tier: Tier | None, prefix: Tier | None, about: 
 
 
 def retry_button(ask: CommandContext, prefix: Tier | None, about: str) -> Button:
-    """The same question, of the same tier."""
+    """Asks the same question on the same tier."""
     return Button(ask.say("🔁 Retry"), f"/retry {prefix}" if prefix else "/retry", about)
 
 
 def higher(say: Say, tier: Tier, contracts: Mapping[Tier, TierContract], about: str, role: Role = "user") -> Rows:
-    """The next tier up that the contracts let a question be taken to; coding is for code."""
+    """A button for the next higher tier that the contract allows. Never offers the coding tier."""
     able = (each for each in open_to(role) if each != "coding" and contracts[tier].escalates_to(contracts[each]))
     found = next(able, None)
     if found is None or contracts[found].pool == contracts[tier].pool:

@@ -1,4 +1,4 @@
-"""How the turns of each tier went, in words."""
+"""Reports how the turns of each tier went."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from routing.types.usage import TurnReport
 
 
 def tier_report(say: Say, tiers: Sequence[TurnReport]) -> str:
-    """A block a tier, with a row for each model that answered there."""
+    """One block per tier, with a row for each model that answered."""
     blocks = []
     for tier in tiers:
         rows = [f"- {_name(say, each.model)}: {_row(say, each)}" for each in tier.models]

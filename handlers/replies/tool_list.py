@@ -1,4 +1,4 @@
-"""All toolkits of a person, and how the sources of tools stand, in words for people."""
+"""Renders a person's toolkits and the state of the tool sources."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ STANDING: Mapping[Status, str] = {
     "disabled": "disabled in mcp.json",
 }
 LIST_CHARS, NAMED_CHARS, DESCRIBED = 2800, 60, (20, 120)
-"""The list is to fit one message with all else: what it has, what a toolkit takes without its description, and what
-that is cut to; with fewer characters than that there is none."""
+"""Character budgets, so that the list fits one message: the whole list; a toolkit without its description; the shortest
+and longest description."""
 MOST_NAMED = 10
 MOST_WARNINGS = 5
 _FORMATTING = str.maketrans("", "", "*`[]<>~|\\")
@@ -32,7 +32,7 @@ _FORMATTING = str.maketrans("", "", "*`[]<>~|\\")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A toolkit as one person has it: `usable` of `tools` names can be called at the moment."""
+    """A toolkit as one person sees it. `usable` of its `tools` can be called now."""
 
     toolkit: Toolkit
     tools: tuple[str, ...]
@@ -40,12 +40,12 @@ class Held:
 
     @property
     def kept(self) -> bool:
-        """Whether nobody can switch it off: small models find all the other tools with it."""
+        """Whether it can't be switched off, because small models discover all other tools through it."""
         return DISCOVERY in self.tools
 
 
 class ToolList:
-    """What a role does not permit is on nobody's list; faults are for those who can mend them."""
+    """Lists the tools that a person's role permits. Only admins see faults."""
 
     def __init__(self, stock: Stock, clock: Clock) -> None:
         self._toolbox = stock.toolbox
@@ -54,7 +54,7 @@ class ToolList:
         self._clock = clock
 
     async def held(self, person: Person) -> tuple[Held, ...]:
-        """Every toolkit that this person may use, whether they switched it off or not."""
+        """The toolkits that this person may use, including those they switched off."""
         usable = {card.name for toolkit in await self._toolbox.offered(person) for card in toolkit.tools}
         known = usable | set(await self._toolbox.off(person))
         found = []
@@ -65,7 +65,7 @@ class ToolList:
         return tuple(found)
 
     async def shown(self, ask: CommandContext, off: Collection[str]) -> str:
-        """The list; `off` are toolkits that this person switched off."""
+        """The rendered list. `off` names the toolkits that this person switched off."""
         held = await self.held(ask.person)
         room = LIST_CHARS // max(1, len(held)) - NAMED_CHARS
         parts = ["\n".join(_line(ask, each, each.toolkit.name in off, room) for each in held)]
@@ -80,8 +80,7 @@ class ToolList:
         return "\n\n".join(parts)
 
     def faults(self, ask: CommandContext) -> str:
-        """Broken files, tools that are left out, and how the servers stand; empty for those who can't mend them, and
-        in a group, where others read it."""
+        """Broken files, omitted tools and server states. Empty for non-admins and in groups."""
         if not may(ask.person, "admin") or not ask.message.private:
             return ""
         files = list(self._files(ask))
@@ -94,7 +93,7 @@ class ToolList:
         return "\n\n".join("\n".join([head, "", *lines]) for head, lines in parts if lines)
 
     def counted(self, ask: CommandContext) -> list[str]:
-        """The same in a line each, where there is a fault."""
+        """One line per kind of fault. Empty for non-admins."""
         if not may(ask.person, "admin"):
             return []
         broken = len(self._toolkits.broken)
@@ -135,18 +134,18 @@ class ToolList:
 
 
 def plain(text: str, most: int = 400) -> str:
-    """As `one_line`, for where it is not in backticks: `__main__` would become bold."""
+    """Like `one_line`, but safe outside backticks, where `__main__` would become bold."""
     return one_line(text, most).replace("__", r"\_\_")
 
 
 def one_line(text: str, most: int = 400) -> str:
-    """On one line, cut, and without signs that would format it: it may be somebody else's."""
+    """Puts outside text on one line, shortens it, and removes formatting characters."""
     words = " ".join(text.translate(_FORMATTING).split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def listed(ask: CommandContext, told: Sequence[str], most: int) -> str:
-    """The first of them, and how many more there are."""
+    """The first `most` entries and the number of the others."""
     more = [ask.say("and {n} more", n=len(told) - most)] if len(told) > most else []
     return ", ".join((*told[:most], *more))
 

@@ -1,4 +1,4 @@
-"""Which tools a model is shown, and why, in words for people."""
+"""Explains which tools a model is shown, and why."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from routing.turn.plan import Plan
 from routing.types.toolkits import Toolkit
 
 STAGES: Mapping[Why, str] = {"keyword": "words", "embed": "embeddings", "follow-up": "follow-up", "used": "used"}
-"""What found a toolkit."""
+"""The stage that activated a toolkit."""
 UNAVAILABLE = "embeddings are not available right now"
-"""For everybody, in place of an error."""
+"""Shown to non-admins instead of an error."""
 DOUBTS = (LOADING, EMBEDDING, SLOW, BUSY, OTHERS, UNAVAILABLE)
-"""Why only words are compared, where that can be said in every language; the others are errors or settings."""
+"""Translatable reasons for matching by words only. All other reasons are errors or settings."""
 ORDERS: Mapping[Strategy, str] = {
     "top_k": "the most relevant in full, the others by name",
     "hybrid": "the most relevant in full, the others by name without a description",
@@ -42,12 +42,12 @@ ORDERS: Mapping[Strategy, str] = {
 }
 MOST_NAMED = 60
 MOST_ACTIVATED = 5
-"""In /status, which fits one message."""
+"""Maximum number of toolkits in /status, which must fit one message."""
 NEAREST = 5
 
 
 class ToolOffers:
-    """What the last call of a conversation was shown, and what any text would bring."""
+    """Explains the tools of the last call, or of a hypothetical message."""
 
     def __init__(self, router: Router, toolbox: Toolbox, chooser: ToolChooser, preferences: PreferenceStore) -> None:
         self._router = router
@@ -56,7 +56,7 @@ class ToolOffers:
         self._preferences = preferences
 
     async def explain(self, ask: CommandContext, conversation_id: int, asked: str) -> str:
-        """The whole decision for a message of this person, in this conversation."""
+        """The full explanation for a message of this person in this conversation."""
         prefix, text = split_prefix(asked)
         plan = await self._router.plan(ask.person, conversation_id, prefix)
         tools = await self._router.tools(ask.person, conversation_id, text)
@@ -71,7 +71,7 @@ class ToolOffers:
         return "\n\n".join(part for part in parts if part)
 
     async def last(self, ask: CommandContext, conversation_id: int) -> str:
-        """The decision for the last call in a line; before the first one, that for a plain message now."""
+        """One line about the last call, or about a general message if there was none."""
         plan = self._router.last(conversation_id)
         offer = plan.tools if plan else None
         if offer is None:
@@ -79,7 +79,7 @@ class ToolOffers:
             tools = await self._router.tools(ask.person, conversation_id, "")
             offer = tools.offer(plan.choice.model, tools.show(plan.choice.model, self._window(plan)))
             kept = tuple(each for each in offer.activated if each.why in ("follow-up", "used"))
-            offer = replace(offer, activated=kept)  # a text of no words is about nothing by itself
+            offer = replace(offer, activated=kept)  # without text, only the conversation's own toolkits are active
             words = "Tools: {n} of {all} for a general message (size {size})"
         else:
             words = "Tools: {n} of {all} for the last message (size {size})"
@@ -89,18 +89,19 @@ class ToolOffers:
         return line + await self._activated(ask, offer)
 
     async def _activated(self, ask: CommandContext, offer: ToolOffer) -> str:
-        """Without what only others may use: the last call may have been one of theirs."""
+        """The activated toolkits, without those this person may not use: the last call may have been another
+        person's."""
         mine = {toolkit.name for toolkit in await self._toolbox.offered(ask.person)}
         found = [each for each in offer.activated if each.toolkit in mine]
         told = [f"`{one_line(each.toolkit)}` ({_stage(ask, each)})" for each in found]
         return "; " + ask.say("activated: {toolkits}", toolkits=listed(ask, told, MOST_ACTIVATED)) if told else ""
 
     def _window(self, plan: Plan) -> int:
-        """Of the model's context, in tokens, as a turn reckons it."""
+        """The model's context window in tokens, as used by a turn."""
         return self._router.models.window(plan.choice.model, plan.choice.reasoning)
 
     def _head(self, ask: CommandContext, plan: Plan, tools: TurnTools) -> str:
-        """How many tools for how many tokens, and by which rule."""
+        """The number of tools and tokens, and the presentation strategy."""
         model = plan.choice.model
         offer, whole = tools.offer(model, tools.show(model, self._window(plan))), tools.whole(model)
         if not offer.takes_tools:
@@ -125,7 +126,7 @@ class ToolOffers:
         return f"{first}  \n{second}"
 
     def _order(self, ask: CommandContext, plan: Plan, tools: TurnTools, toolkits: Sequence[Toolkit]) -> str:
-        """The tools as the model would see them, those of which it would see a name, and the rest."""
+        """The tools shown in full, those shown by name, and the rest."""
         shown = tools.show(plan.choice.model, self._window(plan))
         full = [spec.name for spec in shown.specs if spec.description]
         names = [*(spec.name for spec in shown.specs if not spec.description), *shown.names]
@@ -142,7 +143,7 @@ class ToolOffers:
 
 
 def compared(ask: CommandContext, chooser: ToolChooser, embedder: Embedder | None) -> str:
-    """What compares messages with tools at the moment. Where a model lies is for admins."""
+    """How messages are matched with tools. Only admins see the path of the embedding model."""
     if chooser.doubt or embedder is None:
         return only_words(ask, chooser.doubt)
     name = embedder.name if may(ask.person, "admin") else embedder.name.partition(":")[0]
@@ -150,7 +151,7 @@ def compared(ask: CommandContext, chooser: ToolChooser, embedder: Embedder | Non
 
 
 def only_words(ask: CommandContext, doubt: str) -> str:
-    """Why there are no embeddings. An error, which may say where a model lies, is for admins."""
+    """Why embeddings are unavailable. Only admins see errors, which may contain paths."""
     told = doubt if doubt in (*DOUBTS, OFF) or may(ask.person, "admin") else UNAVAILABLE
     return ask.say("⚠️ Tool matching: words only ({reason})", reason=ask.say(told).rstrip("."))
 
@@ -158,7 +159,7 @@ def only_words(ask: CommandContext, doubt: str) -> str:
 def _toolkits(
     ask: CommandContext, selection: ToolSelection, toolkits: Sequence[Toolkit], unwanted: Sequence[Activated]
 ) -> str:
-    """What the text is about and by which stage, what of it is switched off, what is always there, what came next."""
+    """The activated toolkits and their stages, those switched off, those always included, and the nearest others."""
     active = {each.toolkit for each in selection.activated}
     lines = [f"- **{plain(each.toolkit)}**: {_stage(ask, each)}" for each in selection.activated]
     if not lines:
@@ -182,7 +183,7 @@ def _stage(ask: CommandContext, each: Activated) -> str:
 
 
 def _likely(toolkit: Toolkit, selection: ToolSelection) -> float:
-    """How probable its best tool is."""
+    """The probability of its most likely tool."""
     odds = max((selection.relevance.get(card.name, -math.inf) for card in toolkit.tools), default=-math.inf)
     return 1 / (1 + math.exp(min(-odds, 700.0)))
 

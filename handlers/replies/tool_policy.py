@@ -1,4 +1,4 @@
-"""Which tools ask before they run, which do not, and how either is changed, in words for people."""
+"""Explains and changes which tools need a confirmation."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ RULES: Mapping[Rule, str] = {
     "mcp.json": "Allowed for everyone in mcp.json: {tools}",
 }
 STORED: Sequence[Rule] = ("conversation", "always", "everyone")
-"""What /tools ask takes back."""
+"""Rules that /tools ask can revoke."""
 
 
 class ToolPolicy:
-    """Reads and changes which tools a person need not confirm."""
+    """Reads and changes the tools that run without a confirmation."""
 
     def __init__(self, toolbox: Toolbox, allowances: AllowanceStore, history: HistoryStore) -> None:
         self._toolbox = toolbox
@@ -37,7 +37,7 @@ class ToolPolicy:
         self._history = history
 
     async def lines(self, ask: CommandContext) -> list[str]:
-        """A line for each rule that holds for some tool; none where no tool acts outside."""
+        """One line per rule that applies to a tool. Empty if no tool ever needs a confirmation."""
         rules = await self._rules(ask)
         found = []
         for rule in RULES:
@@ -49,7 +49,7 @@ class ToolPolicy:
         return found
 
     async def ask_again(self, ask: CommandContext, name: str) -> Reply:
-        """Take an allowance back: the person's own; an owner's word also takes back what holds for everyone."""
+        """Revokes the person's allowance. For an owner, also revokes the allowance for everyone."""
         tool = await self._named(ask, name)
         if not await self._allowances.revoke(ask.person.id, tool, everybody=may(ask.person, "owner")):
             rule = (await self._rules(ask))[tool]
@@ -63,7 +63,7 @@ class ToolPolicy:
         return Reply(ask.say("✅ {tool} asks before each run again.", tool=f"`{tool}`"))
 
     async def allow_everyone(self, ask: CommandContext, name: str) -> Reply:
-        """Owners do so with a button: typing alone changes nothing, since the command may be somebody else's idea."""
+        """Asks the owner to confirm with a button, because someone else may have suggested the typed command."""
         if not may(ask.person, "owner"):
             raise Refused("Only an owner can allow a tool for everyone. Nothing was changed.")
         tool = await self._named(ask, name)
@@ -84,7 +84,7 @@ class ToolPolicy:
         return await self._toolbox.rules(ask.person, conversation.id)
 
     async def _named(self, ask: CommandContext, name: str) -> str:
-        """Raises Refused for a tool that never asks."""
+        """The tool's exact name. Raises Refused for a tool that never needs a confirmation."""
         rules = await self._rules(ask)
         found = next((each for each in rules if each.lower() == name.lower()), None)
         if found is None:

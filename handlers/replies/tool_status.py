@@ -1,4 +1,4 @@
-"""What /status says of the tools."""
+"""The part of /status about tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from routing.ports import Embedder
 
 
 def tool_status(needs: Needs) -> ToolStatus:
-    """With its parts."""
     stock = needs.stock
     offers = ToolOffers(needs.router, stock.toolbox, stock.chooser, needs.preferences)
     policy = ToolPolicy(stock.toolbox, needs.allowances, needs.history)
@@ -20,7 +19,7 @@ def tool_status(needs: Needs) -> ToolStatus:
 
 
 class ToolStatus:
-    """A few lines: the last decision, what compares, what can't be used, and for admins that there are faults."""
+    """Lines about the last tool selection, the matching method, unusable tools and, for admins, faults."""
 
     def __init__(
         self, stock: Stock, offers: ToolOffers, listed: ToolList, embedder: Embedder | None, policy: ToolPolicy
@@ -32,15 +31,15 @@ class ToolStatus:
         self._embedder = embedder
 
     async def shown(self, ask: CommandContext, conversation_id: int) -> str:
-        """How many tools the last call of a conversation was shown, in one line."""
+        """One line: how many tools the last call of a conversation was shown."""
         return await self._offers.last(ask, conversation_id)
 
     def faults(self, ask: CommandContext) -> list[str]:
-        """What an admin should mend."""
+        """Faults that an admin should fix."""
         return self._list.counted(ask)
 
     async def lines(self, ask: CommandContext, conversation_id: int) -> list[str]:
-        """For one conversation, with every tool that can't be used, and those that ask before they run."""
+        """The full report for a conversation, with all unusable tools and those that need a confirmation."""
         off = await self._stock.toolbox.off(ask.person)
         lines = [await self.shown(ask, conversation_id), compared(ask, self._stock.chooser, self._embedder)]
         lines += [

@@ -1,4 +1,4 @@
-"""What the model may ask: one module a toolkit, one line here; what a model is told is in `toolkits/<name>.json`."""
+"""The built-in toolkits, one module each. The texts for models are in `toolkits/<name>.json`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handlers.tools.tool_source import OurShelves, Shelf
 
 
 class ToolkitModule(Protocol):
-    """What each toolkit offers: the name of its manifest, and the functions behind it."""
+    """A built-in toolkit: the name of its manifest and the functions that implement it."""
 
     NAME: str
 
@@ -23,5 +23,5 @@ TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, counci
 
 
 def our_shelves(needs: ToolNeeds) -> OurShelves:
-    """Every toolkit of ours with what models are told of it."""
+    """All built-in toolkits with their manifests."""
     return OurShelves(Shelf(our_toolkit(module.NAME), module.build(needs)) for module in TOOLKITS)

@@ -1,4 +1,4 @@
-"""Which tool calls need a confirmation, and what becomes of those that do."""
+"""Decides which tool calls need a confirmation and stores those calls."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from routing.types.toolkits import ToolCard, Toolkit
 from routing.types.tools import ToolScope
 
 VALID_SECONDS = 24 * 3600.0
-"""How long a confirmation can be given."""
+"""How long a pending confirmation is valid."""
 Rule = Literal["asks", "sometimes", "conversation", "always", "everyone", "runtime-config.json", "mcp.json"]
-"""Why a tool runs without a confirmation, or that it asks; `sometimes` it asks for some calls only."""
+"""Why a tool runs without a confirmation, or `asks` if it needs one. `sometimes`: only some calls need one."""
 
 
 class Approval:
-    """Stores a call that needs a confirmation instead of letting it run. `allowed` are the tools and toolkits that the
-    owner's configuration allows for everybody."""
+    """Stores a call that needs a confirmation instead of running it. `allowed` names the tools and toolkits that the
+    owner's configuration allows for everyone."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Approval:
     async def check(
         self, tool: Tool, card: ToolCard, toolkit: Toolkit, arguments: Mapping[str, Any], scope: ToolScope
     ) -> None:
-        """Returns when the call may run now. Raises NeedsConfirmation, and the action is stored then."""
+        """Returns if the call may run now. Otherwise stores the action and raises NeedsConfirmation."""
         note = "" if tool.traits.confirm else await tool.asks(scope, **arguments) if tool.asks else None
         if note is None:
             return
@@ -63,7 +63,7 @@ class Approval:
     async def rules(
         self, person_id: int, conversation_id: int, tools: Iterable[tuple[Tool, ToolCard, Toolkit]]
     ) -> dict[str, Rule]:
-        """By name, of those that may need a confirmation."""
+        """The rule of each tool that may need a confirmation, by tool name."""
         asking = [each for each in tools if each[0].traits.confirm or each[0].asks is not None]
         stored = await self.allowances.of(person_id) if asking else ()
         found: dict[str, Rule] = {}
@@ -86,19 +86,19 @@ class Approval:
 
 
 def version(card: ToolCard, toolkit: Toolkit) -> str:
-    """A hash of where a tool comes from and how it is described, for all sizes: a server that changes a tool under its
-    old name has another one."""
+    """A hash of a tool's source and of its descriptions for all sizes. It changes if a server changes a tool and keeps
+    the name."""
     texts = [[size, text.description, text.parameters] for size, text in card.texts.items()]
     return _hash([toolkit.source, toolkit.name, card.name, texts])
 
 
 def digest(made: str, arguments: str) -> str:
-    """A hash of what a button confirms: the tool in its `version`, and the canonical arguments."""
+    """A hash of what a button confirms: the tool's `version` and the canonical arguments."""
     return _hash([made, arguments])
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
-    """The same text for the same arguments, however they were written."""
+    """Arguments as canonical JSON: equal arguments give equal text."""
     return json.dumps(dict(arguments), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""The toolkit `basics`: the time, and calculations."""
+"""The toolkit `basics`: date and time, calculations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ NAME = "basics"
 
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    """The functions behind the manifest."""
     clock = ClockTools(needs.clock)
     return (
         Tool("get_datetime", clock.get_datetime, role="guest"),
@@ -26,7 +25,7 @@ async def calculate(scope: ToolScope, expression: str) -> str:
 
 
 def _calculate(expression: str) -> str:
-    """Imports the calculator with the first expression: 40 ms, and 0.5 s for units."""
+    """Imports the calculator on first use, which takes 40 ms, and 0.5 s for units."""
     from handlers.tools.calculator.calculator import calculate
 
     return calculate(expression)

@@ -1,4 +1,4 @@
-"""What time it is, where the person is or anywhere else."""
+"""The current time in any time zone."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from routing.types.tools import ToolScope
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HALF_A_YEAR = timedelta(days=182)
 _OFFSET = re.compile(r"(?:(?:UTC|GMT) ?)?([+\-−])([0-9]{1,2})(?::?([0-5][0-9]))?", re.IGNORECASE)
-_FARTHEST = timedelta(hours=14)  # the Line Islands; west of Greenwich it is 12
+_FARTHEST = timedelta(hours=14)  # the Line Islands; the westernmost offset is -12
 
 
 class ClockTools:
-    """Reads one clock and the machine's time zone database."""
+    """Uses one clock and the system's time zone database."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     async def get_datetime(self, scope: ToolScope, time_zone: str = "") -> str:
-        """Now in `time_zone`, else in the person's own, as one line. A zone is an IANA name or its city, in any case,
-        or an offset such as UTC+2.
+        """The current time in `time_zone`, else in the person's time zone, as one line. A zone is an IANA name or its
+        city, in any case, or an offset such as UTC+2.
 
-        Raises ToolFailed with the nearest names for an unknown zone.
-        """
+        Raises ToolFailed with the nearest names for an unknown zone."""
         return await asyncio.to_thread(_told, self._clock(), time_zone.strip() or scope.time_zone)
 
 
@@ -48,7 +47,7 @@ def _told(seconds: float, wanted: str) -> str:
 
 
 def _fixed(wanted: str) -> timezone | None:
-    """`UTC+2` and `GMT-03:30` as people mean them; the database's own `Etc/GMT+2` means two hours behind."""
+    """Parses `UTC+2` and `GMT-03:30` with the usual sign. The database's own `Etc/GMT+2` is two hours behind UTC."""
     found = _OFFSET.fullmatch(wanted)
     if not found:
         return None
@@ -69,7 +68,7 @@ def _zone(wanted: str, instant: datetime) -> zoneinfo.ZoneInfo:
 
 @cache
 def _names() -> dict[str, str]:
-    """Every zone of the machine's database by its plain name; reads some hundred files, once."""
+    """All zones of the system's database by normalised name. Reads several hundred files once."""
     return {_plain(name): name for name in sorted(zoneinfo.available_timezones() | {"UTC"})}
 
 
@@ -82,7 +81,7 @@ def _city(plain: str) -> str:
 
 
 def _rules(zone: zoneinfo.ZoneInfo, instant: datetime) -> tuple[timedelta | None, ...]:
-    """The same for two names of one zone: its offsets now and in the other half of the year."""
+    """The zone's offsets now and half a year away. Equal for two names of one zone."""
     return tuple((instant + span).astimezone(zone).utcoffset() for span in (timedelta(), _HALF_A_YEAR))
 
 

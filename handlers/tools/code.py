@@ -1,4 +1,4 @@
-"""Shell and Python for models, in the sandbox."""
+"""The toolkit that runs shell commands and Python in the sandbox."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from routing.types.tools import ToolScope, Traits
 
 NAME = "code"
 LONGEST_COMMAND = 100_000
-"""In bytes; Linux takes 128 kB in one argument."""
+"""Maximum size of a command in bytes. Linux allows 128 kB per argument."""
 AROUND_SECONDS = 60.0
-"""For measuring a folder, for a slow start and for the end, beside the waiting and the command's own time."""
+"""Seconds added to the command's own limit and queueing: for measuring the folder, a slow start and the shutdown."""
 _SHELL = 'for sh in /bin/bash /bin/sh; do [ -x $sh ] && exec $sh -c "$1"; done'
 _INSTEAD: dict[Ended, str] = {
     "seconds": "Do less at once, in several calls; nothing keeps running in the background.",
@@ -28,12 +28,11 @@ _INSTEAD: dict[Ended, str] = {
 
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    """The functions behind the manifest."""
     return tools_of(needs.sandbox)
 
 
 def tools_of(sandbox: Sandbox) -> tuple[Tool, ...]:
-    """They need nothing else."""
+    """The tools for a sandbox."""
     tools = CodeTools(sandbox)
     seconds = sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS
     traits = Traits(parallel=False, changes=True, seconds=seconds)
@@ -53,22 +52,22 @@ def _online(card: ToolCard) -> ToolCard:
 
 
 class CodeTools:
-    """What was printed, how it ended, and last what was left out of it: together at most `output_chars` of the limits,
-    so that nobody cuts off the end. A program that fails is a result; ToolFailed is for a limit and for a sandbox that
-    is off."""
+    """Returns the output, how the program ended, and what was omitted, together at most `output_chars`, so that no
+    caller cuts off the end. A failing program is a result. Raises ToolFailed for a reached limit or an unavailable
+    sandbox."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
 
     async def run_command(self, scope: ToolScope, command: str) -> str:
-        """In bash where there is one, else in the system's shell."""
+        """Runs the command in bash if available, else in sh."""
         line = _plain(command)
         if len(line.encode()) > LONGEST_COMMAND:
             raise ToolFailed(f"The command is longer than {LONGEST_COMMAND} bytes: write a file first, then use it.")
         return self._told(await self._sandbox.run(scope.person.id, ["/bin/sh", "-c", _SHELL, "sh", line]))
 
     async def run_python_code(self, scope: ToolScope, code: str) -> str:
-        """In the Python that runs the bot, without the bot's packages."""
+        """Runs the code in the bot's Python, without the bot's packages."""
         argv = [str(interpreter()), "-u", "-X", "utf8", "-"]
         return self._told(await self._sandbox.run(scope.person.id, argv, _plain(code).encode()))
 
@@ -89,7 +88,7 @@ def _left_out(cut: Cut) -> str:
 
 
 def _plain(text: str) -> str:
-    """What can be handed to a program. Raises ToolFailed for what no program takes."""
+    """Checks that the text can be passed to a program. Raises ToolFailed."""
     if "\0" in text:
         raise ToolFailed("It contains a NUL character: leave it out.")
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""The tools with which a model changes how the conversation goes on: its tier, its skill."""
+"""Tools that change the conversation: its tier, its skill, its active tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ log = logging.getLogger("handlers.tools")
 
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    """The functions behind the manifest."""
     tools = ConversationTools(needs.history, needs.preferences, needs.skills)
     return (
         Tool(SET_TIER, tools.set_tier, role="user", traits=ONE_BY_ONE),
@@ -41,14 +40,14 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
 
 
 async def discover_tools(scope: ToolScope, query: str) -> str:
-    """Which tools can be called from now on; the turn knows."""
+    """The tools that can be called from now on. The turn itself performs the search."""
     if scope.discover is None:
         raise ToolFailed("Nothing more can be found here. Go on with the tools that you see.")
     return await scope.discover(query)
 
 
 class ConversationTools:
-    """What they set lasts for the conversation and never reaches what the person stored."""
+    """Changes last for the conversation and never change the person's stored preferences."""
 
     def __init__(self, history: HistoryStore, preferences: PreferenceStore, skills: Callable[[], Skills]) -> None:
         self._history = history
@@ -56,7 +55,7 @@ class ConversationTools:
         self._skills = skills
 
     async def set_tier(self, scope: ToolScope, tier: Tier) -> str:
-        """The next call to a model already uses the tier."""
+        """Switches the tier. The next model call already uses it."""
         locked = await self._locked(scope)
         if locked is not None:
             raise ToolFailed(
@@ -71,7 +70,7 @@ class ConversationTools:
         return f"The {tier} tier answers from now on in this conversation."
 
     async def use_skill(self, scope: ToolScope, name: str) -> str:
-        """The skill's instructions; its tier holds from the next call on."""
+        """Returns the skill's instructions. Its tier applies from the next model call."""
         if name.strip().lower() == OFF:
             await self._history.set_skill(scope.conversation_id, "")
             return "No skill is active now."
@@ -87,18 +86,18 @@ class ConversationTools:
         return f"The skill {skill.name} is active.{switched} Its instructions:\n\n{skill.body}"
 
     async def _switched(self, scope: ToolScope, skill: Skill) -> str:
-        """Told here, because the system message of a running turn stays as it is while the model is the same."""
+        """Included in the result because the system prompt of a running turn changes only with the model."""
         if skill.model_tier is None or await self._locked(scope) is not None or skill.model_tier not in scope.tiers:
             return ""
         return f" Because of it, the {skill.model_tier} tier answers from now on in this conversation."
 
     async def _locked(self, scope: ToolScope) -> Tier | None:
-        """The tier that the user has locked, if they have; it may have been in this very turn."""
+        """The tier that the user has locked, possibly in this very turn; None if there is none."""
         stored = await self._preferences.get(scope.person.id)
         if stored.force and stored.tier is not None:
             return stored.tier
         return scope.decision.tier if scope.decision.source in LOCKED else None
 
     async def without_skills(self) -> str | None:
-        """Why there is nothing to use."""
+        """The reason if no skill is installed."""
         return None if self._skills().found else NO_SKILLS

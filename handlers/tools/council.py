@@ -1,4 +1,4 @@
-"""The toolkit with which a model asks several other models."""
+"""The tool with which a model convenes a council of models."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from routing.types.usage import TurnCost, known_cost
 NAME = "council"
 CONSULT = "consult_council"
 TRAITS = Traits(parallel=False, seconds=ALL_SECONDS + 20.0, own_time=True)
-"""The seconds on top are for the prices, which may have to be loaded first."""
+"""The extra seconds are for loading the prices."""
 ENGLISH = Say("en")
-"""What the model is told."""
+"""The language of texts for the model."""
 UNAVAILABLE = "fewer than two providers have a key"
 
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    """The functions behind the manifest; none where no council can be held."""
     if needs.council is None:
         return ()
     tools = CouncilTools(needs.council, needs.clock)
@@ -33,7 +32,7 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
 
 
 class CouncilTools:
-    """A council for the turn in which the model asks for it: on the turn's bill, and one in each turn."""
+    """Runs a council within the model's turn, charged to that turn's bill. At most one per turn."""
 
     def __init__(self, convening: CouncilSessions, clock: Clock) -> None:
         self._convening = convening
@@ -42,7 +41,7 @@ class CouncilTools:
     async def consult(
         self, scope: ToolScope, question: str, members: int | None = None, tier: Tier | None = None
     ) -> str:
-        """The answer that the council agreed on, and how it came about."""
+        """The council's answer and how it was reached."""
         plan, bill = await self._plan(scope, question, members, tier)
         say, show = Say(scope.language), scope.show
         try:
@@ -60,8 +59,8 @@ class CouncilTools:
     async def price(
         self, scope: ToolScope, question: str, members: int | None = None, tier: Tier | None = None
     ) -> str | None:
-        """Who would be asked and what that would cost, where it may cost more than the owner lets a model spend without
-        asking."""
+        """The members and the estimated cost if it may exceed what a model may spend without a confirmation; else
+        None."""
         plan, bill = await self._plan(scope, question, members, tier)
         if not plan.needs_a_yes(self._convening.models.config.council.tool_confirm_above):
             return None
@@ -76,13 +75,14 @@ class CouncilTools:
         return f"{asked}  \n{reckoning(say, plan.reckoned)}"
 
     async def unavailable(self) -> str | None:
-        """Why no council can be held, whatever the question."""
+        """Why no council is possible at the moment, regardless of the question."""
         return None if self._convening.has_members() else UNAVAILABLE
 
     async def _plan(
         self, scope: ToolScope, question: str, members: int | None, tier: Tier | None
     ) -> tuple[Plan, TurnCost]:
-        """Raises ToolFailed, also for a second council in one turn and for one that costs more than a turn may."""
+        """Raises ToolFailed if no council is possible, for a second council in one turn, and if the cost exceeds the
+        turn's limit."""
         bill, most = scope.bill, self._convening.models.config.turn.dollars
         if bill is None:
             raise ToolFailed("No council can be held here. Answer without it.")

@@ -1,4 +1,4 @@
-"""The bytes of a file as text, in whatever encoding they are."""
+"""Decodes files of any encoding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from routing.errors import ToolFailed
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's, so it is looked for before
+    (codecs.BOM_UTF32_LE, "utf-32"),  # starts like UTF-16's, so it comes first
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -25,14 +25,14 @@ _STARTS = (
     (b"\x7fELF", "a program"),
 )
 _SAMPLE_BYTES = 64_000
-"""Of this much an encoding is guessed."""
+"""Number of bytes used to guess the encoding."""
 _GOOD_FOR_BAD = 2
-"""Characters beyond ASCII that are right, for each that is wrong, before a text is taken for UTF-8."""
+"""Valid non-ASCII characters required per invalid one before a text counts as damaged UTF-8."""
 
 
 def text_of(data: bytes, name: str) -> str:
-    """`data` as text; a first line names an encoding that had to be guessed, and says what is damaged. There is never a
-    NUL in it, which no database keeps. Raises ToolFailed for what is no text."""
+    """Decodes `data`. A leading line names a guessed encoding and mentions damage. The result never contains NUL, which
+    databases reject. Raises ToolFailed if `data` is not text."""
     text = _decoded(data, name)
     if "\0" in text:
         raise _binary(data, name)
@@ -57,8 +57,8 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _mended(data: bytes, encoding: str) -> str | None:
-    """UTF-8 with a few places that are not, such as the end of a file that was cut; None when it is something else.
-    What is not ASCII tells: in another encoding it hardly ever makes characters of UTF-8."""
+    """Decodes slightly damaged UTF-8, such as a truncated file; None if it is another encoding. Relies on the fact that
+    non-ASCII text in other encodings is almost never valid UTF-8."""
     text, sign = data.decode(encoding, "replace"), "\ufffd"
     genuine = data.count(sign.encode())
     bad = text.count(sign) - genuine
@@ -69,10 +69,10 @@ def _mended(data: bytes, encoding: str) -> str | None:
 
 
 def _guess(data: bytes) -> tuple[str, str] | None:
-    """Encoding and text; None when no encoding makes sense of them."""
-    from charset_normalizer import from_bytes  # not before a file needs it
+    """The likely encoding and the text; None if no encoding fits."""
+    from charset_normalizer import from_bytes  # slow to import
 
-    # The Western one where it fits as well as any: short texts fit many, and it is by far the most usual.
+    # Prefer the Western encoding on a tie: many encodings fit a short text, and it is by far the most common.
     found = from_bytes(data[:_SAMPLE_BYTES])
     best = found.best()
     if best is None:

@@ -1,4 +1,4 @@
-"""Everything that any toolkit needs."""
+"""The dependencies that toolkits can ask for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from routing.types.skills import Skills
 
 
 class Stock(Protocol):
-    """All tools, where they come from, and what chooses among them."""
+    """All tools, their sources, and the tool selection."""
 
     @property
     def toolbox(self) -> Toolbox: ...
@@ -37,8 +37,8 @@ class Stock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What can be told of the bot: its commands, why a tier is in effect (a template for each source), the variables
-    that may be shown, by name, the owner's, and how it is. `stock` is made after the tools that tell of it."""
+    """What the bot may tell about itself: its commands, the reasons for a tier (a template per source), the visible
+    environment variables by name, those for owners, and its health. `stock` is created after the tools that use it."""
 
     specs: tuple[CommandSpec, ...]
     why: Mapping[TierSource, str]
@@ -50,8 +50,8 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class ToolNeeds:
-    """The bot's parts, by name; `files` holds a folder for each person. Without `about` no tool tells of the bot
-    itself, without `council` none asks several models."""
+    """`files` contains one folder per person. Without `about` there are no tools about the bot; without `council` there
+    is no council tool."""
 
     files: Path
     sandbox: Sandbox

@@ -1,4 +1,4 @@
-"""What a model may do with the files of the person it works for: read, write, list."""
+"""Tools that read, write and list a person's files."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from routing.types.tools import ToolScope, Traits
 
 MOST_READ_BYTES = 2_000_000
 MOST_WRITTEN = 1_000_000
-"""Characters of one file."""
+"""Maximum characters per file."""
 MOST_LISTED = 200
 UNFINISHED = ".tierbot-unfinished-"
-"""How a file's name begins while it is written; what a kill leaves is removed by the next write in that folder."""
+"""Prefix of files that are being written. The next write in the folder removes leftovers of a crash."""
 LOCKS = 64
-"""For writing; a person has always the same one."""
+"""Number of write locks. A person always gets the same one."""
 
 P = ParamSpec("P")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -49,7 +49,6 @@ NAME = "files"
 
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    """The functions behind the manifest."""
     tools = FileTools(needs.files, needs.sandbox.limits.disk_bytes, needs.sandbox.limits.files)
     return (
         Tool("read_file", tools.read_file),
@@ -59,7 +58,8 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
 
 
 class FileTools:
-    """Each person's own folder is `files/<person id>/`, at most `most_bytes` in `most_files` files and folders."""
+    """Each person has the folder `files/<person id>/`, limited to `most_bytes` and to `most_files` files and
+    folders."""
 
     def __init__(self, files: Path, most_bytes: int = 500 * 2**20, most_files: int = 20_000) -> None:
         self._files = files
@@ -67,15 +67,15 @@ class FileTools:
         self._writing = tuple(threading.Lock() for _ in range(LOCKS))
 
     async def read_file(self, scope: ToolScope, path: str) -> str:
-        """The text of a file, whole. Raises ToolFailed when it is no text, too large, or not there."""
+        """The whole text of a file. Raises ToolFailed if it is missing, too large or not text."""
         return await _apart(self._read, scope.person.id, path)
 
     async def write_file(self, scope: ToolScope, path: str, content: str) -> str:
-        """Make or replace a file, with the folders above it; at any moment it is whole, the old or the new one."""
+        """Creates or replaces a file, including its parent folders. The replacement is atomic."""
         return await _apart(self._write, scope.person.id, path, content)
 
     async def list_files(self, scope: ToolScope, path: str = ".") -> str:
-        """What is in a folder, folders first, or one file; times are UTC."""
+        """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
         return await _apart(self._list, scope.person.id, path)
 
     def _read(self, person_id: int, path: str) -> str:
@@ -155,7 +155,7 @@ def _line(name: str, found: os.stat_result) -> str:
 
 
 def _tidied(own: int, parts: tuple[str, ...]) -> os.stat_result | None:
-    """Removes what a kill left beside the file; what there is of the file itself."""
+    """Removes leftovers of a crash and returns the current state of the file; None if it does not exist."""
     with suppress(ToolFailed), folder_at(own, parts[:-1]) as folder:
         with os.scandir(folder) as entries:
             left = [entry.name for entry in entries if entry.name.startswith(UNFINISHED)]
@@ -167,7 +167,7 @@ def _tidied(own: int, parts: tuple[str, ...]) -> os.stat_result | None:
 
 
 def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> None:
-    """The new content under its name, all of it or not at all."""
+    """Replaces the file atomically."""
     unfinished = UNFINISHED + os.urandom(8).hex()
     try:
         file = os.open(unfinished, _NEW, 0o600, dir_fd=folder)
@@ -178,18 +178,18 @@ def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> Non
                 os.fchmod(file, mode)
                 os.fsync(file)
             os.rename(unfinished, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:  # also when interrupted: nothing half written stays
+        except BaseException:  # also on cancellation: leave no partial file
             with suppress(OSError):
                 os.unlink(unfinished, dir_fd=folder)
             raise
-        with suppress(OSError):  # the content is safe; only a power cut could still bring the old name back
+        with suppress(OSError):  # the content is safe; a power cut could at worst restore the old version
             os.fsync(folder)
     except OSError as error:
         raise ToolFailed(f"{shown(parts)} was not written: {reason(error)}. What was there is unchanged.") from None
 
 
 async def _apart(work: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
-    """Runs `work` beside the event loop; what the disk refuses is told to the model."""
+    """Runs `work` in a thread. Disk errors are reported to the model."""
     try:
         return await asyncio.to_thread(work, *arguments, **named)
     except OSError as error:

@@ -1,8 +1,7 @@
-"""A person's own folder, and how anything in it is opened: by descriptors, one component after the other.
+"""Safe access to a person's folder: paths are opened by descriptors, one component at a time.
 
-No path is looked at first and used later, so nobody can swap a name for a link in between. What is reached this way
-lies in the folder: links are never followed, `..` never leaves, and a file with a second name, elsewhere, is refused.
-"""
+No path is checked first and used later, so swapping a name for a link in between has no effect. Links are never
+followed, `..` never leaves the folder, and files with a second hard link are refused."""
 
 from __future__ import annotations
 
@@ -20,15 +19,15 @@ from rapidfuzz import process
 from routing.errors import ToolFailed
 
 MOUNT = "/files"
-"""Where a person's own folder is to be found in the sandbox."""
+"""Where the sandbox mounts the person's folder."""
 MOST_PATH = 1024
-MOST_NAME_BYTES = 255  # NAME_MAX of Linux
+MOST_NAME_BYTES = 255  # NAME_MAX on Linux
 MOST_DEPTH = 32
 AS_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-"""How a folder is opened: itself or not at all."""
+"""Flags that open a folder but never follow a link."""
 _NAMES_COMPARED = 2000
 _TURNS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-"""They make a name look like another one."""
+"""Bidirectional control characters, which disguise names."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {
     stat.S_IFREG: "file",
@@ -51,8 +50,8 @@ _REASONS = {
 
 
 def parts_of(path: str) -> tuple[str, ...]:
-    """The names that lead to `path` from the person's folder; none for the folder itself. Nothing on the disk is
-    touched. Raises ToolFailed for what is no path inside it."""
+    """The components of `path` relative to the person's folder; empty for the folder itself. Does not access the disk.
+    Raises ToolFailed if the path leaves the folder."""
     if len(path) > MOST_PATH:
         raise ToolFailed(f"The path is longer than {MOST_PATH} characters: use a shorter one.")
     if not all(map(_is_plain, path)):
@@ -77,12 +76,12 @@ def parts_of(path: str) -> tuple[str, ...]:
 
 
 def shown(parts: tuple[str, ...]) -> str:
-    """A path as the model may write it again."""
+    """A path in the form that the model can use again."""
     return printable("/".join(parts)) or "."
 
 
 def printable(name: str) -> str:
-    """A name on one line, whatever bytes it is made of."""
+    """A name on one line, even if its bytes are not valid text."""
     text = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
     return "".join(char if _is_plain(char) else char.encode("unicode_escape").decode() for char in text)
 
@@ -92,14 +91,14 @@ def _is_plain(char: str) -> bool:
 
 
 def kind_of(mode: int) -> str:
-    """What a name stands for: file, folder, link, pipe, socket or device."""
+    """The type of an entry: file, folder, link, pipe, socket or device."""
     return _KINDS.get(stat.S_IFMT(mode), "special file")
 
 
 @contextmanager
 def own_folder(files: Path, person_id: int) -> Iterator[int]:
-    """A descriptor of the person's own folder below `files`, made when it is missing, for this person alone, even if
-    a command gave it other rights."""
+    """A descriptor of the person's folder below `files`. Creates the folder if needed and resets its permissions to
+    this user only."""
     name = str(person_id)
     try:
         files.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -120,11 +119,11 @@ def own_folder(files: Path, person_id: int) -> Iterator[int]:
 
 
 def let_in(above: int, name: str) -> None:
-    """Opens a folder to its owner, and to nobody else. By a descriptor: the name may be a link elsewhere by now."""
+    """Sets a folder's permissions to its owner only. Works on a descriptor, because the name may have become a link."""
     handle = os.open(name, AS_FOLDER | os.O_PATH, dir_fd=above)
     try:
         if stat.S_IMODE(os.fstat(handle).st_mode) != 0o700:
-            with suppress(OSError):  # another user's: whether it can be used, opening it tells
+            with suppress(OSError):  # owned by another user: opening it shows whether it is usable
                 os.chmod(f"/proc/self/fd/{handle}", 0o700)
     finally:
         os.close(handle)
@@ -132,7 +131,7 @@ def let_in(above: int, name: str) -> None:
 
 @contextmanager
 def folder_at(own: int, parts: tuple[str, ...], make: bool = False) -> Iterator[int]:
-    """A descriptor of the folder at `parts` below `own`; `make` makes what is missing. Raises ToolFailed."""
+    """A descriptor of the folder at `parts` below `own`. `make` creates missing folders. Raises ToolFailed."""
     here = os.dup(own)
     try:
         for depth, name in enumerate(parts):
@@ -162,7 +161,7 @@ def _step(here: int, way: tuple[str, ...], name: str, make: bool) -> int:
 
 @contextmanager
 def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
-    """A descriptor, for reading, of the regular file that the last of `parts` names in `folder`. Raises ToolFailed."""
+    """A read-only descriptor of the regular file named by the last of `parts` in `folder`. Raises ToolFailed."""
     name = parts[-1]
     try:
         file = os.open(name, _FILE, dir_fd=folder)
@@ -174,7 +173,7 @@ def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
         raise ToolFailed(f"{shown(parts)} {told}") from None
     try:
         refuse_unless_own(os.fstat(file), parts)
-        # A second name may have gone since: only one look that finds this very file, here, with one name, is proof.
+        # Check name and descriptor together: a second hard link may have been removed in the meantime.
         if (now := look(folder, name)) is None or now.st_nlink != 1 or not os.path.samestat(now, os.fstat(file)):
             raise ToolFailed(f"{shown(parts)} changed while it was being opened: try again.")
         yield file
@@ -183,7 +182,7 @@ def file_in(folder: int, parts: tuple[str, ...]) -> Iterator[int]:
 
 
 def refuse_unless_own(found: os.stat_result, parts: tuple[str, ...]) -> None:
-    """Raises ToolFailed for what is no regular file, or has a second name, which may lie outside."""
+    """Raises ToolFailed if the entry is not a regular file or has a second hard link, which may be outside."""
     kind = kind_of(found.st_mode)
     if kind == "folder":
         raise ToolFailed(f"{shown(parts)} is a folder: use list_files.")
@@ -194,7 +193,7 @@ def refuse_unless_own(found: os.stat_result, parts: tuple[str, ...]) -> None:
 
 
 def look(folder: int, name: str) -> os.stat_result | None:
-    """What `name` is in `folder`, links not followed; None when it is not there or can't be looked at."""
+    """The status of `name` in `folder`, without following links; None if it is missing or inaccessible."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
@@ -202,7 +201,7 @@ def look(folder: int, name: str) -> os.stat_result | None:
 
 
 def missing(folder: int, parts: tuple[str, ...]) -> ToolFailed:
-    """What to say when the last of `parts` is not in `folder`, with the names that are like it."""
+    """An error for a missing entry, with similar names."""
     with os.scandir(folder) as entries:
         names = [entry.name for entry in islice(entries, _NAMES_COMPARED)]
     like = map(printable, names)
@@ -212,7 +211,7 @@ def missing(folder: int, parts: tuple[str, ...]) -> ToolFailed:
 
 
 def reason(error: OSError) -> str:
-    """Why the system refused, as one clause without a path."""
+    """The error as a clause without a path."""
     return _REASONS.get(error.errno or 0) or (os.strerror(error.errno) if error.errno else "an error of the disk")
 
 

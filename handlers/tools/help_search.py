@@ -1,4 +1,4 @@
-"""What a person means who asks for help with something, in any words."""
+"""Finds the commands and tools that a help request is about."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from routing.types.toolkits import Toolkit
 
 _WORDS = re.compile(rf"(?:\b{NAMESPACE})?[\w-]+")
 _TELLING = 4
-"""Letters of a word by which a command's summary is found; shorter ones are in all of them."""
+"""Minimum length of a word to search in command summaries; shorter words match too often."""
 
 
 def meant(specs: Sequence[CommandSpec], topic: str) -> list[CommandSpec]:
-    """The commands that are named, else those whose summary has a word of the topic, else the mistyped one."""
+    """Commands named in the topic, else those whose summary contains one of its words, else the nearest spelling."""
     words = _WORDS.findall(topic.casefold())
     if called := [spec for spec in specs if spec.name in words]:
         return called
@@ -31,8 +31,8 @@ def meant(specs: Sequence[CommandSpec], topic: str) -> list[CommandSpec]:
 
 
 def named(toolkits: Sequence[Toolkit], topic: str) -> list[Toolkit]:
-    """The toolkits that a topic names: by name, by one of their tools, by a keyword. The name of a server's toolkit
-    counts in full: `mcp:files` is no word for ours of the files."""
+    """Toolkits whose name, tool or keyword appears in the topic. An MCP toolkit matches only by its full name:
+    `mcp:files` does not match `files`."""
     said = topic.casefold()
     in_full = []
     for each in sorted(toolkits, key=lambda each: -len(each.name)):
@@ -49,16 +49,16 @@ def named(toolkits: Sequence[Toolkit], topic: str) -> list[Toolkit]:
 
 
 def in_full(spec: CommandSpec) -> str:
-    """A command with every way it is written."""
+    """A command with all its forms."""
     return f"/{spec.name}: {spec.summary}. Written as: {' | '.join(spec.usage)}"
 
 
 def with_tools(toolkit: Toolkit) -> str:
-    """A toolkit with what each of its tools is for."""
+    """A toolkit with the purpose of each tool."""
     tools = "".join(f"\n- {card.name}: {card.texts['M'].description}" for card in toolkit.tools)
     return f"Toolkit {toolkit.name}: {toolkit.description}{tools}"
 
 
 def names(toolkit: Toolkit) -> str:
-    """Its tools."""
+    """The names of its tools."""
     return ", ".join(card.name for card in toolkit.tools)

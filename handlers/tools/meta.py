@@ -1,4 +1,4 @@
-"""The toolkit about the bot itself, for a person who asks it in words of their own."""
+"""The toolkit that answers questions about the bot itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from routing.types.tools import ToolScope
 
 NAME = "meta"
 RECENT_SECONDS = 3600.0
-"""A failure of a model that is older tells nothing about how the bot is now."""
+"""Older model failures are not reported."""
 WHERE = (
     "The owner's files are in the workspace (the folder of the variable WORKSPACE): preferences/runtime-config.json "
     "has providers, models and limits, models/models.json the catalogue, SYSTEM.md instructions, then skills/, "
@@ -27,7 +27,6 @@ WHERE = (
 
 
 def build(needs: ToolNeeds) -> tuple[Tool, ...]:
-    """The functions behind the manifest; none where there is no bot to ask about."""
     if needs.about is None:
         return ()
     tools = MetaTools(needs, needs.about)
@@ -39,20 +38,20 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
 
 
 class MetaTools:
-    """What is told is the asking person's own, in English for the model; what /status keeps for owners is for owners
-    here, too. Keys and the owner's instructions are in none of it."""
+    """Reports the asking person's own data, in English for the model. Owners also see what /status shows only to
+    owners. Keys and the owner's instructions are never included."""
 
     def __init__(self, needs: ToolNeeds, about: About) -> None:
         self._needs = needs
         self._about = about
 
     async def help(self, scope: ToolScope, topic: str = "") -> str:
-        """Every command and toolkit of this person, or those that a topic is about."""
+        """All commands and toolkits of this person, or those that match the topic."""
         specs = [spec for spec in self._about.specs if may(scope.person, spec.role)]
         settings = await self._needs.preferences.settings(scope.person.id)
         offered = await self._about.stock().toolbox.offered(scope.person)
         toolkits = [each for each in offered if each.name not in settings.off]
-        # What is about the bot itself is answered here and now.
+        # this toolkit is left out: the call already answers questions about the bot
         others = [each for each in toolkits if each.name != NAME and not topic.lstrip().startswith("/")]
         found = [*map(in_full, meant(specs, topic)), *map(with_tools, named(others, topic))]
         if found:
@@ -72,7 +71,7 @@ class MetaTools:
         )
 
     async def show_config(self, scope: ToolScope) -> str:
-        """The person's settings and models; for owners also what is configured, and where."""
+        """The person's settings and models. For owners, also the configuration and its sources."""
         stored = await self._needs.preferences.get(scope.person.id)
         settings = await self._needs.preferences.settings(scope.person.id)
         bounds, compaction = self._about.models.config.turn, self._about.models.config.compaction
@@ -94,7 +93,7 @@ class MetaTools:
         return "\n".join([*lines, *(self._configured() if may(scope.person, "owner") else ())])
 
     async def health(self, scope: ToolScope) -> str:
-        """Whether the parts work; for owners what /status says of the process, and what is wrong with the tools."""
+        """Whether the parts work. For owners, also process facts and tool faults."""
         owner = may(scope.person, "owner")
         try:
             facts = await self._about.health.facts()
@@ -150,7 +149,7 @@ class MetaTools:
 
 
 def _process(facts: Facts) -> Iterator[str]:
-    """As /status has it, with times instead of spans: the model knows what the time is."""
+    """The process facts of /status, with times instead of durations because the model knows the time."""
     for name, link in facts.links:
         trouble = f"; trouble: {link.trouble}" if link.trouble else ""
         yield f"{name}: up since {_time(link.up_since)}, last message {_time(link.last_update)}{trouble}."

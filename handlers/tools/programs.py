@@ -1,4 +1,4 @@
-"""Tools of the workspace that are a program: it runs in the sandbox, in the folder of the person who asks."""
+"""Workspace tools that run a program in the sandbox, in the person's folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from routing.types.tools import ToolScope, Traits
 
 
 def programs_of(manifest: Manifest, sandbox: Sandbox) -> tuple[Tool, ...]:
-    """The tools of a file that say `command`, in their order."""
+    """The tools of a manifest that have a `command`, in order."""
     seconds = sandbox.wait_seconds + sandbox.limits.seconds + AROUND_SECONDS
     traits = Traits(parallel=False, changes=True, seconds=seconds)
     return tuple(
@@ -39,7 +39,7 @@ class _Running:
         self._sandbox = sandbox
 
     async def execute(self, scope: ToolScope, /, **arguments: object) -> str:
-        """What it printed. Raises ToolFailed, with what it printed, when it does not end by itself with 0."""
+        """The program's output. Raises ToolFailed, with the output, if it is stopped or its exit code is not 0."""
         return self._told(await self._sandbox.run(scope.person.id, self._argv, json.dumps(arguments).encode()))
 
     def _told(self, ran: Ran) -> str:

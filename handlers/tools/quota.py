@@ -1,4 +1,4 @@
-"""How much a person's own folder may hold."""
+"""The quota of a person's folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handlers.tools.folder import folder_at, look
 from routing.errors import ToolFailed
 
 _MOST_DEPTH = 64
-"""Folders in folders; each takes descriptors while they are counted."""
+"""Maximum folder depth. Counting keeps descriptors open per level."""
 
 
 @dataclass(slots=True)
@@ -22,14 +22,14 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """`most_bytes` in `most_files` files and folders, counted anew at every write: programs in the sandbox write there,
-    too. 20,000 files are counted in 90 ms."""
+    """At most `most_bytes` in `most_files` files and folders. Counted on every write, because sandboxed programs write
+    too. Counting 20,000 files takes 90 ms."""
 
     most_bytes: int
     most_files: int
 
     def check(self, own: int, old: os.stat_result | None, size: int) -> None:
-        """Raises ToolFailed when `size` bytes more, in place of `old`, are too many for the folder `own`."""
+        """Raises ToolFailed if replacing `old` with `size` bytes would exceed the quota of `own`."""
         count = _Count()
         self._add(own, count, 0)
         if count.too_deep:
@@ -54,5 +54,5 @@ class Quota:
                 elif depth >= _MOST_DEPTH:
                     count.too_deep = True
                 else:
-                    with suppress(ToolFailed), folder_at(folder, (entry.name,)) as below:  # gone meanwhile
+                    with suppress(ToolFailed), folder_at(folder, (entry.name,)) as below:  # removed meanwhile
                         self._add(below, count, depth + 1)

@@ -1,4 +1,4 @@
-"""The choice of tools without the bot, for programs of one's own: `ToolRouter(model="ollama/qwen3:4b").route("…")`."""
+"""Tool selection as a library, without the bot: `ToolRouter(model="ollama/qwen3:4b").route("…")`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class ToolRouter:
-    """Adapts tools to a model, by its name. `tools` are written as docs/tools.md has it, each found by itself;
-    `toolkits` are shown together. Where neither is given, ours are chosen from; an empty list is no tools. Raises
-    ConfigError for a tool that will not do, for a name that is there twice, and for a size that there is not."""
+    """Adapts tools to a model. `tools` are defined as in docs/tools.md and selected one by one; the tools of a toolkit
+    in `toolkits` are selected together. If both are None, the built-in tools are used; empty means no tools. Raises
+    ConfigError for an invalid tool, a duplicate name or an unknown size."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class ToolRouter:
         toolkits: Iterable[Toolkit] | None = None,
         size: Size | None = None,
     ) -> None:
-        """`size` stands above what the model's name tells."""
+        """`size` overrides the size class derived from the model's name."""
         if size is not None and size not in SIZES:
             raise ConfigError(f"The size {size!r} is none: the sizes are {', '.join(SIZES)}.")
         self.size = size_of(model, size).size
@@ -44,7 +44,7 @@ class ToolRouter:
             self._toolkits = _distinct(tuple(tools or ()), tuple(each for each in toolkits or () if each.tools))
 
     def shown(self, query: str) -> Shown:
-        """Definitions, the names of the others, and what is to be said of them in the system message."""
+        """The tool definitions, the names of the others, and the text about them for the system message."""
         decision = self._selector.decide(query)
         meant = {each.name for each in decision.chosen}
         odds = iter(decision.odds.tolist())
@@ -56,7 +56,7 @@ class ToolRouter:
         return present(candidates, self.size, PRESENTATIONS[self.size])
 
     def route(self, query: str) -> list[dict[str, Any]]:
-        """The function definitions of OpenAI and Ollama for this query, for a model of this size."""
+        """The function definitions for this query, in the format of OpenAI and Ollama."""
         return [native(spec) for spec in self.shown(query).specs]
 
     @cached_property
@@ -68,7 +68,7 @@ class ToolRouter:
 
 
 def _distinct(tools: tuple[AuthoredTool, ...], toolkits: tuple[Toolkit, ...]) -> tuple[Toolkit, ...]:
-    """Each tool as a toolkit of its own, then the toolkits."""
+    """Wraps each tool in its own toolkit, followed by the given toolkits."""
     cards = [register(tool) for tool in tools]
     alone = tuple(Toolkit(card.name, card.texts["XL"].description, card.category, tools=(card,)) for card in cards)
     named = [(card.name, "tools") for card in cards]
@@ -78,7 +78,7 @@ def _distinct(tools: tuple[AuthoredTool, ...], toolkits: tuple[Toolkit, ...]) ->
 
 
 def _once(kind: str, named: Iterable[tuple[str, str]]) -> None:
-    """Raises ConfigError for a name that comes twice; with each comes its place."""
+    """Raises ConfigError for a duplicate name. Each name comes with its location."""
     places: dict[str, str] = {}
     for name, place in named:
         if name in places:

@@ -1,4 +1,4 @@
-"""Toolkits with the functions behind their tools, wherever they come from."""
+"""Sources of toolkits and of the functions that implement their tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from routing.types.toolkits import ToolCard, Toolkit
 
 
 class Shelf:
-    """A toolkit and the functions behind its tools; a tool without one is not on it."""
+    """A toolkit and its functions by tool name. Tools without a function are dropped."""
 
     def __init__(self, toolkit: Toolkit, tools: Iterable[Tool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
@@ -24,14 +24,14 @@ class Shelf:
 
 
 class Source(Protocol):
-    """Where toolkits come from."""
+    """A source of toolkits."""
 
     def shelves(self) -> tuple[Shelf, ...]:
-        """Those of the moment; the same tuple until one of them is another."""
+        """The current toolkits. Returns the same tuple until one changes."""
 
 
 class OurShelves:
-    """What the program brings along; it never changes."""
+    """The built-in toolkits, which never change."""
 
     def __init__(self, shelves: Iterable[Shelf]) -> None:
         self._shelves = tuple(shelves)

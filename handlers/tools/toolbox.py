@@ -1,4 +1,4 @@
-"""The tools that models may use, behind the port of the router."""
+"""Implements the router's toolbox port: offers and runs tools."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from routing.types.tools import ToolScope, Traits
 
 UNKNOWN = Traits(parallel=True, changes=False)
 MOST_NAMED = 40
-"""Tools that a model is told of which asked for one that there is not."""
+"""Maximum number of tools listed in the reply to an unknown tool name."""
 
 log = logging.getLogger("handlers.tools")
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A tool that is there, with its toolkit."""
+    """A tool with its toolkit."""
 
     tool: Tool
     card: ToolCard
@@ -39,13 +39,13 @@ class _Known:
 
     @property
     def foreign(self) -> bool:
-        """Whether somebody else wrote its schema."""
+        """Whether its schema comes from outside the project."""
         return self.toolkit.source == "mcp"
 
 
 @dataclass(frozen=True, slots=True)
 class _Stock:
-    """All shelves of one moment."""
+    """A snapshot of all sources."""
 
     sources: tuple[tuple[Shelf, ...], ...]
     toolkits: tuple[Toolkit, ...]
@@ -55,9 +55,9 @@ class _Stock:
 
 
 class Toolbox:
-    """`routing.ports.Toolbox`. What a person's role does not permit is neither offered to their model nor run for it,
-    whatever the model was talked into. Of two tools with one name the first is there, in the order of `sources`.
-    Without an `approval` no confirmation can be given, and what needs one does not run."""
+    """Implements `routing.ports.Toolbox`. Tools that a person's role does not permit are neither offered nor run,
+    whatever the model asks for. For duplicate names, the first in the order of `sources` wins. Without `approval`,
+    tools that need a confirmation don't run."""
 
     def __init__(self, *sources: Source, approval: Approval | None = None) -> None:
         self._sources = sources
@@ -69,7 +69,7 @@ class Toolbox:
         return self._now().toolkits
 
     def left_out(self) -> tuple[str, ...]:
-        """The tools that are not there because of their names, each in a sentence."""
+        """Tools dropped because of their names, one sentence each."""
         return self._now().left_out
 
     async def offered(self, person: Person) -> tuple[Toolkit, ...]:
@@ -84,7 +84,7 @@ class Toolbox:
         return stock.offered[person.role, off]
 
     async def off(self, person: Person) -> Mapping[str, str]:
-        """The tools of this person's role that can't be used at the moment, and why."""
+        """The permitted tools that can't be used at the moment, and the reasons."""
         found = {}
         for name, known in self._now().tools.items():
             tool = known.tool
@@ -109,15 +109,15 @@ class Toolbox:
         return await _executed(known.tool, arguments, scope)
 
     async def run_confirmed(self, action: PendingAction, scope: ToolScope) -> str:
-        """Run what its person confirmed. Raises ToolFailed, also when the tool or the arguments are no longer those
-        that they were shown."""
+        """Runs a confirmed action. Raises ToolFailed, also if the tool or the arguments differ from what the person
+        confirmed."""
         known = self._known(action.tool, scope.person)
         if digest(version(known.card, known.toolkit), action.arguments) != action.digest:
             raise ToolFailed(f"{action.tool} has changed since it was confirmed. It did not run.")
         return await _executed(known.tool, json.loads(action.arguments), scope)
 
     async def rules(self, person: Person, conversation_id: int) -> Mapping[str, Rule]:
-        """Which tools of this person's role ask for a confirmation, by name, and which may run without it."""
+        """The confirmation rule of each permitted tool, by name."""
         if self._approval is None:
             return {}
         theirs = [each for each in self._now().tools.values() if may(person, each.tool.role)]
@@ -125,12 +125,12 @@ class Toolbox:
         return await self._approval.rules(person.id, conversation_id, tools)
 
     def version(self, name: str) -> str | None:
-        """What an allowance of this tool holds for; None when there is no such tool."""
+        """The version to which an allowance of this tool applies; None if the tool does not exist."""
         known = self._now().tools.get(name)
         return version(known.card, known.toolkit) if known else None
 
     def _known(self, name: str, person: Person) -> _Known:
-        """Raises UnknownTool for a tool that is not there, or not for this person."""
+        """Raises UnknownTool if the tool does not exist or is not permitted."""
         known = self._now().tools.get(name)
         if known is None or not may(person, known.tool.role):
             log.info("[Tools] Refused a call: no such tool for the role %s", person.role)
@@ -138,7 +138,7 @@ class Toolbox:
         return known
 
     async def _read(self, call: ToolCall, known: _Known, scope: ToolScope) -> Mapping[str, Any]:
-        """The arguments as the model's size was told them; whoever guesses one of the larger sizes' is right, too."""
+        """Checks the arguments against the schema for the model's size, then against the full schema."""
         card, told = known.card, known.card.spec(scope.size)
         try:
             return await self._arguments.read(call, told, known.foreign)
@@ -161,7 +161,7 @@ class Toolbox:
         return name not in off and may(person, stock.tools[name].tool.role)
 
     def _unknown(self, name: str, person: Person) -> str:
-        """The same words for a tool that is not there and for one that this person may not use."""
+        """The same message for a missing tool and for one that is not permitted."""
         theirs = [name for name, known in self._now().tools.items() if may(person, known.tool.role)]
         nearest = process.extractOne(name, theirs, score_cutoff=60)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
@@ -175,13 +175,13 @@ async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) 
         return await tool.execute(scope, **arguments)
     except (ToolFailed, StorageFault) as error:
         raise ToolFailed(str(error)) from None
-    except Exception as error:  # whatever a tool's author did not foresee: the turn goes on, the log has it
+    except Exception as error:  # tool boundary: log the bug, let the turn continue
         log.exception("[Tools] %s failed", tool.name)
         raise ToolFailed(f"{tool.name} failed internally ({type(error).__name__}). Go on without it.") from None
 
 
 def sorted_out(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[str, ...]]:
-    """The toolkits without what has a name that is there already, and what that is, each in a sentence."""
+    """The toolkits without duplicate names, and one sentence per dropped name."""
     owners: dict[str, str] = {}
     seen: set[str] = set()
     kept, left_out = [], []
@@ -202,7 +202,7 @@ def sorted_out(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[
 def _stock(sources: tuple[tuple[Shelf, ...], ...]) -> _Stock:
     shelves = [shelf for each in sources for shelf in each]
     toolkits, left_out = sorted_out(shelf.toolkit for shelf in shelves)
-    functions = {shelf.toolkit.name: shelf.tools for shelf in reversed(shelves)}  # of one name the first is kept
+    functions = {shelf.toolkit.name: shelf.tools for shelf in reversed(shelves)}  # the first of equal names wins
     for sentence in left_out:
         log.warning("[Tools] %s", sentence)
     tools = {

@@ -1,4 +1,4 @@
-"""The owner's toolkits, `toolkits/*.json` of the workspace, as they were last read."""
+"""The owner's toolkits, loaded from `toolkits/*.json` in the workspace."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ log = logging.getLogger("handlers.tools")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The toolkits in use by file, in order of name, and the files with a fault, each with its reason. A file may be in
-    both: its last good version is in use."""
+    """The toolkits in use by file name, sorted, and the faulty files with the reason. A faulty file may also be in use
+    with its last good version."""
 
     manifests: Mapping[str, Manifest] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
 
 
 class WorkspaceToolkits:
-    """One file that is broken harms no other. Names of tools and of toolkits are there once: ours come first, then the
-    files in order of name, and what comes later is refused."""
+    """A broken file does not affect others. Names of tools and toolkits are unique: built-in ones come first, then the
+    files in order; later duplicates are rejected."""
 
     def __init__(self, folder: Path, ours: Iterable[Toolkit] = ()) -> None:
         self._folder = folder
@@ -39,17 +39,17 @@ class WorkspaceToolkits:
 
     @property
     def manifests(self) -> tuple[Manifest, ...]:
-        """Those in use."""
+        """The manifests in use."""
         return tuple(self.found.manifests.values())
 
     @property
     def broken(self) -> Mapping[str, str]:
-        """Why a file, by its name, is not in use as it is."""
+        """The faulty files by name, with the reason."""
         return self.found.broken
 
     def refresh(self) -> bool:
-        """Read what has changed; whether anything is different now. It reads files: not for the event loop, and not
-        twice at once."""
+        """Loads changed files and returns whether anything changed. Reads files, so don't call it on the event loop or
+        concurrently."""
         try:
             stamps = self._stamped()
         except OSError as error:
@@ -64,7 +64,7 @@ class WorkspaceToolkits:
         return self._take({})
 
     def _stamped(self) -> Stamps:
-        """When each file last changed, in ns, and its size; a folder that is not there has none."""
+        """The modification time (ns) and size of each file; empty if the folder does not exist."""
         if not self._folder.exists():
             return {}
         files = (each for each in self._folder.iterdir() if each.suffix == ".json" and not each.name.startswith("."))
@@ -73,7 +73,7 @@ class WorkspaceToolkits:
             try:
                 stat = path.stat()
                 found[path.name] = (stat.st_mtime_ns, stat.st_size)
-            except OSError:  # it went away meanwhile, or leads nowhere
+            except OSError:  # removed meanwhile, or a broken link
                 found[path.name] = (0, 0)
         return found
 
@@ -82,12 +82,12 @@ class WorkspaceToolkits:
             return read_toolkit(self._folder / name)
         except ConfigError as error:
             return _printable(str(error))
-        except Exception as error:  # whatever nobody foresaw in a file: the others are taken up, and the bot starts
+        except Exception as error:  # file boundary: an unforeseen error in one file must not stop the bot
             log.exception("[Toolkits] %s", _printable(name))
             return _printable(f"{name} can't be loaded ({type(error).__name__}).")
 
     def _take(self, broken: dict[str, str]) -> bool:
-        """Put together what was read; of a file with a fault, its last good version."""
+        """Combines the loaded files. A faulty file keeps its last good version."""
         names = _Names(self._ours)
         used: dict[str, Manifest] = {}
         for file in sorted(self._read):
@@ -111,7 +111,7 @@ class WorkspaceToolkits:
 
 
 class _Names:
-    """Who has which name."""
+    """The names already taken, and their files."""
 
     def __init__(self, ours: Iterable[Toolkit]) -> None:
         self._toolkits: dict[str, str] = {}
@@ -124,7 +124,7 @@ class _Names:
         self._tools |= dict.fromkeys((tool.name for tool in toolkit.tools), owner)
 
     def fault(self, file: str, toolkit: Toolkit) -> str | None:
-        """Why it can't be taken."""
+        """Why the toolkit is rejected; None if it is accepted."""
         if owner := self._toolkits.get(toolkit.name):
             return f"{file}: the name {toolkit.name} is taken by {owner}. Give the toolkit another name."
         for tool in toolkit.tools:
@@ -134,5 +134,5 @@ class _Names:
 
 
 def _printable(text: str) -> str:
-    """A file's name as a text that every channel takes."""
+    """Replaces the non-printable characters of a file name."""
     return "".join(sign if sign.isprintable() else "?" for sign in text)

@@ -1,4 +1,4 @@
-"""The owner's toolkits for the toolbox: programs in the sandbox, and tools of MCP servers under other names."""
+"""Makes the owner's toolkits available: programs in the sandbox, and renamed tools of MCP servers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from routing.types.tools import ToolScope
 
 
 class WorkspaceShelves:
-    """`handlers.tools.tool_source.Source`. A server's tool is for those whom both the file and the server permit."""
+    """Implements `handlers.tools.tool_source.Source`. A server's tool requires the role set by the file and the role
+    set by the server."""
 
     def __init__(self, toolkits: WorkspaceToolkits, sandbox: Sandbox, mcp: McpClient) -> None:
         self._toolkits = toolkits
@@ -64,7 +65,7 @@ class WorkspaceShelves:
         return off
 
     def _named(self, way: McpTool) -> str | None:
-        """The name of the server's tool here, while the server offers it."""
+        """The tool's name in the toolbox; None while the server does not offer it."""
         name = self._mcp.named(way.server, way.tool)
         there = {card.name for toolkit in self._mcp.toolkits() for card in toolkit.tools}
         return name if name in there else None
