@@ -27,19 +27,19 @@ SUPPORT := tests/benchmarks tests/servers tests/independent tests/simulator
 
 # All but these two sets and the slow tests.
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore=,$(ATTACKS) $(SUPPORT))
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore=,$(ATTACKS) $(SUPPORT))
 
 test-attacks: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS) $(ATTACKS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ATTACKS)
 
 test-support: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS) $(SUPPORT)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(SUPPORT)
 
 test-slow: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m slow --timeout 1800 -n $(WORKERS)
 
 test-embeddings: $(VENV)/.embeddings
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/routing/tools/selection tests/routing/tools/embedding
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/routing/tools/selection tests/routing/tools/embedding
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .

@@ -122,7 +122,7 @@ async def running(on: Stage, clock: Clock = time.time, steady: Clock | None = No
 
 @contextmanager
 def _nothing_blocks() -> Iterator[None]:
-    """Code of ours that waits on the event loop's thread for a lock, a socket or SQLite raises BlockingError."""
+    """Code of ours that waits for a socket, SQLite or a clock on the event loop's thread raises BlockingError."""
     if _guards:  # another bot runs in this process
         yield
         return
@@ -137,7 +137,7 @@ def _nothing_blocks() -> Iterator[None]:
         guard.deactivate()
 
 
-_WAITS = ("time.", "sqlite3.", "socket.", "ssl.", "threading.", "builtins.input")
+_WAITS = ("time.", "sqlite3.", "socket.", "ssl.", "builtins.input")
 _guards: list[BlockBuster] = []
 _index: list[bytes] = []
 """The index of our own tools, built by the first story of this process. It takes 0.2 s of CPU."""

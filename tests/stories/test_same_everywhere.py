@@ -64,10 +64,15 @@ class Case:
     role: Role = "owner"
 
 
-def tried(spec: CommandSpec) -> Case:
+def tried(spec: CommandSpec) -> tuple[str, ...]:
     """A command as its own usage has it, and wrongly."""
     wrong = (f"/{spec.name} nonsense", f"/{spec.name} one two three four five six")
-    return Case((*BEFORE.get(spec.name, ()), *spec.usage, *wrong, *AFTER.get(spec.name, ())))
+    return (*BEFORE.get(spec.name, ()), *spec.usage, *wrong, *AFTER.get(spec.name, ()))
+
+
+def conversation(specs: Sequence[CommandSpec]) -> Case:
+    """Commands tried one after the other."""
+    return Case(tuple(line for spec in specs for line in tried(spec)))
 
 
 ALL = tuple(f"/{name}" for name in NAMES)
@@ -94,7 +99,10 @@ PRESSING: dict[str, tuple[Room, Role, tuple[str | Press, ...]]] = {
     "somebody else in an open group": ("aloud", "admin", ("/access here on", "/tier", _BY_OTHER, Press("smart"))),
 }
 """Where, with which role, and what is said and pressed."""
-CASES = {spec.name: tried(spec) for spec in COMMANDS} | OTHERS
+TOGETHER = 6
+"""Commands in one conversation: each of them begins with three bots."""
+SOME = [COMMANDS[at : at + TOGETHER] for at in range(0, len(COMMANDS), TOGETHER)]
+CASES = {" ".join(spec.name for spec in some): conversation(some) for some in SOME} | OTHERS
 USAGE = {line for spec in COMMANDS for line in spec.usage}
 
 
