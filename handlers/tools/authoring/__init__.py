@@ -1,1 +1,1 @@
-"""How a tool is written, and what it must be before a model is told of it."""
+"""The API for writing tools, and their validation before a model sees them."""

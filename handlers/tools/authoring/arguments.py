@@ -1,4 +1,4 @@
-"""The arguments of a tool call: JSON, and what the tool's schema asks for."""
+"""Parses and checks the arguments of tool calls: JSON that matches the tool's schema."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from routing.types.llm import ToolCall, ToolSpec
 MOST_QUOTED = 300
 MOST_VALIDATORS = 1_024
 _ELSEWHERE = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"))
-"""Beside these `properties` may not be all the arguments that there are."""
+"""With these keywords, `properties` may not list all arguments."""
 _HALVES = re.compile(r"\\u[dD][89abAB-F]|[\ud800-\udfff]")
-"""Where half a character may be, written or escaped."""
+"""Matches an unpaired surrogate, raw or escaped."""
 
 log = logging.getLogger("handlers.tools")
 
 
 class Arguments:
-    """Checks arguments; the library that knows JSON Schema is imported at the first call, in a thread."""
+    """Checks arguments. The JSON Schema library is imported in a thread on first use."""
 
     def __init__(self) -> None:
         self._validators: dict[tuple[str, str, bool], Any] = {}
@@ -36,9 +36,9 @@ class Arguments:
         self._leniency: Leniency | None = None
 
     async def read(self, call: ToolCall, spec: ToolSpec, foreign: bool = False) -> Mapping[str, Any]:
-        """The arguments by name, without the nulls by which small models leave something out; half a character becomes
-        the replacement sign. Raises BadArguments, saying what is wrong and what is right. Of a `foreign` schema only
-        what takes bounded time is checked: whoever wrote it judges the rest, names that it does not have included."""
+        """The arguments by name. Drops nulls that stand for omitted arguments, which small models send, and replaces
+        unpaired surrogates. Raises BadArguments with the mistake and the schema. For a `foreign` schema, only keywords
+        with bounded cost are checked; its tool must check the rest, including unknown names."""
         try:
             given = _parsed(call.arguments) if call.arguments.strip() else {}
         except (ValueError, RecursionError) as error:
@@ -53,7 +53,7 @@ class Arguments:
             if not foreign:
                 given = {name: _chosen(value, _property(name, validator)) for name, value in given.items()}
             wrong = next(validator.iter_errors(given), None)
-        except Exception as error:  # an outside schema that can't be resolved: the tool has to check by itself
+        except Exception as error:  # an outside schema that can't be resolved: the tool must check for itself
             log.warning("[Tools] The schema of %s can't be followed (%s)", call.name, type(error).__name__)
             return given
         if wrong is not None:
@@ -67,9 +67,9 @@ class Arguments:
         if self._library is None or self._leniency is None:
             self._library = await asyncio.to_thread(importlib.import_module, "jsonschema")
             self._leniency = Leniency(self._library)
-        closed = not foreign and not _ELSEWHERE & spec.parameters.keys()  # a function takes no argument that it lacks
+        closed = not foreign and not _ELSEWHERE & spec.parameters.keys()  # a function rejects unknown arguments
         text = json.dumps({"additionalProperties": False, **spec.parameters} if closed else spec.parameters)
-        key = spec.name, text, foreign  # a tool may have a schema for each size, or get a new one
+        key = spec.name, text, foreign  # a tool may have a schema per size, or get a new one
         if key not in self._validators:
             if len(self._validators) >= MOST_VALIDATORS:
                 self._validators.clear()
@@ -80,7 +80,7 @@ class Arguments:
 
 
 def _parsed(text: str) -> Any:
-    """Raises ValueError also for numbers that JSON does not know or that no computer bears."""
+    """Parses JSON. Raises ValueError, also for NaN, infinity and numbers that are too large."""
     given = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     if _HALVES.search(text):
         given = json.loads(storable(json.dumps(given, ensure_ascii=False)))
@@ -101,12 +101,12 @@ def _finite(digits: str) -> float:
 def _whole(digits: str) -> int:
     try:
         return int(digits)
-    except ValueError:  # Python reads 4,300 digits
+    except ValueError:  # Python limits integers to 4,300 digits
         raise ValueError(f"a number with {len(digits):,} digits is too large") from None
 
 
 def _left_out(name: str, validator: Any) -> bool:
-    """Whether a null can only mean that it is left out: it need not be given, and may not be null."""
+    """Whether a null can only mean an omitted argument: it is optional and not nullable."""
     own = _property(name, validator)
     if own is None or name in validator.schema.get("required", ()):
         return False
@@ -114,12 +114,13 @@ def _left_out(name: str, validator: Any) -> bool:
 
 
 def _property(name: str, validator: Any) -> Any:
-    """The schema of one argument; None for one that has none."""
+    """The schema of one argument; None if it has none."""
     return validator.schema.get("properties", {}).get(name)
 
 
 def _chosen(value: Any, schema: Any) -> Any:
-    """The choice that a text names but for blanks and case (` SMART ` is `smart`), else the value itself."""
+    """The enum value that a text matches, ignoring case and surrounding spaces (` SMART ` becomes `smart`); else the
+    value itself."""
     choices = schema.get("enum", ()) if isinstance(schema, dict) else ()
     if not isinstance(value, str) or value in choices:
         return value

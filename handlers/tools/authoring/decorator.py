@@ -1,4 +1,4 @@
-"""How tools are written: a typed function with a decorator, or a class; docs/tools.md has an example of each."""
+"""Tools as decorated functions or as classes. See docs/tools.md for examples."""
 
 from __future__ import annotations
 
@@ -26,28 +26,29 @@ _MAY: tuple[Role, ...] = tuple(role for role in ROLES if role != "blocked")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a call; `failed` for what the model should mend, work around or tell the person."""
+    """The result of a call. `failed` means that the model should retry, work around it or tell the person."""
 
     value: object
     failed: bool = False
 
 
 def ok(value: object) -> Result:
-    """It worked: a text, or anything that JSON can say."""
+    """A successful result: a text, or any value that JSON can represent."""
     return Result(value)
 
 
 def error(text: str) -> Result:
-    """It did not: why, and what would work."""
+    """A failed result. The text says what went wrong and what would work."""
     return Result(text, failed=True)
 
 
 class AuthoredTool(Protocol):
-    """What a tool has to have. The texts and schemas are by size class, or one for all; for a class without its own,
-    the next larger's holds, then the next smaller's. Instead of a JSON Schema there may be Python types by name, such
-    as `{"city": str, "days": (int, 3)}`, where 3 is a default. It may have more: `examples` (what people say when they
-    need it), `priority`, `role`, `traits`. `execute` may be async, else it runs in a thread; one with a parameter
-    `scope` is told on whose behalf it runs. It gives a text, `ok(…)`, `error(…)`, or anything that JSON can say."""
+    """The interface of a tool. Texts and schemas are given per size class, or once for all; a missing size uses the
+    next larger one, then the next smaller one. A JSON Schema can be replaced by Python types by name, such as `{"city":
+    str, "days": (int, 3)}`, where 3 is a default. Optional attributes: `examples` (what people say when they need the
+    tool), `priority`, `role`, `traits`. `execute` may be async; otherwise it runs in a thread. If it has a parameter
+    `scope`, it gets the person and conversation it runs for. It returns a text, `ok(…)`, `error(…)`, or any value that
+    JSON can represent."""
 
     @property
     def name(self) -> str: ...
@@ -62,7 +63,7 @@ class AuthoredTool(Protocol):
 
 
 class FunctionTool:
-    """A function as a tool; called, it still is the function."""
+    """A function as a tool. It can still be called as a function."""
 
     def __init__(self, function: Callable[..., object], local: Mapping[str, Any], settings: _Settings) -> None:
         self.function = function
@@ -79,7 +80,7 @@ class FunctionTool:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The schema by size class. Raises ConfigError for types that no schema can say."""
+        """The schema by size class. Raises ConfigError for types without a JSON Schema."""
         schema = self._signature.schema
         return {LARGEST: schema} | {
             size: narrowed(schema, self._names(size, shown, schema)) for size, shown in self._shown.items()
@@ -102,7 +103,7 @@ class FunctionTool:
         return given
 
     async def execute(self, input: Mapping[str, Any], size: Size, scope: ToolScope | None = None) -> object:
-        """Call the function with its arguments, in the types that it asks for."""
+        """Calls the function with its arguments converted to the annotated types."""
         named = self._signature.arguments(input)
         return await _called(self.function, *((scope,) if self._signature.scoped else ()), **named)
 
@@ -150,10 +151,10 @@ def tool(
     role: Role = "user",
     traits: Traits = PLAIN,
 ) -> FunctionTool | Callable[[Callable[..., object]], FunctionTool]:
-    """Make a typed function a tool. Without `descriptions` its docstring is what models are told, with the texts of its
-    section `Args:` for the parameters; `parameters` says which of them a size class is shown (all, where nothing is
-    said). A first parameter `scope: ToolScope` is not told to models."""
-    said = tuple(examples) if isinstance(examples, Iterator) else examples  # the rest is told when it is registered
+    """Turns a typed function into a tool. Without `descriptions`, models see its docstring, and the `Args:` section
+    describes the parameters. `parameters` lists the parameters shown per size class (default: all). A first parameter
+    `scope: ToolScope` is hidden from models."""
+    said = tuple(examples) if isinstance(examples, Iterator) else examples  # any other type is checked at registration
     settings = _Settings(name, category, descriptions, parameters or {}, said, priority, role, traits)
     local = sys._getframe(1).f_locals
     if function is not None:
@@ -162,14 +163,14 @@ def tool(
 
 
 async def run(tool: AuthoredTool, arguments: Mapping[str, Any], scope: ToolScope, size: Size = LARGEST) -> str:
-    """The text for the model of this class. Raises ToolFailed with the text of an `error`; BadArguments for arguments
-    that are not of the function's types."""
+    """The result text for a model of this size class. Raises ToolFailed with the text of an `error`, and BadArguments
+    for arguments of the wrong types."""
     scoped = {"scope": scope} if "scope" in inspect.signature(tool.execute).parameters else {}
     return _told(await _called(tool.execute, arguments, size, **scoped))
 
 
 def role_of(tool: AuthoredTool) -> Role:
-    """Who may have it called at least. Raises ConfigError for a role that there is not."""
+    """The minimum role for calls. Raises ConfigError for an unknown role."""
     given = getattr(tool, "role", "user")
     role = next((each for each in _MAY if each == given), None)
     if role is None:
@@ -178,7 +179,7 @@ def role_of(tool: AuthoredTool) -> Role:
 
 
 def runnable(tool: AuthoredTool) -> Tool:
-    """The tool as the toolbox runs it. Raises ConfigError for a role that there is not."""
+    """Adapts the tool for the toolbox. Raises ConfigError for an unknown role."""
 
     async def execute(scope: ToolScope, /, **arguments: Any) -> str:
         return await run(tool, arguments, scope, scope.size)

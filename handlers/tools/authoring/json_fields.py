@@ -1,4 +1,4 @@
-"""The fields of a JSON file that somebody wrote by hand; complaints name the file, the line and the field."""
+"""Reads fields of hand-written JSON files. Errors name the file, the line and the field."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from routing.text import nearest
 
 
 def only(section: JsonObject, known: Iterable[str]) -> None:
-    """Raises ConfigError for a field that is none of these."""
+    """Raises ConfigError for unknown fields."""
     for key in section.values:
         if key not in known:
             raise section.file.fault((*section.path, key), f"is not a known field{meant(key, known)}")
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """`; did you mean …?`, or nothing when none is near."""
+    """`; did you mean …?`, or nothing if no name is similar."""
     near = nearest(word, known)
     return f"; did you mean {near}?" if near else ""
 
 
 def needed(section: JsonObject, key: str) -> str:
-    """A text that has to be there."""
+    """A required text."""
     if key not in section.values:
         raise section.file.fault((*section.path, key), "is missing: it must be a non-empty string")
     return section.text(key, "").strip()
 
 
 def optional(section: JsonObject, key: str) -> str:
-    """A text, or nothing."""
+    """An optional text; empty if absent."""
     return section.text(key, "").strip() if key in section.values else ""
 
 
 def texts(section: JsonObject, key: str) -> tuple[str, ...]:
-    """A list of texts that are not blank; none when it is absent."""
+    """A list of non-blank texts; empty if absent."""
     return listed(section.file, (*section.path, key), section.values.get(key, []))
 
 
 def listed(file: JsonFile, path: Keys, value: object) -> tuple[str, ...]:
-    """The same of a value that is at hand."""
+    """The same for a value that was already read."""
     if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
         raise file.fault(path, "must be a list of non-empty strings")
     return tuple(dict.fromkeys(each.strip() for each in value))
 
 
 def objects(section: JsonObject, key: str) -> tuple[JsonObject, ...]:
-    """A list of objects, at least one."""
+    """A list of at least one object."""
     path, value = (*section.path, key), section.values.get(key)
     if value is None:
         raise section.file.fault(path, "is missing: it must be a list of objects")
@@ -62,7 +62,7 @@ def objects(section: JsonObject, key: str) -> tuple[JsonObject, ...]:
 
 @contextmanager
 def placed(section: JsonObject, key: str) -> Iterator[None]:
-    """A complaint that comes up inside is one about this field."""
+    """Attributes errors raised in the block to this field."""
     try:
         yield
     except ConfigError as error:

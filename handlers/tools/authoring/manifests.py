@@ -1,4 +1,4 @@
-"""Toolkits as JSON files: what models are told of each tool and, for the workspace's, how it runs."""
+"""Toolkit manifests: JSON files with the texts for models and, in the workspace, how each tool runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MAY: tuple[Role, ...] = tuple(role for role in ROLES if role != "blocked")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A file. Everybody from `role` up may have its tools called; `ways` says by name how they run (ours are functions,
-    with a role each); `warnings` are the hints that had to be ignored."""
+    """A loaded manifest. `role` is the minimum role for calls. `ways` says how each tool runs, by name (built-in tools
+    are functions with their own roles). `warnings` lists ignored hints."""
 
     toolkit: Toolkit
     role: Role = "user"
@@ -38,13 +38,13 @@ class Manifest:
 
 @cache
 def our_toolkit(name: str) -> Toolkit:
-    """One of ours; the tests prove its schemas, so that no start waits for that."""
+    """A built-in toolkit. The tests check its schemas, so the start does not."""
     return read_toolkit(FOLDER / f"{name}.json", "ours", proven=True).toolkit
 
 
 def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool = False) -> Manifest:
-    """A toolkit's file. Raises ConfigError that names the file, the line and the reason. It reads and, unless `proven`,
-    imports a library: not for the event loop."""
+    """Loads a toolkit file. Raises ConfigError with the file, the line and the reason. Reads files and, unless
+    `proven`, imports a slow library, so don't call it on the event loop."""
     root = _load(path).root()
     only(root, _TOOLKIT)
     name, category, examples = needed(root, "name"), optional(root, "category"), examples_in(root)
@@ -78,7 +78,7 @@ def read_toolkit(path: Path, source: ToolkitSource = "workspace", proven: bool =
 
 
 def _role(root: JsonObject) -> Role:
-    """Whose model may have it; everybody who is let in, where nothing is said."""
+    """The minimum role; by default every admitted person."""
     if root.values.get("tier", FREE) != FREE:
         raise root.file.fault(("tier",), f'must be "{FREE}"; who may use it is said by "role": {", ".join(_MAY)}')
     given = root.values.get("role", "user")
@@ -89,7 +89,7 @@ def _role(root: JsonObject) -> Role:
 
 
 def _load(path: Path) -> JsonFile:
-    """With the line of what is not JSON, and without half a character."""
+    """Reports the line of a JSON error and rejects unpaired surrogates."""
     try:
         file = jsonfile.load_bounded(path, MOST_BYTES)
         json.dumps(file.document, ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""What a tool must be before any model is told of it."""
+"""Validates tools before any model sees them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
 _LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
-"""OpenAI and Anthropic take 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first."""
+"""OpenAI and Anthropic allow 64 letters, digits, `_` and `-`; Gemini requires a letter or `_` first."""
 LEGAL = f"1 to {LONGEST_NAME} of the characters A-Z a-z 0-9 _ and -, the first a letter or _"
 _EMPTY = '{"type": "object", "properties": {}}'
 
@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 
 def register(tool: AuthoredTool, taken: Collection[str] = ()) -> ToolCard:
-    """What models are told of a tool. Raises ConfigError that names the tool and the mend; `taken` are the names of the
-    tools that there are."""
+    """Validates a tool and returns its card. Raises ConfigError with the tool and how to fix it. `taken` contains the
+    names of existing tools."""
     if isinstance(tool, type):
         raise ConfigError(f"The tool {tool.__name__} is a class: register an object of it, {tool.__name__}().")
     name = getattr(tool, "name", "")
@@ -58,7 +58,7 @@ def card_of(
     taken: Collection[str] = (),
     proven: bool = False,
 ) -> ToolCard:
-    """The same from its parts; `proven` says that the schemas are known to be JSON Schema."""
+    """Builds a card from its parts. `proven` skips the check that the schemas are valid JSON Schema."""
     legal_name(name, "a tool")
     if name in taken:
         raise ConfigError(f"The tool {name} is there already: give one of the two another name.")
@@ -79,18 +79,18 @@ def card_of(
 
 
 def native_tool(tool: AuthoredTool | ToolCard, size: Size = "XL") -> dict[str, Any]:
-    """The function definition of OpenAI and Ollama, as a model of this class sees it. Raises ConfigError."""
+    """The function definition in the format of OpenAI and Ollama for a model of this size. Raises ConfigError."""
     return native((tool if isinstance(tool, ToolCard) else register(tool)).spec(size))
 
 
 def native(spec: ToolSpec) -> dict[str, Any]:
-    """The same for a tool that is told to one class."""
+    """The function definition for a spec of one size class."""
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", "function": function}
 
 
 def legal_name(name: object, whose: str) -> None:
-    """Raises ConfigError for a name that a provider would refuse; `whose` is how a complaint calls it."""
+    """Raises ConfigError for a name that a provider would reject. `whose` names it in the message."""
     if not isinstance(name, str) or not name.strip():
         raise ConfigError(f"The name of {whose} is missing: give it {LEGAL}.")
     if not _LEGAL.fullmatch(name):
@@ -162,7 +162,7 @@ def _priority(tool: str, given: Any) -> float:
 
 
 def _whole(tool: str, what: str, text: str) -> None:
-    """Raises ConfigError for a text that has no UTF-8 form: no provider could be told it."""
+    """Raises ConfigError for a text that can't be encoded as UTF-8, since no provider accepts it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -172,7 +172,7 @@ def _whole(tool: str, what: str, text: str) -> None:
 
 
 def _for(size: Size, given: Mapping[Size, T]) -> T:
-    """The class's own, else the next larger's, else the next smaller's."""
+    """The value for the size class, else for the next larger one, else for the next smaller one."""
     place = SIZES.index(size)
     return next(given[each] for each in (*SIZES[place:], *reversed(SIZES[:place])) if each in given)
 

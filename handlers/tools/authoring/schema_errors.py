@@ -1,4 +1,4 @@
-"""What a model is told of a tool's schema that it called wrongly: what it needs for the next call, and no more."""
+"""Shows a model the relevant part of a tool's schema after a wrong call."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from handlers.tools.authoring.schemas import part
 from routing.types.llm import ToolSpec
 
 MOST_CHARS = 2_000
-"""Of a schema. All of it stays in the conversation, and a small model has 8,000 tokens for everything."""
+"""Maximum characters of a schema. It stays in the conversation, and a small model has 8,000 tokens in total."""
 MOST_NAMED, NAME_CHARS = 20, 40
 
 
 def wanted(spec: ToolSpec, parameter: str = "") -> str:
-    """The schema; of one that is longer the part about the `parameter` that is wrong, or about all those that a call
-    must have and as many of the others as there is room for. What is left out is named."""
+    """The tool's schema. If it is too long: the part about the wrong `parameter`, or the required parameters and as
+    many others as fit. Names what is omitted."""
     text = _json(spec.parameters)
     if len(text) <= MOST_CHARS:
         return f"Its schema: {text}"

@@ -1,5 +1,5 @@
-"""JSON Schemas as every model takes them: without references, which models below 8B get lost in, without titles, and
-with what is in an array, which OpenAI and Gemini insist on."""
+"""Normalises JSON Schemas for all models: no references, which confuse models below 8B; no titles; and `items` in every
+array, which OpenAI and Gemini require."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 MOST_PARTS = 5_000
-"""Schemas inside one schema, its references written out."""
+"""Maximum number of subschemas after expanding references."""
 _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 _ONE_EACH = ("anyOf", "oneOf", "allOf", "prefixItems")
 _BY_NAME = ("properties", "patternProperties", "dependentSchemas")
@@ -20,16 +20,15 @@ _FOREIGN = ("$dynamicRef", "$recursiveRef")
 
 
 class IllegalSchema(ValueError):
-    """What is wrong with a schema, as a clause."""
+    """The fault of a schema, as a clause."""
 
 
 def plain(schema: Mapping[str, Any], proven: bool = False) -> dict[str, Any]:
-    """A schema of type object with its references written out; what refers to itself ends there, as any value of that
-    type. A property that may be null and is null when it is left out is said to be left out only.
+    """Expands the references of a schema of type object. A recursive reference becomes any value of its type. A
+    nullable property with the default null becomes optional only.
 
-    Raises IllegalSchema for what is no JSON Schema (2020-12), not of type object, or refers to another document;
-    `proven` saves the first of these, which costs the import of a library.
-    """
+    Raises IllegalSchema if the schema is not valid JSON Schema (2020-12), not of type object, or refers to another
+    document. `proven` skips the first check, which imports a slow library."""
     try:
         copy = json.loads(json.dumps(schema, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -46,17 +45,17 @@ def plain(schema: Mapping[str, Any], proven: bool = False) -> dict[str, Any]:
 
 
 def names(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Its parameters, in order."""
+    """The names of the parameters, in order."""
     return tuple(schema.get("properties", ()))
 
 
 def required(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parameters that every call has to give."""
+    """The required parameters."""
     return tuple(schema.get("required", ()))
 
 
 def narrowed(schema: Mapping[str, Any], shown: tuple[str, ...]) -> dict[str, Any]:
-    """The same with these parameters alone, in the order of the schema."""
+    """The schema with only these parameters, in its own order."""
     kept = {name: value for name, value in schema.get("properties", {}).items() if name in shown}
     narrow = {**schema, "properties": kept, "required": [name for name in required(schema) if name in kept]}
     if not narrow["required"]:
@@ -65,16 +64,16 @@ def narrowed(schema: Mapping[str, Any], shown: tuple[str, ...]) -> dict[str, Any
 
 
 def part(schema: Mapping[str, Any], name: str) -> Any:
-    """What a parameter has to be, its references written out as far as that can be done."""
+    """The schema of a parameter, with references expanded where possible."""
     own = schema["properties"][name]
     try:
         return _Writer(schema).written(own)
-    except (IllegalSchema, RecursionError, TypeError, ValueError, AttributeError):  # of another JSON Schema than ours
+    except (IllegalSchema, RecursionError, TypeError, ValueError, AttributeError):  # another JSON Schema dialect
         return own
 
 
 def referred(root: Mapping[str, Any], reference: str) -> dict[str, Any]:
-    """The schema that a reference inside `root` leads to. Raises IllegalSchema."""
+    """Resolves a reference inside `root`. Raises IllegalSchema."""
     if reference != "#" and not reference.startswith("#/"):
         raise IllegalSchema(f"refers to {reference[:100]}: write it out, or put it into $defs")
     found: Any = root
@@ -93,7 +92,7 @@ def referred(root: Mapping[str, Any], reference: str) -> dict[str, Any]:
 
 
 def _prove(schema: Mapping[str, Any]) -> None:
-    import jsonschema  # 80 ms that only those should wait for who check strange schemas
+    import jsonschema  # takes 80 ms, so only checks of outside schemas import it
 
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -103,14 +102,14 @@ def _prove(schema: Mapping[str, Any]) -> None:
 
 
 class _Writer:
-    """Writes one schema out."""
+    """Expands the references of one schema."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._left = MOST_PARTS
 
     def written(self, schema: Any, inside: tuple[str, ...] = ()) -> Any:
-        """`inside` are the references that lead here."""
+        """Expands a subschema. `inside` are the references that lead to it."""
         self._left -= 1
         if self._left < 0:
             raise IllegalSchema(f"is too large: more than {MOST_PARTS:,} parts with its references written out")
@@ -157,7 +156,7 @@ def _types(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _fill(array: dict[str, Any]) -> None:
-    """Say what is in it by `items` alone: few providers know `prefixItems`."""
+    """Replaces `prefixItems`, which few providers support, by `items`."""
     first = array.pop("prefixItems", None)
     others = array.get("items", {})
     if first:
@@ -175,7 +174,7 @@ def _fill(array: dict[str, Any]) -> None:
 
 
 def _left_out(schema: Any) -> Any:
-    """Without the null of a property that is null when it is left out."""
+    """Removes null from a property whose default is null."""
     if not isinstance(schema, dict) or schema.get("default", ...) is not None:
         return schema
     rest = {key: value for key, value in schema.items() if key != "default"}

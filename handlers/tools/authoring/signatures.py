@@ -1,4 +1,4 @@
-"""What a function's signature and docstring say of a tool: its parameters as a JSON Schema, its texts."""
+"""Derives a tool's parameters (as JSON Schema) and texts from a function's signature and docstring."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MOST_COMPLAINTS = 3
 
 
 class _Generator(GenerateJsonSchema):
-    """A default that is no JSON is not told to the model; no need to warn the author of that."""
+    """Omits defaults that are not JSON, without a warning to the author."""
 
     ignored_warning_kinds = GenerateJsonSchema.ignored_warning_kinds | {"non-serializable-default"}
 
 
 class Signature:
-    """The parameters of a function, but for a leading `scope: ToolScope`. Raises ConfigError that names the tool, the
-    parameter and the mend. `local` are the names of where it was written, for types that are local there."""
+    """A function's parameters, except a leading `scope: ToolScope`. Raises ConfigError with the tool, the parameter and
+    how to fix it. `local` contains the names in the defining scope, to resolve local types."""
 
     def __init__(self, tool: str, function: Callable[..., object], local: Mapping[str, Any]) -> None:
         self._tool = tool
@@ -50,7 +50,7 @@ class Signature:
         self._given: set[str] = set()
         fields: dict[str, Any] = {}
         for index, parameter in enumerate(parameters[self.scoped :]):
-            field = f"p{index}"  # a name of the author's might mean something to pydantic
+            field = f"p{index}"  # the author's own name might be special in pydantic
             self._names[field] = parameter.name
             fields[field] = self._field(parameter, hints.get(parameter.name), texts.get(parameter.name))
             if isinstance(parameter.default, FieldInfo):
@@ -58,7 +58,7 @@ class Signature:
         self._model, self.schema = self._built(fields)
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What the function is called with, in the types that it asks for. Raises BadArguments."""
+        """Converts the arguments to the annotated types. Raises BadArguments."""
         try:
             read = self._model.model_validate(dict(given), by_alias=True)
             wrong = [f"there is no {name}" for name in given if name not in self._names.values()]
@@ -100,7 +100,7 @@ class Signature:
 
 
 def is_typed(parameters: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether these are Python types by name, some perhaps with a default, and not a JSON Schema."""
+    """Whether these are Python types by name, with optional defaults, and not a JSON Schema."""
     if not isinstance(parameters, Mapping) or not parameters:
         return False
     return all(
@@ -109,8 +109,8 @@ def is_typed(parameters: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def typed_schema(tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of Python types by name; a tuple is a type with its default. Raises ConfigError that names the
-    tool, the parameter and the mend."""
+    """The JSON Schema of Python types by name; a tuple is a type with its default. Raises ConfigError with the tool,
+    the parameter and how to fix it."""
 
     def function() -> None: ...
 
@@ -135,7 +135,7 @@ def _is_type(value: object) -> bool:
 
 
 def texts_of(function: Callable[..., object]) -> dict[Size, str]:
-    """The docstring by size: S its first sentence, M its first paragraph, XL all before its sections."""
+    """The docstring by size: S is its first sentence, M its first paragraph, XL everything before its sections."""
     text = _SECTION.split(inspect.getdoc(function) or "", maxsplit=1)[0].strip()
     first = " ".join(text.split("\n\n", 1)[0].split())
     whole = "\n".join(" ".join(part.split()) for part in text.split("\n\n"))
@@ -143,7 +143,7 @@ def texts_of(function: Callable[..., object]) -> dict[Size, str]:
 
 
 def arguments_of(docstring: str) -> dict[str, str]:
-    """What its section `Args:` says of each parameter."""
+    """The description of each parameter in the section `Args:`."""
     found: dict[str, str] = {}
     parts = _SECTION.split(docstring)
     for header, body in zip(parts[1::2], parts[2::2], strict=True):
@@ -163,7 +163,7 @@ def arguments_of(docstring: str) -> dict[str, str]:
 
 
 def _mended(hint: Any, inside: tuple[Any, ...] = ()) -> Any:
-    """The same type with those TypedDicts replaced that pydantic refuses before Python 3.12."""
+    """Replaces TypedDicts that pydantic rejects before Python 3.12."""
     if hint in inside:
         return hint
     if typing.is_typeddict(hint) and type(hint).__module__ == "typing":

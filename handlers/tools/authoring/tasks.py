@@ -1,4 +1,4 @@
-"""One task of a toolkit's file: OpenAI's function schema, what models of each size are told, and how it runs."""
+"""One task of a toolkit file: the OpenAI function schema, hints per model size, and how the tool runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _EXECUTE = ("command", "mcp", "confirm")
 _NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 Examples = Mapping[str, Sequence[str]] | Sequence[str]
-"""By the tool's name, or for all of the toolkit."""
+"""Examples by tool name, or for the whole toolkit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A command line for the sandbox: the arguments come as JSON on its standard input, it prints the result. With
-    `confirm` a person has to confirm each call."""
+    """A program that runs in the sandbox. It gets the arguments as JSON on standard input and prints the result.
+    `confirm` requires a confirmation of each call."""
 
     argv: tuple[str, ...]
     confirm: bool = False
@@ -37,8 +37,8 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """A tool of an MCP server, by its name there. With `confirm` a person has to confirm each call even though the
-    server calls it read-only."""
+    """A tool of an MCP server, by the server's name for it. `confirm` requires a confirmation even if the server calls
+    the tool read-only."""
 
     server: str
     tool: str
@@ -51,8 +51,7 @@ Way = Program | McpTool
 def card_in(
     task: JsonObject, category: str, examples: Examples, taken: Collection[str], proven: bool
 ) -> tuple[ToolCard, tuple[str, ...]]:
-    """What models are told, and the hints that had to be ignored. `category` and `examples` are the toolkit's. Raises
-    ConfigError."""
+    """The tool's card and the ignored hints. `category` and `examples` come from the toolkit. Raises ConfigError."""
     function, hints = _function(task), _beside(task, "capabilityHints")
     name = needed(function, "name")
     schema = function.child("parameters")
@@ -77,7 +76,7 @@ def card_in(
 
 
 def way_in(task: JsonObject) -> Way:
-    """How it runs. Raises ConfigError when it does not say."""
+    """How the tool runs. Raises ConfigError if the task does not say."""
     execute = _beside(task, "execute")
     if execute is None:
         how = 'say how it runs, {"command": ["program", "argument"]} or {"mcp": "server/tool"}'
@@ -100,7 +99,7 @@ def way_in(task: JsonObject) -> Way:
 
 
 def examples_in(root: JsonObject) -> Examples:
-    """What people say, for the whole toolkit or by tool. Raises ConfigError."""
+    """The example phrases of the toolkit, for all or by tool. Raises ConfigError."""
     given = root.values.get("examples", [])
     if not isinstance(given, dict):
         return texts(root, "examples")
@@ -108,7 +107,7 @@ def examples_in(root: JsonObject) -> Examples:
 
 
 def _function(task: JsonObject) -> JsonObject:
-    """The function, which may be the task itself."""
+    """The function schema, which may be the task itself."""
     only(task, _TASK)
     if task.values.get("type", "function") != "function":
         raise task.file.fault((*task.path, "type"), 'must be "function"')
@@ -119,12 +118,12 @@ def _function(task: JsonObject) -> JsonObject:
 
 
 def _beside(task: JsonObject, key: str) -> JsonObject | None:
-    """An object in the task or in its function."""
+    """An optional object in the task or in its function."""
     return task.child(key) or (task.child("function") or task).child(key)
 
 
 def _checked(hints: JsonObject) -> JsonObject:
-    """Without a field that is misspelt, which would do nothing."""
+    """Rejects misspelt hints, which would have no effect."""
     only(hints, _HINTS)
     optional(hints, "category")
     if not isinstance(hints.values.get("priority", 0), int | float):
@@ -140,7 +139,7 @@ def _checked(hints: JsonObject) -> JsonObject:
 
 
 def _useless(hinted: Mapping[Size, ToolText], own: ToolText) -> dict[Size, str]:
-    """The sizes whose hint has a schema that can't be told, and why."""
+    """The sizes whose hint has an invalid schema, and why."""
     found: dict[Size, str] = {}
     tiers: Mapping[Size, str] = {**{size: tier for tier, size in _TIERS.items()}, "L": "large"}
     for size, text in hinted.items():

@@ -1,4 +1,4 @@
-"""A tool as its author writes it."""
+"""A tool as defined by its author."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from routing.types.toolkits import ToolCard
 from routing.types.tools import Traits
 
 Execute = Callable[..., Awaitable[str]]
-"""Called with the ToolScope and the arguments by name; the text is for the model. Raises ToolFailed."""
+"""Called with the ToolScope and the arguments as keywords; returns the text for the model. Raises ToolFailed."""
 Off = Callable[[], Awaitable[str | None]]
-"""Why the tool can't be used at the moment, and the mend; None while it can."""
+"""Returns why the tool can't be used now and how to fix that; None if it can."""
 Describe = Callable[[ToolCard], ToolCard]
-"""What models are told of the tool on this machine."""
+"""Adapts the card to this machine."""
 
 Asks = Callable[..., Awaitable[str | None]]
-"""Called like Execute: what a person should know before they confirm this call, such as its price; None when it needs
-no confirmation."""
+"""Called like Execute. Returns what a person should know before confirming the call, such as its price; None if no
+confirmation is needed."""
 
 PLAIN = Traits()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The function behind a task of a manifest. Everybody from `role` up may have it called. With `traits.confirm` each
-    call needs a confirmation, with `asks` those for which it returns a text."""
+    """The function behind a manifest entry. `role` is the minimum role for calls. With `traits.confirm`, each call
+    needs a confirmation; with `asks`, only calls for which it returns a text."""
 
     name: str
     execute: Execute

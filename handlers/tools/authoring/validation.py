@@ -1,4 +1,4 @@
-"""JSON Schema as far as somebody else's can be followed: in bounded time, whatever it says."""
+"""Validates against outside JSON Schemas in bounded time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 MOST_STEPS = 10_000
-"""Of one check: 4 µs each, measured; a reference takes three times as long."""
+"""Maximum steps per check. A step takes 4 µs (measured); a reference counts as three."""
 _A_STEP = 10
-"""Things in a list or an object that are looked at in the time of a step."""
+"""List or object entries that take as long as one step."""
 _REFERENCE = 4
 _UNREAD = (
     *("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"),
@@ -19,20 +19,19 @@ Keyword = Callable[[Any, Any, Any, Mapping[str, Any]], Any]
 
 
 class TooMuch(Exception):
-    """A check that would take too long."""
+    """The check exceeded its step limit."""
 
 
 class Leniency:
-    """The validator without regular expressions, which may take longer than the world lasts and hold every thread
-    meanwhile, and without what is wrong when they are not looked at. It takes MOST_STEPS from one `begin` to the
-    next."""
+    """A validator that is safe for outside schemas: it skips regular expressions, whose cost is unbounded, and keywords
+    that give wrong results without them. Each check takes at most MOST_STEPS."""
 
     def __init__(self, library: Any) -> None:
         self._left = 0
         usual = library.Draft202012Validator.VALIDATORS
 
         def more(validator: Any, allowed: Any, given: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-            """Which names are further ones, the patterns decide."""
+            """`patternProperties` is not evaluated, so the additional properties are unknown."""
             if "patternProperties" not in schema:
                 yield from usual["additionalProperties"](validator, allowed, given, schema) or ()
 
@@ -41,11 +40,11 @@ class Leniency:
         self._kind = library.validators.extend(library.Draft202012Validator, read | dict.fromkeys(_UNREAD, _anything))
 
     def begin(self) -> None:
-        """The next check."""
+        """Resets the step counter for the next check."""
         self._left = MOST_STEPS
 
     def validator(self, schema: Mapping[str, Any]) -> Any:
-        """What checks values, and raises TooMuch."""
+        """A validator that raises TooMuch."""
         return self._kind(_rootless(schema))
 
     def _counted(self, keyword: Keyword) -> Keyword:
@@ -63,15 +62,15 @@ def _anything(*_: Any) -> tuple[()]:
 
 
 def _size(value: Any) -> int:
-    """A reference is a text; its way is looked up step by step."""
+    """The cost of a value. A reference is resolved segment by segment."""
     if isinstance(value, str):
         return _A_STEP * (_REFERENCE + value.count("/")) if value.startswith("#") else 0
     return len(value) if isinstance(value, list | dict) else 0
 
 
 def _rootless(value: Any) -> Any:
-    """Without the dialect by which the library would take up its own validator again, and without a name by which its
-    references would begin elsewhere than at the root."""
+    """Removes `$schema`, which would make the library switch to its own validator, and `$id`, which would change the
+    base of references."""
     if isinstance(value, dict):
         return {
             key: _rootless(each)

@@ -1,4 +1,4 @@
-"""Strange code in bubblewrap: it sees one folder, reaches no network and outlives none of its limits."""
+"""Runs untrusted code in bubblewrap: one folder, no network, strict limits."""
 
 from handlers.tools.sandbox.limits import Cut, Ended, Ran, SandboxLimits, read_limits
 from handlers.tools.sandbox.sandbox import Sandbox

@@ -1,4 +1,4 @@
-"""The command line of bubblewrap: everything that a command may see, and nothing else."""
+"""Builds bubblewrap's command line, which exposes only what a command may see."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from handlers.tools.sandbox import entry, seccomp
 from handlers.tools.sandbox.limits import MIB, SandboxLimits
 
 OPEN_FILES = 128
-"""For each process; every socket among them is memory of the kernel's."""
+"""Per process. Each socket takes kernel memory."""
 TMP_BYTES, SHARED_BYTES = 96 * MIB, 32 * MIB
-"""/tmp and /dev/shm are memory."""
+"""/tmp and /dev/shm are kept in memory."""
 ADDRESS_SPACES = 8
-"""Times `memory_bytes`, for what a process reserves without using it, as Node and Go do."""
+"""Multiplied by `memory_bytes`: Node and Go reserve far more address space than they use."""
 SPARE_PROCESSES = 8
-"""The kernel's limit lies above ours, so that the watch sees a fork bomb and says so."""
+"""The kernel's limit is above the monitor's, so that the monitor can report a fork bomb."""
 
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ETC = (
@@ -36,19 +36,19 @@ _TEXTS = {
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
 _OF_THE_MACHINE = tuple(name for name in ("cmdline", "keys", "key-users") if Path("/proc", name).exists())
-"""Files of /proc that tell of the machine's boot and of its keys; they are shown empty."""
+"""/proc files about the machine's boot and keys. They are shown empty."""
 _BEFORE = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec nice -n 10 "$@"'
-"""When the machine's memory or processor is short, strange code goes first and waits longest."""
+"""If memory or CPU runs short, sandboxed code is killed first and scheduled last."""
 _ROOT_BEFORE = "mount --bind /dev /dev && mount -o remount,bind,ro /dev && " + _BEFORE
-"""A bot that runs as root owns the devices, and so would its commands: they could take /dev/null from everybody.
-bubblewrap's own `--remount-ro` makes devices unusable."""
+"""If the bot runs as root, its commands own the devices and could delete /dev/null for everyone. bubblewrap's own
+`--remount-ro` makes devices unusable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What this machine lets bubblewrap do. Without `proc` commands see no /proc at all, never the machine's. `locked`
-    is a second lock on user namespaces; the filter of system calls is the first. With `hidden` commands can't read
-    where on the machine their mounts come from; without /proc they can't either."""
+    """The bubblewrap features this machine allows. Without `proc`, commands see no /proc at all, never the machine's.
+    `locked` also disables user namespaces, in addition to the system call filter. With `hidden`, commands can't read
+    where their mounts come from; without /proc they can't either."""
 
     proc: bool
     locked: bool
@@ -62,19 +62,19 @@ FORMS = (
     Form(proc=True, locked=False, hidden=False),
     Form(proc=False, locked=False, hidden=False),
 )
-"""Best first. The last is what a hardened service or container allows. `hidden` takes rights that Ubuntu's AppArmor
-profile for bubblewrap withholds."""
+"""Best first. The last works in hardened services and containers. `hidden` needs capabilities that Ubuntu's AppArmor
+profile for bubblewrap denies."""
 
 
 def interpreter() -> Path:
-    """The Python that ours was made from, without our packages."""
+    """The base Python of the virtual environment, without its packages."""
     return Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
 
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """How bubblewrap is called here. By `mark` in its command line the guard finds it. `private` is never to be
-    seen, wherever it lies and whatever links lead there."""
+    """Builds bubblewrap calls. The guard finds the process by `mark` in its command line. The `private` paths are
+    always hidden, even behind links."""
 
     program: str
     mark: str
@@ -83,8 +83,8 @@ class Bubblewrap:
     private: tuple[Path, ...] = ()
 
     def command(self, folder: int, free_bytes: int, status: int, fds: ExitStack) -> tuple[list[str], list[int]]:
-        """Everything before the command itself, and the descriptors to be passed on, `status` last; those made here
-        are closed by `fds`. `free_bytes` are what the folder may grow by."""
+        """The arguments before the command itself, and the descriptors to pass on, `status` last. `fds` closes the
+        descriptors created here. The folder may grow by `free_bytes`."""
         passed = [folder]
 
         def data(content: bytes) -> str:
@@ -113,7 +113,7 @@ class Bubblewrap:
 
 
 def sealed(content: bytes) -> int:
-    """A file in memory that nobody can change, at its beginning."""
+    """A sealed in-memory file, positioned at its start."""
     handle = os.memfd_create("tierbot", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with os.fdopen(os.dup(handle), "wb") as file:
         file.write(content)
@@ -136,7 +136,7 @@ def _namespaces(form: Form, limits: SandboxLimits) -> Iterator[str]:
 
 
 def _system(private: Sequence[Path]) -> Iterator[str]:
-    """The machine's programs, read-only."""
+    """Mounts the system's programs read-only."""
     shown = [Path("/usr")]
     yield from ("--ro-bind", "/usr", "/usr")
     for path in (Path("/", name) for name in _TOP):
@@ -158,7 +158,7 @@ def _system(private: Sequence[Path]) -> Iterator[str]:
 
 
 def _covered(private: Sequence[Path], shown: Sequence[Path]) -> list[Path]:
-    """Where the folders that are `private` would be seen below those that are `shown`, links followed."""
+    """Where `private` folders would be visible below `shown` ones, with links resolved."""
     real = [path.resolve() for path in private if path.is_dir()]
     pairs = [(place, path.relative_to(place.resolve())) for place in shown for path in real if _below(path, place)]
     return [place / rest for place, rest in pairs if place / rest not in interpreter().parents]
@@ -169,15 +169,15 @@ def _below(path: Path, place: Path) -> bool:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """Each once, and none below another: what is covered by an empty folder holds no place to cover."""
+    """Unique paths without nested ones. A path that is covered by an empty folder can't contain another mount point."""
     return [path for path in dict.fromkeys(paths) if not any(other in path.parents for other in paths)]
 
 
 def _scratch(form: Form) -> Iterator[str]:
-    """What is made anew for each command."""
+    """Mounts that are created for each command."""
     if form.proc:
         yield from ("--proc", "/proc", "--remount-ro", "/proc")
-    if form.hidden:  # bubblewrap's own process, which keeps the mounts
+    if form.hidden:  # hides bubblewrap's own process, which keeps the mounts
         yield from ("--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
     yield from ("--dev", "/dev")
     yield from ("--perms", "1777", "--size", str(SHARED_BYTES), "--tmpfs", "/dev/shm")
@@ -186,7 +186,7 @@ def _scratch(form: Form) -> Iterator[str]:
 
 
 def _rlimits(limits: SandboxLimits, free_bytes: int) -> Iterator[str]:
-    """For each process; the watch counts them together."""
+    """Limits per process. The monitor counts the whole sandbox."""
     room = min(max(free_bytes, 0), limits.disk_bytes)
     yield from ("prlimit", "--core=0", f"--nofile={OPEN_FILES}", f"--nproc={limits.processes + SPARE_PROCESSES}")
     yield from (f"--data={limits.memory_bytes}", f"--as={ADDRESS_SPACES * limits.memory_bytes}", f"--fsize={room}")

@@ -1,9 +1,8 @@
-"""The first program inside: it hides the mounts, gives up its rights, and becomes the command.
+"""The first program inside the sandbox: hides the mounts, drops its capabilities and executes the command.
 
-`/proc/<pid>/mountinfo` lists the mounts of a process' namespace that its root directory leads to, and names what each
-was bound from, the path of the workspace with it. A process in a copy of the namespace whose root directory lies in the
-original has none to list, and everything it sees stays where it was. The standard library is all there is inside.
-"""
+`/proc/<pid>/mountinfo` lists the mounts reachable from the process's root directory and names the source of each,
+including the path of the workspace. A process in a copy of the namespace whose root directory is in the original
+namespace has an empty list but sees the same files. Only the standard library is available here."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SYS_CHROOT", "CAP_SETPCAP")
-"""What this program needs of bubblewrap, and gives up."""
+"""Needed by this program and dropped before the command starts."""
 _CLONE_NEWNS = 0x00020000
 _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT = 22, 24, 47
 _SECCOMP_MODE_FILTER, _PR_CAP_AMBIENT_CLEAR_ALL = 2, 4
@@ -23,7 +22,7 @@ _CAPABILITY_VERSION = 0x20080522
 
 
 def enter(seccomp: int, command: Sequence[str]) -> None:
-    """`seccomp` is a descriptor of the filter. Raises OSError; does not return otherwise."""
+    """Applies the filter from the descriptor `seccomp` and executes the command. Returns only by raising OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def call(function: str, *arguments: object) -> None:
@@ -46,7 +45,7 @@ def enter(seccomp: int, command: Sequence[str]) -> None:
         steps = filter_file.read()
     address = ctypes.cast(ctypes.c_char_p(steps), ctypes.c_void_p).value
     call("prctl", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, struct.pack("@HP", len(steps) // 8, address), 0, 0)
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
         signal.signal(ignored, signal.SIG_DFL)
     os.execvp(command[0], list(command))
 

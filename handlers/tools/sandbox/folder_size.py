@@ -1,4 +1,4 @@
-"""How large a person's folder is, measured while others change it."""
+"""Measures a person's folder while other processes change it."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from dataclasses import dataclass
 from handlers.tools.folder import AS_FOLDER, let_in
 
 _TRIES = 3
-"""Whoever moves folders while they are measured makes a measurement fail; hardly so often by chance."""
+"""Moving folders during a measurement makes it fail. That rarely happens by accident."""
 _CHANGED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _NOT_OURS = (errno.EACCES, errno.EPERM)
-"""A folder of another user's: no command can fill it, either."""
+"""Folders of another user. Commands can't write to them either."""
 
 
 class Moved(Exception):
-    """The folder that was being measured is not where it was."""
+    """The measured folder was moved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Bytes on the disk and number of entries."""
+    """Bytes on disk and number of entries."""
 
     bytes: int = 0
     files: int = 0
 
     def grown_over(self, start: Size, most_bytes: int, most_files: int) -> bool:
-        """Beyond a limit and beyond what was there before, so that a full folder can still be cleaned up."""
+        """Whether the folder exceeds a limit and also its size at the start, so that a full folder can be cleaned
+        up."""
         return self.bytes > max(most_bytes, start.bytes) or self.files > max(most_files, start.files)
 
 
 @dataclass(slots=True)
 class _Level:
-    """A folder that is being measured: what it is, and its folders that are still to come."""
+    """The state of a folder during a measurement: its identity and the subfolders left to visit."""
 
     device: int
     inode: int
@@ -43,8 +44,8 @@ class _Level:
 
 
 def measure(folder: int) -> Size:
-    """Everything below an open folder, however deep: what vanishes meanwhile does not count, links are not followed,
-    folders that were closed to their owner are opened again. Raises Moved when somebody keeps moving folders."""
+    """Measures everything below an open folder. Ignores vanished entries, does not follow links, and restores access to
+    folders closed to their owner. Raises Moved if folders keep being moved."""
     for _ in range(_TRIES - 1):
         with suppress(Moved):
             return _measured(folder)
@@ -52,8 +53,8 @@ def measure(folder: int) -> Size:
 
 
 def _measured(folder: int) -> Size:
-    """With one descriptor at a time, whatever the depth. On the way back `..` must lead to where we came from, or
-    somebody moved a folder and it might lead out."""
+    """Measures with one open descriptor regardless of depth. On the way back, `..` must be the folder it came from;
+    otherwise a folder was moved and `..` might lead outside."""
     here = os.dup(folder)
     try:
         size, level = _entered(here)
@@ -77,7 +78,7 @@ def _measured(folder: int) -> Size:
 
 
 def _entered(here: int) -> tuple[Size, _Level]:
-    """What lies in a folder itself."""
+    """The size of a folder's direct entries."""
     facts = os.fstat(here)
     if facts.st_mode & 0o700 != 0o700:
         with suppress(PermissionError):
@@ -98,7 +99,7 @@ def _entered(here: int) -> tuple[Size, _Level]:
 
 
 def _opened(parent: int, name: str) -> int | None:
-    """A folder in `parent`; None when it is gone, or another user's."""
+    """Opens a subfolder; None if it is gone or belongs to another user."""
     try:
         try:
             return os.open(name, AS_FOLDER, dir_fd=parent)
@@ -112,7 +113,7 @@ def _opened(parent: int, name: str) -> int | None:
 
 
 def _left(here: int, level: _Level) -> int:
-    """The folder above in place of `here`, which is closed."""
+    """Closes `here` and returns its parent."""
     try:
         up = os.open("..", AS_FOLDER, dir_fd=here)
     except FileNotFoundError:  # deleted meanwhile

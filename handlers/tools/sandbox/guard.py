@@ -1,5 +1,5 @@
-"""What kills the sandbox when the bot is killed. bubblewrap asks the kernel for that too late: it has no parent for
-which to die before it asked, and its first process inside asks only when everything is mounted."""
+"""Kills sandboxes if the bot is killed. bubblewrap's own protection starts too late: it takes effect only after
+bubblewrap requested it, and in the sandbox only after everything is mounted."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ while [ $clean -lt 10 ] && [ $round -lt 200 ]; do
     sleep 0.05
 done
 """
-"""Looks until it finds nothing ten times in a row: what it kills may just have made another process, and a process that
-is about to become another program has no command line for a moment."""
+"""Repeats until ten searches in a row find nothing: a killed process may just have forked, and a process has no command
+line during exec."""
 
 
 class Guard:
-    """A shell that waits at a pipe whose other end only this process holds, so that it wakes at any death of ours. It
-    then kills every process of this user with `mark` in its command line: bubblewrap's own, and with the first process
-    of a namespace the kernel takes all others."""
+    """A shell that waits on a pipe held only by this process, so it wakes when the bot dies for any reason. It then
+    kills every process of this user with `mark` in its command line. That is bubblewrap; the kernel kills the rest of
+    each namespace."""
 
     def __init__(self) -> None:
         self._nonce = secrets.token_hex(8)
@@ -39,7 +39,7 @@ class Guard:
         return f"tierbot-{self._nonce}"
 
     def stand(self) -> None:
-        """Begin, or begin again should somebody have ended the shell. Blocks for a millisecond."""
+        """Starts the guard, or restarts it if the shell was killed. Blocks for a millisecond."""
         with self._starting:
             if self._shell is None or self._shell.poll() is not None:
                 self._shell = _shell(self._nonce)
@@ -47,7 +47,7 @@ class Guard:
 
 
 def _shell(nonce: str) -> subprocess.Popen[bytes]:
-    """In a session of its own, so that what ends the bot from its terminal does not end it, too."""
+    """Starts the shell in its own session, so that terminal signals to the bot don't reach it."""
     return subprocess.Popen(
         ["/bin/sh", "-c", _SCRIPT, "sandbox-guard", f"[t]ierbot-{nonce}"],
         stdin=subprocess.PIPE,
@@ -60,7 +60,7 @@ def _shell(nonce: str) -> subprocess.Popen[bytes]:
 
 
 def _dismiss(shell: subprocess.Popen[bytes]) -> None:
-    """Nothing is left to kill: no command outlives what waits for it."""
+    """Ends the shell. No sandbox is running any more."""
     assert shell.stdin is not None
     shell.kill()
     shell.stdin.close()

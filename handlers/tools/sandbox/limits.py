@@ -1,4 +1,4 @@
-"""What a command may have, and what came of it: frozen, slotted, without I/O."""
+"""The limits of a sandboxed command and its result."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from routing.config.jsonfile import JsonObject
 MIB = 1024 * 1024
 
 ENDING_CHARS = 500
-"""For how a command ended and what was left out of its output; 300 are the most that they need."""
+"""Reserved for how a command ended and what was cut from its output. At most 300 are needed."""
 
 Ended = Literal["exit", "seconds", "memory", "processes", "disk", "output"]
-"""Why a command is over: by itself, or which limit ended it."""
+"""Why a command ended: normally, or which limit stopped it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """For one command, sized for a Raspberry Pi 4 with 4 GB.
+    """Limits per command, sized for a Raspberry Pi 4 with 4 GB.
 
-    `seconds` is wall clock. `memory_bytes` and `processes` (threads count) are for everything in the sandbox together,
-    `disk_bytes` and `files` for the person's whole folder; one that is over them at the start may be cleaned up, not
-    filled further. `output_chars` is how long everything told of a command may be, head and tail of what it printed and
-    how it ended. `network` is the machine's own, its loopback included: it is for owners who trust everybody that they
-    let in.
-    """
+    `seconds` is wall-clock time. `memory_bytes` and `processes` (including threads) apply to the whole sandbox,
+    `disk_bytes` and `files` to the person's whole folder; a folder that is already above them may only shrink.
+    `output_chars` limits everything the model is told: head and tail of the output, and how the command ended.
+    `network` gives access to the machine's own network, including loopback; use it only if all admitted people are
+    trusted."""
 
     seconds: float = 60.0
     memory_bytes: int = 512 * MIB
@@ -37,12 +36,13 @@ class SandboxLimits:
 
     @property
     def printed_chars(self) -> int:
-        """How much is kept of what is printed."""
+        """Characters of the output to keep."""
         return max(self.output_chars - ENDING_CHARS, self.output_chars // 2)
 
 
 def read_limits(section: JsonObject) -> SandboxLimits:
-    """`sandbox` of the configuration: seconds, memoryMb, processes, folderMb, files, network. Raises ConfigError."""
+    """Reads `sandbox` from the configuration: seconds, memoryMb, processes, folderMb, files, network. Raises
+    ConfigError."""
     usual = SandboxLimits()
     return SandboxLimits(
         seconds=float(section.whole("seconds", int(usual.seconds))),
@@ -56,7 +56,7 @@ def read_limits(section: JsonObject) -> SandboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is shown of an output that was too long, in characters: of `total`, the `first` and the `last`."""
+    """A truncated output, in characters: the `total` length and the `first` and `last` parts shown."""
 
     total: int
     first: int
@@ -65,9 +65,9 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A command that is over. `output` is what it printed, errors between the rest as they came, free of control
-    characters but line breaks and tabs. `exit_code` is 128 + n after signal n, None when a limit ended it; `seconds` is
-    wall clock; `cut` is there when the middle of the output is not."""
+    """A finished command. `output` combines standard output and errors in order, without control characters except line
+    breaks and tabs. `exit_code` is 128 + n after signal n, and None if a limit stopped the command. `seconds` is
+    wall-clock time. `cut` is set if the middle of the output is missing."""
 
     output: str
     exit_code: int | None

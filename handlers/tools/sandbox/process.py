@@ -1,4 +1,4 @@
-"""One command in its sandbox, from its start until nothing of it is left."""
+"""Runs one command in its sandbox and removes all of its processes."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from handlers.tools.sandbox.resource_monitor import Watch
 from handlers.tools.sandbox.transcript import Transcript
 
 TICK_SECONDS = 0.05
-"""How often processes and memory are looked at."""
+"""Interval for checking processes and memory."""
 DISK_SECONDS = 0.5
 FILLING_SECONDS = 0.01
-"""How often the folder is looked at, and how often the free space, which tells when to look at once: a command can
-write no more beyond its limit than the disk takes in that time and in two looks at the folder."""
+"""Interval for checking the folder, and for checking the free space, which triggers an extra check of the folder. It
+bounds how far a command can write beyond its limit."""
 START_SECONDS = 20.0
-"""bubblewrap needs 10 ms, from a busy memory card a second."""
+"""bubblewrap needs 10 ms, or a second on a busy memory card."""
 DRAIN_SECONDS = 5.0
-"""For the last 64 kB of a pipe whose writers are gone."""
+"""For the last 64 kB of a pipe after its writers are gone."""
 _CHUNK = 65536
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-"""bubblewrap's own, which commands could read: nothing of the bot's is in it."""
+"""The environment of bubblewrap, which commands can read. Contains nothing of the bot's."""
 
 
 T = TypeVar("T")
 
 
 class BrokenSandbox(Exception):
-    """bubblewrap gave up before the command began, or the kernel ended it. What it said is in the transcript."""
+    """bubblewrap failed before the command started, or the kernel killed it. The transcript has its message."""
 
 
 class Box:
-    """bubblewrap's process, the first process inside (`init`, a descriptor), and what the command prints."""
+    """The bubblewrap process, the first process inside (`init`, a pidfd), and the output."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, status: asyncio.StreamReader, transcript: Transcript
@@ -54,12 +54,12 @@ class Box:
         self._flooded = asyncio.Event()
 
     async def begin(self) -> None:
-        """Until bubblewrap has made the first process inside, or has given up."""
+        """Waits until bubblewrap has created the first process inside, or has failed."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._begun.wait(), START_SECONDS)
 
     async def over(self, watch: Watch, threads: Executor, stop: asyncio.Future[None]) -> tuple[Ended, int | None]:
-        """Wait for the command's end, the first limit that it passes, or `stop`. Raises BrokenSandbox."""
+        """Waits for the command to end, to reach a limit, or for `stop`. Raises BrokenSandbox."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
@@ -84,8 +84,8 @@ class Box:
             await asyncio.wait(looks)
 
     async def end(self) -> None:
-        """Kill everything inside at once, and wait until the last of it is gone: the kernel takes all processes of a
-        namespace with its first one, which is only gone when they are."""
+        """Kills everything inside and waits until it is gone. The kernel kills a namespace with its first process, and
+        reaps that process last."""
         self.kill()
         if self._init is not None:
             await _readable(self._init)
@@ -98,7 +98,7 @@ class Box:
         await asyncio.gather(self._reading, self._exit, return_exceptions=True)
 
     def kill(self) -> None:
-        """Without waiting."""
+        """Kills without waiting."""
         with suppress(ProcessLookupError):
             if self._init is not None:
                 signal.pidfd_send_signal(self._init, signal.SIGKILL)
@@ -114,7 +114,7 @@ class Box:
                 self._flooded.set()
 
     async def _exit_code(self) -> int:
-        """bubblewrap tells of the first process inside at once, of the exit code only if the command ran."""
+        """bubblewrap reports the first process immediately, but the exit code only if the command ran."""
         child = (await self._told()).get("child-pid")
         with suppress(ProcessLookupError):
             if child is not None:
@@ -134,8 +134,8 @@ class Box:
 async def opened(
     command: Sequence[str | bytes], passed: Sequence[int], stdin: int, status: int, transcript: Transcript
 ) -> AsyncIterator[Box]:
-    """Start bubblewrap; nothing of it is left afterwards. `status` is the readable end of what `--json-status-fd`
-    writes to, whose other end is the last of `passed`; both are closed here."""
+    """Starts bubblewrap and cleans up afterwards. `status` is the read end of the pipe for `--json-status-fd`; the last
+    of `passed` is its write end. Both are closed here."""
     reader = asyncio.StreamReader()
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(status, "rb", 0)

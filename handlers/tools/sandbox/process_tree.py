@@ -1,4 +1,4 @@
-"""A process and its descendants, as /proc tells it. Every function blocks; call them in a thread."""
+"""Finds a process and its descendants through /proc. All functions block, so call them in a thread."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 Family = Callable[[int, int], Iterator[int]]
-"""A process and at most so many in all. Orphans in the sandbox are adopted by its first process, so none is missed."""
+"""A process and its descendants, up to a maximum count. The sandbox's first process adopts orphans, so none is
+missed."""
 
 
 def by_children(root: int, most: int) -> Iterator[int]:
-    """As the kernel lists them."""
+    """Uses the kernel's lists of children."""
     waiting, seen = [root], 0
     while waiting and seen < most:
         pid = waiting.pop()
@@ -27,7 +28,7 @@ def by_children(root: int, most: int) -> Iterator[int]:
 
 
 def by_parents(root: int, most: int) -> Iterator[int]:
-    """For a kernel without these lists (CONFIG_PROC_CHILDREN): each process of the machine is asked for its parent."""
+    """For kernels without CONFIG_PROC_CHILDREN: checks the parent of every process on the machine."""
     children = defaultdict(list)
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError, IndexError, ValueError):
@@ -42,12 +43,12 @@ def by_parents(root: int, most: int) -> Iterator[int]:
 
 
 FAMILIES: tuple[Family, ...] = (by_children, by_parents)
-"""The quicker one first."""
+"""The faster one first."""
 _MOST_LOOKED_AT = 10_000
 
 
 def sees(family: Family) -> bool:
-    """Whether it finds a child of this process; without that no limit on processes and memory would hold."""
+    """Whether it finds a child of this process. If not, process and memory limits can't be enforced."""
     child = subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/", env={})
     try:
         return child.pid in family(os.getpid(), _MOST_LOOKED_AT)

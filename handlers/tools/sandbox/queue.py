@@ -1,4 +1,4 @@
-"""Whose command is next where only a few may run at a time."""
+"""A fair queue for commands."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 
 
 class Busy(Exception):
-    """Nobody gave up a place in time."""
+    """No slot became free in time."""
 
 
 class Places:
-    """`together` in all, `each` for one person. A free place goes to the waiting person who has the fewest, among those
-    to the one who got one the longest ago: many commands of one person are one command in the queue."""
+    """At most `together` slots in total and `each` per person. A free slot goes to the waiting person with the fewest
+    slots, then to the one served least recently. One person's many commands can't delay the others."""
 
     def __init__(self, together: int, each: int) -> None:
         self._together = together
@@ -22,17 +22,17 @@ class Places:
         self._running: Counter[int] = Counter()
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._turns: dict[int, int] = {}
-        """When a waiting person got a place last, as a count of all that were given."""
+        """The serial number of the last slot given to each waiting person."""
         self._given = 0
 
     @property
     def waiting(self) -> int:
-        """How many have no place yet."""
+        """The number of waiting commands."""
         return len(self._waiting)
 
     @asynccontextmanager
     async def taken(self, person_id: int, seconds: float) -> AsyncIterator[None]:
-        """A place, given back at the end. Raises Busy when there was none for so many seconds."""
+        """Takes a slot for the duration of the block. Raises Busy if none is free within `seconds`."""
         if self._fits(person_id):
             self._take(person_id)
         else:
@@ -49,7 +49,7 @@ class Places:
             async with asyncio.timeout(seconds):
                 await place
         except (asyncio.CancelledError, TimeoutError) as error:
-            if place.done() and not place.cancelled():  # given in the moment in which nobody waited any more
+            if place.done() and not place.cancelled():  # granted just as the wait ended
                 self._leave(person_id)
             else:
                 self._waiting.remove((person_id, place))

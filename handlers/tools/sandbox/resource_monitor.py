@@ -1,4 +1,4 @@
-"""What a sandbox takes of the machine, as /proc tells it from outside. Every function blocks; call them in a thread."""
+"""Measures a sandbox from outside through /proc. All functions block, so call them in a thread."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from handlers.tools.sandbox.limits import MIB, Ended, SandboxLimits
 from handlers.tools.sandbox.process_tree import Family
 
 _BUBBLEWRAPS = 2
-"""It waits outside, and it is the first process inside."""
+"""One waits outside; the other is the first process inside."""
 _PRIVATE = ("RssAnon", "RssShmem", "VmSwap")
 OTHERS_BYTES = 256 * MIB
-"""What others may take of the machine's shared memory or disk while a command runs, without its being blamed."""
+"""Shared memory or disk that other processes may take during a command without stopping it."""
 UNKNOWN_BYTES = 1024 * MIB
-"""The same of its memory, while the command can't have it in sockets or pipes."""
+"""The same for memory, unless the command may hold it in sockets or pipes."""
 DESCRIPTOR_BYTES = 4 * MIB
-"""What may wait in an open socket or pipe and belongs to no process: 0.4 MB in a local one, more in one of TCP."""
+"""Data that an open socket or pipe can buffer without being charged to a process: 0.4 MB in a local socket, more in
+TCP."""
 LEAST_FREE_MEMORY = 64 * MIB
 LEAST_FREE_DISK = 100 * MIB
-"""Below these the whole machine is in danger, whoever took the rest."""
+"""Below this, the command is stopped, whoever used the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Bytes: memory that could be had, memory shared between processes (files in memory are such), free disk."""
+    """In bytes: available memory, shared memory (including in-memory files), free disk space."""
 
     available: int | None
     shared: int
@@ -37,13 +38,11 @@ class Machine:
 
 @dataclass(slots=True)
 class Watch:
-    """Compares one sandbox, the process `root` and all below it, with its limits and with how things stood before.
-    `taken` is what each sandbox of the bot holds, by its root.
+    """Compares a sandbox (the process `root` and its descendants) with its limits and with the machine's state at the
+    start. `taken` holds the memory of all running sandboxes, by root.
 
-    A process can hide memory from every count of its own: in files in memory, in shared memory that it does not map at
-    the moment, in sockets and pipes that nobody reads, in files on the disk that it deleted and keeps open. So what the
-    machine lost counts, too.
-    """
+    Processes can hide memory from their own counters: in in-memory files, unmapped shared memory, unread sockets and
+    pipes, or deleted files that are still open. Therefore the machine's losses count too."""
 
     root: int
     folder: int
@@ -61,13 +60,13 @@ class Watch:
         self.taken[self.root] = 0
 
     def load(self) -> Ended | None:
-        """The limit on processes, memory, or the machine's disk that is passed; about 1 ms."""
+        """The exceeded limit on processes, memory or the machine's disk, if any. Takes about 1 ms."""
         found = self._family()
         states = [_status(pid) for pid in found]
         if sum(state.get("Threads", 0) for state in states) > self.limits.processes + _BUBBLEWRAPS:
             return "processes"
         self.taken[self.root] = held = sum(map(_held, states))
-        # Twice: while a family dies, what it shared is divided by ever fewer.
+        # Measure twice: while processes die, their shared memory is divided among fewer.
         if held > self.limits.memory_bytes and self._too_large() and self._too_large():
             return "memory"
         now = machine(self.folder)
@@ -88,7 +87,7 @@ class Watch:
         return sum(map(_proportional, self._family())) > self.limits.memory_bytes
 
     def _hidden(self, now: Machine, held: int, found: Sequence[int]) -> bool:
-        """Whether the machine lost memory that no process has, and this sandbox may have it in its sockets."""
+        """Whether the machine lost memory that no process accounts for and that this sandbox may hold in sockets."""
         if now.available is None or self.before.available is None:
             return False
         others = sum(list(self.taken.values())) - held
@@ -98,7 +97,7 @@ class Watch:
         return lost > UNKNOWN_BYTES or held + sum(map(_open_files, found)) * DESCRIPTOR_BYTES > lost
 
     def disk(self) -> Ended | None:
-        """The limit on the folder; about 4 ms for 1,000 files."""
+        """Whether the folder exceeds its limit. Takes about 4 ms for 1,000 files."""
         then = os.fstatvfs(self.folder)
         try:
             self._seen = measure(self.folder)
@@ -108,8 +107,8 @@ class Watch:
         return "disk" if self._seen.grown_over(self.size, self.limits.disk_bytes, self.limits.files) else None
 
     def filling(self) -> bool:
-        """Whether the disk lost half of what the folder had left at the last look, in bytes or files, so that it is
-        time for another look; a few microseconds."""
+        """Whether the disk lost half of the folder's remaining space or files since the last check, so that a new check
+        is due. Takes a few microseconds."""
         now = os.fstatvfs(self.folder)
         room = max(self.limits.disk_bytes - self._seen.bytes, 0)
         room_files = max(self.limits.files - self._seen.files, 0)
@@ -118,7 +117,7 @@ class Watch:
 
 
 def machine(folder: int) -> Machine:
-    """How the machine is now. /proc/meminfo may be hidden from a service; then nothing is known of its memory."""
+    """The machine's current state. If /proc/meminfo is hidden from a service, the memory is unknown."""
     told, disk = _pairs(Path("/proc/meminfo")), os.fstatvfs(folder)
     return Machine(told.get("MemAvailable"), told.get("Shmem", 0), disk.f_bavail * disk.f_frsize)
 
@@ -128,7 +127,7 @@ def _open_files(pid: int) -> int:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except FileNotFoundError:
         return 0
-    except OSError:  # a process may hide them
+    except OSError:  # a process may hide its descriptors
         return OPEN_FILES
 
 
@@ -141,14 +140,13 @@ def _held(state: dict[str, int]) -> int:
 
 
 def _proportional(pid: int) -> int:
-    """Memory that several processes share after a fork, divided by their number; where a process hides that, its whole
-    memory."""
+    """The proportional set size of a process, in bytes; its resident memory if the process hides the former."""
     told = _pairs(Path(f"/proc/{pid}/smaps_rollup"))
     return told["Pss"] + told.get("SwapPss", 0) if "Pss" in told else _held(_status(pid))
 
 
 def _pairs(path: Path) -> dict[str, int]:
-    """Lines such as `RssAnon: 12 kB` in bytes, and plain numbers; empty when the process is gone."""
+    """Parses lines such as `RssAnon: 12 kB` to bytes, and plain numbers; empty if the process is gone."""
     found = {}
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,4 +1,4 @@
-"""Runs strange code for people, each in their own folder."""
+"""Runs untrusted code for people, each in their own folder."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ from routing.errors import Reason, ToolFailed
 log = logging.getLogger("handlers.tools")
 
 TOGETHER, EACH = 4, 2
-"""Commands at once, in all and for one person; more wait their turn, outside their time limit."""
+"""Maximum number of parallel commands, in total and per person. Time in the queue does not count towards the limit."""
 WAIT_SECONDS = 60.0
-"""For a place."""
+"""Maximum wait for a slot."""
 PROBE_SECONDS = 10.0
 AGAIN_SECONDS = 60.0
-"""Until what failed is tried again: a full disk, a machine without memory."""
+"""Wait before another attempt after a temporary failure such as a full disk."""
 _TOO_FULL = 128 + signal.SIGXFSZ
-"""How a shell ends that wrote more into a file than the folder had left."""
-"""For --bind-fd, which the distributions took over into older ones."""
+"""Exit code of a shell that exceeded the file size limit."""
 _PROBE = (str(interpreter()), "-c", "print(6 * 7)")
 _SOURCE = Path(__file__).resolve().parents[3]
 
@@ -52,7 +51,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What to run, for whom, and how."""
+    """A command, its person and its options."""
 
     files: Path
     person_id: int
@@ -66,8 +65,8 @@ NO_PROCESSES = Reason("the bot can't see its processes in /proc, so it can't lim
 
 
 class Sandbox:
-    """`files` holds a folder for each person, `files/<person id>/`, made when it is needed. `program` is bubblewrap's
-    name or path, `families` are the ways to find its processes, of which the first that works is taken."""
+    """`files` contains one folder per person, `files/<person id>/`, created on demand. `program` is bubblewrap's name
+    or path. The first working entry of `families` is used to find its processes."""
 
     def __init__(
         self,
@@ -95,8 +94,8 @@ class Sandbox:
         self._threads = ThreadPoolExecutor(3 * TOGETHER, thread_name_prefix="sandbox")
 
     async def reason_off(self) -> str | None:
-        """Why no command can be run here, as a clause with its mend; None when they can. Found out by running one:
-        once when it works, again after a minute when it does not and may."""
+        """Why commands can't run and how to fix that, as a clause; None if they can. Determined by a probe that is
+        cached: a success permanently, a temporary failure for a minute."""
         loop = asyncio.get_running_loop()
         async with self._probing:
             if self.form is None and loop.time() >= self._next_probe:
@@ -108,8 +107,8 @@ class Sandbox:
             return self._off
 
     async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> Ran:
-        """Run a program with the person's folder as its working directory. Raises ToolFailed when it can't even be
-        started. Cancelled, it kills everything inside and returns when the last process is gone."""
+        """Runs a program in the person's folder. Raises ToolFailed if it can't be started. On cancellation, kills
+        everything inside and returns when the last process is gone."""
         if off := await self.reason_off():
             raise ToolFailed(f"Nothing can be run here: {off}. Only the owner can fix that; go on without it.")
         assert self.form is not None
@@ -131,7 +130,8 @@ class Sandbox:
         return Bubblewrap(self._program, self.guard.mark, form, self.limits, (files.parent, files, _SOURCE, *venv))
 
     async def _stoppable(self, order: _Order) -> Ran:
-        """The command's own task is never cancelled, so that a second cancellation can't leave half of it behind."""
+        """Runs the command in a task that is never cancelled, so that a second cancellation can't leave processes
+        behind."""
         stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         running = asyncio.create_task(self._ran(order, stop))
         try:
@@ -172,7 +172,7 @@ class Sandbox:
             return Ran(output, code, ended, loop.time() - began, cut)
 
     def _lasting(self) -> Reason | None:
-        """Why no command can ever be run here before something is installed."""
+        """A permanent reason why no command can run until something is installed."""
         if shutil.which(self._program) is None:
             return NOT_INSTALLED
         if seccomp.known():
@@ -202,7 +202,7 @@ class Sandbox:
         return Reason("bubblewrap can't work here ({error})", error=complaints[0])
 
     async def _complaint(self, form: Form) -> str | None:
-        """What goes wrong when Python calculates inside; None when nothing does."""
+        """The error when Python runs inside this form; None if it works."""
         bubblewrap = self._as(form)
         bubblewrap = replace(bubblewrap, limits=replace(self.limits, seconds=PROBE_SECONDS))
         with tempfile.TemporaryDirectory(prefix="tierbot-") as empty:

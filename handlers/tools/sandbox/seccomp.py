@@ -1,8 +1,7 @@
-"""The filter of system calls: what namespaces alone don't keep from a command.
+"""The system call filter: blocks what namespaces alone do not.
 
-A program in classic BPF, as bubblewrap's `--seccomp` takes it; numbers from the kernel's syscall_64.tbl and
-asm-generic/unistd.h, layout from linux/seccomp.h.
-"""
+A classic BPF program as expected by bubblewrap's `--seccomp`. The numbers come from the kernel's syscall_64.tbl and
+asm-generic/unistd.h, the layout from linux/seccomp.h."""
 
 from __future__ import annotations
 
@@ -14,18 +13,18 @@ from dataclasses import dataclass
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
-"""Offsets in struct seccomp_data: the call, the architecture, the low halves of its first two arguments."""
+"""Offsets in struct seccomp_data: the call number, the architecture, and the low halves of the first two arguments."""
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _X32 = 0x40000000
 _NEW_NAMESPACE = 0x7E020000
-"""Every CLONE_NEW flag that `clone` takes."""
+"""All CLONE_NEW flags that `clone` accepts."""
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""The last is AF_NETLINK, for the names of interfaces. Others, such as AF_VSOCK, know no network namespaces."""
+"""The last is AF_NETLINK, used to list interfaces. Others, such as AF_VSOCK, ignore network namespaces."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
-"""Typing into somebody else's terminal."""
+"""These ioctls type into another terminal."""
 
 REFUSED: dict[str, tuple[int, int | None]] = {
-    # the numbers on x86_64 and aarch64; None where a machine does not have the call
+    # numbers on x86_64 and aarch64; None if the architecture lacks the call
     # namespaces and mounts
     "mount": (165, 40),
     "umount2": (166, 39),
@@ -43,7 +42,7 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "statmount": (457, 457),
     "listmount": (458, 458),
     "open_tree_attr": (467, 467),
-    # keyrings and the kernel's log belong to the machine
+    # keyrings and the kernel log belong to the machine
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
@@ -54,7 +53,7 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "process_vm_writev": (311, 271),
     "kcmp": (312, 272),
     "pidfd_getfd": (438, 438),
-    # a wide way into the kernel
+    # a large kernel attack surface
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
     "userfaultfd": (323, 282),
@@ -63,27 +62,27 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "quotactl": (179, 60),
     "personality": (135, 92),
     "modify_ldt": (154, None),
-    # memory that no process is charged for
+    # memory that is not charged to any process
     "shmget": (29, 194),
     "msgget": (68, 186),
     "semget": (64, 190),
 }
 ABSENT: dict[str, tuple[int, int | None]] = {
-    # said to be missing, so that programs take the older way
+    # reported as missing, so that programs use the older call
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
-    # its flags lie in memory, where a filter can't look
+    # its flags are in memory, which a filter can't read
     "clone3": (435, 435),
 }
-"""Each with its number on x86-64 and on 64-bit ARM."""
+"""Numbers on x86-64 and 64-bit ARM."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """`audit` is its AUDIT_ARCH, `column` its place in the tables above."""
+    """`audit` is the AUDIT_ARCH value, `column` the index in the tables above."""
 
     audit: int
     column: int
@@ -99,12 +98,12 @@ _MACHINES = {
 
 
 def known(machine: str = platform.machine()) -> bool:
-    """Whether there is a filter for this kind of processor, in its 64-bit form."""
+    """Whether a filter exists for this architecture (64-bit only)."""
     return machine in _MACHINES and struct.calcsize("P") == 8
 
 
 def program(machine: str = platform.machine()) -> bytes:
-    """The filter. KeyError for a machine that is not `known`."""
+    """The compiled filter. Raises KeyError for an architecture that is not `known`."""
     this = _MACHINES[machine]
     steps = [_step(_LOAD, _ARCHITECTURE), *_unless(this.audit, errno.ENOSYS), _step(_LOAD, _NUMBER)]
     if machine == "x86_64":
@@ -122,7 +121,7 @@ def program(machine: str = platform.machine()) -> bytes:
 
 
 def _step(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
-    """One struct sock_filter; jumps count the steps to leap over."""
+    """Encodes a struct sock_filter. Jumps are relative, in instructions."""
     return struct.pack("=HBBI", code, then, otherwise, value)
 
 
@@ -135,6 +134,6 @@ def _unless(value: int, code: int) -> list[bytes]:
 
 
 def _when(number: int, argument: int, steps: list[bytes]) -> list[bytes]:
-    """For one call: look at an argument, and allow what the steps let through."""
+    """Allows a call depending on one argument, as decided by `steps`."""
     body = [_step(_LOAD, argument), *steps, _step(_RETURN, _ALLOW)]
     return [_step(_EQUAL, number, 0, len(body)), *body]

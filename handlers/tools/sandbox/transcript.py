@@ -1,4 +1,4 @@
-"""What a command printed: bounded in memory, fit to be shown."""
+"""Collects a command's output: bounded in memory, safe to display."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import re
 from handlers.tools.sandbox.limits import Cut
 
 MOST_BYTES = 10_000_000
-"""Of output before the command is ended: no person reads more, and a small machine should not carry it."""
+"""The command is stopped after this much output."""
 TAIL_SHARE = 9
-"""One part in so many is kept of the end, where programs say what went wrong."""
+"""One part in this many is kept from the end, where programs report errors."""
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Transcript:
-    """Keeps the first and the last characters of a stream of UTF-8, `kept` together, and counts all of them."""
+    """Keeps the first and last characters of a UTF-8 stream, `kept` in total, and counts all of them."""
 
     def __init__(self, kept: int) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -27,16 +27,16 @@ class Transcript:
 
     @property
     def overflowing(self) -> bool:
-        """More than anybody reads."""
+        """Whether the output exceeds the limit."""
         return self.bytes > MOST_BYTES
 
     def add(self, chunk: bytes) -> None:
-        """The next bytes of the stream."""
+        """Adds the next bytes."""
         self.bytes += len(chunk)
         self._keep(self._decoder.decode(chunk))
 
     def told(self) -> tuple[str, Cut | None]:
-        """The stream is over: what was kept, with the size of the gap where it was; the cut, if there was one."""
+        """Ends the stream. Returns the text, with a note in place of the gap, and the cut if there is one."""
         self._keep(self._decoder.decode(b"", final=True))
         left_out = self.chars - len(self._head) - len(self._tail)
         if not left_out:
@@ -53,6 +53,6 @@ class Transcript:
 
 
 def shown(text: str) -> str:
-    """Without colours and cursor movements; a carriage return is a line break."""
+    """Removes colours and cursor movements, and turns carriage returns into line breaks."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROLS.sub("", _SEQUENCES.sub("", text))
