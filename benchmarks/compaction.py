@@ -21,7 +21,7 @@ from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
 from routing.policy.models import Models
-from routing.turn.context import MOST_READ, Context
+from routing.turn.context import MAX_MESSAGES, Context
 from routing.types.messages import Attachment
 from routing.types.people import Person
 from routing.types.turns import Question
@@ -122,7 +122,7 @@ def report(found: Samples, conditions: str) -> Section:
         f"{len(next(iter(found.values())))} compactions of each, interleaved, {conditions}; the phases are medians of "
         "wall clock in ms. The model's answer takes no time, and what is asked of it is made and thrown away.",
         f"Reading and writing are SQLite with a full sync; the newest {KEEP} messages stay. A prompt holds "
-        f"{MOST_READ:,} messages at most: of a longer conversation the rest is read for its summary alone.",
+        f"{MAX_MESSAGES:,} messages at most; older ones are read only for the summary.",
     )
     figures_of = {str(size): [asdict(sample) for sample in samples] for size, samples in found.items()}
     return Section("compaction", tuple(lines), notes, False not in verdicts, {"samples": figures_of})

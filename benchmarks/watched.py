@@ -82,8 +82,8 @@ class WatchedSummariser(Summariser):
 
     def __init__(self, models: Models, llm: AtOnce, watch: Watch) -> None:
         caller = ModelCaller(llm, ModelHealth(time.time), time.time)
-        bill = TurnCost(1, ChatKey("cli", "1"))
-        super().__init__(caller, models, Preferences(), NullLiveReply(), Stop(), Deadline(time.time, math.inf), bill)
+        cost = TurnCost(1, ChatKey("cli", "1"))
+        super().__init__(caller, models, Preferences(), NullLiveReply(), Stop(), Deadline(time.time, math.inf), cost)
         self._watch = watch
 
     async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:

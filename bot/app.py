@@ -134,7 +134,7 @@ async def assembled(
         environment, workspace, kept, platforms, running, clock, steady, lambda error: outages.note(error)
     )
     await keyless.look(engine.models)
-    router, purse, files = engine.router, engine.purse, engine.files
+    router, guard, files = engine.router, engine.guard, engine.files
     critic = Critic(engine.models, engine.caller, lambda: engine.models.config.critic, steady)
     chat = Chat(router, kept.history, kept.preferences, files.text, files.transcribe, clock, critic)
     outbox = OutboxSender(
@@ -146,7 +146,7 @@ async def assembled(
     )
     notices, wrong = Notices(kept.people, outbox.post, outbox.take), WrongCodes(steady)
     outages = Outages(notices, kept.state, steady)
-    linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, purse.budget.reread)
+    linking = Linking(kept.links, running, workspace.adopt_files, notices, wrong, clock, guard.budget.reread)
     access = Access(settings.bot_access, settings.owners, kept.people, kept.chats, kept.state, linking, wrong, steady)
     approvals = Approvals(kept.people, notices, lambda messages: inbox.accept(messages), steady)
     needs = Needs(
@@ -157,7 +157,7 @@ async def assembled(
         spending=kept.spending,
         turns=kept.turns,
         ratings=kept.ratings,
-        purse=purse,
+        guard=guard,
         people=kept.people,
         chats=kept.chats,
         access=access,

@@ -44,7 +44,7 @@ class Engine:
     owned: OwnersFiles
     health: ProcessHealth
     tooling: Tooling
-    purse: BudgetGuard
+    guard: BudgetGuard
     caller: ModelCaller
     router: Router
     council: CouncilSessions
@@ -86,26 +86,26 @@ async def build_engine(
     def prices() -> Awaitable[PriceMap]:
         return llm.prices(models.config.profile)
 
-    purse = BudgetGuard(budget, prices)
+    guard = BudgetGuard(budget, prices)
     voice = Transcriber(
-        llm, models, purse, prices, kept.ledger, lambda: environment.settings.transcription_model, steady
+        llm, models, guard, prices, kept.ledger, lambda: environment.settings.transcription_model, steady
     )
     files, owned = Files(platforms, voice), OwnersFiles(workspace)
     health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, steady)
     about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
-    council = CouncilSessions(models, ModelCaller(llm, models.health, steady), purse, steady)
+    council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     needed = ToolNeeds(
         workspace.files, sandbox, kept.history, kept.preferences, owned.skills, clock, about, council=council
     )
     embedder = embedder_of(environment, llm, models, steady)
     approval = Approval(kept.actions, kept.allowances, lambda: models.config.allowed_tools, clock)
     tooling = build_tooling(environment, workspace, needed, embedder, kept.vectors, approval)
-    caller = ModelCaller(llm, models.health, steady, purse)
+    caller = ModelCaller(llm, models.health, steady, guard)
     router = Router(
         models=models,
         caller=caller,
-        purse=purse,
+        guard=guard,
         toolbox=tooling.toolbox,
         chooser=tooling.chooser,
         preferences=kept.preferences,
@@ -115,7 +115,7 @@ async def build_engine(
         clock=clock,
         steady=steady,
     )
-    return Engine(models, llm, files, owned, health, tooling, purse, caller, router, council, local, remembered)
+    return Engine(models, llm, files, owned, health, tooling, guard, caller, router, council, local, remembered)
 
 
 def _shown(settings: Settings) -> Mapping[str, str]:

@@ -47,14 +47,14 @@ class Files:
                 continue
         raise Refused("I can't read {name} as text.", name=attachment.name)
 
-    async def transcribe(self, attachment: Attachment, bill: TurnCost, turn_id: str, conversation_id: int) -> str:
+    async def transcribe(self, attachment: Attachment, cost: TurnCost, turn_id: str, conversation_id: int) -> str:
         """The words of a voice message. Raises Refused when it can't be heard, and OverBudget."""
         if not self._transcriber.model:
             words = "I can't hear voice messages yet: add TRANSCRIPTION_MODEL to workspace/.env. Please type it."
             raise Refused(words)
         audio = await self._fetch(attachment)
         try:
-            return await self._transcriber.words(attachment.name, audio, bill, turn_id, conversation_id)
+            return await self._transcriber.words(attachment.name, audio, cost, turn_id, conversation_id)
         except BudgetExceeded:
             raise
         except ModelError as error:

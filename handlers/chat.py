@@ -96,12 +96,12 @@ class Chat:
         )
         return Reply(words, ((retry_button(ask, None, record.turn_id),),), record)
 
-    async def follow_up(self, ask: CommandContext, action: PendingAction, result: str, bill: TurnCost) -> Reply:
+    async def follow_up(self, ask: CommandContext, action: PendingAction, result: str, cost: TurnCost) -> Reply:
         """Implements `handlers.confirmations.FollowUp`: the model answers with the result of a confirmed tool. If no
         model answers, the person gets the result itself."""
         text = pressed(ask, action)
         question = Question(ask.person, action.conversation_id, text, prefix=action.tier)
-        reply = await self.turn(ask, question, conversation(action, result), bill)
+        reply = await self.turn(ask, question, conversation(action, result), cost)
         facts = reply.record.facts if reply.record is not None else None
         if facts is not None and facts.model:
             return reply
@@ -109,19 +109,19 @@ class Chat:
         return replace(reply, text=f"{words}\n\n{unanswered(result)}\n\n{reply.text}")
 
     async def turn(
-        self, ask: CommandContext, question: Question, begun: Sequence[ChatMessage] = (), bill: TurnCost | None = None
+        self, ask: CommandContext, question: Question, begun: Sequence[ChatMessage] = (), cost: TurnCost | None = None
     ) -> Reply:
         """Runs one router turn and returns the reply. `begun` holds messages already exchanged in this turn; their cost
-        is already on `bill`."""
+        is already on `cost`."""
         if question.prefix is not None:
             check_role(question.prefix, ask.person.role)
         if not begun and serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
             return said
-        question, bill = replace(question, language=ask.say.language), bill or cost_of(ask)
-        outcome = await self._router.answer(question, bill, ask.live, ask.stop, begun)
+        question, cost = replace(question, language=ask.say.language), cost or cost_of(ask)
+        outcome = await self._router.answer(question, cost, ask.live, ask.stop, begun)
         models = self._router.models
-        reviewed = await self._peer_review(ask, question, outcome, bill)
-        outcome = replace(outcome, calls=tuple(bill.calls))
+        reviewed = await self._peer_review(ask, question, outcome, cost)
+        outcome = replace(outcome, calls=tuple(cost.calls))
         notices = [*reviewed, *self._blind_notice(ask, question, outcome), *losses(ask, outcome)]
         notices += fallback_lines(ask, outcome, models)
         if outcome.completion is not None and outcome.choice.model == LOCAL_MODEL:
@@ -130,7 +130,7 @@ class Chat:
             notices.append(footer(ask, outcome))
         kept = question.kept if _stands(question, outcome) else ask.turn_id
         if isinstance(outcome.error, BudgetExceeded):
-            tier = await self._router.affordable(ask.person, outcome.decision.tier, outcome.fit.tokens, bill)
+            tier = await self._router.affordable(ask.person, outcome.decision.tier, outcome.fit.tokens, cost)
             again = cheaper(ask, tier, question.prefix, kept)
         else:
             again = buttons(ask, question, outcome, models.config.contracts, kept)
@@ -143,7 +143,7 @@ class Chat:
         return Reply(f"{text}\n\n{asked.text}".strip(), asked.buttons, record, document=asked.document)
 
     async def _peer_review(
-        self, ask: CommandContext, question: Question, outcome: Outcome, bill: TurnCost
+        self, ask: CommandContext, question: Question, outcome: Outcome, cost: TurnCost
     ) -> list[str]:
         """Objections from models of other vendors, where the tier requires peer review. Stays within the tier's
         deadline."""
@@ -155,7 +155,7 @@ class Chat:
 
         async def review() -> None:
             left = min(contract.deadline_seconds, self._router.models.config.turn.seconds) - outcome.seconds
-            verdicts.extend(await self._critic.review(question.text, answer, outcome.choice.model, bill, left))
+            verdicts.extend(await self._critic.review(question.text, answer, outcome.choice.model, cost, left))
 
         await ask.stop.guard(review())
         if not verdicts:

@@ -40,7 +40,7 @@ INTERRUPTED = (
 )
 
 FollowUp = Callable[[CommandContext, PendingAction, str, TurnCost], Awaitable[Reply]]
-"""Lets the model continue with the result of a confirmed action. The cost so far is on the bill."""
+"""Lets the model continue with the result of a confirmed action. The cost so far is in `cost`."""
 
 log = logging.getLogger("handlers")
 
@@ -163,14 +163,14 @@ class Confirmations:
         await ask.live.working()
         settings = await self._preferences.settings(ask.person.id)
         plan = await self._router.plan(ask.person, action.conversation_id)
-        bill = cost_of(ask)
+        cost = cost_of(ask)
         scope = ToolScope(
             ask.person,
             action.conversation_id,
             plan.decision,
             settings.time_zone,
             language=ask.say.language,
-            bill=bill,
+            cost=cost,
             show=ask.live.show,
         )
         config = self._router.models.config
@@ -181,7 +181,7 @@ class Confirmations:
         result = results[0].content
         await patiently(self._actions.end, action.id, "done", result)
         log.info("[Confirm] %s ran for person %d", action.tool, ask.person.id)
-        return await self._follow_up(ask, action, result, bill)
+        return await self._follow_up(ask, action, result, cost)
 
     async def _interrupted(self, ask: CommandContext, action: PendingAction) -> Reply:
         """Tells the person, and the model in its next turn, that the action was interrupted."""

@@ -46,7 +46,7 @@ class Needs:
     spending: SpendingStore
     turns: TurnStore
     ratings: RatingStore
-    purse: BudgetGuard
+    guard: BudgetGuard
     people: PeopleStore
     chats: ChatStore
     access: Access

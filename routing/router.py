@@ -56,7 +56,7 @@ class Router:
         self,
         models: Models,
         caller: ModelCaller,
-        purse: BudgetGuard,
+        guard: BudgetGuard,
         toolbox: Toolbox,
         chooser: ToolChooser,
         preferences: PreferenceStore,
@@ -68,7 +68,7 @@ class Router:
     ) -> None:
         self.models = models
         self._caller = caller
-        self._purse = purse
+        self._guard = guard
         self._toolbox = toolbox
         self._chooser = chooser
         self._loop = TurnLoop(caller)
@@ -88,7 +88,7 @@ class Router:
         return plan(self.models, self._owned.skills(), question, preferences, switches)
 
     async def answer(
-        self, question: Question, bill: TurnCost, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()
+        self, question: Question, cost: TurnCost, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()
     ) -> Outcome:
         """One turn from question to outcome; a model's failure is an outcome, too. `begun` was said after the question
         already: the call of a tool that was confirmed, and its result."""
@@ -96,7 +96,7 @@ class Router:
         bounds = models.config.turn
         preferences, settings = await self._choices(question)
         deadline = Deadline(self._steady, bounds.seconds)
-        summariser = Summariser(self._caller, models, preferences, live, stop, deadline, bill)
+        summariser = Summariser(self._caller, models, preferences, live, stop, deadline, cost)
         context = await self._context(question, models, summariser)
         auto = None
         if tiers.is_auto(preferences, models.config.default_tier):
@@ -111,22 +111,22 @@ class Router:
             skills=self._owned.skills(),
             context=context,
             tools=await self._tools(question, settings, context, models),
-            prices=self._purse.prices,
+            prices=self._guard.prices,
             recent=self._recent,
             auto=auto,
         )
         executor = ToolExecutor(turn.tools, bounds.tool_calls, models.config.most_result_chars)
-        state = TurnState(bounds, deadline, bill, executor, said=list(begun))
+        state = TurnState(bounds, deadline, cost, executor, said=list(begun))
         return await self._loop.run(turn, state, live, stop)
 
-    async def affordable(self, person: Person, tier: Tier, tokens: int, bill: TurnCost) -> Tier | None:
+    async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:
         """The best tier of a lower price class than one for which there is no money; coding is for code."""
         preferences = tiers.permitted(await self._preferences.get(person.id), person.role)
         contracts = self.models.config.contracts
         for lower in reversed([each for each in TIERS if contracts[each].is_cheaper(contracts[tier])]):
             choice = self.models.choose(lower, preferences)
             request = self.models.request(lower, choice, ())
-            if lower != "coding" and choice.source != "local" and await self._purse.has_room(request, tokens, bill):
+            if lower != "coding" and choice.source != "local" and await self._guard.has_room(request, tokens, cost):
                 return lower
         return None
 
@@ -156,16 +156,16 @@ class Router:
         window = Window(limit, self.models.config.compaction.most_tokens)
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 
-    async def compact(self, question: Question, keep: int, bill: TurnCost, live: LiveReply, stop: Stop) -> Compacted:
+    async def compact(self, question: Question, keep: int, cost: TurnCost, live: LiveReply, stop: Stop) -> Compacted:
         """Let a summary stand for all but the last `keep` messages of a question's conversation."""
         models = self.models.snapshot()
         preferences, _ = await self._choices(question)
         deadline = Deadline(self._steady, models.config.turn.seconds)
-        summariser = Summariser(self._caller, models, preferences, live, stop, deadline, bill)
+        summariser = Summariser(self._caller, models, preferences, live, stop, deadline, cost)
         context = await self._context(question, models, summariser)
         messages = await context.compact(keep, summariser)
         summary = await self._history.summary(question.conversation_id) if messages else None
-        return Compacted(messages, summary.reason if summary else "", tuple(bill.calls))
+        return Compacted(messages, summary.reason if summary else "", tuple(cost.calls))
 
     async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
         """The tools that a message of this person would bring, in this conversation."""

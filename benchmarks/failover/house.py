@@ -12,7 +12,7 @@ from benchmarks.contestants import KEY
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
 from routing.config.runtime import read_config
-from routing.config.turn_limits import MOST_RESULT_CHARS, TurnBounds
+from routing.config.turn_limits import MAX_RESULT_CHARS, TurnBounds
 from routing.errors import ToolFailed
 from routing.health.health import ModelHealth
 from routing.llm.attempt import ModelCaller
@@ -113,7 +113,7 @@ class House:
         """One turn from its beginning to its outcome, and its deadline as it stands then."""
         deadline = Line(self._clock, models.config.contracts[TIER].deadline_seconds)
         bounds = TurnBounds()
-        executor = ToolExecutor(NoTools(), bounds.tool_calls, MOST_RESULT_CHARS)
+        executor = ToolExecutor(NoTools(), bounds.tool_calls, MAX_RESULT_CHARS)
         cost = TurnCost(person_id, ChatKey("cli", str(person_id)))
 
         async def plan(turn: TurnInput, state: TurnState) -> CallPlan:

@@ -35,7 +35,7 @@ THEN: dict[AtLimit, str] = {
 
 
 def build(needs: Needs) -> Handler:
-    return BudgetCommand(needs.purse.budget, needs.people, needs.clock)
+    return BudgetCommand(needs.guard.budget, needs.people, needs.clock)
 
 
 class BudgetCommand:

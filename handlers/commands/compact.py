@@ -38,9 +38,9 @@ class CompactCommand:
         keep = _number(ask.arguments[0]) if ask.arguments else USUAL
         conversation_id = await ask.conversation_id(self._history)
         await ask.live.working()
-        bill = cost_of(ask)
+        cost = cost_of(ask)
         done = await self._router.compact(
-            Question(ask.person, conversation_id, "", fixed=ask.fixed), keep, bill, ask.live, ask.stop
+            Question(ask.person, conversation_id, "", fixed=ask.fixed), keep, cost, ask.live, ask.stop
         )
         record = TurnRecord(ask.turn_id, conversation_id, ask.person.id, "", calls=done.calls)
         if ask.stop.requested:

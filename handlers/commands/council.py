@@ -111,17 +111,17 @@ class CouncilCommand:
 
     async def _sit(self, ask: CommandContext, plan: Plan) -> Reply:
         """Runs the council within the payer's limits."""
-        bill = cost_of(ask)
+        cost = cost_of(ask)
         with self._convening.sessions.enter(ask.person.id, ask.message.sent_at):
-            held = await self._convening.hold(ask.say, plan, bill, ask.message.sent_at)
+            held = await self._convening.hold(ask.say, plan, cost, ask.message.sent_at)
             self._offers.use(ask)
             self._offers.left(ask).question = ""
             verdict = await self._convening.run(
-                plan, held, bill, ask.stop, lambda now: ask.live.show(progress(ask.say, now, plan.reckoned))
+                plan, held, cost, ask.stop, lambda now: ask.live.show(progress(ask.say, now, plan.reckoned))
             )
-        return await self._reply(ask, plan, verdict, bill)
+        return await self._reply(ask, plan, verdict, cost)
 
-    async def _reply(self, ask: CommandContext, plan: Plan, verdict: Verdict, bill: TurnCost) -> Reply:
+    async def _reply(self, ask: CommandContext, plan: Plan, verdict: Verdict, cost: TurnCost) -> Reply:
         said = (ChatMessage("assistant", verdict.answer, made_by=verdict.writer),) if verdict.answer else ()
         record = TurnRecord(
             ask.turn_id,
@@ -129,10 +129,10 @@ class CouncilCommand:
             ask.person.id,
             plan.question,
             said=said,
-            calls=tuple(bill.calls),
+            calls=tuple(cost.calls),
             facts=_facts(plan, verdict),
         )
-        beyond = [gone_beyond(ask, bill.over, cheapest=False)] if bill.over is not None else []
+        beyond = [gone_beyond(ask, cost.over, cheapest=False)] if cost.over is not None else []
         text = "  \n".join([verdict_text(ask.say, verdict), *beyond, *self._passed(ask, plan)])
         if not verdict.answered:
             return Reply(text, record=record)

@@ -58,7 +58,7 @@ WHY_WINDOW: Mapping[WindowSource, str] = {
 
 def build(needs: Needs) -> Handler:
     tools = tool_status(needs)
-    promise = Promise(needs.router.models, needs.purse, needs.steady)
+    promise = Promise(needs.router.models, needs.guard, needs.steady)
     return StatusCommand(needs, promise, tools)
 
 
@@ -70,7 +70,7 @@ class StatusCommand:
         self._history = needs.history
         self._usage = needs.usage
         self._router = needs.router
-        self._budget = needs.purse.budget
+        self._budget = needs.guard.budget
         self._promise = promise
         self._tools = tools
         self._health = needs.health

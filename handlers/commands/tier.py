@@ -42,7 +42,7 @@ WHY: dict[TierSource, str] = {
 
 
 def build(needs: Needs) -> Handler:
-    promise = Promise(needs.router.models, needs.purse, needs.steady)
+    promise = Promise(needs.router.models, needs.guard, needs.steady)
     return TierCommand(needs.preferences, needs.history, needs.router, promise)
 
 

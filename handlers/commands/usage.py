@@ -36,7 +36,7 @@ _DAYS = re.compile(r"(\d{1,3})d?", re.IGNORECASE)
 
 
 def build(needs: Needs) -> Handler:
-    return UsageCommand(needs.usage, needs.spending, needs.turns, needs.people, needs.purse.budget, needs.clock)
+    return UsageCommand(needs.usage, needs.spending, needs.turns, needs.people, needs.guard.budget, needs.clock)
 
 
 class UsageCommand:

@@ -106,11 +106,11 @@ class Plan:
 class CouncilSessions:
     """`caller` has no budget guard, because the cost of the whole council is reserved at once."""
 
-    def __init__(self, models: Models, caller: ModelCaller, purse: BudgetGuard, clock: Clock) -> None:
+    def __init__(self, models: Models, caller: ModelCaller, guard: BudgetGuard, clock: Clock) -> None:
         self.models = models
         self.sessions = Sessions(clock)
         self._caller = caller
-        self._purse = purse
+        self._guard = guard
         self._clock = clock
         self._counted: tuple[RouterConfig, Catalog, bool] | None = None
 
@@ -132,23 +132,23 @@ class CouncilSessions:
             )
             raise Refused(words, most=MOST_QUESTION_CHARS, n=len(question))
         seats, passed = self._seats(say, wanted)
-        prices, assumed = await self._purse.prices(), self._purse.budget.limits.assumed
+        prices, assumed = await self._guard.prices(), self._guard.budget.limits.assumed
         reckoned = expected(question, seats, prices)
         dollars = to_hold(expected(question, seats, prices, assumed))
         return Plan(question, wanted, seats, passed, reckoned, assumed, dollars)
 
-    async def hold(self, say: Say, plan: Plan, bill: TurnCost, now: float) -> Reservation:
+    async def hold(self, say: Say, plan: Plan, cost: TurnCost, now: float) -> Reservation:
         """Reserves the cost of the council in every limit of the payer. `now` is in Unix seconds. Raises Refused."""
-        held = await self._purse.budget.reserve(bill.person_id, bill.chat, plan.dollars, payer=bill.payer)
+        held = await self._guard.budget.reserve(cost.person_id, cost.chat, plan.dollars, payer=cost.payer)
         if isinstance(held, Reached):
             raise refusal(say, held, now)
         return held
 
     async def run(
-        self, plan: Plan, held: Reservation, bill: TurnCost, stop: Stop, show: Callable[[Progress], None]
+        self, plan: Plan, held: Reservation, cost: TurnCost, stop: Stop, show: Callable[[Progress], None]
     ) -> Verdict:
-        """Runs the council. Its calls are charged and added to `bill`, even if it is cancelled."""
-        own = TurnCost(bill.person_id, bill.chat, bill.payer)
+        """Runs the council. Its calls are charged and added to `cost`, even if it is cancelled."""
+        own = TurnCost(cost.person_id, cost.chat, cost.payer)
         council = Council(ModelCalls(self.models, self._caller, self._clock, own), self._clock, SystemRandom())
         with held:
             try:
@@ -156,9 +156,9 @@ class CouncilSessions:
             finally:
                 if own.calls:
                     held.settle(charged(own.calls, plan.assumed, plan.each))
-                bill.calls += for_books(own.calls, plan.each)
-                bill.consulted += len(own.calls)
-                bill.over = held.reached or bill.over
+                cost.calls += for_books(own.calls, plan.each)
+                cost.consulted += len(own.calls)
+                cost.over = held.reached or cost.over
 
     def _seats(self, say: Say, wanted: Wanted) -> tuple[tuple[Seat, ...], tuple[Passed, ...]]:
         pools, catalog, now = self.models.config.pools, self.models.catalog, self._clock()

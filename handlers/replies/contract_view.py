@@ -18,16 +18,16 @@ from routing.types.prices import MILLION, Price
 class Promise:
     """The contract lines of /tier and /status."""
 
-    def __init__(self, models: Models, purse: BudgetGuard, clock: Clock) -> None:
+    def __init__(self, models: Models, guard: BudgetGuard, clock: Clock) -> None:
         self._models = models
-        self._purse = purse
+        self._guard = guard
         self._clock = clock
 
     async def lines(self, ask: CommandContext, plan: Plan) -> list[str]:
         """The contract of the plan. Models without a key are listed elsewhere."""
         usual, most = self._models.config.contracts[plan.decision.tier], self._models.config.turn.seconds
         contract = self._models.health.pace.contract(usual, plan.choice.model, most)
-        price = (await self._purse.prices())(plan.choice.model)
+        price = (await self._guard.prices())(plan.choice.model)
         seconds = min(contract.deadline_seconds, self._models.config.turn.seconds)
         return [
             *self._passed(ask, plan),

@@ -44,12 +44,12 @@ class Doubts:
         answer = _answer(message, record, required) if wanted else ""
         if not answer or facts is None:
             return
-        bill = TurnCost(record.person_id, message.chat)
+        cost = TurnCost(record.person_id, message.chat)
         ask = self._critic.verify if required else self._critic.look
-        doubt = await ask(record.question, answer, facts.model, bill)
+        doubt = await ask(record.question, answer, facts.model, cost)
         silent = not doubt.why if doubt is not None else not required
         replies = [] if silent else [await self._words(message, record, doubt)]
-        calls = tuple(bill.calls)
+        calls = tuple(cost.calls)
         if calls or replies:
             spent = TurnRecord(record.turn_id, record.conversation_id, record.person_id, "", calls=calls)
             self._send(await patiently(self._ledger.finish, (), replies, spent))

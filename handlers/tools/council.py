@@ -32,7 +32,7 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
 
 
 class CouncilTools:
-    """Runs a council within the model's turn, charged to that turn's bill. At most one per turn."""
+    """Runs a council within the model's turn, charged to that turn's cost. At most one per turn."""
 
     def __init__(self, convening: CouncilSessions, clock: Clock) -> None:
         self._convening = convening
@@ -42,13 +42,13 @@ class CouncilTools:
         self, scope: ToolScope, question: str, members: int | None = None, tier: Tier | None = None
     ) -> str:
         """The council's answer and how it was reached."""
-        plan, bill = await self._plan(scope, question, members, tier)
+        plan, cost = await self._plan(scope, question, members, tier)
         say, show = Say(scope.language), scope.show
         try:
             with self._convening.sessions.enter(scope.person.id):
-                held = await self._convening.hold(ENGLISH, plan, bill, self._clock())
+                held = await self._convening.hold(ENGLISH, plan, cost, self._clock())
                 verdict = await self._convening.run(
-                    plan, held, bill, Stop(), lambda now: show(progress(say, now, plan.reckoned)) if show else None
+                    plan, held, cost, Stop(), lambda now: show(progress(say, now, plan.reckoned)) if show else None
                 )
         except Refused as refused:
             raise ToolFailed(str(refused)) from None
@@ -61,11 +61,11 @@ class CouncilTools:
     ) -> str | None:
         """The members and the estimated cost if it may exceed what a model may spend without a confirmation; else
         None."""
-        plan, bill = await self._plan(scope, question, members, tier)
+        plan, cost = await self._plan(scope, question, members, tier)
         if not plan.needs_a_yes(self._convening.models.config.council.tool_confirm_above):
             return None
         try:
-            (await self._convening.hold(ENGLISH, plan, bill, self._clock())).release()
+            (await self._convening.hold(ENGLISH, plan, cost, self._clock())).release()
         except Refused as refused:
             raise ToolFailed(str(refused)) from None
         say = Say(scope.language)
@@ -83,19 +83,19 @@ class CouncilTools:
     ) -> tuple[Plan, TurnCost]:
         """Raises ToolFailed if no council is possible, for a second council in one turn, and if the cost exceeds the
         turn's limit."""
-        bill, most = scope.bill, self._convening.models.config.turn.dollars
-        if bill is None:
+        cost, most = scope.cost, self._convening.models.config.turn.dollars
+        if cost is None:
             raise ToolFailed("No council can be held here. Answer without it.")
-        if bill.consulted:
+        if cost.consulted:
             raise ToolFailed("You have consulted a council in this turn already. Answer with what it said.")
         wanted = Wanted(tier, members) if tier or members else ANYBODY
         try:
             plan = await self._convening.plan(ENGLISH, question.strip(), wanted)
         except Refused as refused:
             raise ToolFailed(str(refused)) from None
-        if most is not None and plan.dollars is not None and known_cost(bill.calls) + plan.dollars > most:
+        if most is not None and plan.dollars is not None and known_cost(cost.calls) + plan.dollars > most:
             raise ToolFailed(
                 f"This council would cost about ${plan.dollars:.2f}, and a turn may cost ${most:.2f}. No model "
                 "was asked. Ask fewer members or a cheaper tier, or answer without it."
             )
-        return plan, bill
+        return plan, cost

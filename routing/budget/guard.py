@@ -40,32 +40,32 @@ class BudgetGuard:
         most = request.max_output or UNLIMITED_OUTPUT
         return estimates.of(request.tier, request.model, tokens, most, self.budget.limits.assumed)
 
-    async def hold(self, request: ModelRequest, bill: TurnCost) -> Reservation:
+    async def hold(self, request: ModelRequest, cost: TurnCost) -> Reservation:
         """Room for a call in every limit that its payer has. Raises OverBudget; nothing is looked up where there is no
         limit."""
-        if not await self.budget.ceilings(bill.person_id, bill.payer):
+        if not await self.budget.ceilings(cost.person_id, cost.payer):
             return Reservation((), None, None, None)
-        return await self._held(request.model, (await self.estimate(request)).dollars, bill)
+        return await self._held(request.model, (await self.estimate(request)).dollars, cost)
 
-    async def hold_dollars(self, model: str, dollars: Decimal | None, bill: TurnCost) -> Reservation:
+    async def hold_dollars(self, model: str, dollars: Decimal | None, cost: TurnCost) -> Reservation:
         """The same for a call that is not priced by tokens (None: the price is unknown, and reckoned as one call's).
         Raises OverBudget."""
         assumed = self.budget.limits.assumed
         if dollars is None and assumed is not None:
             dollars = assumed.cost(UNCOUNTED_TOKENS, 0)
-        return await self._held(model, dollars, bill)
+        return await self._held(model, dollars, cost)
 
-    async def _held(self, model: str, dollars: Decimal | None, bill: TurnCost) -> Reservation:
-        found = await self.budget.reserve(bill.person_id, bill.chat, dollars, even_so=bill.cheapest, payer=bill.payer)
+    async def _held(self, model: str, dollars: Decimal | None, cost: TurnCost) -> Reservation:
+        found = await self.budget.reserve(cost.person_id, cost.chat, dollars, even_so=cost.cheapest, payer=cost.payer)
         if isinstance(found, Reached):
             raise BudgetExceeded(model, found, self.budget.limits.at_limit == "cheapest")
-        bill.over = found.reached or bill.over
+        cost.over = found.reached or cost.over
         return found
 
-    async def has_room(self, request: ModelRequest, tokens: int, bill: TurnCost) -> bool:
+    async def has_room(self, request: ModelRequest, tokens: int, cost: TurnCost) -> bool:
         """Whether every limit of its payer has room for a call with a prompt of so many tokens."""
         dollars = (await self.estimate(request, tokens)).dollars
-        return all(each.fits(dollars) for each in await self.budget.standings(bill.person_id, bill.chat, bill.payer))
+        return all(each.fits(dollars) for each in await self.budget.standings(cost.person_id, cost.chat, cost.payer))
 
     def settle(self, held: Reservation, request: ModelRequest, usage: Usage | None) -> None:
         """The call was made."""

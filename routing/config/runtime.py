@@ -17,7 +17,7 @@ from routing.config.critic import KEYS as CRITIC_KEYS
 from routing.config.critic import CriticConfig, read_critic
 from routing.config.jsonfile import JsonFile, JsonObject
 from routing.config.presentation import Presentation, read_presentations
-from routing.config.turn_limits import MOST_RESULT_CHARS, Compaction, TurnBounds, read_compaction, read_turn
+from routing.config.turn_limits import MAX_RESULT_CHARS, Compaction, TurnBounds, read_compaction, read_turn
 from routing.types.budgets import BudgetLimits
 from routing.types.llm import ApiType, ProviderProfile
 from routing.types.model_names import OLLAMA, OLLAMA_HOME, is_model_name
@@ -129,7 +129,7 @@ def read_config(
         critic=read_critic(_section(root, "critic")),
         council=read_council(_section(root, "council")),
         compaction=read_compaction(_section(root, "compaction")),
-        most_result_chars=tools.whole("maxResultChars", MOST_RESULT_CHARS),
+        most_result_chars=tools.whole("maxResultChars", MAX_RESULT_CHARS),
         presentations=read_presentations(tools),
         allowed_tools=_allowed_tools(tools),
         allowed=frozenset(allowed or (*ALWAYS_ALLOWED, *profiles)),

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from routing.config.jsonfile import JsonObject
 
-MOST_RESULT_CHARS = 100_000
+MAX_RESULT_CHARS = 100_000
 """Characters of a tool's result that the model gets (routing specification, 22)."""
 
 

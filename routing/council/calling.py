@@ -45,21 +45,21 @@ def obstacle(models: Models, model: str, now: float) -> Passed | None:
 class ModelCalls:
     """`routing.council.asking.CommandContext`, on one bill."""
 
-    def __init__(self, models: Models, caller: ModelCaller, clock: Clock, bill: TurnCost) -> None:
+    def __init__(self, models: Models, caller: ModelCaller, clock: Clock, cost: TurnCost) -> None:
         self._models = models
         self._caller = caller
         self._clock = clock
-        self._bill = bill
+        self._cost = cost
 
     @property
     def books(self) -> Sequence[CallRecord]:
-        return self._bill.calls
+        return self._cost.calls
 
     async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
         contract = self._models.config.contracts[seat.tier]  # but a council has times of its own:
         contract = replace(contract, first_token_seconds=seconds + 1, try_seconds=seconds + 1)
-        errand = CallOptions(contract, Deadline(self._clock, seconds), self._bill)
-        completion = await self._caller.complete(self._request(seat, messages), errand, NullLiveReply(), Stop())
+        options = CallOptions(contract, Deadline(self._clock, seconds), self._cost)
+        completion = await self._caller.complete(self._request(seat, messages), options, NullLiveReply(), Stop())
         if completion.finish == "late":
             raise TimeoutError
         text = completion.text.strip()

@@ -87,18 +87,18 @@ class Critic:
         """Who may judge an answer of this model: of another vendor, with a key, in health; None when nobody can."""
         return next(self._able(author), None)
 
-    async def look(self, question: str, answer: str, author: str, bill: TurnCost) -> Doubt | None:
+    async def look(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
         """A doubt, or nothing: within its seconds and what its payer may spend. The call goes on the bill."""
-        found = await self.verify(question, answer, author, bill) if self.enabled else None
+        found = await self.verify(question, answer, author, cost) if self.enabled else None
         return found if found is not None and found.why else None
 
-    async def verify(self, question: str, answer: str, author: str, bill: TurnCost) -> Doubt | None:
+    async def verify(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
         """What a model of another vendor says of the answer, also that it doubts nothing; None without a verdict."""
         model = self.model(author)
-        return None if model is None else await self._ask(model, question, answer, bill, self._seconds)
+        return None if model is None else await self._ask(model, question, answer, cost, self._seconds)
 
     async def review(
-        self, question: str, answer: str, author: str, bill: TurnCost, seconds: float
+        self, question: str, answer: str, author: str, cost: TurnCost, seconds: float
     ) -> tuple[Doubt, ...]:
         """The verdicts of up to two models of other vendors, asked side by side, each of another vendor."""
         catalog = self._models.catalog
@@ -106,16 +106,16 @@ class Critic:
         for model in self._able(author):
             peers.setdefault(vendor_of(model, catalog), model)
         chosen = list(peers.values())[:REVIEWERS]
-        asked = (self._ask(model, question, answer, bill, min(seconds, REVIEW_SECONDS)) for model in chosen)
+        asked = (self._ask(model, question, answer, cost, min(seconds, REVIEW_SECONDS)) for model in chosen)
         return tuple(found for found in await asyncio.gather(*asked) if found is not None)
 
-    async def _ask(self, model: str, question: str, answer: str, bill: TurnCost, seconds: float) -> Doubt | None:
+    async def _ask(self, model: str, question: str, answer: str, cost: TurnCost, seconds: float) -> Doubt | None:
         request = self._request(model, question, answer)
         contract = self._models.config.contracts["balanced"]
-        errand = CallOptions(contract, Deadline(self._clock, seconds), bill)
+        options = CallOptions(contract, Deadline(self._clock, seconds), cost)
         try:
             async with asyncio.timeout(seconds):
-                completion = await self._caller.complete(request, errand, NullLiveReply(), Stop())
+                completion = await self._caller.complete(request, options, NullLiveReply(), Stop())
         except TimeoutError:
             log.info("[Critic] %s was too late", model)
             return None

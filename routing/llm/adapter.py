@@ -1,4 +1,4 @@
-"""The door to every model, and the only importer of litellm."""
+"""The LiteLLM adapter: calls models. The only importer of litellm."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OFFLINE = {
     "LITELLM_MODE": "PRODUCTION",
     "DISABLE_AIOHTTP_TRANSPORT": "True",
 }
-"""Set before the import: no price map or .env is fetched, and no cached session leaks on eviction."""
+"""Set before the import. LiteLLM then fetches no price map, reads no .env and leaks no cached session on eviction."""
 
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _QUIET = {
@@ -47,24 +47,24 @@ _QUIET = {
     "turn_off_message_logging": True,
     "telemetry": False,
     "disable_token_counter": True,
-    "DEFAULT_MAX_RETRIES": 0,  # what it takes for vectors where 0 was asked for
+    "DEFAULT_MAX_RETRIES": 0,  # embedding calls ignore max_retries=0
 }
-"""Its token counter would load 60 to 110 MB at the first streamed call, to price an answer that has not come yet."""
+"""LiteLLM's settings. Its token counter would load 60 to 110 MB at the first streamed call."""
 _LOCAL_OUTPUT = 1024
 _LOCAL_EXTRA = {"extra_body": {"repeat_penalty": 1.1}}
-"""A small model that has begun to repeat itself would fill its whole context."""
+"""Small models that start to repeat themselves would otherwise fill the whole context."""
 _CLAUDES_CLOUDS = ("bedrock", "vertex_ai", "azure_ai")
 _LEVELS, _FURTHER_LEVELS = ("low", "medium", "high"), ("minimal", "xhigh")
-"""The efforts that every reasoning model of LiteLLM's map takes, and those that its entry must name."""
+"""Reasoning levels that every reasoning model in LiteLLM's map accepts, and those that an entry must list."""
 _FUNCTION = [{"type": "function", "function": {}}]
-"""That there are tools is all that the choice between OpenAI's two wires asks about them."""
+"""Stands for the tools when LiteLLM chooses between OpenAI's two wire formats."""
 
 log = logging.getLogger("routing.llm.adapter")
 
 
 class LiteLlm:
-    """`routing.ports.Llm`. The library is imported in a thread, after the platforms have answered; whoever comes
-    before that waits. Keys go along with each call and never into the environment."""
+    """`routing.ports.Llm`. Imports litellm in a thread, after the platforms have started; earlier calls wait for it.
+    API keys are passed with each call, never through the environment."""
 
     def __init__(self, local: LocalRuntime, catalog: Catalog, proxy: str | None = None) -> None:
         self._local = local
@@ -74,17 +74,17 @@ class LiteLlm:
         self._prices: PriceMap | None = None
 
     def load(self) -> asyncio.Task[ModuleType]:
-        """Begin the import (about 2 s), once."""
+        """Start the import (about 2 s) if it is not running yet."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_import, self._catalog, _OFFLINE | self._proxy))
         return self._loading
 
     async def ready(self) -> None:
-        """Wait for the import."""
+        """Wait until litellm is imported."""
         await asyncio.shield(self.load())
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
-        """One completion, piece by piece."""
+        """Stream one completion."""
         litellm = await asyncio.shield(self.load())
         if request.profile.name == LOCAL_PROVIDER:
             model = request.model.partition("/")[2]
@@ -100,14 +100,14 @@ class LiteLlm:
                 yield event
 
     async def knows(self, model: str) -> bool:
-        """Whether the bundled map of models has it, with its provider or without."""
+        """Whether LiteLLM's bundled map contains the model, with or without its provider."""
         litellm = await asyncio.shield(self.load())
         provider, _, name = model.partition("/")
         plain = litellm.model_cost.get(name, {})
         return model in litellm.model_cost or plain.get("litellm_provider") == provider
 
     def levels(self, model: str) -> tuple[str, ...]:
-        """The reasoning levels that the bundled map says a model takes; none before the library is there."""
+        """Reasoning levels of a model from the bundled map; none until litellm is imported."""
         if self._loading is None or not self._loading.done() or self._loading.exception() is not None:
             return ()
         known = self._loading.result().model_cost
@@ -118,14 +118,14 @@ class LiteLlm:
         return (*_LEVELS, *more)
 
     async def prices(self, profile: Callable[[str], ProviderProfile]) -> PriceMap:
-        """The price map, when the library is there; `profile` says how a provider is reached."""
+        """Return the price map once litellm is imported; `profile` resolves a provider."""
         litellm = await asyncio.shield(self.load())
         if self._prices is None:
             self._prices = PriceMap(litellm, profile)
         return self._prices
 
     async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
-        """The words of a voice message, and how long it is."""
+        """Transcribe a voice message; the result includes its length. Raises ModelError."""
         litellm = await asyncio.shield(self.load())
         seconds = profile.timeout_seconds
         try:
@@ -135,7 +135,7 @@ class LiteLlm:
                 )
         except TimeoutError as error:
             raise Unreachable(model, Reason("no answer within {seconds:g} s", seconds=seconds)) from error
-        except Exception as error:  # the library raises whatever its providers' clients raise
+        except Exception as error:  # litellm also raises its providers' own exceptions
             raise explain(error, model, profile) from error
         counted = getattr(getattr(heard, "usage", None), "seconds", None) or getattr(heard, "duration", None)
         return Transcript(str(heard.text), float(counted) if isinstance(counted, int | float) and counted > 0 else None)
@@ -156,7 +156,7 @@ async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, A
                 yield event
         finally:
             await reader.close()
-    except Exception as error:  # as above
+    except Exception as error:  # see transcribe
         raise explain(error, request.model, request.profile) from error
     counted = litellm.Usage(**reader.usage) if isinstance(reader.usage, dict) else reader.usage
     usage = _usage(litellm, request, counted) if counted else None
@@ -168,12 +168,12 @@ async def _events(litellm: ModuleType, request: ModelRequest, where: dict[str, A
 
 
 async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Any:
-    """The stream. Thinking that a provider can't check any more, as when a tool has come since, is left out at a
-    second call: a conversation must not end on it. So are tools for a model that takes none."""
+    """Start the stream. If the provider can't verify earlier thinking or the model can't use tools, calls again without
+    them."""
     target = _target(litellm, request, where)
     try:
         return await litellm.acompletion(**where, **parameters(request, target))
-    except Exception as error:  # as above; only a refusal of thinking or of tools ends here
+    except Exception as error:  # see transcribe; handles only a refusal of thinking or tools
         if request.tools and takes_no_tools(error):
             log.info("[LLM] %s can't use tools; calling again without them", request.model)
             return await litellm.acompletion(**where, **parameters(replace(request, tools=()), target))
@@ -185,7 +185,7 @@ async def _begin(litellm: ModuleType, request: ModelRequest, where: dict[str, An
 
 
 def _target(litellm: ModuleType, request: ModelRequest, where: dict[str, Any]) -> Target:
-    """The wire format, as the library will choose it, and what its map says about a Claude."""
+    """The wire format that LiteLLM will choose, and what its map says about the model."""
     kind, _, name = where["model"].partition("/")
     most = litellm.model_cost.get(name, litellm.model_cost.get(request.model, {})).get("max_output_tokens")
     if kind == "anthropic" or (kind in _CLAUDES_CLOUDS and "claude" in name):
@@ -220,7 +220,7 @@ def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
     with nullcontext() if "litellm" in sys.modules else uncollected():
         litellm = importlib.import_module("litellm")
     for logger in _LOGGERS:
-        # They would write to standard error themselves, past the log that hides secrets; now their lines reach it.
+        # Their handlers would write to stderr and bypass our log, which masks secrets.
         logging.getLogger(logger).handlers.clear()
     for name, value in _QUIET.items():
         setattr(litellm, name, value)
@@ -230,7 +230,7 @@ def _import(catalog: Catalog, environment: Mapping[str, str]) -> ModuleType:
 
 
 def _teach_levels(litellm: ModuleType, catalog: Catalog) -> None:
-    """The library drops xhigh for models whose entry does not say that they take it; our catalogue says so."""
+    """Add xhigh to the models that support it in our catalogue: LiteLLM drops levels that its map doesn't list."""
     for card in catalog.models():
         entry = litellm.model_cost.get(card.id)
         if entry is not None and "xhigh" in card.levels and not entry.get("supports_xhigh_reasoning_effort"):

@@ -1,4 +1,4 @@
-"""One try of one model: streamed to the person, watched for a sign of life, kept when it breaks off."""
+"""One attempt at a completion: reserves budget, streams the answer and enforces the time limits."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ log = logging.getLogger("routing")
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """Under which contract a try is made, until when, and who pays. `probe`: nobody else can be asked."""
+    """The contract, deadline and payer of an attempt. `probe` forces a call to a model with an open breaker, because no
+    other model is left."""
 
     contract: TierContract
     deadline: Deadline
-    bill: TurnCost
+    cost: TurnCost
     probe: bool = False
 
 
 @dataclass(slots=True)
 class _Answer:
-    """What has arrived of a stream. `billed`: the provider may ask for money."""
+    """What a stream has delivered so far. `billed`: the provider may charge for the call."""
 
     text: str = ""
     finish: Finish = "cut"
@@ -60,7 +61,7 @@ class _Answer:
     pieces: Pieces = field(default_factory=Pieces)
 
     async def take(self, event: StreamEvent, live: ProgressIndicator) -> None:
-        """The next of the stream."""
+        """Add the next event."""
         match event:
             case TextDelta(text):
                 self.text += self.pieces.add(text)
@@ -73,19 +74,20 @@ class _Answer:
 
 
 class ModelCaller:
-    """Raises ModelError only when nothing could be shown. Without a purse nobody's money is limited."""
+    """Calls models. Without a `guard`, spending is not limited."""
 
-    def __init__(self, llm: Llm, health: ModelHealth, clock: Clock, purse: BudgetGuard | None = None) -> None:
+    def __init__(self, llm: Llm, health: ModelHealth, clock: Clock, guard: BudgetGuard | None = None) -> None:
         self._llm = llm
         self._health = health
         self._clock = clock
-        self._purse = purse
+        self._guard = guard
 
-    async def complete(self, request: ModelRequest, errand: CallOptions, live: LiveReply, stop: Stop) -> Completion:
-        """Stream one completion, once there is money and a place for it; it goes on the bill. What is late by the
-        turn's own deadline is no failure of the model."""
+    async def complete(self, request: ModelRequest, options: CallOptions, live: LiveReply, stop: Stop) -> Completion:
+        """Stream one completion and add its cost to the turn, after waiting for a free slot. If the turn's own deadline
+        ends it, the answer finishes as `late`. Raises ModelError if no text was received, BudgetExceeded if the budget
+        is used up."""
         answer = _Answer(began=self._clock())
-        if not await stop.guard(self._paid(request, errand, answer, live)):
+        if not await stop.guard(self._paid(request, options, answer, live)):
             answer.finish = "stopped"
         return Completion(
             text=answer.text,
@@ -98,49 +100,51 @@ class ModelCaller:
         )
 
     def learn_window(self, model: str, window: int, said: int | None) -> int:
-        """The window of a model that refused a prompt made for `window` tokens and named the limit `said`."""
+        """Learn the window of a model that rejected a prompt planned for `window` tokens and named `said` as its
+        limit."""
         return self._health.windows.refused(model, window, said)
 
     def forget_window(self, model: str) -> None:
-        """A smaller prompt was refused, too."""
+        """Drop the learned window: the model rejected a smaller prompt, too."""
         self._health.windows.forget(model)
 
-    async def _paid(self, request: ModelRequest, errand: CallOptions, answer: _Answer, live: LiveReply) -> None:
-        """What it may cost is held, and what it did goes on the bill, whatever came of it."""
-        with await self._purse.hold(request, errand.bill) if self._purse else nullcontext() as held:
+    async def _paid(self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply) -> None:
+        """Reserve the expected cost and record the real one, also if the call fails."""
+        with await self._guard.hold(request, options.cost) if self._guard else nullcontext() as held:
             try:
-                await self._placed(request, errand, answer, live)
+                await self._placed(request, options, answer, live)
             finally:
                 if answer.billed:
-                    if self._purse is not None and held is not None:
-                        self._purse.settle(held, request, answer.usage)
+                    if self._guard is not None and held is not None:
+                        self._guard.settle(held, request, answer.usage)
                     charged = held.dollars if held is not None and answer.usage is None else None
                     seconds = self._clock() - answer.began
-                    errand.bill.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds, charged))
+                    options.cost.calls.append(CallRecord(request.tier, request.model, answer.usage, seconds, charged))
 
-    async def _placed(self, request: ModelRequest, errand: CallOptions, answer: _Answer, live: LiveReply) -> None:
-        """Whatever ends the try early is on record; what was said before that is kept."""
-        while not await self._entered(request, errand, answer, live):
+    async def _placed(self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply) -> None:
+        """Retry while another turn's probe of the model is running."""
+        while not await self._entered(request, options, answer, live):
             try:
-                async with asyncio.timeout(errand.deadline.left):
+                async with asyncio.timeout(options.deadline.left):
                     await self._health.probed(request.model, request.profile)
-            except TimeoutError:  # the turn ended while it waited for somebody else's probe
+            except TimeoutError:  # the turn's time ended during the wait for another probe
                 answer.finish = "late"
                 return
 
-    async def _entered(self, request: ModelRequest, errand: CallOptions, answer: _Answer, live: LiveReply) -> bool:
-        """False: somebody else probes the model, which is not waited for in a place that another call could have."""
-        async with self._health.parallel.place(provider_of(request.model), errand.bill.person_id) as waited:
-            errand.deadline.wait(waited)
+    async def _entered(self, request: ModelRequest, options: CallOptions, answer: _Answer, live: LiveReply) -> bool:
+        """Attempt the call in a concurrency slot. False: another turn is probing the model, and the slot is free
+        again."""
+        async with self._health.parallel.place(provider_of(request.model), options.cost.person_id) as waited:
+            options.deadline.wait(waited)
             await self._llm.ready()
             answer.began = self._clock()
-            wait = self._health.cooldowns.left(request.model) if errand.probe else 0.0
+            wait = self._health.cooldowns.left(request.model) if options.probe else 0.0
             if 1 <= wait <= LONGEST_WAIT_SECONDS:
                 live.show(waiting_line(request.model, wait))
             try:
-                async with asyncio.timeout(errand.deadline.left):
-                    trial = await self._health.begin(request.model, request.profile, errand.probe)
-            except TimeoutError:  # the turn ended within the wait that the model had asked for
+                async with asyncio.timeout(options.deadline.left):
+                    trial = await self._health.begin(request.model, request.profile, options.probe)
+            except TimeoutError:  # the turn's time ended during the provider's Retry-After
                 answer.finish = "late"
                 return True
             except ModelError as error:
@@ -150,7 +154,7 @@ class ModelCaller:
                 return False
             try:
                 with trial, ProgressIndicator(live) as shown:
-                    await self._watched(request, errand, answer, shown, trial)
+                    await self._watched(request, options, answer, shown, trial)
             except ModelError as error:
                 log.warning("[LLM] %s failed: %s", error.model, error.raw or error.reason)
                 self._health.failed(error)
@@ -161,18 +165,18 @@ class ModelCaller:
         return True
 
     async def _watched(
-        self, request: ModelRequest, errand: CallOptions, answer: _Answer, live: ProgressIndicator, trial: Trial
+        self, request: ModelRequest, options: CallOptions, answer: _Answer, live: ProgressIndicator, trial: Trial
     ) -> None:
-        """The stream, with an eye on the clock: for its first sign of life, for the try, for the turn."""
+        """Stream with three time limits: first token, attempt, turn."""
         log.info(
             "[LLM] Model tier: %s, selected model: %s, reasoning: %s",
             request.tier,
             request.model,
             request.reasoning or "none",
         )
-        now, left = asyncio.get_running_loop().time(), errand.deadline.left
-        whole = min(errand.contract.try_seconds, request.profile.timeout_seconds)
-        patience = min(errand.contract.first_token_seconds, whole)
+        now, left = asyncio.get_running_loop().time(), options.deadline.left
+        whole = min(options.contract.try_seconds, request.profile.timeout_seconds)
+        patience = min(options.contract.first_token_seconds, whole)
         try:
             answer.billed = True
             async with asyncio.timeout_at(now + min(patience, left)) as limit:
@@ -181,14 +185,14 @@ class ModelCaller:
                         answer.first_token = self._clock() - answer.began
                         trial.speaks()
                         patience = whole
-                        if not limit.expired():  # a library may keep what came in the moment of its cancellation
+                        if not limit.expired():  # a library may swallow the cancellation
                             limit.reschedule(now + min(patience, left))
                     await answer.take(event, live)
         except TimeoutError:
             answer.finish = "late"
             if left < patience:
-                return  # it is the turn that has no more time
-            self._health.took(request.model, errand.contract, patience, finished=False)
+                return  # the turn ran out of time, not the model
+            self._health.took(request.model, options.contract, patience, finished=False)
             unheard = answer.first_token is None
             words = "no first words within {seconds:g} s" if unheard else "no complete answer within {seconds:g} s"
             raise TooSlow(request.model, Reason(words, seconds=patience)) from None
@@ -198,13 +202,13 @@ class ModelCaller:
             raise EmptyAnswer(request.model, Reason("it gave an empty answer"))
         trial.end()
         seconds = self._clock() - answer.began
-        self._health.took(request.model, errand.contract, seconds)
+        self._health.took(request.model, options.contract, seconds)
         if answer.first_token is not None:
             self._health.pace.note(request.model, answer.first_token, seconds, answer.usage)
 
 
 def waiting_line(model: str, seconds: float) -> str:
-    """What the person sees while a provider's Retry-After is waited for, in any language."""
+    """Shown while waiting for a provider's Retry-After; the same in every language."""
     return f"⏳ `{model}`: {seconds:.0f} s …"
 
 

@@ -1,4 +1,4 @@
-"""Where a model is called: its name as the library has it, its key, its address."""
+"""Resolves a model to LiteLLM's model name, API key and address."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from routing.types.llm import ProviderProfile
 from routing.types.model_names import is_model_name
 
 _NO_KEY = "none"
-"""An endpoint of one's own may need no key; without one LiteLLM would send that of the environment to it."""
+"""Sent to custom endpoints without a key; otherwise LiteLLM would send the key from the environment."""
 
 
 def where_of(model: str, profile: ProviderProfile) -> dict[str, Any]:
-    """The library's name of the model, its key, and its address if it is not the provider's own. Raises ModelUnknown
-    for a name that could lead to another address, and KeyRejected without a key."""
+    """LiteLLM's model name, the key, and the address if the provider's default is not used. Raises ModelUnknown for a
+    name that could lead to another address, KeyRejected if the key is missing."""
     provider, _, name = model.partition("/")
     if not is_model_name(model, profile.api_type):
         raise ModelUnknown(model, Reason("this is not a valid model name"))
@@ -26,12 +26,12 @@ def where_of(model: str, profile: ProviderProfile) -> dict[str, Any]:
     where["api_key"] = profile.api_key or _NO_KEY
     if profile.base_url is not None:
         where["api_base"] = _with_path(profile.base_url, profile.api_type)
-        where["_skip_responses_api_bridge"] = True  # another address speaks /chat/completions, not /responses
+        where["_skip_responses_api_bridge"] = True  # custom endpoints support /chat/completions, not /responses
     return where
 
 
 def _with_path(base_url: str, api_type: str | None) -> str:
-    """An address without a path gets the protocol's usual one."""
+    """Add the protocol's usual path to an address without one."""
     usual = {"openai": "/v1", "gemini": "/v1beta"}.get(api_type or "", "")
     bare = base_url.rstrip("/")
     return bare if urlsplit(bare).path else bare + usual

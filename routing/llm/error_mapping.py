@@ -1,4 +1,4 @@
-"""What LiteLLM raises → our errors, in a clause free of secrets."""
+"""Maps LiteLLM's exceptions to our errors, without secrets in the reasons."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ OVERFLOW_WORDS = (
     "request_too_large",
     "request exceeds the maximum size",
 )
-"""Anywhere in the cause chain, in any case. The first five are the routing specification's (23); the others are
-llama.cpp's, OpenAI's, Anthropic's, xAI's, Gemini's, Groq's, Anthropic's again, Bedrock's, and Anthropic's 413."""
+"""Searched in the whole cause chain, ignoring case. From the sixth on they come from llama.cpp, OpenAI, Anthropic,
+xAI, Gemini, Groq, Anthropic, Bedrock and Anthropic's HTTP 413."""
 _WINDOW = re.compile(
     r"(?:maximum context length is|maximum prompt length is|tokens >|context limit: \d{1,9} \+ \d{1,9} >|"
     r"maximum number of tokens allowed \(|available context size \(|\(tpm\): limit|\"n_ctx\":) ?(\d{1,9})"
 )
-"""The limit in an overflow's words: OpenAI's and vLLM's, xAI's, Anthropic's two, Gemini's, llama.cpp's two, Groq's."""
+"""The limit named in an overflow error: OpenAI and vLLM, xAI, Anthropic (two), Gemini, llama.cpp (two), Groq."""
 CREDIT_WORDS = (
     "insufficient_quota",
     "billing_hard_limit_reached",
@@ -64,8 +64,8 @@ CREDIT_WORDS = (
     "exceeded_current_quota_error",
     "arrearage",
 )
-"""What vendors say when the account has no money left: OpenAI's three, Anthropic's, DeepSeek's, OpenRouter's two, xAI's
-two, Moonshot's, Alibaba's."""
+"""Vendors' errors for an account without credit: OpenAI (three), Anthropic, DeepSeek, OpenRouter (two), xAI (two),
+Moonshot, Alibaba."""
 _CREDIT_STATUSES = (400, 401, 403, 429)
 _KEY_STATUSES = (401, 403)
 _POLICY_WORDS = ("content_policy", "content_filter")
@@ -75,10 +75,10 @@ _ESCAPED_LINE_END = re.compile(r"(?<!\\)\\++n")
 _CLASS = r"(?:litellm\.)?\w*(?:Exception|Error|Timeout)(?: \w*Error| Timeout)?(?: - |: )"
 _STATE = r"[A-Z][A-Z_]+ - "
 _PREAMBLE = re.compile(f"^(?:{_CLASS}|{_STATE})+")
-"""Classes of the library, and what Gemini puts before its words: `INTERNAL - `."""
+"""LiteLLM's class names, and Gemini's prefix such as `INTERNAL - `."""
 _POSTSCRIPT = re.compile(r"\.? (?:Handle with `litellm\.\w+`|Error_str: .*)\.?$")
 _LINE_FAULTS = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError"})
-"""The HTTP client's names of what happens to a connection; some have no text."""
+"""The HTTP client's connection errors; some have no text."""
 _LONGEST_REASON = 160
 
 BY_NAME: dict[str, type[ModelError]] = {
@@ -118,7 +118,7 @@ BY_NAME: dict[str, type[ModelError]] = {
     "InvalidRequestError": BadModelRequest,
     "BadRequestError": BadModelRequest,
 }
-"""Every exception class of the library, by name; a test holds this against the library."""
+"""Every exception class of LiteLLM by name; a test compares it with the library."""
 
 
 OUT_OF_CREDIT = "its account is out of credit"
@@ -129,11 +129,11 @@ PLAIN: dict[type[ModelError], str] = {
     BadModelRequest: "it can't use this request",
     Unreachable: "it reported an error",
 }
-"""What people read who are no owners; a provider's own words may name accounts, addresses and parts of keys."""
+"""Shown to people who are not owners. A provider's own message may contain account names, addresses and key parts."""
 
 
 def explain(error: BaseException, model: str, profile: ProviderProfile, clock: Clock = time.time) -> ModelError:
-    """The error that the router understands. The most special class of the exception decides."""
+    """Map an exception to a ModelError by the most specific known class."""
     error = getattr(error, "original_exception", None) or error
     text = " ".join(str(each) for each in _chain(error)).lower()
     reason = _reason(error, profile)
@@ -147,11 +147,11 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
         return overflow
     kind = next((BY_NAME[each.__name__] for each in type(error).__mro__ if each.__name__ in BY_NAME), Unreachable)
     if kind is Unreachable and getattr(error, "status_code", None) == 403:
-        kind = KeyRejected  # the library has no class for it on OpenAI's wire
+        kind = KeyRejected  # OpenAI-compatible endpoints: LiteLLM has no class for 403
     if kind is BadModelRequest and any(words in text for words in _POLICY_WORDS):
         kind = PolicyRefused
     if kind is BadModelRequest and any(getattr(each, "status_code", 0) in _KEY_STATUSES for each in _chain(error)):
-        kind = KeyRejected  # the library makes a plain 400 of Gemini's 403
+        kind = KeyRejected  # LiteLLM maps Gemini's 403 to a 400
     if "llm provider not provided" in text:
         words = "an unknown provider needs an address: llm.providers.{provider}.baseUrl"
         return BadModelRequest(model, Reason(words, provider=profile.name))
@@ -177,7 +177,7 @@ def explain(error: BaseException, model: str, profile: ProviderProfile, clock: C
 
 
 def _status(error: BaseException) -> int:
-    """The HTTP status of the provider's answer; 0 where it gave none."""
+    """The HTTP status of the provider's response; 0 if there was none."""
     if any(type(each).__name__ in _LINE_FAULTS | {"APIConnectionError", "Timeout"} for each in _chain(error)):
         return 0
     status = getattr(error, "status_code", None)
@@ -199,7 +199,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _reason(error: BaseException, profile: ProviderProfile) -> str:
-    """The first line of what the provider said, without the library's preamble, keys or control characters."""
+    """The first line of the provider's message, without LiteLLM's prefix, keys and control characters."""
     if isinstance(error, json.JSONDecodeError):
         return ""
     text = str(getattr(error, "message", "") or error)
@@ -214,7 +214,7 @@ def _reason(error: BaseException, profile: ProviderProfile) -> str:
 
 
 def _unsaid(error: BaseException) -> Reason:
-    """Where the provider said nothing: whether it was the line."""
+    """The reason for an error without a message."""
     if isinstance(error, json.JSONDecodeError):
         return Reason("its answer can't be read")
     return Reason(NO_CONNECTION if _broken(error) else "it gave no reason")
@@ -225,7 +225,7 @@ def _broken(error: BaseException) -> bool:
 
 
 def _retry_after(error: BaseException, clock: Clock) -> float | None:
-    """Seconds from the provider's Retry-After header, which may also be a date (RFC 9110, 10.2.3)."""
+    """Seconds from the Retry-After header: a number or a date (RFC 9110, 10.2.3)."""
     for each in _chain(error):
         headers = getattr(each, "litellm_response_headers", None) or {}
         value = headers.get("retry-after")
@@ -236,7 +236,7 @@ def _retry_after(error: BaseException, clock: Clock) -> float | None:
 
 
 def _seconds(value: str, clock: Clock) -> float:
-    """From now on; `nan` for what is neither a number nor a date."""
+    """Seconds from now; NaN if the value is neither a number nor a date."""
     try:
         return float(value)
     except ValueError:

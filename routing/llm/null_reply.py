@@ -1,4 +1,4 @@
-"""A live reply for calls whose words are not for the person who waits."""
+"""A live reply for calls whose output is not shown."""
 
 from __future__ import annotations
 

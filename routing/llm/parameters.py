@@ -1,4 +1,4 @@
-"""One request as LiteLLM's `acompletion` takes it, per wire format."""
+"""Builds the arguments of LiteLLM's `acompletion` for each wire format."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from routing.llm.thinking import Wire
 from routing.types.llm import ChatMessage, ModelRequest, ToolCall, ToolSpec
 
 _MARKER = {"type": "ephemeral"}
-"""Anthropic keeps everything up to a marked block for five minutes; a request has room for four."""
+"""Marks a prompt cache breakpoint. Anthropic caches up to it for five minutes and allows four per request."""
 _THROUGH_OPENROUTER = "openrouter/anthropic/"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What decides the shape of a request. `adaptive`: this Claude thinks as it likes and needs no thinking in its
-    history; `most_output` is how many tokens the model can write at all, where that is known."""
+    """What determines the shape of a request. `adaptive`: this Claude decides how much to think and needs no thinking
+    in its history. `most_output` is the model's output limit in tokens, if known."""
 
     wire: Wire
     adaptive: bool = False
@@ -27,7 +27,7 @@ class Target:
 
 
 def parameters(request: ModelRequest, target: Target) -> dict[str, Any]:
-    """`request` must have passed `wire.adapt`."""
+    """`request` must have passed `message_codec.adapt`."""
     claude = target.wire == "anthropic" or request.model.startswith(_THROUGH_OPENROUTER)
     if claude:
         request = _thoughtful(request, target)
@@ -51,16 +51,16 @@ def parameters(request: ModelRequest, target: Target) -> dict[str, Any]:
 
 
 def _most_output(request: ModelRequest, target: Target) -> int | None:
-    """What is asked for, within what the model can. A Claude that thinks must be told something: the library would
-    leave 4096 tokens for the answer behind the thinking."""
+    """The requested output limit, capped by the model's. Claude needs one when it thinks: LiteLLM would set 4096 tokens
+    for the answer after the thinking."""
     if request.max_output is None:
         return target.most_output if target.wire == "anthropic" and request.reasoning else None
     return request.max_output if target.most_output is None else min(request.max_output, target.most_output)
 
 
 def _thoughtful(request: ModelRequest, target: Target) -> ModelRequest:
-    """Claude's rules: thinking goes back within its turn only and never while thinking is off; with a fixed budget,
-    a turn that another model began without thinking must go on without."""
+    """Apply Claude's rules: thinking is sent back only within its turn and only while thinking is on. With a fixed
+    thinking budget, a turn that another model began without thinking continues without it."""
     messages = request.messages
     if request.reasoning and not target.adaptive and not thinking.began_with(messages):
         request = replace(request, reasoning=None)
@@ -78,7 +78,7 @@ def _reasoning(request: ModelRequest, target: Target) -> dict[str, Any]:
     if target.wire == "responses":
         given["include"] = ["reasoning.encrypted_content"]
     elif request.profile.base_url and request.profile.api_type == "openai":
-        given["allowed_openai_params"] = ["reasoning_effort"]  # for names that the library does not know
+        given["allowed_openai_params"] = ["reasoning_effort"]  # for models missing in LiteLLM's map
     return given
 
 
@@ -86,7 +86,7 @@ def _tools(specs: Sequence[ToolSpec], may_call: bool) -> dict[str, Any]:
     if not specs:
         return {}
     given: dict[str, Any] = {"tools": [_tool(spec) for spec in specs]}
-    given["_skip_mcp_handler"] = True  # it would import mcp, which is as large as the library itself
+    given["_skip_mcp_handler"] = True  # it would import mcp, which is as large as litellm
     if not may_call:
         given["tool_choice"] = "none"
     return given
@@ -132,14 +132,14 @@ def _call(call: ToolCall, wire: Wire) -> dict[str, Any]:
     }
     if call.signature and wire == "gemini":
         wired["provider_specific_fields"] = {"thought_signature": call.signature}
-    elif call.signature and wire == "chat":  # Gemini behind OpenAI's wire
+    elif call.signature and wire == "chat":  # Gemini through an OpenAI-compatible endpoint
         wired["extra_content"] = {"google": {"thought_signature": call.signature}}
     return wired
 
 
 def _mark(messages: Sequence[ChatMessage], wired: Sequence[dict[str, Any]]) -> None:
-    """Tell Anthropic what to keep: tools and instructions, all up to the question, and all of the turn so far. It
-    finds what it kept only within 20 blocks before a marker, hence the one at the question."""
+    """Set Anthropic's cache breakpoints: after the tools and instructions, after the question, and after the turn so
+    far. Anthropic searches only the 20 blocks before a breakpoint, hence the one at the question."""
     leading = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
     places = {thinking.turn_begin(messages) - 1, len(messages) - 1, 0 if leading else -1, leading - 1}
     for at in places - {-1}:

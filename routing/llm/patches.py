@@ -1,5 +1,7 @@
-"""A step of OpenAI's client left out: it looks into every message for files and dates to rewrite, of which ours hold
-none. Measured on 2 cores: 0.3 ms of CPU a message, on the event loop, 60 ms for a conversation of 200."""
+"""Skips a step in OpenAI's client that searches every message for files and dates, which our messages don't contain.
+
+The step takes 0.3 ms of CPU per message on the event loop: 60 ms for a conversation of 200 (measured on 2 cores).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 COMPLETIONS = "openai.resources.chat.completions.completions"
-"""Where the client builds a request for /chat/completions. A test holds this against the installed client."""
+"""The module that builds requests for /chat/completions. A test checks it against the installed client."""
 
 
 def install() -> None:
-    """Let chat requests go out as they are given, less the parameters that are not set."""
+    """Send chat requests as given, without the unset parameters."""
     is_given = importlib.import_module("openai._utils").is_given
 
     async def as_given(parameters: Mapping[str, Any], _: object) -> dict[str, Any]:

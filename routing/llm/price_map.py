@@ -1,4 +1,4 @@
-"""What a call cost, and will cost, from LiteLLM's price map; an unknown price stays unknown."""
+"""Prices of calls from LiteLLM's price map."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _REMEMBERED = 1024
 
 
 def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) -> Decimal | None:
-    """US dollars; None when nobody knows.
+    """The cost of a call in US dollars; None if the price is unknown.
 
-    The library answers 0.0 for models that it does not know and for some that are not free, so 0 is unknown unless
-    the model runs at home. An address of one's own has no known price either.
+    LiteLLM returns 0.0 for models that it doesn't know and for some that are not free, so 0 counts as unknown unless
+    the model runs locally. Prices of custom addresses are unknown, too.
     """
     if profile.name in FREE_PROVIDERS:
         return Decimal(0)
@@ -33,20 +33,20 @@ def cost(litellm: ModuleType, model: str, profile: ProviderProfile, usage: Any) 
         return None
     try:
         into, out = litellm.cost_per_token(model=name, custom_llm_provider=profile.name, usage_object=usage)
-    except Exception:  # the library raises the bare class where its map has a gap
+    except Exception:  # litellm raises a bare Exception for gaps in its map
         return None
     total = Decimal(str(into)) + Decimal(str(out))
     return total or None
 
 
 def _is_elsewhere(profile: ProviderProfile) -> bool:
-    """Whether it is an address of the owner's own, with prices of its own."""
+    """Whether the owner set a custom address, which has its own prices."""
     return profile.base_url is not None and profile.name not in ("openai", "anthropic", "gemini")
 
 
 class PriceMap:
-    """`routing.ports.PriceList`: `cost` is asked what single tokens would cost, so a price never differs from
-    what is charged. A model's first time takes some milliseconds. `profile` says how a provider is reached."""
+    """`routing.ports.PriceList`. Derives prices per token from `cost`, so that prices and charges always agree. The
+    first lookup of a model takes some milliseconds. `profile` resolves a provider."""
 
     def __init__(self, litellm: ModuleType, profile: Callable[[str], ProviderProfile]) -> None:
         self._litellm = litellm
@@ -58,13 +58,13 @@ class PriceMap:
         profile = self._profile(model.partition("/")[0])
         key = (model, profile.base_url)
         if key not in self._known:
-            if len(self._known) >= _REMEMBERED:  # names come from people
+            if len(self._known) >= _REMEMBERED:  # people can enter any model name
                 self._known.clear()
             self._known[key] = self._price(model, profile)
         return self._known[key]
 
     def a_second(self, model: str) -> Decimal | None:
-        """US dollars for a second of audio."""
+        """The price of one second of audio, in US dollars; None if unknown."""
         profile = self._profile(model.partition("/")[0])
         if profile.name in FREE_PROVIDERS:
             return Decimal(0)
@@ -80,7 +80,7 @@ class PriceMap:
         return Price(known) if known else None
 
     def _steps(self, model: str) -> set[int]:
-        """The lengths of a prompt, in tokens, from which on its tokens cost something else."""
+        """Prompt lengths, in tokens, at which the price per token changes."""
         found = set()
         for name in (model, model.partition("/")[2]):
             entry = self._litellm.model_cost.get(name, {})
@@ -89,7 +89,7 @@ class PriceMap:
         return found
 
     def _rates(self, model: str, profile: ProviderProfile, above: int) -> Rates | None:
-        """What each token costs with a prompt of more than `above` tokens."""
+        """Prices per token for prompts of more than `above` tokens."""
 
         def ask(output: int = 0, cached: int = 0) -> Decimal | None:
             details = {"cached_tokens": cached}
@@ -107,5 +107,5 @@ class PriceMap:
 
 
 def _each(total: Decimal, tokens: int) -> Decimal:
-    """US dollars a token, without the noise of the library's floats."""
+    """US dollars per token, rounded to remove floating-point noise."""
     return Decimal(f"{total / tokens:.9g}")

@@ -1,4 +1,4 @@
-"""What a person sees while a model thinks: for how long it has."""
+"""Shows how long a model has been thinking."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERY_SECONDS = 5.0
 
 
 class ProgressIndicator:
-    """Inside it, `💭 0:35` instead of nothing; the words of the model take its place."""
+    """Shows `💭 0:35` until the model's first words replace it."""
 
     def __init__(self, live: LiveReply) -> None:
         self._live = live
@@ -21,11 +21,11 @@ class ProgressIndicator:
         self._timer: asyncio.TimerHandle | None = None
 
     async def working(self) -> None:
-        """It thinks."""
+        """Pass on that the model is thinking."""
         await self._live.working()
 
     def show(self, text: str) -> None:
-        """The answer so far."""
+        """Show the answer so far."""
         self._spoken = True
         self._live.show(text)
 

@@ -1,7 +1,7 @@
-"""OpenAI's /responses, read from the wire.
+"""Reads OpenAI's /responses streams.
 
-LiteLLM takes function tools of its newer models there, and makes chat chunks of the answer: 17 ms of CPU for a call
-with ten tools and ten chunks, much of it for a log that nobody reads, where this takes 6 (measured, 2 cores).
+LiteLLM sends newer OpenAI models with function tools there and converts the stream to chat chunks. That takes 17 ms of
+CPU for ten tools and ten chunks; reading the HTTP response takes 6 ms (measured on 2 cores).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 class ResponsesReader(Reader):
-    """`stream` is the HTTP response; `usage` is in chat completions' terms."""
+    """`stream` is the HTTP response; `usage` uses the names of chat completions."""
 
     async def __aiter__(self) -> AsyncIterator[StreamEvent]:
         events = server_sent(self._stream.aiter_bytes())
@@ -43,7 +43,7 @@ class ResponsesReader(Reader):
                 raise BrokenStream((event.get("response") or event).get("error") or event)
 
     def _take(self, item: dict[str, Any]) -> None:
-        """A finished item of the output: only whole calls come this way."""
+        """Add a finished output item; calls arrive whole."""
         if item.get("type") == "function_call":
             function = {"name": item.get("name"), "arguments": item.get("arguments")}
             self._assembly.add({"id": item.get("call_id"), "function": function})

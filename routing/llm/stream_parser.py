@@ -1,4 +1,4 @@
-"""What every reader of a model's stream shares: how it ended, what it counted, the events of its body."""
+"""The common base of the stream readers, and a parser of server-sent events."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from routing.types.llm import Finish, ToolCall
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "policy"}
 _DRAIN_SECONDS = 0.1
-"""How long to wait for the end of a body whose last event has come; only then its connection serves again."""
+"""Seconds to wait for the end of the body after the last event; the connection can be reused only after it."""
 
 
 class BrokenStream(Exception):
-    """The provider reported an error in the middle of its answer; `message` is what it said."""
+    """The provider reported an error during the stream; `message` is its text."""
 
     def __init__(self, error: Any) -> None:
         super().__init__(str(error))
@@ -25,8 +25,8 @@ class BrokenStream(Exception):
 
 
 class Reader:
-    """Iterate for the events; then `finish` says how it ended, `usage` holds the provider's count, if it came, and
-    `calls` the tools that the model wants to be run. Half a call is none: there are calls only at a proper end."""
+    """Iterate over it to get the events. Then `finish` tells how the stream ended, `usage` holds the provider's token
+    counts if it sent any, and `calls` the tool calls. A stream that broke off has no calls."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -38,11 +38,11 @@ class Reader:
 
     @property
     def thinking(self) -> str:
-        """What has to go back together with the calls; empty without any."""
+        """Thinking to send back with the calls; empty without calls."""
         return self._thoughts.text() if self.calls else ""
 
     async def close(self) -> None:
-        """Give the connection back, or break it off."""
+        """Release or abort the connection."""
         await self._stream.aclose()
 
     def _ended(self, reason: str | None) -> None:
@@ -55,7 +55,7 @@ class Reader:
 
 
 async def server_sent(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The data of each event; one that is cut off is left out."""
+    """Yield the data of each complete event."""
     rest = b""
     data: list[bytes] = []
     async for piece in body:
@@ -69,8 +69,8 @@ async def server_sent(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def drain(events: AsyncIterator[bytes]) -> None:
-    """Read what is left of a complete answer, which no fault can harm any more."""
-    with suppress(Exception):  # whatever breaks behind a complete answer
+    """Read the rest of the body after the last event."""
+    with suppress(Exception):  # the answer is complete; later errors don't matter
         async with asyncio.timeout(_DRAIN_SECONDS):
             async for _ in events:
                 pass

@@ -1,7 +1,7 @@
-"""A model's own thinking, kept between the rounds of a turn for the provider that made it.
+"""Keeps a model's thinking during a turn and sends it back to the provider that made it.
 
-Claude takes thinking back only in the turn in which it was made, and newer Claudes bind it to everything before it;
-DeepSeek demands it back; OpenAI's /responses takes it encrypted. Nobody is shown any of it.
+Claude accepts thinking only in the turn that produced it, and newer Claudes bind it to everything before it. DeepSeek
+requires it. OpenAI's /responses takes it encrypted. It is never shown to people.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any, Literal
 from routing.types.llm import ChatMessage
 
 Wire = Literal["chat", "responses", "anthropic", "gemini"]
-"""The wire formats: OpenAI's chat completions and responses, Anthropic's messages, Gemini's generateContent."""
+"""Wire formats: OpenAI's chat completions and responses, Anthropic's messages, Gemini's generateContent."""
 
 Block = dict[str, Any]
 _REFUSED = ("thinking", "signature", "encrypted content", "encrypted_content", "reasoning")
-"""One of these stands in the words of a provider that can't check what it was given back."""
+"""Words in the errors of providers that can't verify the thinking they got back."""
 
 
 class Thoughts:
-    """Puts the pieces of a stream together to the blocks that the wire takes back."""
+    """Assembles thinking blocks from a stream."""
 
     def __init__(self) -> None:
         self._blocks: list[Block] = []
 
     def add(self, piece: Mapping[str, Any]) -> None:
-        """Continue the last block, or begin another: after its signature a block is closed."""
+        """Extend the last block or start a new one. A signature closes a block."""
         block = {name: value for name, value in piece.items() if value is not None}
         last = self._blocks[-1] if self._blocks else {}
         kind = block.get("type")
@@ -41,23 +41,24 @@ class Thoughts:
             last[name] = last.get(name, "") + value if grows else value
 
     def words(self, text: str) -> None:
-        """Thinking that came as plain text (`reasoning_content`)."""
+        """Add thinking that arrived as plain text (`reasoning_content`)."""
         self.add({"type": "reasoning_content", "text": text})
 
     def items(self, items: Iterable[Mapping[str, Any]]) -> None:
-        """Reasoning items of /responses. Without its encrypted content an item would have to be kept at OpenAI."""
+        """Add reasoning items of /responses. Items without encrypted content are skipped: they would need storage at
+        OpenAI."""
         for item in items:
             if item.get("encrypted_content"):
                 kept = {name: item.get(name) for name in ("type", "encrypted_content", "summary")}
                 self._blocks.append(kept)
 
     def text(self) -> str:
-        """The blocks as a JSON list; empty without any."""
+        """The blocks as a JSON list, or an empty string."""
         return json.dumps(self._blocks, ensure_ascii=False) if self._blocks else ""
 
 
 def given_back(thinking: str, wire: Wire) -> dict[str, Any]:
-    """The fields of LiteLLM's message that carry a stored thinking on this wire."""
+    """The fields of a LiteLLM message that carry stored thinking in this wire format."""
     try:
         blocks = [block for block in json.loads(thinking or "[]") if isinstance(block, dict)]
     except ValueError:
@@ -77,31 +78,31 @@ def given_back(thinking: str, wire: Wire) -> dict[str, Any]:
 
 
 def of_this_turn(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-    """Without the thinking of earlier turns, which Claude does not need and, once a tool or an instruction has
-    changed, refuses."""
+    """Drop the thinking of earlier turns. Claude doesn't need it, and rejects it after a change of tools or
+    instructions."""
     begin = turn_begin(messages)
     return tuple([_bare(message) if index < begin else message for index, message in enumerate(messages)])
 
 
 def without(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-    """Without any thinking and signature."""
+    """Drop all thinking and signatures."""
     return tuple([_bare(message) for message in messages])
 
 
 def began_with(messages: Sequence[ChatMessage]) -> bool:
-    """Whether the turn in progress may go on thinking, by Claude's older rule: it has no answer yet, or its first
-    begins with thinking."""
+    """Whether the current turn may continue with thinking: Claude's fixed-budget mode requires that its first answer
+    began with thinking, or that it has none yet."""
     answers = [message for message in messages[turn_begin(messages) :] if message.role == "assistant"]
     return not answers or bool(given_back(answers[0].thinking, "anthropic"))
 
 
 def turn_begin(messages: Sequence[ChatMessage]) -> int:
-    """Where the turn in progress begins: behind the last message of the user."""
+    """The index after the last user message, where the current turn begins."""
     return next((index + 1 for index in reversed(range(len(messages))) if messages[index].role == "user"), 0)
 
 
 def refused(error: BaseException) -> bool:
-    """Whether a provider refused a request for the thinking in it."""
+    """Whether a provider rejected a request because of the thinking in it."""
     return getattr(error, "status_code", None) == 400 and any(words in str(error).lower() for words in _REFUSED)
 
 

@@ -1,4 +1,4 @@
-"""The tool calls of one answer, put together from the pieces of its stream."""
+"""Assembles tool calls from the pieces of a stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from routing.types.llm import ToolCall
 
 _ENCODED = "__thought__"
-"""LiteLLM writes Gemini's thought signature behind this into the id."""
+"""LiteLLM appends Gemini's thought signature to the id after this."""
 
 
 @dataclass(slots=True)
@@ -23,15 +23,15 @@ class _Growing:
 
 
 class Assembly:
-    """Takes what providers send: several calls side by side, names and ids once, late, or in every piece, arguments in
-    pieces or as an object, indexes left out or all the same."""
+    """Handles the variants that providers send: parallel calls; ids and names once, late or in every piece; arguments
+    in pieces or as an object; missing or repeated indexes."""
 
     def __init__(self) -> None:
         self._calls: list[_Growing] = []
         self._at: dict[Any, _Growing] = {}
 
     def add(self, piece: Mapping[str, Any]) -> None:
-        """One entry of a delta's `tool_calls`, in OpenAI's form."""
+        """Add one entry of a delta's `tool_calls`, in OpenAI's format."""
         function = piece.get("function") or {}
         given, _, signature = str(piece.get("id") or "").partition(_ENCODED)
         name, arguments = function.get("name") or "", function.get("arguments")
@@ -43,8 +43,8 @@ class Assembly:
             call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
     def _of(self, index: Any, given: str, name: str) -> _Growing:
-        """The call that a piece belongs to. Another id together with a name begins another call, whatever the
-        index; a piece with neither index nor id goes on with the last, if that is not whole already."""
+        """Find the call that a piece belongs to. A new id with a name starts a new call, whatever its index. A piece
+        without index and id continues the last call if that is incomplete."""
         key = index if index is not None else given
         call = self._at.get(key) if key != "" else self._unfinished(name)
         if call is None or (given and name and call.id and call.id != given):
@@ -59,7 +59,7 @@ class Assembly:
         return last if name == last.name and not _is_json(last.arguments) else None
 
     def whole(self) -> tuple[ToolCall, ...]:
-        """The calls in their order; one without an id of its own gets one that stands nowhere else."""
+        """The calls in order; a missing or repeated id is replaced by a unique one."""
         ids: set[str] = set()
         calls = []
         for call in self._calls:
@@ -71,7 +71,7 @@ class Assembly:
 
 
 def _signature(piece: Mapping[str, Any]) -> str:
-    """Gemini's, as LiteLLM gives it and as its own OpenAI wire does."""
+    """Gemini's signature, as LiteLLM or Gemini's OpenAI-compatible endpoint sends it."""
     google = (piece.get("extra_content") or {}).get("google") or {}
     return str((piece.get("provider_specific_fields") or google).get("thought_signature") or "")
 

@@ -1,4 +1,4 @@
-"""Voice messages as text: priced, held and limited like any other call."""
+"""Transcribes voice messages within the budget."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from routing.types.model_names import provider_of
 from routing.types.usage import VOICE, CallRecord, TurnCost
 
 BYTES_PER_SECOND = 2_000
-"""Of a voice note at 16 kbit/s, the least that speech is recorded with: rather too many seconds than too few."""
+"""Bitrate of a voice note at 16 kbit/s, the lowest in use, so that estimates are rather too high."""
 
 
 class Transcriber:
-    """Turns audio into words. `model` is TRANSCRIPTION_MODEL as it is now; empty: none."""
+    """Transcribes audio. `model` returns the current TRANSCRIPTION_MODEL, empty if none is set."""
 
     def __init__(
         self,
         llm: Llm,
         models: Models,
-        purse: BudgetGuard,
+        guard: BudgetGuard,
         prices: Callable[[], Awaitable[AudioPrices]],
         ledger: Ledger,
         model: Callable[[], str],
@@ -33,29 +33,31 @@ class Transcriber:
         self._prices = prices
         self._llm = llm
         self._models = models
-        self._purse = purse
+        self._guard = guard
         self._ledger = ledger
         self._model = model
         self._clock = clock
 
     @property
     def model(self) -> str:
-        """`provider/model`; empty where voice messages can't be heard."""
+        """`provider/model`, or empty if transcription is off."""
         return self._model()
 
-    async def words(self, name: str, audio: bytes, bill: TurnCost, turn_id: str, conversation_id: int) -> str:
-        """What was said. The call is kept at once, whatever comes of the turn. Raises ModelError, OverBudget among
-        them."""
+    async def words(self, name: str, audio: bytes, turn_cost: TurnCost, turn_id: str, conversation_id: int) -> str:
+        """Transcribe the audio. The cost is recorded at once, also if the turn fails later. Raises ModelError,
+        including BudgetExceeded."""
         model, began = self.model, self._clock()
         profile = self._models.config.profile(provider_of(model))
         price = (await self._prices()).a_second(model)
         estimate = None if price is None else price * (1 + len(audio) // BYTES_PER_SECOND)
-        with await self._purse.hold_dollars(model, estimate, bill) as held:
+        with await self._guard.hold_dollars(model, estimate, turn_cost) as held:
             heard = await self._llm.transcribe(model, profile, name, audio)
             cost = estimate if price is None or heard.seconds is None else price * Decimal(str(heard.seconds))
             usage = None if cost is None else Usage(0, 0, cost=cost)
             held.settle(usage)
             charged = held.dollars if usage is None else None
             call = CallRecord(VOICE, model, usage, self._clock() - began, charged)
-            await self._ledger.finish((), (), TurnRecord(turn_id, conversation_id, bill.person_id, "", calls=(call,)))
+            await self._ledger.finish(
+                (), (), TurnRecord(turn_id, conversation_id, turn_cost.person_id, "", calls=(call,))
+            )
         return heard.text

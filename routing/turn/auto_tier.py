@@ -1,4 +1,4 @@
-"""What /tier auto chooses for a question, among the tiers that it may take it to."""
+"""Chooses the tier of a question for /tier auto."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from routing.types.people import Preferences
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 from routing.types.turns import Question
 
-EARLIER = 3
-"""Turns whose tiers are looked at."""
+EARLIER_TURNS = 3
+"""Number of earlier turns whose tiers count."""
 
 
 async def choose(
     models: Models, history: HistoryStore, question: Question, preferences: Preferences, context: Context
 ) -> TierDecision:
-    """The tier with its reason. What is asked again is judged as it was the first time."""
-    if not auto.loaded():  # nobody who never asks for it pays for it
+    """Return the tier and the reason. A repeated question gets the tier it had the first time."""
+    if not auto.loaded():  # loaded on first use
         await asyncio.to_thread(auto.load)
-    previous = await history.tiers(question.conversation_id, EARLIER, question.replaces)
+    previous = await history.tiers(question.conversation_id, EARLIER_TURNS, question.replaces)
     found = auto.choose(
         question.text,
         previous=previous,
@@ -38,7 +38,7 @@ async def choose(
 
 
 def allowed(models: Models, preferences: Preferences) -> tuple[Tier, ...]:
-    """The everyday tier, and the tiers that it may escalate to and that have a model of their own: not a stand-in."""
+    """The default tier, and each tier it may escalate to that has its own model."""
     contracts = models.config.contracts
     everyday = contracts[DEFAULT_TIER]
     higher = [tier for tier in TIERS if everyday.escalates_to(contracts[tier])]

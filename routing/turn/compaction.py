@@ -1,6 +1,6 @@
-"""What happens to a conversation that has grown too long: summed up, its results cut, its oldest part left out.
+"""Shortens long conversations: summaries, shortened tool results, dropped messages.
 
-Nothing here splits a tool call from its result (routing specification, 21).
+A tool call always stays together with its result.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from routing.types.llm import ChatMessage, ToolCall
 from routing.types.tokens import weight
 
 HEADING = "[Conversation summary]"
-MOST_CALLS = 4
-"""Calls of the summary's model for one compaction; what would need more is left out, and the summary says so."""
-MOST_SUMMARY_CHARS = 8_000
-"""Twice what 500 words take; a model that does not obey is cut."""
+MAX_CALLS = 4
+"""Maximum number of summary calls per compaction. Messages beyond that are dropped, and the summary says so."""
+MAX_SUMMARY_CHARS = 8_000
+"""About twice the length of 500 words. Longer summaries are cut."""
 _STUB_CHARS = 500
 _MESSAGE_CHARS, _RESULT_CHARS, _ARGUMENT_CHARS = 4_000, 1_000, 200
-"""How much of one message, tool result or call the summary's model reads."""
+"""Characters of a message, tool result and tool call that the summary model reads."""
 _OPEN, _CLOSE = "<conversation>\n", "\n</conversation>"
 _EARLIER_OPEN, _EARLIER_CLOSE = "<earlier_summary>\n", "\n</earlier_summary>\n\n"
 _DELIMITER = re.compile(r"<(?=\s*+/?\s*+(?:conversation|earlier_summary)\b)", re.IGNORECASE)
@@ -48,8 +48,8 @@ there. Never repeat passwords or keys. Write plain short paragraphs or lists, wi
 
 
 def rounds(messages: Sequence[ChatMessage]) -> tuple[tuple[ChatMessage, ...], ...]:
-    """The messages in the smallest groups that keep every call together with its results. A call without a result, or
-    a result without its call, is a group like any other message."""
+    """Split the messages into the smallest groups that keep each call with its results. A call without a result, or a
+    result without a call, is its own group."""
     ends = list(range(len(messages)))
     waiting: dict[str, list[int]] = {}
     for at, message in enumerate(messages):
@@ -67,11 +67,11 @@ def rounds(messages: Sequence[ChatMessage]) -> tuple[tuple[ChatMessage, ...], ..
 
 
 def cut(messages: Sequence[ChatMessage], keep: int) -> int:
-    """The index of the first message kept when the last `keep` stay. Where that would split a call from its result
-    the border moves back, so at least `keep` stay.
+    """Return the index of the first message to keep so that the last `keep` stay. Keeps more if the border would split
+    a call from its result.
 
-    What stays may begin with an assistant's message. OpenAI takes that; Gemini refuses a call that follows no user's
-    message, and Anthropic wants a user first, the summary not counting: `routing.llm.message_codec` puts one in front.
+    The kept messages may begin with an assistant message. OpenAI accepts that. Gemini refuses a call that follows no
+    user message, and Anthropic requires a user message first, so `routing.llm.message_codec` inserts one.
     """
     border = max(0, len(messages) - max(0, keep))
     start = 0
@@ -83,8 +83,8 @@ def cut(messages: Sequence[ChatMessage], keep: int) -> int:
 
 
 def shorten_results(messages: Sequence[ChatMessage], window: Window, spare_last: int = 1) -> tuple[ChatMessage, ...]:
-    """The oldest tool results as their first 500 characters and a word about the rest, only as many as it takes until
-    everything fits; the newest `spare_last` results are spared."""
+    """Cut the oldest tool results to 500 characters each until the messages fit. The newest `spare_last` results stay
+    whole."""
     kept, total = list(messages), weight(messages)
     results = [at for at, message in enumerate(messages) if message.role == "tool"]
     for at in results[: max(0, len(results) - max(0, spare_last))]:
@@ -100,11 +100,10 @@ def shorten_results(messages: Sequence[ChatMessage], window: Window, spare_last:
 
 
 def leave_out(messages: Sequence[ChatMessage], window: Window) -> tuple[tuple[ChatMessage, ...], int]:
-    """What fits the window, and how many messages were left out for it.
+    """Drop the oldest messages until the rest fits; return the rest and the number dropped.
 
-    The oldest rounds go first, up to the next message of a user, for a conversation begins with one; system messages
-    and everything from the last user's message on stay. If that is still too much the longest texts are cut in the
-    middle. The result fits, or is the smallest possible.
+    Drops whole groups, up to the next user message. System messages and everything from the last user message on stay.
+    If that is still too long, the longest texts are cut in the middle. The result fits or is as small as possible.
     """
     groups = rounds(messages)
     asking = [at for at, group in enumerate(groups) if any(message.role == "user" for message in group)]
@@ -124,9 +123,8 @@ def leave_out(messages: Sequence[ChatMessage], window: Window) -> tuple[tuple[Ch
 
 
 def transcript(messages: Sequence[ChatMessage], most_chars: int) -> tuple[str, ...]:
-    """The messages for the summary's model: chunks of at most `most_chars` characters (100 or more), each delimited
-    as data. Long messages keep their beginning and end; nothing that is said in one can look like another message or
-    like the end of the data."""
+    """Format the messages for the summary model, in delimited chunks of at most `most_chars` characters (at least 100).
+    Long messages keep their beginning and end. Message text can't imitate another message or the closing delimiter."""
     room = max(1, most_chars - len(_OPEN) - len(_CLOSE))
     chunks: list[list[str]] = []
     used = room
@@ -141,21 +139,21 @@ def transcript(messages: Sequence[ChatMessage], most_chars: int) -> tuple[str, .
 
 
 class Compactor:
-    """Sums up. `summarise` asks the model: instructions and data in, summary out; it raises ModelError."""
+    """Writes summaries. `summarise(instructions, data)` calls the model, returns its text and raises ModelError."""
 
     def __init__(self, summarise: Callable[[str, str], Awaitable[str]]) -> None:
         self._summarise = summarise
 
     async def compact(self, summary: str, older: Sequence[ChatMessage], most_chars: int) -> str:
-        """An earlier summary (or none) and the messages after it as one new summary, beginning with the heading.
-        Each call is given at most `most_chars` characters. Raises ModelError; an empty summary is one, too."""
+        """Combine an earlier summary (may be empty) and the messages after it into a new summary that starts with the
+        heading. Each call gets at most `most_chars` characters. Raises ModelError, also if the summary is empty."""
         share = most_chars // 4
         chunks = transcript(older, most_chars - share)
-        unread, read = chunks[:-MOST_CALLS], chunks[-MOST_CALLS:]
+        unread, read = chunks[:-MAX_CALLS], chunks[-MAX_CALLS:]
         text = summary.removeprefix(HEADING).strip()
         for chunk in read:
             said = await self._summarise(INSTRUCTIONS, _earlier(text, share) + chunk)
-            text = shorten(said.strip().removeprefix(HEADING).strip(), MOST_SUMMARY_CHARS)
+            text = shorten(said.strip().removeprefix(HEADING).strip(), MAX_SUMMARY_CHARS)
             if not text:
                 raise EmptyAnswer("the summary's model", Reason("it gave an empty answer"))
         if unread:
@@ -185,5 +183,5 @@ def _call(call: ToolCall) -> str:
 
 
 def _defused(text: str) -> str:
-    """Our delimiters inside of the data, made harmless."""
+    """Neutralise our delimiters inside the data."""
     return _DELIMITER.sub("‹", text)

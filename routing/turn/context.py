@@ -1,4 +1,4 @@
-"""What a model is told of a conversation, kept inside its context window."""
+"""Builds the prompt of a call from the stored conversation and keeps it inside the context window."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from routing.types.messages import Attachment
 from routing.types.tokens import estimate, weight
 from routing.types.turns import PromptFit, Question, Switches
 
-MOST_READ = 1000
-"""Messages that a prompt may hold; behind so many the older ones become a summary, however short they are."""
-MOST_SUMMARISED = 10_000
+MAX_MESSAGES = 1000
+"""Maximum number of stored messages in a prompt. Older ones are summarised."""
+MAX_SUMMARISED = 10_000
 NOBODY = -1
-"""No person's id."""
+"""Matches no person."""
 PICTURES_SHOWN = 4
-"""The newest pictures of a conversation that a vision model sees again."""
+"""Number of recent pictures that a vision model sees again."""
 PICTURE_BYTES = 20_000_000
-"""Of all pictures in one request; encoded they are a third more, and providers take 20 to 50 MB."""
+"""Total size of the pictures in a request. Base64 adds a third, and providers accept 20 to 50 MB."""
 
 log = logging.getLogger("routing")
 
@@ -37,7 +37,7 @@ FetchPicture = Callable[[Attachment], Awaitable[Picture | None]]
 
 
 class Context:
-    """One conversation for the length of a turn: its summary, its messages, the question."""
+    """One conversation during a turn: its summary, its messages and the question."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Context:
         config: RouterConfig,
         summariser: Summariser | None = None,
     ) -> None:
-        """Without a summariser nothing is summarised, only left out."""
+        """Without a summariser, messages that don't fit are dropped."""
         self._history = history
         self._fetch = fetch
         self._question = question
@@ -63,44 +63,44 @@ class Context:
         self._most_chars = sys.maxsize
 
     async def load(self) -> None:
-        """Read the conversation; again, after it was cut."""
+        """Read the conversation. Call it again after the conversation was shortened."""
         question = self._question
         self._summary, found, total = await self._history.unsummarised(
-            question.conversation_id, MOST_READ, question.replaces
+            question.conversation_id, MAX_MESSAGES, question.replaces
         )
         self._stored = _for(found, question.person.id)
         self._unread = total - len(found)
 
     async def switches(self) -> Switches:
-        """What is set in the conversation now."""
+        """The tier and skill that the conversation is set to now."""
         return await self._history.switches(self._question.conversation_id)
 
     def questions(self, most: int) -> tuple[str, ...]:
-        """What this person asked before in the window, newest first."""
+        """Earlier questions of this person in the window, newest first."""
         asked = (each.text for each in reversed(self._mine()) if each.role == "user")
         return tuple(islice(asked, most))
 
     def last_answer(self) -> str:
-        """What was said to this person last; empty at the beginning."""
+        """The last answer to this person, or an empty string."""
         return next((each.text for each in reversed(self._mine()) if each.role == "assistant" and each.text), "")
 
     def called(self) -> frozenset[str]:
-        """The tools that were called for this person in the window."""
+        """Names of the tools called for this person in the window."""
         return frozenset(call.name for each in self._mine() for call in each.calls)
 
     def _mine(self) -> Sequence[StoredMessage]:
-        """In a group, what others talk of is not this person's topic."""
+        """In a group, messages of other people don't count."""
         return [each for each in self._stored if each.person_id in (0, self._question.person.id)]
 
     async def prompt(
         self, system: ChatMessage, said: Sequence[ChatMessage], window: Window, vision: bool
     ) -> tuple[tuple[ChatMessage, ...], PromptFit]:
-        """The messages of the next call, and how they fit. What is too much becomes a summary, once a turn; then tool
-        results are shortened, then the oldest is left out."""
+        """Return the messages of the next call and how they fit. If they don't, they are summarised (once per turn),
+        then tool results are shortened, then the oldest messages are dropped."""
         messages = await self._messages(system, said, vision)
         too_much = self._unread > 0 or self._withheld or window.overflows(messages)
         if too_much and self._config.compaction.enabled and not self._tried and self._summariser is not None:
-            self._summariser.spare = 1  # for the answer
+            self._summariser.spare = 1  # reserve one call for the answer
             await self.compact(self._config.compaction.keep_last, self._summariser)
             messages = await self._messages(system, said, vision)
         dropped = self._unread
@@ -123,8 +123,8 @@ class Context:
         return messages, fit
 
     async def compact(self, keep: int, summariser: Summariser) -> int:
-        """Let a summary stand for all but the last `keep` messages, the question among them; how many it covers. When
-        no model writes one they are left out, and the next summary covers them."""
+        """Summarise all but the last `keep` messages (the question included); return how many were summarised. If no
+        model can summarise them, they are dropped for now and the next summary covers them."""
         self._tried = True
         asked = [ChatMessage("user", self._question.text)] if self._question.text else []
         at = compaction.cut([*(_plain(each) for each in self._stored), *asked], keep)
@@ -138,7 +138,7 @@ class Context:
             text = await summariser.summary(before.text_for(me), [_plain(each) for each in older])
             summary = Summary(border, text, border, reader=me if alone else 0)
         except ModelError as error:
-            if summariser.stopped:  # the person has changed their mind: nothing is left out for that
+            if summariser.stopped:  # a stopped turn must not drop messages
                 return 0
             log.warning(
                 "[Compaction] No summary (%s); the oldest %d messages are left out",
@@ -154,20 +154,20 @@ class Context:
         return len(older)
 
     async def shorten(self, limit_tokens: int) -> None:
-        """A provider said that the prompt is too long: cut every long message, also where it is stored."""
+        """Cut all long messages, also in the store, after a provider rejected the prompt as too long."""
         self._most_chars = emergency_chars(limit_tokens)
         await self._history.shorten(self._question.conversation_id, self._most_chars)
         await self.load()
 
     @property
     def _withheld(self) -> bool:
-        """Whether the summary is another person's alone."""
+        """Whether the summary belongs to another person only."""
         return self._summary is not None and self._summary.reader not in (0, self._question.person.id)
 
     async def _to_sum_up(self, before: Summary, border: int) -> tuple[Summary, Sequence[StoredMessage], bool]:
-        """The summary to go on from, the messages behind it up to id `border`, and whether the next one is for one
-        person alone. Where several ask, nothing that tools were given or gave goes into it: neither by a message nor
-        by a summary that was one person's, which is made anew."""
+        """Return the summary to continue from, the messages after it up to id `border`, and whether the next summary is
+        private to one person. If several people take part, it contains no tool calls or results: a private summary is
+        dropped and its messages are read again without them."""
         me = self._question.person.id
         older = await self._behind(before, border)
         several = any(each.person_id not in (0, me) for each in (*older, *self._stored))
@@ -179,12 +179,12 @@ class Context:
         return before, _for(older, NOBODY), False
 
     async def _behind(self, before: Summary, border: int) -> Sequence[StoredMessage]:
-        """What the next summary covers: what is told up to the border, and what neither the summary before nor a
-        prompt holds."""
+        """The messages for the next summary: those up to the border, and older ones that neither the last summary nor a
+        prompt contains."""
         if not self._unread and before.covers == before.upto:
             return [each for each in self._stored if each.id <= border]
         conversation = self._question.conversation_id
-        found, _ = await self._history.messages(conversation, MOST_SUMMARISED, border + 1, before.covers)
+        found, _ = await self._history.messages(conversation, MAX_SUMMARISED, border + 1, before.covers)
         return _for(found, self._question.person.id)
 
     async def _messages(
@@ -218,14 +218,14 @@ class Context:
 
 @dataclass(slots=True)
 class _Room:
-    """How many pictures, and how many bytes of them, a request still takes; `refused` counts those left out."""
+    """How many more pictures and bytes a request accepts; `refused` counts the pictures that did not fit."""
 
     pictures: int
     bytes: int
     refused: int = 0
 
     def take(self, picture: Picture) -> bool:
-        """Whether there is room for it."""
+        """Reserve space for the picture; False if there is none."""
         if len(picture.data) > self.bytes:
             self.refused += 1
             return False
@@ -235,7 +235,7 @@ class _Room:
 
 
 def _for(found: Sequence[StoredMessage], person_id: int) -> tuple[StoredMessage, ...]:
-    """In a group, what tools gave to another person stays theirs."""
+    """In a group, hide the tool results of other people."""
     return tuple(for_person(each, person_id) for each in found)
 
 

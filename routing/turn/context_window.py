@@ -1,4 +1,4 @@
-"""The context window: what a conversation weighs and how much a model takes (routing specification, 21)."""
+"""Decides whether a conversation fits the context window of a model."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from routing.types.llm import ChatMessage
 from routing.types.tokens import UNITS, estimate
 
 SHARE_OF_LIMIT = 0.8
-MOST_OVERHEAD = 8000
-"""Tokens kept free for what is not in the messages (tools, the answer): this many, or an eighth of a small model."""
+MAX_OVERHEAD = 8000
+"""Tokens reserved for tools and the answer. Small models reserve an eighth of their window instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How much of a conversation may be sent: `limit` is what the model takes at its reasoning level, `most` the
-    owner's maxContextTokens; both in tokens."""
+    """Available context: `limit` is the model's window at its reasoning level, `most` the owner's maxContextTokens;
+    both in tokens."""
 
     limit: int
     most: int
@@ -24,26 +24,26 @@ class Window:
     @property
     def overhead(self) -> float:
         """Tokens added to every estimate."""
-        return min(MOST_OVERHEAD, self.limit / 8)
+        return min(MAX_OVERHEAD, self.limit / 8)
 
     @property
     def threshold(self) -> float:
-        """Tokens up to which nothing needs to be done."""
+        """Conversations above this many tokens are compacted."""
         return min(SHARE_OF_LIMIT * self.limit, self.most)
 
     def tokens(self, messages: Iterable[ChatMessage]) -> float:
-        """The estimate for a whole request."""
+        """Estimated tokens of the whole request."""
         return estimate(messages) + self.overhead
 
     @property
     def room(self) -> float:
-        """Tokens for the messages themselves; half of the threshold, where the overhead would leave less."""
+        """Tokens available for the messages; at least half of the threshold."""
         return max(self.threshold - self.overhead, self.threshold / 2)
 
     def overflows(self, messages: Iterable[ChatMessage]) -> bool:
-        """Whether the messages are too much; exactly at the threshold they are not."""
+        """Whether the messages exceed the threshold."""
         return self.tokens(messages) > self.threshold
 
     def takes(self, weighed: int) -> bool:
-        """Whether messages of this `weight` have room."""
+        """Whether messages of this `weight` fit."""
         return weighed / UNITS <= self.room

@@ -78,8 +78,8 @@ class TurnLoop:
         state.answer.tries += 1
         began = state.deadline.taken
         try:
-            errand = CallOptions(plan.contract, state.deadline, state.cost, plan.choice.probe)
-            completion = await self._caller.complete(plan.request, errand, live, stop)
+            options = CallOptions(plan.contract, state.deadline, state.cost, plan.choice.probe)
+            completion = await self._caller.complete(plan.request, options, live, stop)
         except ModelError as error:
             if not error.asked or isinstance(error, BudgetExceeded):
                 state.answer.tries -= 1

@@ -1,4 +1,4 @@
-"""Which tier, model and skill a turn gets: decided, and nothing done."""
+"""Chooses the tier, model and skill of a turn."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from routing.types.tiers import Tier
 from routing.types.turns import Question, Switches
 
 SET_TIER, USE_SKILL = "set_tier", "use_skill"
-"""The tools that change what is set in a conversation."""
+"""Tools that change the settings of a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which tier, which model, which skill, and why; nothing done. `tools` is what a call was shown of them."""
+    """The chosen tier, model and skill, with the reasons. `tools` are the tools offered to the model."""
 
     decision: TierDecision
     choice: ModelChoice
@@ -30,21 +30,21 @@ class Plan:
 
 
 class RecentPlans:
-    """The plan of the newest call in each conversation."""
+    """The latest plan of each conversation, for up to `most` conversations."""
 
     def __init__(self, most: int = 1000) -> None:
         self._most = most
         self._plans: dict[int, Plan] = {}
 
     def note(self, conversation_id: int, plan: Plan) -> None:
-        """A call is about to be made."""
+        """Store the plan of the next call."""
         self._plans.pop(conversation_id, None)
         self._plans[conversation_id] = plan
         if len(self._plans) > self._most:
             del self._plans[next(iter(self._plans))]
 
     def get(self, conversation_id: int) -> Plan | None:
-        """The newest; None when there was none since the start, or too many others since."""
+        """The latest plan, or None if there is none since the start or it was evicted."""
         return self._plans.get(conversation_id)
 
 
@@ -56,7 +56,7 @@ def plan(
     switches: Switches,
     auto: TierDecision | None = None,
 ) -> Plan:
-    """The tier by its rules, and the model of that tier. No switch leads to a tier that only the demo model serves."""
+    """Choose the tier, then its model. A switch never leads from a real model to the small local one."""
     skill = skills.found.get(switches.skill) if switches.skill else None
     role = question.person.role
     usable, default = tiers.open_to(role), tiers.default_for(role, models.config.default_tier)
@@ -71,14 +71,15 @@ def plan(
 
 
 def in_turn(fixed: Switches, now: Switches, said: Sequence[ChatMessage]) -> Switches:
-    """What was set before the turn began, and by its own tools since; commands that came later do not count."""
+    """The settings from before the turn, changed only by tools that the turn itself called. Commands sent during the
+    turn don't count."""
     called = {call.name for each in said for call in each.calls}
     tier, skill = (now if SET_TIER in called else fixed), (now if USE_SKILL in called else fixed)
     return Switches(tier.tier, tier.tier_at, skill.skill, skill.skill_at)
 
 
 def serves(models: Models, preferences: Preferences, tier: Tier, in_place_of: Tier) -> bool:
-    """Whether a switch to this tier is none for the worse: the small local model takes nobody's place."""
+    """Whether a switch to this tier is allowed: not from a real model to the small local one."""
     return not models.only_local(tier, preferences) or models.only_local(in_place_of, preferences)
 
 

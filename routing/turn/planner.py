@@ -24,7 +24,7 @@ from routing.types.tools import ToolScope
 
 ESCALATED: Tier = "coding"
 LEAST_ANSWER = 256
-"""Tokens that every request asks for: whether there is room for them the provider knows better."""
+"""Minimum output limit of a request, in tokens. The provider decides whether it fits."""
 
 log = logging.getLogger("routing")
 
@@ -147,5 +147,5 @@ def _scope(turn: TurnInput, state: TurnState, decided: Plan) -> ToolScope:
         tuple(each for each in usable if serves(turn.models, turn.preferences, each, tier)),
         turn.models.size(decided.choice.model).size,
         language=question.language,
-        bill=state.cost,
+        cost=state.cost,
     )

@@ -31,9 +31,9 @@ log = logging.getLogger("routing")
 
 @dataclass(frozen=True, slots=True)
 class TurnInput:
-    """What holds for a whole turn: the question, its person's choices, a snapshot of the owner's configuration, the
-    conversation, and the tools for this question. `today` is the date in the person's time zone; `auto` is what
-    /tier auto chose, where it chooses."""
+    """The fixed inputs of a turn: the question, the person's settings, a snapshot of the configuration, the
+    conversation and the tools for this question. `today` is the date in the person's time zone; `auto` is the choice of
+    /tier auto, if it is on."""
 
     question: Question
     preferences: Preferences
@@ -66,8 +66,8 @@ class CallPlan:
 
 @dataclass(slots=True)
 class Answer:
-    """The attempts at one answer: `asked` of `candidates` models and then of `siblings`, the current one `repeats`
-    times before."""
+    """The attempts at one answer: `asked` counts the models tried (first the `candidates`, then the `siblings`),
+    `repeats` the earlier attempts with the current model."""
 
     candidates: int
     siblings: int
@@ -80,10 +80,10 @@ class Answer:
 class TurnState:
     """Everything that changes during a turn.
 
-    `said` is what was said after the question, calls and results included. Models in `excluded` are not asked again;
-    the prompt was `shortened` so many times, and the next plan shortens it to `shorten_to` tokens; a model needs a
-    window of more than `above` tokens. `escalated` is the move to the coding tier, `system` the system message and the
-    model and window that it was written for.
+    `said` holds the messages after the question, with tool calls and results. Models in `excluded` are not asked again.
+    `shortened` counts how often the prompt was shortened; the next plan shortens it to `shorten_to` tokens, and the
+    model needs a window of more than `above` tokens. `escalated` is the move to the coding tier. `system` is the system
+    message with the model and window it was written for.
     """
 
     bounds: TurnBounds
@@ -106,33 +106,33 @@ class TurnState:
     first_token: float | None = None
 
     def begin_answer(self, plan: CallPlan) -> None:
-        """The next attempts are at a new answer."""
+        """Start counting attempts for a new answer."""
         self.answer = Answer(1 + len(plan.choice.fallbacks), len(plan.choice.siblings))
 
     def prompt(self) -> Sequence[ChatMessage]:
-        """What the model is told was said; before the last call also that it is the last one."""
+        """The messages after the question; before the last call, with a note that no more tools may be called."""
         if self.may_call_tools or not self.said:
             return self.said
         return [*self.said[:-1], replace(self.said[-1], text=self.said[-1].text + LAST_CALL)]
 
     def last_words(self) -> str:
-        """What a model said last before it called a tool."""
+        """The last text that a model wrote before a tool call."""
         return next((each.text for each in reversed(self.said) if each.role == "assistant" and each.text.strip()), "")
 
     def reach(self, bound: Bound, value: float) -> None:
-        """The turn has used up one of its limits."""
+        """Record that a limit of the turn is used up."""
         log.warning("[Turn] Reached its limit of %s: %g", bound, value)
         self.limit = Limit(bound, value)
 
     def check_time_and_money(self) -> None:
-        """Note the limit if either is used up."""
+        """Record the limit if the time or the money is used up."""
         if self.bounds.dollars is not None and known_cost(self.cost.calls) >= self.bounds.dollars:
             self.reach("money", float(self.bounds.dollars))
         elif self.deadline.left < (LEAST_SECONDS if self.said else 0.0) or self.deadline.passed:
             self.reach("seconds", self.deadline.seconds)
 
     def is_last_call(self) -> bool:
-        """Whether the next call is for the answer: the limits of model or tool calls leave no other."""
+        """Whether the next call must be the answer, because the limit of model or tool calls allows no other."""
         if self.limit is not None:
             return True
         no_more = self.cost.counted + 1 >= self.bounds.model_calls

@@ -1,4 +1,4 @@
-"""Who writes the summary of a conversation, the balanced model with little reasoning; and who may read it."""
+"""Calls the model that writes summaries: the balanced one, with little reasoning."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from routing.types.tokens import CHARS_PER_TOKEN
 from routing.types.usage import TurnCost, known_cost
 
 SUMMARY_SECONDS = 60.0
-"""What one of its calls may take; a person waits behind it."""
+"""Time limit of one summary call."""
 SHARE_OF_TIME = 0.5
-"""Of what is left of the turn; the rest is for the answer."""
+"""Share of the turn's remaining time; the rest is for the answer."""
 EFFORT = "low"
 SHARE_FOR_TRANSCRIPT = 0.75
-"""Of the window; the rest is for the instructions, the earlier summary and the answer."""
+"""Share of the window; the rest is for the instructions, the earlier summary and the answer."""
 
 
 class Summariser:
-    """Summaries for one person's turn, within its deadline and on its bill; `spare` calls are kept for what comes
-    behind a summary."""
+    """Writes summaries within one turn's deadline and limits, and adds their cost to `cost`. `spare` is the number of
+    model calls to leave for the rest of the turn."""
 
     def __init__(
         self,
@@ -39,10 +39,10 @@ class Summariser:
         live: LiveReply,
         stop: Stop,
         deadline: Deadline,
-        bill: TurnCost,
+        cost: TurnCost,
     ) -> None:
         self._deadline = deadline
-        self._bill = bill
+        self._cost = cost
         self._caller = caller
         self._models = models
         self._choice = models.choose("balanced", preferences)
@@ -52,11 +52,11 @@ class Summariser:
 
     @property
     def stopped(self) -> bool:
-        """Whether the person ended it."""
+        """Whether the person stopped the turn."""
         return self._stop.requested
 
     async def summary(self, earlier: str, older: Sequence[ChatMessage]) -> str:
-        """The text that stands for `older` and for an `earlier` summary. Raises ModelError."""
+        """Summarise `older` together with the `earlier` summary. Raises ModelError."""
         limit = self._models.window(self._choice.model, self._effort())
         window = Window(limit, self._models.config.compaction.most_tokens)
         most_chars = int((window.threshold - window.overhead) * CHARS_PER_TOKEN * SHARE_FOR_TRANSCRIPT)
@@ -69,30 +69,30 @@ class Summariser:
         messages = (ChatMessage("system", instructions), ChatMessage("user", transcript))
         request = replace(self._models.request("balanced", self._choice, messages), reasoning=self._effort())
         deadline = self._deadline.part(min(SUMMARY_SECONDS, self._deadline.left * SHARE_OF_TIME))
-        errand = CallOptions(self._models.config.contracts["balanced"], deadline, self._bill)
-        completion = await self._caller.complete(request, errand, _Unseen(self._live), self._stop)
+        options = CallOptions(self._models.config.contracts["balanced"], deadline, self._cost)
+        completion = await self._caller.complete(request, options, _Unseen(self._live), self._stop)
         if completion.finish not in ("stop", "length"):
             raise Unreachable(model, Reason("its summary ended early ({finish})", finish=completion.finish))
         return completion.text
 
     def _check_limits(self, model: str) -> None:
-        """A summary takes part in the turn's limits."""
+        """Summary calls count towards the limits of the turn."""
         bounds = self._models.config.turn
-        if bounds.dollars is not None and known_cost(self._bill.calls) >= bounds.dollars:
+        if bounds.dollars is not None and known_cost(self._cost.calls) >= bounds.dollars:
             words = "it would cost more than the ${limit} of one turn"
             raise ModelError(model, Reason(words, limit=bounds.dollars))
-        if self._bill.counted + self.spare >= bounds.model_calls:
+        if self._cost.counted + self.spare >= bounds.model_calls:
             words = "it would take more than the {limit} model calls of one turn"
             raise ModelError(model, Reason(words, limit=bounds.model_calls))
 
     def _effort(self) -> str | None:
-        """The least reasoning that the model knows by this name; its usual level otherwise."""
+        """The lowest reasoning level if the model supports it, else its usual level."""
         levels = self._models.catalog.lookup(self._choice.model).levels
         return EFFORT if EFFORT in levels else self._choice.reasoning
 
 
 class _Unseen:
-    """A live reply that shows work and no words: a summary is not for the person."""
+    """A live reply that shows activity but hides the text of a summary."""
 
     def __init__(self, live: LiveReply) -> None:
         self._live = live

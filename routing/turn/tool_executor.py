@@ -24,11 +24,11 @@ log = logging.getLogger("routing")
 
 
 class ToolExecutor:
-    """`left` calls may still be made; `refused`: the model asked for more. `waiting` is the call that its person has
-    to confirm, `own_seconds` how long those tools took in the last run that don't count towards the turn's time."""
+    """`left` is the number of calls still allowed; `refused` is set if the model asked for more. `waiting` is the call
+    that the person has to confirm; `own_seconds` is the time of the last run that doesn't count towards the turn."""
 
     def __init__(self, tools: Tools, most_calls: int, most_chars: int) -> None:
-        """`most_chars` is the length of a result in characters; longer ones are cut."""
+        """Results longer than `most_chars` characters are cut."""
         self._tools = tools
         self._most_calls = most_calls
         self._most_chars = most_chars
@@ -41,11 +41,11 @@ class ToolExecutor:
 
     @staticmethod
     def not_run(calls: Sequence[ToolCall]) -> list[ToolResult]:
-        """The results before anything ran, in the order of the calls."""
+        """One failed result per call, before anything runs."""
         return [ToolResult(call.id, call.name, NOT_RUN, failed=True) for call in calls]
 
     async def run(self, calls: Sequence[ToolCall], scope: ToolScope, seconds: float, results: list[ToolResult]) -> None:
-        """Put each call's result into its place in `results`; a cancelled run leaves those that are there."""
+        """Store each call's result at its index in `results`. A cancelled run keeps the results it has."""
         allowed = calls[: self.left]
         self.left -= len(allowed)
         self.refused = len(calls) > len(allowed)
@@ -62,7 +62,7 @@ class ToolExecutor:
                 self.own_seconds += loop.time() - began
 
     def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[int]]:
-        """Neighbours that may run at the same time; the second of two equal calls waits for the first."""
+        """Group consecutive calls that may run at the same time; a repeated call waits for the first one."""
         group: list[int] = []
         keys: set[str] = set()
         for index, call in enumerate(calls):
@@ -89,10 +89,10 @@ class ToolExecutor:
             return
         results[index] = _failed(call, STOPPED)
         result = await self._result(call, scope, seconds)
-        if self._tools.traits(call.name).changes:  # what was read before may be different now
+        if self._tools.traits(call.name).changes:  # earlier results may be stale
             self._known.clear()
         results[index] = result
-        if not result.failed:  # a call that failed may work the next time
+        if not result.failed:  # a failed call may be repeated
             self._known[key] = result.content
 
     async def _result(self, call: ToolCall, scope: ToolScope, seconds: float) -> ToolResult:
@@ -132,7 +132,7 @@ def _failed(call: ToolCall, text: str) -> ToolResult:
 
 
 def _key(call: ToolCall) -> str:
-    """Equal for the same tool with the same arguments, however they are written."""
+    """Identifies a call by its tool and parsed arguments."""
     try:
         return f"{call.name} {json.dumps(json.loads(call.arguments), sort_keys=True)}"
     except (ValueError, RecursionError):

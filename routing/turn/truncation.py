@@ -1,4 +1,4 @@
-"""Texts that are too long: what of them is kept, and the words that say so (routing specification, 22 and 23)."""
+"""Shortens long texts and marks what was cut."""
 
 from __future__ import annotations
 
@@ -11,49 +11,48 @@ from routing.turn.context_window import Window
 from routing.types.llm import ChatMessage, ToolCall
 from routing.types.tokens import CHARS_PER_TOKEN, weight
 
-MOST_RESULT_CHARS = 100_000
-"""The default of `tools.maxResultChars`."""
+MAX_RESULT_CHARS = 100_000
+"""Default of `tools.maxResultChars`."""
 EMERGENCY_SHARE = 0.25
-LEAST_EMERGENCY_CHARS = 10_000
+MIN_EMERGENCY_CHARS = 10_000
 _NARROWER = "Ask more narrowly: filter, search, or read one part at a time."
 _SHORTER = "It was too long for the model; ask for a part of it."
 _LONGEST_CLUSTER = 32
-"""Code points looked at to find the end of what a reader takes for one sign."""
-_MOST_VALUES = 100
-"""A call with more arguments than these is shortened as one text."""
+"""Maximum number of code points to search back for a grapheme boundary."""
+_MAX_VALUES = 100
+"""Arguments with more values than this are shortened as one text."""
 _JOINER = "\u200d"
 _TEXT_BESIDE_PICTURES = 200
-"""Characters that a message should keep before a picture is left out for them."""
+"""Minimum text per message, in characters, before pictures are dropped."""
 
 
-def limit_result(text: str, most: int = MOST_RESULT_CHARS) -> str:
-    """A tool's result within `most` characters, the marker included. The marker's second figure is the limit, as the
-    specification writes it; the marker itself takes some of it. A limit too small for the advice has the figures
-    alone, a smaller one the text alone."""
+def limit_result(text: str, most: int = MAX_RESULT_CHARS) -> str:
+    """Cut a tool result to `most` characters, marker included. The marker names `most` as its limit. If the marker does
+    not fit, a shorter one is used, or none."""
     figures = f"[OUTPUT TRUNCATED: {len(text)} chars total, showing first {most} chars."
     return _beginning(text, most, f"{figures} {_NARROWER}]", f"{figures}]")
 
 
 def emergency_chars(limit_tokens: int) -> int:
-    """How long a message may stay after a provider said that the whole is too long, for a model of so many tokens."""
-    return max(int(limit_tokens * CHARS_PER_TOKEN * EMERGENCY_SHARE), LEAST_EMERGENCY_CHARS)
+    """Maximum message length, in characters, after a provider rejected the prompt of a model with this window."""
+    return max(int(limit_tokens * CHARS_PER_TOKEN * EMERGENCY_SHARE), MIN_EMERGENCY_CHARS)
 
 
 def emergency(text: str, most: int) -> str:
-    """A text within `most` characters, the marker included."""
+    """Cut a text to `most` characters, marker included."""
     figures = f"[EMERGENCY TRUNCATED: {len(text)} chars total."
     return _beginning(text, most, f"{figures} {_SHORTER}]", f"{figures}]")
 
 
 def emergency_all(messages: Sequence[ChatMessage], limit_tokens: int) -> tuple[ChatMessage, ...]:
-    """Every message above `emergency_chars` cut, roles, ids and calls kept; the others stay the same objects. A call's
-    arguments above it are shortened and stay a JSON object."""
+    """Cut every message and every call's arguments to `emergency_chars`. Arguments stay valid JSON objects; unchanged
+    messages stay the same objects."""
     most = emergency_chars(limit_tokens)
     return tuple(_with(message, emergency(message.text, most), most) for message in messages)
 
 
 def shorten(text: str, most: int) -> str:
-    """The beginning and the end of a text, `most` characters in all, and how long it was."""
+    """Keep the beginning and the end of a text, `most` characters in all, with a marker between them."""
     if len(text) <= most:
         return text
     marker = f"\n[… shortened: {len(text):,} characters …]\n"
@@ -67,14 +66,15 @@ def shorten(text: str, most: int) -> str:
 
 
 def shorten_arguments(arguments: str, most: int) -> str:
-    """A call's arguments within `most` characters (2 at least), still a JSON object: long values are shortened."""
+    """Cut a call's arguments to `most` characters (at least 2) by shortening long values; the result stays a JSON
+    object."""
     if len(arguments) <= most:
         return arguments
     try:
         values = json.loads(arguments)
     except (ValueError, RecursionError):
         values = None
-    if not isinstance(values, dict) or len(values) > _MOST_VALUES:
+    if not isinstance(values, dict) or len(values) > _MAX_VALUES:
         values = {"shortened": arguments}
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
     room = most
@@ -87,9 +87,9 @@ def shorten_arguments(arguments: str, most: int) -> str:
 
 
 def squeeze(messages: Sequence[ChatMessage], window: Window) -> tuple[ChatMessage, ...]:
-    """The longest texts and arguments cut in the middle, all to one length, until everything fits; or, where that is
-    impossible, as small as they get. Roles, ids and names stay. Pictures are left out, the oldest first, only where
-    200 characters of each text would not fit beside them."""
+    """Cut the longest texts and arguments in the middle, all to the same length, until everything fits or is as small
+    as possible. Roles, ids and names stay. Pictures are dropped, oldest first, only if 200 characters of each text
+    would not fit beside them."""
     if window.takes(weight(messages)):
         return tuple(messages)
     messages = _fewer_pictures(messages, window)
@@ -121,7 +121,7 @@ def _cut_to(messages: Sequence[ChatMessage], most: int) -> tuple[ChatMessage, ..
 
 
 def _with(message: ChatMessage, text: str, most: int) -> ChatMessage:
-    """The message with another text and arguments within `most`; the same object when nothing changes."""
+    """Return the message with this text and shortened arguments; the same object if nothing changes."""
     calls = tuple(_call(call, most) for call in message.calls)
     return message if text == message.text and calls == message.calls else replace(message, text=text, calls=calls)
 
@@ -135,7 +135,7 @@ def _texts(message: ChatMessage) -> tuple[str, ...]:
 
 
 def _beginning(text: str, most: int, *markers: str) -> str:
-    """The beginning of a text and the first marker that fits, `most` characters in all."""
+    """Keep the beginning of a text and add the first marker that fits, `most` characters in all."""
     if len(text) <= most:
         return text
     marker = next((f"\n{marker}" for marker in markers if len(marker) < most), "")
@@ -143,13 +143,13 @@ def _beginning(text: str, most: int, *markers: str) -> str:
 
 
 def _edge(text: str, at: int) -> int:
-    """`at`, or a little before it where a cut would split a sign."""
+    """`at`, or the nearest grapheme boundary before it."""
     at = max(0, at)
     return next((end for end in range(at, max(0, at - _LONGEST_CLUSTER), -1) if not _joined(text, end)), at)
 
 
 def _joined(text: str, at: int) -> bool:
-    """Whether the code point at `at` belongs to the one before it: accents, joined emoji, skin tones, halves."""
+    """Whether the code point at `at` belongs to the one before it: accents, joined emoji, skin tones, surrogates."""
     sign = text[at]
     return (
         unicodedata.category(sign)[0] == "M"

@@ -23,7 +23,7 @@ class ToolScope:
     """On whose behalf a tool runs, and what was decided for the model that asked for it. `time_zone` is an IANA name,
     `tiers` are those that it may switch to; it was told of the tools as `size` is. `discover` looks for more tools, in
     words, and tells the model which it may call from now on. A tool that asks models puts their calls on the turn's
-    `bill`; one that takes long tells the person its progress with `show`, as Markdown in their `language` (an ISO
+    `cost`; one that takes long tells the person its progress with `show`, as Markdown in their `language` (an ISO
     code), which returns at once."""
 
     person: Person
@@ -34,7 +34,7 @@ class ToolScope:
     size: Size = "XL"
     discover: Discover | None = None
     language: str = ""
-    bill: TurnCost | None = field(default=None, compare=False)
+    cost: TurnCost | None = field(default=None, compare=False)
     show: Show | None = field(default=None, compare=False)
 
 

@@ -28,7 +28,7 @@ from routing.types.turns import PromptFit
 from tests.fakes import FakeToolbox, Seen
 from tests.independent.conversation import KINDS, STATIONS
 from tests.independent.llmock import DOWN, HOUR, SILENT, Behaviour, Llmock, Verdict, cut
-from tests.routing.turn.trying import NOT_READ, errand, turn_state
+from tests.routing.turn.trying import NOT_READ, call_options, turn_state
 
 
 def named(fault: Behaviour) -> str:
@@ -53,7 +53,7 @@ def caller(llm: LiteLlm) -> ModelCaller:
 
 async def complete(caller: ModelCaller, asked: ModelRequest) -> Completion | ModelError:
     """As a turn does it that nobody but this model can serve."""
-    decision, given = TierDecision("balanced", "default", "default"), errand()
+    decision, given = TierDecision("balanced", "default", "default"), call_options()
     scope = ToolScope(Person(1, "user", "Ann"), 1, decision)
     choice, fit = ModelChoice(asked.model, None, "configured"), PromptFit(10, 1_000_000, 0)
     plan = CallPlan(decision, given.contract, choice, asked, scope, fit, 1_000_000)

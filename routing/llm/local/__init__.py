@@ -1,1 +1,1 @@
-"""The zero-key local model: llama.cpp in a child process, started at the first need and stopped when idle."""
+"""Local models that need no API key: llama.cpp in a child process, started on first use and stopped when idle."""

@@ -1,4 +1,4 @@
-"""One child process with one local model: its start, its end, and why it did not come up."""
+"""The child process that serves one local model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_MEMORY = ("failed to allocate", "insufficient memory", "MemoryError", "bad_a
 
 @dataclass(frozen=True, slots=True)
 class LocalAddress:
-    """Where a local model answers in OpenAI's protocol, and under which name."""
+    """Base URL of a local OpenAI-compatible server, its key and the model's name."""
 
     base_url: str
     api_key: str
@@ -32,7 +32,7 @@ class LocalAddress:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a child is started: the interpreter's command, the context in tokens, seconds to be ready and to end."""
+    """How to start a child: interpreter command, context in tokens, and seconds to become ready and to exit."""
 
     interpreter: tuple[str, ...] = (sys.executable,)
     context: int = 4096
@@ -41,7 +41,7 @@ class Launch:
 
 
 class LocalServer:
-    """A child that answers. Made by `start` only."""
+    """A child process that accepts requests. Created by `start`."""
 
     def __init__(self, child: _Child, address: LocalAddress, launch: Launch) -> None:
         self._child = child
@@ -51,7 +51,7 @@ class LocalServer:
 
     @classmethod
     async def start(cls, name: str, weights: Path, launch: Launch) -> LocalServer:
-        """Start a child and wait until it answers. Raises Unreachable with what to do about it."""
+        """Start a child and wait until it accepts requests. Raises Unreachable with advice."""
         model = f"local/{name}"
         api_key = secrets.token_urlsafe(32)
         child = await _Child.spawn(model, name, weights, launch)
@@ -78,12 +78,12 @@ class LocalServer:
         return self._child.process.returncode is None
 
     async def close(self) -> None:
-        """End the child; answers under way break off."""
+        """Stop the child; running answers are aborted."""
         await self._child.end(self._launch.end_seconds)
 
 
 class _Died(Exception):
-    """The child ended before it was ready: exit code (negative: the signal) and the end of its log."""
+    """The child exited before it was ready: exit code (negative: signal) and the end of its log."""
 
     def __init__(self, code: int, log: str) -> None:
         super().__init__(f"exit code {code}")
@@ -92,7 +92,7 @@ class _Died(Exception):
 
 
 class _Child:
-    """The process and the end of what it wrote to stderr."""
+    """The process and the end of its stderr."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -102,7 +102,7 @@ class _Child:
 
     @classmethod
     async def spawn(cls, model: str, name: str, weights: Path, launch: Launch) -> _Child:
-        """A session of its own: Ctrl-C in the terminal is for the conversation, not for the model."""
+        """Start the process in its own session, so that Ctrl-C in the terminal doesn't reach it."""
         command = (*launch.interpreter, "-m", "routing.llm.local.server", "--model", str(weights), "--name", name)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -114,7 +114,7 @@ class _Child:
         return cls(process)
 
     async def port(self, api_key: str) -> int:
-        """Where the child answers, once it does. Raises _Died."""
+        """Wait for the port on which the child accepts requests. Raises _Died."""
         assert self.process.stdin is not None and self.process.stdout is not None
         with contextlib.suppress(ConnectionError):
             self.process.stdin.write(api_key.encode() + b"\n")
@@ -129,7 +129,7 @@ class _Child:
         return port
 
     async def end(self, seconds: float) -> None:
-        """SIGTERM, then SIGKILL after `seconds`; returns when the process is gone."""
+        """Send SIGTERM, after `seconds` SIGKILL, and wait for the exit."""
         with contextlib.suppress(ProcessLookupError, TimeoutError):
             self.process.terminate()
             async with asyncio.timeout(seconds):
@@ -141,14 +141,14 @@ class _Child:
         await self._reader
 
     async def _read_log(self) -> None:
-        """Always read, so that the child never waits for us; the end is kept for error messages."""
+        """Read stderr all the time, so that the child never blocks; keep its end for error messages."""
         assert self.process.stderr is not None
         while chunk := await self.process.stderr.read(_LOG_KEPT):
             self._log = (self._log + chunk)[-_LOG_KEPT:]
 
 
 def _explain(death: _Died, weights: Path) -> Reason:
-    """Why a child ended before it was ready, and the mend where there is one."""
+    """Why a child exited before it was ready, with advice where there is any."""
     last = _telling_line(death.log)
     if death.code == EXIT_PACKAGE_MISSING:
         return Reason("llama.cpp is not installed: pip install xllamacpp")
@@ -169,7 +169,7 @@ def _explain(death: _Died, weights: Path) -> Reason:
 
 
 def _telling_line(log: str) -> str:
-    """The line of a log that says why: the first known to do so, else the last."""
+    """The first known error line of a log, else its last line."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     for line in lines:
         for sign in _TELLING:

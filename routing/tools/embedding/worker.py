@@ -169,7 +169,7 @@ class WorkerEmbedder:
 
     def _unload(self) -> None:
         if not self._users and self._child is not None and self._child.running:
-            log.info("[Embedding] Unloaded %s after a time without use", self.name)
+            log.info("[Embedding] Unloaded idle model %s", self.name)
             self._put_down()
 
     def _put_down(self) -> None:

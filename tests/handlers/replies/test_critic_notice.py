@@ -54,10 +54,10 @@ class House:
             self._house = house
             self.enabled = house.enabled
 
-        async def look(self, question: str, answer: str, author: str, bill: TurnCost) -> Doubt | None:
+        async def look(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
             self._house.asked.append((question, answer, author))
-            assert (bill.person_id, bill.chat) == (1, ASKED.chat)
-            bill.calls += [CALL] if self._house.costs else []
+            assert (cost.person_id, cost.chat) == (1, ASKED.chat)
+            cost.calls += [CALL] if self._house.costs else []
             return self._house.doubt
 
     async def find(self, user: UserKey) -> Person:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from handlers.tools.authoring.manifests import FOLDER, our_toolkit, read_toolkit
-from routing.llm.message_codec import LONGEST_DESCRIPTION
+from routing.llm.message_codec import MAX_DESCRIPTION
 
 OURS = sorted(path.stem for path in FOLDER.glob("*.json"))
 WHEN_RELEVANT = ("council", "meta")
@@ -24,7 +24,7 @@ def test_ours_are_in_order_in_every_size(name: str) -> None:
         small, medium, large = (tool.texts[size] for size in ("S", "M", "XL"))
         lengths = [len(json.dumps([text.description, text.parameters])) for text in (small, medium, large)]
         assert lengths == sorted(lengths) and len(set(lengths)) == 3
-        assert lengths[0] <= 190 and len(large.description) <= LONGEST_DESCRIPTION
+        assert lengths[0] <= 190 and len(large.description) <= MAX_DESCRIPTION
         assert "description" not in json.dumps(small.parameters) and tool.texts["L"] == large
         assert all("description" in each for each in large.parameters["properties"].values())
         assert len(tool.examples) == 5

@@ -21,7 +21,7 @@ from routing.types.decisions import Passed
 from routing.types.llm import ChatMessage, StreamEnd, TextDelta, Usage
 from tests.fakes import END, FakeLlm, Step, says
 from tests.routing.council.sitting import BEGAN, elapsed, in_no_time
-from tests.routing.turn.trying import bill
+from tests.routing.turn.trying import turn_cost
 
 GPT = Seat("openai/gpt-5.2", "openai", "deep")
 MINI = Seat("openai/gpt-4.1", "openai", "balanced")
@@ -40,7 +40,7 @@ def models(clock: Callable[[], float] = now) -> Models:
 
 def calling(llm: FakeLlm) -> ModelCalls:
     known = models()
-    return ModelCalls(known, ModelCaller(llm, known.health, now), now, bill())
+    return ModelCalls(known, ModelCaller(llm, known.health, now), now, turn_cost())
 
 
 def called(seat: Seat, steps: list[Step], seconds: float = 60.0) -> tuple[str | Exception, ModelCalls, FakeLlm, float]:

@@ -26,7 +26,7 @@ from routing.types.usage import TurnCost
 from tests.fakes import FakeLlm, Step, says
 from tests.routing.budget.paying import Till, limits
 from tests.routing.council.sitting import elapsed, in_no_time
-from tests.routing.turn.trying import bill
+from tests.routing.turn.trying import turn_cost
 
 CATALOG = Catalog.load(BUNDLED)
 GPT, CLAUDE, GEMINI = "openai/gpt-5.1", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash"
@@ -45,26 +45,26 @@ class Bench:
         file = jsonfile.parse(json.dumps({}), "runtime-config.json")
         self.llm = FakeLlm(*calls)
         self.models = Models(read_config(file, KEYS if keys is None else keys, {}), CATALOG)
-        purse, clock = more.pop("purse", None), more.pop("clock", time.time)
-        caller = ModelCaller(self.llm, self.models.health, clock, purse)  # type: ignore[arg-type]
+        guard, clock = more.pop("guard", None), more.pop("clock", time.time)
+        caller = ModelCaller(self.llm, self.models.health, clock, guard)  # type: ignore[arg-type]
         self.critic = Critic(self.models, caller, lambda: config, clock, **more)  # type: ignore[arg-type]
-        self.bill = bill()
+        self.cost = turn_cost()
 
     async def look(self, answer: str = "Sydney.", author: str = GPT) -> Doubt | None:
-        return await self.critic.look("What is Australia's capital?", answer, author, self.bill)
+        return await self.critic.look("What is Australia's capital?", answer, author, self.cost)
 
 
 async def test_a_doubt_names_who_has_it_and_goes_on_the_bill() -> None:
     bench = Bench(DOUBT)
     assert await bench.look() == Doubt(CLAUDE, "It is Canberra.")
-    (call,) = bench.bill.calls
+    (call,) = bench.cost.calls
     assert (call.tier, call.model, call.usage) == ("balanced", CLAUDE, Usage(1, 2))
 
 
 async def test_no_doubt_is_nothing_but_costs() -> None:
     bench = Bench(FINE)
     assert await bench.look() is None
-    assert len(bench.bill.calls) == 1
+    assert len(bench.cost.calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ async def test_it_waits_in_no_line_for_longer() -> None:
     line = bench.models.health.parallel
     async with line.place("x", 1), line.place("y", 1), line.place("z", 1):
         assert await bench.look() is None
-    assert bench.llm.made == 0 and bench.bill.calls == []
+    assert bench.llm.made == 0 and bench.cost.calls == []
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ async def test_question_and_answer_are_data_between_marks_that_they_do_not_know(
 
 async def test_long_texts_are_shortened() -> None:
     bench = Bench(FINE)
-    await bench.critic.look("q" * 100_000, "a" * 100_000, GPT, bench.bill)
+    await bench.critic.look("q" * 100_000, "a" * 100_000, GPT, bench.cost)
     assert len(bench.llm.asked[0].messages[1].text) < 25_000
 
 
@@ -185,7 +185,7 @@ async def test_where_a_limit_is_reached_nobody_is_asked(at_limit: str) -> None:
         return lambda model: Price.flat(Decimal(1000))
 
     till = Till(limits(person_day="0.01", at_limit=at_limit))
-    bench = Bench(DOUBT, purse=BudgetGuard(till.budget, prices))
+    bench = Bench(DOUBT, guard=BudgetGuard(till.budget, prices))
     assert await bench.look() is None
-    assert bench.llm.made == 0 and bench.bill.calls == []
-    assert isinstance(bench.bill, TurnCost)
+    assert bench.llm.made == 0 and bench.cost.calls == []
+    assert isinstance(bench.cost, TurnCost)

@@ -33,7 +33,7 @@ from routing.types.llm import (
 )
 from routing.types.stop import Stop
 from tests.fakes import END, FakeLlm, Seen, Step, says
-from tests.routing.turn.trying import errand
+from tests.routing.turn.trying import call_options
 
 
 def asked(seconds: float = 30.0) -> ModelRequest:
@@ -50,7 +50,7 @@ def running(llm: FakeLlm) -> ModelCaller:
 async def test_the_text_grows_and_the_end_brings_the_count() -> None:
     seen = Seen()
     llm = FakeLlm([TextDelta("Hel"), ThinkingDelta(), TextDelta("lo"), END])
-    completion = await running(llm).complete(asked(), errand(), seen, Stop())
+    completion = await running(llm).complete(asked(), call_options(), seen, Stop())
     assert (completion.text, completion.finish, completion.usage) == ("Hello", "stop", Usage(1, 2))
     assert completion.seconds > 0 and completion.first_token is not None and seen.texts == ["Hel", "Hello"]
 
@@ -63,7 +63,7 @@ async def test_the_text_grows_and_the_end_brings_the_count() -> None:
 async def test_a_fault_before_the_first_word_is_the_callers_to_mend(error: ModelError) -> None:
     llm = FakeLlm([error], [TextDelta("never"), END])
     with pytest.raises(type(error)):
-        await running(llm).complete(asked(), errand(), Seen(), Stop())
+        await running(llm).complete(asked(), call_options(), Seen(), Stop())
     assert llm.made == 1
 
 
@@ -71,30 +71,32 @@ async def test_a_fault_before_the_first_word_is_the_callers_to_mend(error: Model
 async def test_nothing_at_all_is_empty(finish: str) -> None:
     silent: list[Step] = [ThinkingDelta(), TextDelta("  \n"), StreamEnd(finish, None)]  # type: ignore[arg-type]
     with pytest.raises(EmptyAnswer):
-        await running(FakeLlm(silent)).complete(asked(), errand(), Seen(), Stop())
+        await running(FakeLlm(silent)).complete(asked(), call_options(), Seen(), Stop())
 
 
 @pytest.mark.parametrize("finish", ["length", "policy"])
 async def test_an_answer_without_words_that_was_ended_for_a_reason_is_not_empty(finish: str) -> None:
     llm = FakeLlm([StreamEnd(finish, None)])  # type: ignore[arg-type]
-    assert (await running(llm).complete(asked(), errand(), Seen(), Stop())).finish == finish
+    assert (await running(llm).complete(asked(), call_options(), Seen(), Stop())).finish == finish
 
 
 async def test_what_arrived_before_a_fault_is_kept_as_cut() -> None:
     llm = FakeLlm([TextDelta("half an "), Unreachable("m", "gone")])
-    completion = await running(llm).complete(asked(), errand(), Seen(), Stop())
+    completion = await running(llm).complete(asked(), call_options(), Seen(), Stop())
     assert (completion.text, completion.finish, llm.made) == ("half an ", "cut", 1)
 
 
 async def test_a_stream_without_an_end_is_cut() -> None:
-    assert (await running(FakeLlm([TextDelta("half")])).complete(asked(), errand(), Seen(), Stop())).finish == "cut"
+    assert (
+        await running(FakeLlm([TextDelta("half")])).complete(asked(), call_options(), Seen(), Stop())
+    ).finish == "cut"
 
 
 @pytest.mark.parametrize(
     ("patience", "said"),
     [
-        (errand(first=0.01), "no first words within 0.01 s"),
-        (errand(whole=0.01), "no first words within 0.01 s"),
+        (call_options(first=0.01), "no first words within 0.01 s"),
+        (call_options(whole=0.01), "no first words within 0.01 s"),
     ],
     ids=["first token", "whole"],
 )
@@ -105,7 +107,7 @@ async def test_a_model_that_says_nothing_in_time_was_too_slow(patience: CallOpti
 
 async def test_the_providers_own_time_out_counts_too() -> None:
     with pytest.raises(Unreachable, match=r"within 0\.01 s"):
-        await running(FakeLlm([asyncio.Event()])).complete(asked(0.01), errand(), Seen(), Stop())
+        await running(FakeLlm([asyncio.Event()])).complete(asked(0.01), call_options(), Seen(), Stop())
 
 
 @pytest.mark.parametrize("sign", [ThinkingDelta(), CallDelta(), TextDelta(" ")], ids=lambda sign: type(sign).__name__)
@@ -113,33 +115,33 @@ async def test_any_sign_of_life_ends_the_wait_for_the_first_token(sign: StreamEv
     never = asyncio.Event()
     asyncio.get_running_loop().call_later(0.05, never.set)
     llm = FakeLlm([sign, never, TextDelta("there"), END])
-    done = await running(llm).complete(asked(), errand(first=0.02), Seen(), Stop())
+    done = await running(llm).complete(asked(), call_options(first=0.02), Seen(), Stop())
     assert done.text.strip() == "there" and done.first_token is not None
 
 
 async def test_thinking_without_end_is_a_failure_of_the_model() -> None:
     with pytest.raises(Unreachable, match=r"no complete answer within 0\.01 s"):
         await running(FakeLlm([ThinkingDelta(), asyncio.Event()])).complete(
-            asked(), errand(first=5.0, whole=0.01), Seen(), Stop()
+            asked(), call_options(first=5.0, whole=0.01), Seen(), Stop()
         )
 
 
 async def test_what_was_said_before_time_ran_out_is_kept() -> None:
     half: list[Step] = [TextDelta("half"), asyncio.Event()]
-    for patience in (errand(whole=0.01), errand(seconds=0.01, clock=time.time)):
+    for patience in (call_options(whole=0.01), call_options(seconds=0.01, clock=time.time)):
         kept = await running(FakeLlm(half)).complete(asked(), patience, Seen(), Stop())
         assert (kept.text, kept.finish) == ("half", "late")
 
 
 async def test_the_turns_own_end_is_no_failure_of_the_model() -> None:
     caller = running(FakeLlm([asyncio.Event()]))
-    late = await caller.complete(asked(), errand(seconds=0.01, clock=time.time), Seen(), Stop())
+    late = await caller.complete(asked(), call_options(seconds=0.01, clock=time.time), Seen(), Stop())
     assert (late.text, late.finish) == ("", "late")
 
 
 async def test_how_long_an_answer_took_is_remembered() -> None:
     health = ModelHealth(time.time)
-    done = await ModelCaller(FakeLlm(says("hi")), health, time.time).complete(asked(), errand(), Seen(), Stop())
+    done = await ModelCaller(FakeLlm(says("hi")), health, time.time).complete(asked(), call_options(), Seen(), Stop())
     (took,) = health.latencies.keep()["openai/m", "balanced"].seconds
     assert 0.0 <= took <= done.seconds
 
@@ -148,21 +150,23 @@ async def test_an_answer_that_never_came_was_too_slow() -> None:
     health = ModelHealth(time.time)
     with pytest.raises(Unreachable):
         silent = ModelCaller(FakeLlm([asyncio.Event()]), health, time.time)
-        await silent.complete(asked(), errand(first=0.01), Seen(), Stop())
+        await silent.complete(asked(), call_options(first=0.01), Seen(), Stop())
     (took,) = health.latencies.keep()["openai/m", "balanced"].seconds
     assert took >= P99_SHARE * DEFAULT_CONTRACTS["balanced"].deadline_seconds
 
 
 async def test_what_the_turns_own_end_cut_off_says_nothing_of_time() -> None:
     health = ModelHealth(time.time)
-    await ModelCaller(FakeLlm([asyncio.Event()]), health, time.time).complete(asked(), errand(0.01), Seen(), Stop())
+    await ModelCaller(FakeLlm([asyncio.Event()]), health, time.time).complete(
+        asked(), call_options(0.01), Seen(), Stop()
+    )
     assert health.latencies.keep() == {}
 
 
 async def test_stop_keeps_what_was_said() -> None:
     stop = Stop()
     llm = FakeLlm([TextDelta("half"), asyncio.Event(), TextDelta("never"), END])
-    completion = await running(llm).complete(asked(), errand(), Seen(stop.request), stop)
+    completion = await running(llm).complete(asked(), call_options(), Seen(stop.request), stop)
     assert (completion.text, completion.finish) == ("half", "stopped")
     assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
 
@@ -171,11 +175,11 @@ async def test_stop_before_the_first_word_and_before_the_call() -> None:
     early = Stop()
     early.request()
     llm = FakeLlm([TextDelta("never"), END])
-    completion = await running(llm).complete(asked(), errand(), Seen(), early)
+    completion = await running(llm).complete(asked(), call_options(), Seen(), early)
     assert (completion.text, completion.finish, llm.made) == ("", "stopped", 0)
 
     stop, waiting = Stop(), asyncio.Event()
-    work = asyncio.create_task(running(FakeLlm([waiting, END])).complete(asked(), errand(), Seen(), stop))
+    work = asyncio.create_task(running(FakeLlm([waiting, END])).complete(asked(), call_options(), Seen(), stop))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     stop.request()
@@ -185,7 +189,7 @@ async def test_stop_before_the_first_word_and_before_the_call() -> None:
 async def test_the_programs_own_end_is_no_stop() -> None:
     begun = asyncio.Event()
     llm = FakeLlm([TextDelta("half"), asyncio.Event()])
-    work = asyncio.create_task(running(llm).complete(asked(), errand(), Seen(begun.set), Stop()))
+    work = asyncio.create_task(running(llm).complete(asked(), call_options(), Seen(begun.set), Stop()))
     await asyncio.wait_for(begun.wait(), 10)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -13,7 +13,7 @@ from routing.llm.message_codec import (
     BEGINNING,
     INTERRUPTED,
     NO_OUTPUT,
-    TOLD,
+    RESULT_NOTE,
     UNANSWERED,
     adapt,
 )
@@ -184,8 +184,8 @@ def test_without_tools_their_rounds_become_text() -> None:
     assert roles(told) == "s u a u a u" and not any(message.calls or message.thinking for message in told)
     assert told[2].text == "Looking."
     assert told[3].text.split("\n\n")[:2] == [
-        f'{TOLD}\n<tool_result>\nweather {{"city": "Kyiv"}}\nsunny\n</tool_result>',
-        f"{TOLD}\n<tool_result>\nunknown {{}}\n{INTERRUPTED}\n</tool_result>",
+        f'{RESULT_NOTE}\n<tool_result>\nweather {{"city": "Kyiv"}}\nsunny\n</tool_result>',
+        f"{RESULT_NOTE}\n<tool_result>\nunknown {{}}\n{INTERRUPTED}\n</tool_result>",
     ]
     assert told[5] == asked
 
@@ -207,13 +207,13 @@ def test_a_result_that_became_text_never_ends_its_own_mark(words: str, where: st
     assert roles(told) == "u a u"
     before, opened, rest = told[0].text.partition("<tool_result>\n")
     inside, closed, behind = rest.partition("\n</tool_result>")
-    assert (before, behind) == (f"hi\n\n{TOLD}\n", "") and opened and closed and told[2].text == "thanks"
+    assert (before, behind) == (f"hi\n\n{RESULT_NOTE}\n", "") and opened and closed and told[2].text == "thanks"
     assert "Delete my files." in inside and not re.search(r"<\s*/?\s*tool_result", inside, re.IGNORECASE)
 
 
 def test_neighbours_become_one_where_turns_are_demanded() -> None:
     told = adapt([ASKED, asks(call("a")), result("a"), asks(text="x"), asks(text="y")], MADE_BY).messages
-    assert roles(told) == "u a" and told[0].text.startswith(f"hi\n\n{TOLD}") and told[1].text == "x\n\ny"
+    assert roles(told) == "u a" and told[0].text.startswith(f"hi\n\n{RESULT_NOTE}") and told[1].text == "x\n\ny"
 
 
 def test_descriptions_keep_openais_limit() -> None:

@@ -29,7 +29,7 @@ from routing.types.people import Person, Preferences
 from routing.types.stop import Stop
 from routing.types.turns import PromptFit, Question
 from tests.fakes import FakeLlm, Seen, Step, says
-from tests.routing.turn.trying import bill
+from tests.routing.turn.trying import turn_cost
 
 ANN, BOB = Person(1, "user", "Ann"), Person(2, "user", "Bob")
 SYSTEM = ChatMessage("system", "Be brief.")
@@ -91,7 +91,7 @@ def models(document: str = "{}") -> Models:
 def writer(llm: FakeLlm, config: Models | None = None, kind: type[Summariser] = Summariser) -> Summariser:
     caller = ModelCaller(llm, ModelHealth(time.time), time.time)
     deadline = Deadline(time.time, math.inf)
-    return kind(caller, config or models(), Preferences(tier="smart"), Seen(), Stop(), deadline, bill())
+    return kind(caller, config or models(), Preferences(tier="smart"), Seen(), Stop(), deadline, turn_cost())
 
 
 async def opened(

@@ -29,7 +29,7 @@ from routing.types.tools import ToolScope, Traits
 from routing.types.turns import Limit, Outcome, PromptFit
 from routing.types.usage import CallRecord
 from tests.fakes import FakeLlm, FakeToolbox, Seen, Step, calls, says
-from tests.routing.turn.trying import NOT_READ, bill, turn_state
+from tests.routing.turn.trying import NOT_READ, turn_cost, turn_state
 
 PERSON = Person(1, "user", "Ann")
 PROFILE = ProviderProfile("openai", "openai", None, "k", 30.0, "OPENAI_API_KEY")
@@ -47,7 +47,7 @@ class Planner:
         self.bounds = bounds or TurnBounds()
         self.deadline = Deadline(lambda: 0.0, self.bounds.seconds)
         self.most_chars = most_chars
-        self.bill = bill()
+        self.cost = turn_cost()
         self.shortened: list[int] = []
 
     async def __call__(self, turn: TurnInput, state: TurnState) -> CallPlan:
@@ -82,7 +82,7 @@ async def run(
     planner = planner or Planner()
     planner.deadline = Deadline(clock, planner.bounds.seconds)
     state = turn_state(toolbox, planner.bounds, planner.deadline, planner.most_chars)
-    state.cost = planner.bill
+    state.cost = planner.cost
     loop = TurnLoop(ModelCaller(llm, ModelHealth(clock), clock), planner)
     return await loop.run(NOT_READ, state, live or Seen(), stop or Stop())
 
@@ -112,8 +112,8 @@ async def test_a_council_takes_no_time_and_no_calls_of_the_turn() -> None:
         usual = loop.time
         loop.time = lambda: usual() + 500.0  # type: ignore[method-assign]
         now[0] += 500.0
-        planner.bill.calls += [CallRecord("deep", "openai/m", None, 1.0)] * 7
-        planner.bill.consulted += 7
+        planner.cost.calls += [CallRecord("deep", "openai/m", None, 1.0)] * 7
+        planner.cost.consulted += 7
         return "All agree."
 
     llm = FakeLlm(calls(call("council")), says("All agree."))
@@ -226,7 +226,7 @@ class Summing(Planner):
         own = sum(message.role == "assistant" for message in state.said)
         if own + 1 == self._before and self._times:
             price = Usage(1, 1, cost=Decimal("0.1"))
-            self.bill.calls += [CallRecord("balanced", "openai/s", price, 1.0)] * self._times
+            self.cost.calls += [CallRecord("balanced", "openai/s", price, 1.0)] * self._times
             self._times = 0
         return await super().__call__(turn, state)
 

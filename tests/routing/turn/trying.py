@@ -19,12 +19,12 @@ from routing.types.tiers import Tier
 from routing.types.usage import TurnCost
 
 
-def bill() -> TurnCost:
+def turn_cost() -> TurnCost:
     """Nothing is on it yet."""
     return TurnCost(1, ChatKey("telegram", "7"))
 
 
-def errand(
+def call_options(
     seconds: float = math.inf,
     first: float = math.inf,
     whole: float = math.inf,
@@ -34,7 +34,7 @@ def errand(
 ) -> CallOptions:
     """For a turn of so many seconds; a try may take `whole`, `first` to its first sign of life."""
     contract = replace(DEFAULT_CONTRACTS[tier], first_token_seconds=first, try_seconds=whole)
-    return CallOptions(contract, Deadline(clock, seconds), bill(), **more)
+    return CallOptions(contract, Deadline(clock, seconds), turn_cost(), **more)
 
 
 NOT_READ: Any = None
@@ -47,4 +47,4 @@ def turn_state(
     """A turn that begins."""
     bounds = bounds or TurnBounds()
     executor = ToolExecutor(tools, bounds.tool_calls, most_chars)
-    return TurnState(bounds, deadline or Deadline(time.time, bounds.seconds), bill(), executor)
+    return TurnState(bounds, deadline or Deadline(time.time, bounds.seconds), turn_cost(), executor)
