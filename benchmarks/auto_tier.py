@@ -94,7 +94,7 @@ def parts() -> Mapping[str, Chooser]:
     whole = shipped()
     alone = {
         "phrases alone": ChooserOfTiers(whole.phrases, None),
-        "learnt alone": ChooserOfTiers(Phrases([]), whole.ear),
+        "learnt alone": ChooserOfTiers(Phrases([]), whole.classifier),
     }
     return {name: partial(_by, each) for name, each in alone.items()}
 

@@ -75,7 +75,7 @@ def _payer_query(payer: Payer) -> tuple[Select[Any], dict[str, Any]]:
     if payer.chat is not None:
         chosen |= dict(zip(("platform", "chat_id"), payer.chat, strict=True))
     query = _charged(payer.person_id is not None, payer.chat is not None, payer.channels)
-    return query, between(payer.stretch.start, payer.stretch.end) | chosen
+    return query, between(payer.period.start, payer.period.end) | chosen
 
 
 @cache

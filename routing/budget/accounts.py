@@ -1,4 +1,4 @@
-"""What every payer has spent in the day or month that it is now: read once, then kept."""
+"""Tracks what each payer has spent in the current day or month."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from routing.types.usage import Payer
 
 NOTHING = Decimal(0)
 MOST_ACCOUNTS = 10_000
-"""Kept, and those that were used a short while ago."""
+"""Maximum number of idle accounts in memory."""
 IDLE = 3_600.0
-"""Seconds after which no turn that uses an account is under way."""
+"""Seconds after which an account is no longer in use by a turn."""
 Key = tuple[Scope, PeriodKind, int | tuple[str, str] | None]
 
 
 @dataclass(slots=True)
 class Account:
-    """US dollars `spent` in a day or month (None: to be read), calls of unknown price among that; what is `held` for
-    calls under way outlives the end of it; `used` is when it was asked for last (Unix seconds)."""
+    """Spending in the current `period` (None: not read yet) in US dollars, and the number of calls of unknown price in
+    it. `held` is reserved for running calls and survives the end of the period; `used` is the last access in Unix
+    seconds."""
 
-    stretch: Period | None = None
+    period: Period | None = None
     spent: Decimal = NOTHING
     unknown: int = 0
     held: Decimal = NOTHING
@@ -33,8 +34,8 @@ class Account:
 
 
 class Accounts:
-    """One process owns a database, so a sum is read once a day or month. A turn writes its calls down when it ends;
-    until then only these sums know them: they are not read again in between."""
+    """Caches the sums of each period. One process owns the database, so they are read once: calls are stored at the end
+    of a turn, and until then only these sums contain them."""
 
     def __init__(self, spending: SpendingStore, clock: Clock) -> None:
         self._spending = spending
@@ -50,12 +51,12 @@ class Accounts:
         limits: BudgetLimits,
         payer_kind: PayerKind = "known",
     ) -> list[tuple[Account, Period]]:
-        """The account of each ceiling, and the day or month that it is now."""
+        """The account of each ceiling, with its current period."""
         now, assumed = self._clock(), limits.assumed
-        stretches = {period: current(period, now, limits.zone) for period in {each.period for each in ceilings}}
+        periods = {period: current(period, now, limits.zone) for period in {each.period for each in ceilings}}
         wanted = []
         for each in ceilings:
-            payer = _payer(each, person_id, chat, stretches[each.period], payer_kind)
+            payer = _payer(each, person_id, chat, periods[each.period], payer_kind)
             key: Key = (each.scope, each.period, payer.person_id or payer.chat)
             account = self._accounts.setdefault(key, Account())
             account.used = now
@@ -63,36 +64,36 @@ class Accounts:
         if len(self._accounts) > self._most:
             self._accounts = {key: each for key, each in self._accounts.items() if each.held or each.used > now - IDLE}
             self._most = max(MOST_ACCOUNTS, 2 * len(self._accounts))
-        unread = [(account, payer) for account, payer in wanted if account.stretch != payer.stretch]
+        unread = [(account, payer) for account, payer in wanted if account.period != payer.period]
         if unread:
             sums = await self._spending.sums([payer for _, payer in unread])
             for (account, payer), spent in zip(unread, sums, strict=True):
-                if account.stretch == payer.stretch:  # another turn was faster, and may have spent since
+                if account.period == payer.period:  # a concurrent turn read it, and may have spent since
                     continue
                 reckoned = assumed.cost(spent.unknown_tokens, 0) if assumed else NOTHING
-                account.stretch, account.unknown = payer.stretch, spent.unknown
+                account.period, account.unknown = payer.period, spent.unknown
                 account.spent = spent.dollars + reckoned
-        return [(account, payer.stretch) for account, payer in wanted]
+        return [(account, payer.period) for account, payer in wanted]
 
     def forget(self) -> None:
-        """Read everything anew; what is held for calls under way stays."""
+        """Read all sums again; reservations of running calls stay."""
         for account in self._accounts.values():
-            account.stretch = None
+            account.period = None
 
     def reread(self, *people: int) -> None:
-        """Read anew what these people have spent."""
+        """Read the sums of these people again."""
         for (scope, _, payer), account in self._accounts.items():
             if scope == "person" and payer in people:
-                account.stretch = None
+                account.period = None
 
 
-def _payer(ceiling: Ceiling, person_id: int, chat: ChatKey, stretch: Period, kind: PayerKind) -> Payer:
+def _payer(ceiling: Ceiling, person_id: int, chat: ChatKey, period: Period, kind: PayerKind) -> Payer:
     match ceiling.scope:
         case "person" if kind == "channel":
-            return Payer(stretch, chat=(chat.platform, chat.chat_id), channels=True)
+            return Payer(period, chat=(chat.platform, chat.chat_id), channels=True)
         case "person":
-            return Payer(stretch, person_id=person_id)
+            return Payer(period, person_id=person_id)
         case "chat":
-            return Payer(stretch, chat=(chat.platform, chat.chat_id))
+            return Payer(period, chat=(chat.platform, chat.chat_id))
         case "all":
-            return Payer(stretch)
+            return Payer(period)

@@ -1,4 +1,4 @@
-"""Limits of money, checked before a call."""
+"""Checks spending limits before each call."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from routing.types.messages import ChatKey
 
 
 class Budget:
-    """Reserves before a call and settles after it. Reservations are lost with the process; what was spent is in the
-    database, but for the turns that had not ended."""
+    """Reserves the cost of a call before it and settles it after. Reservations are in memory only; spending is in the
+    database, except that of unfinished turns."""
 
     def __init__(
         self, limits: Callable[[], BudgetLimits], spending: SpendingStore, people: BudgetStore, clock: Clock
     ) -> None:
-        """`limits` are those of the configuration, which may change."""
+        """`limits` returns the current limits of the configuration."""
         self._read_limits = limits
         self._people = people
         self._accounts = Accounts(spending, clock)
@@ -35,12 +35,12 @@ class Budget:
         even_so: bool = False,
         payer: PayerKind = "known",
     ) -> Reservation | Reached:
-        """Hold what a call of this person in this chat may cost (None: nobody knows); or say which limit has no room
-        for it, the last to open if there are several. With `even_so` (a call to the cheapest model), and where the
-        configuration says `warn`, it is held all the same."""
+        """Reserve the expected cost of a call (None: unknown), or return the limit that has no room for it; of several,
+        the one that opens last. With `even_so` (a call of the cheapest model), or if the configuration says `warn`, the
+        cost is reserved anyway."""
         limits = self._now()
         found = await self._found(person_id, chat, limits, payer)
-        # Nothing waits from here on: two turns can't both take the last of a limit.
+        # No await from here on, so that two turns can't both take the last of a limit.
         reached = [Reached(each, dollars) for each, _ in found if not each.fits(dollars)]
         last = max(reached, key=lambda each: (each.never, each.standing.opens_at), default=None)
         if last is not None and not even_so and limits.at_limit != "warn":
@@ -48,37 +48,36 @@ class Budget:
         return Reservation([account for _, account in found], dollars, limits.assumed, last)
 
     async def standings(self, person_id: int, chat: ChatKey, payer: PayerKind = "known") -> tuple[BudgetStatus, ...]:
-        """Every limit that holds for this person in this chat."""
+        """The status of every limit that applies to this person in this chat."""
         return tuple(standing for standing, _ in await self._found(person_id, chat, self._now(), payer))
 
     @property
     def limits(self) -> BudgetLimits:
-        """What holds for everyone now."""
+        """The current limits for everyone."""
         return self._read_limits()
 
     async def ceilings(self, person_id: int, payer: PayerKind = "known") -> tuple[Ceiling, ...]:
-        """What holds for this person in any chat; nothing where nothing is limited."""
+        """The limits that apply to this person in any chat; empty if there are none."""
         return self._now().ceilings(await self.limits_of(person_id), payer)
 
     async def limits_of(self, person_id: int) -> PersonLimits:
-        """What the owner set for this person."""
+        """The limits that the owner set for this person."""
         if self._own is None:
             self._own = await self._people.everyone()
         return self._own.get(person_id, PersonLimits())
 
     async def set_limits(self, person_id: int, limits: PersonLimits, actor: str) -> None:
-        """The owner's word on one person; audited."""
+        """Set a person's limits; recorded in the audit log."""
         await self._people.set(person_id, limits, actor)
         self.reread(person_id)
 
     def reread(self, *people: int) -> None:
-        """These people were joined: read anew what is kept of them."""
+        """Read the limits and sums of these people again, after their accounts were merged."""
         self._own = None
         self._accounts.reread(*people)
 
     def _now(self) -> BudgetLimits:
-        """The limits; where they are others than before, what was spent is read anew: without a limit nothing was
-        added up."""
+        """The current limits. After a change all sums are read again, because none are kept without a limit."""
         limits = self.limits
         if limits != self._known:
             self._known = limits
@@ -91,6 +90,6 @@ class Budget:
         ceilings = limits.ceilings(await self.limits_of(person_id), payer)
         opened = await self._accounts.opened(ceilings, person_id, chat, limits, payer)
         return [
-            (BudgetStatus(ceiling, account.spent, account.held, account.unknown, stretch.end), account)
-            for ceiling, (account, stretch) in zip(ceilings, opened, strict=True)
+            (BudgetStatus(ceiling, account.spent, account.held, account.unknown, period.end), account)
+            for ceiling, (account, period) in zip(ceilings, opened, strict=True)
         ]

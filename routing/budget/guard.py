@@ -1,4 +1,4 @@
-"""What a call may cost is known and held before it is made."""
+"""Reserves the expected cost of each call."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from routing.types.tokens import UNITS, estimate, text_weight
 from routing.types.usage import TurnCost
 
 UNCOUNTED_TOKENS = 3_000
-"""A call that the provider did not count is taken for so many tokens where unknown prices are reckoned with: a question
-in a conversation, with the bot's own instructions."""
+"""Assumed tokens of a call without the provider's count, if unknown prices are charged: a question in a conversation
+with the bot's instructions."""
 
 
 UNLIMITED_OUTPUT = 4_096
-"""Tokens to reckon with where a call has no limit."""
+"""Assumed output tokens of a call without a limit."""
 
 
 class BudgetGuard:
-    """The limits and the prices. `prices` may have to wait for the price map."""
+    """Checks calls against the spending limits. `prices` may have to wait for the price map."""
 
     def __init__(self, budget: Budget, prices: Callable[[], Awaitable[PriceList]]) -> None:
         self.budget = budget
@@ -33,7 +33,7 @@ class BudgetGuard:
         self._outputs = Outputs()
 
     async def estimate(self, request: ModelRequest, tokens: int | None = None) -> Estimate:
-        """What a call is expected to cost, with a prompt of so many tokens (None: as long as its messages)."""
+        """The expected cost of a call with a prompt of `tokens` (None: counted from the request)."""
         estimates = Estimates(await self.prices(), self._outputs)
         if tokens is None:
             tokens = round(estimate(request.messages) + _weight(request.tools) / UNITS)
@@ -41,15 +41,15 @@ class BudgetGuard:
         return estimates.of(request.tier, request.model, tokens, most, self.budget.limits.assumed)
 
     async def hold(self, request: ModelRequest, cost: TurnCost) -> Reservation:
-        """Room for a call in every limit that its payer has. Raises OverBudget; nothing is looked up where there is no
-        limit."""
+        """Reserve the cost of a call in every limit of its payer. Does nothing without limits. Raises
+        BudgetExceeded."""
         if not await self.budget.ceilings(cost.person_id, cost.payer):
             return Reservation((), None, None, None)
         return await self._held(request.model, (await self.estimate(request)).dollars, cost)
 
     async def hold_dollars(self, model: str, dollars: Decimal | None, cost: TurnCost) -> Reservation:
-        """The same for a call that is not priced by tokens (None: the price is unknown, and reckoned as one call's).
-        Raises OverBudget."""
+        """Reserve the cost of a call that isn't priced by tokens (None: unknown; assumed to cost as much as one call).
+        Raises BudgetExceeded."""
         assumed = self.budget.limits.assumed
         if dollars is None and assumed is not None:
             dollars = assumed.cost(UNCOUNTED_TOKENS, 0)
@@ -63,17 +63,17 @@ class BudgetGuard:
         return found
 
     async def has_room(self, request: ModelRequest, tokens: int, cost: TurnCost) -> bool:
-        """Whether every limit of its payer has room for a call with a prompt of so many tokens."""
+        """Whether every limit of the payer has room for a call with a prompt of `tokens`."""
         dollars = (await self.estimate(request, tokens)).dollars
         return all(each.fits(dollars) for each in await self.budget.standings(cost.person_id, cost.chat, cost.payer))
 
     def settle(self, held: Reservation, request: ModelRequest, usage: Usage | None) -> None:
-        """The call was made."""
+        """Charge a finished call."""
         held.settle(usage)
         if usage is not None:
             self._outputs.note(request.tier, request.model, usage.output_tokens)
 
 
 def _weight(tools: tuple[ToolSpec, ...]) -> int:
-    """Of the definitions, as `text_weight` counts."""
+    """The weight of the tool definitions; see `text_weight`."""
     return sum(text_weight(f"{each.name} {each.description} {json.dumps(dict(each.parameters))}") for each in tools)

@@ -1,4 +1,4 @@
-"""What a call may cost, held from every limit at once until it is known."""
+"""Reserves the expected cost of a call in all limits at once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from routing.types.prices import Price
 
 
 class Reservation:
-    """Leaving the context gives back what was not settled. `reached` is a limit that the call goes beyond all the
-    same, for a warning."""
+    """Leaving the context releases what was not settled. `reached` is a limit that the call exceeds anyway, for a
+    warning."""
 
     def __init__(
         self, accounts: Sequence[Account], dollars: Decimal | None, assumed: Price | None, reached: Reached | None
@@ -29,7 +29,7 @@ class Reservation:
             account.held += self._held
 
     def settle(self, usage: Usage | None) -> None:
-        """The call was made; once. Without the provider's count it is taken to have cost what was expected."""
+        """Charge the call, once. Without the provider's count it costs the expected amount."""
         charged = self._charge(usage)
         unknown = usage is None or usage.cost is None
         for account in self._accounts:
@@ -39,7 +39,7 @@ class Reservation:
         self._accounts = ()
 
     def release(self) -> None:
-        """The call was not made, or nothing came of it."""
+        """Release the reservation of a call that was not made or failed."""
         for account in self._accounts:
             account.held -= self._held
         self._held = NOTHING

@@ -43,7 +43,7 @@ def obstacle(models: Models, model: str, now: float) -> Passed | None:
 
 
 class ModelCalls:
-    """`routing.council.asking.CommandContext`, on one bill."""
+    """`routing.council.asking.CommandContext`, on one cost."""
 
     def __init__(self, models: Models, caller: ModelCaller, clock: Clock, cost: TurnCost) -> None:
         self._models = models

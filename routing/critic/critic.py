@@ -88,7 +88,7 @@ class Critic:
         return next(self._able(author), None)
 
     async def look(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
-        """A doubt, or nothing: within its seconds and what its payer may spend. The call goes on the bill."""
+        """A doubt, or nothing: within its seconds and what its payer may spend. The call goes on the cost."""
         found = await self.verify(question, answer, author, cost) if self.enabled else None
         return found if found is not None and found.why else None
 

@@ -1,4 +1,4 @@
-"""The breaker of one model under one key: closed, open, and then one probe at a time."""
+"""The circuit breaker of one model and key: closed, open, or open with one probe running."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ MOST_FAILED = 0.5
 IN_A_ROW = 3
 FIRST_SECONDS = 60.0
 LONGEST_SECONDS = 900.0
-"""A share of failures above MOST_FAILED of at least LEAST_REQUESTS within the window opens it, and so do IN_A_ROW, for
-FIRST_SECONDS doubling to LONGEST_SECONDS (tier contracts, One turn)."""
+"""The breaker opens after IN_A_ROW failures, or if more than MOST_FAILED of at least LEAST_REQUESTS requests within
+the window fail. It opens for FIRST_SECONDS, doubling to LONGEST_SECONDS."""
 REMEMBERED = 200
-"""Requests of a window that are looked at, the newest: a share of so many no longer hangs on chance."""
+"""Maximum number of requests per window; enough for a reliable share."""
 BLAMELESS = (ContextOverflow, PolicyRefused, BadModelRequest)
-"""Errors that come from what was asked, and so from a person. Three bad pictures must not take a model from all."""
+"""Errors caused by the request. One person's bad pictures must not block a model for everyone."""
 HOPELESS = (KeyRejected, ModelUnknown, OutOfCredit)
-"""Errors that the next request would meet again: one is enough."""
+"""Errors that would repeat on the next request, so one of them opens the breaker."""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerStatus:
-    """How a breaker stands. An open one may be probed from `until` (Unix seconds) on; `why` is the last failure."""
+    """The state of a breaker. An open one may be probed from `until` (Unix seconds); `why` is the last failure."""
 
     state: Literal["closed", "open", "probing"]
     until: float = 0.0
@@ -51,7 +51,7 @@ CLOSED = BreakerStatus("closed")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What survives a restart: open for `seconds`, up to `until` (closed: 0); `tries` are (at, failed)."""
+    """The state saved across restarts: open for `seconds` until `until` (0 if closed); `tries` are (at, failed)."""
 
     until: float = 0.0
     seconds: float = 0.0
@@ -61,7 +61,7 @@ class Kept:
 
 @dataclass(slots=True)
 class _Probe:
-    """`early`: before its time, because nobody else could be asked."""
+    """`early`: started before the breaker's time, because no other model was left."""
 
     early: bool
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -69,7 +69,7 @@ class _Probe:
 
 
 class Breaker:
-    """Decides whether a model may be tried. `changed` is told when it opens or closes; it must return at once."""
+    """Decides whether a model may be called. `changed` is called when it opens or closes; it must return at once."""
 
     def __init__(self, clock: Clock, changed: Callable[[], None]) -> None:
         self._clock = clock
@@ -82,14 +82,14 @@ class Breaker:
         self._probe: _Probe | None = None
 
     def standing(self) -> BreakerStatus:
-        """Closed, open or being probed."""
+        """The current state."""
         if not self._seconds:
             return CLOSED
         return BreakerStatus("probing" if self._probe else "open", self._until, self._why)
 
     def begin(self, early: bool = False) -> Trial | None:
-        """A try may begin: run it inside `with`. None while the breaker is open or its one probe is under way; `early`
-        probes an open one before its time."""
+        """Start an attempt, to be run inside `with`. None while the breaker is open or its probe is running; `early`
+        probes an open breaker before its time."""
         if not self._seconds:
             return Trial(self, self._era, None)
         too_soon = self._clock() < self._until
@@ -99,7 +99,8 @@ class Breaker:
         return Trial(self, self._era, self._probe)
 
     async def probed(self) -> ModelError | None:
-        """Wait for the probe under way, if there is one. Its error, which then is everybody's; None: look again."""
+        """Wait for a running probe and return its error, which applies to all waiting calls. None: check the state
+        again."""
         probe = self._probe
         if probe is None:
             return None
@@ -107,12 +108,12 @@ class Breaker:
         return probe.error
 
     def keep(self) -> Kept:
-        """For the next start. A probe under way is none by then."""
+        """The state to save. A running probe is not part of it."""
         self._forget_old()
         return Kept(self._until, self._seconds, self._why, tuple(self._tries))
 
     def restore(self, kept: Kept) -> None:
-        """As it was; what lies in the future by a wrong clock is brought back to what can be."""
+        """Restore a saved state. Times too far in the future (a wrong clock) are cut."""
         now = self._clock()
         if kept.seconds > 0:
             self._seconds = min(max(kept.seconds, FIRST_SECONDS), LONGEST_SECONDS)
@@ -121,7 +122,7 @@ class Breaker:
         self._failed = sum(failed for _, failed in self._tries)
 
     def _ended(self, era: int, error: ModelError | None) -> None:
-        """A try that was no probe. One that began before the breaker last opened or closed comes too late to tell."""
+        """Count an attempt that was no probe. Ignores attempts from before the last change of state."""
         if era != self._era or isinstance(error, BLAMELESS):
             return
         self._note(error is not None)
@@ -129,7 +130,7 @@ class Breaker:
             self._open(error.reason, FIRST_SECONDS)
 
     def _probe_ended(self, probe: _Probe, error: ModelError | None) -> None:
-        """An early probe that fails changes nothing: the breaker was to stay open anyway."""
+        """Close or reopen the breaker after a probe. An early probe that fails changes nothing."""
         blameless = isinstance(error, BLAMELESS)
         self._free(probe, None if blameless else error)
         if error is None:
@@ -138,7 +139,7 @@ class Breaker:
             self._open(error.reason, min(2 * self._seconds, LONGEST_SECONDS))
 
     def _speaks(self, probe: _Probe) -> int:
-        """The era in which the rest of this try counts as any other's."""
+        """Close the breaker at the first token; returns the era in which the rest of the attempt counts."""
         self._free(probe)
         self._close()
         return self._era
@@ -181,8 +182,8 @@ class Breaker:
 
 
 class Trial:
-    """One try. Left without a word (cancelled, stopped, out of the turn's time) it counts for nothing and frees its
-    place; a ModelError that leaves the block is its failure."""
+    """One attempt. A ModelError that leaves the block counts as its failure. Leaving it without a result (cancelled,
+    stopped, out of time) counts for nothing and ends a probe."""
 
     __slots__ = ("_breaker", "_era", "_open", "_probe")
 
@@ -191,12 +192,12 @@ class Trial:
         self._open = True
 
     def speaks(self) -> None:
-        """The first token is there, so a probe has proved enough and nobody need wait for it any more."""
+        """The first token arrived: a probe has succeeded, and waiting calls may start."""
         if self._open and self._probe is not None:
             self._era, self._probe = self._breaker._speaks(self._probe), None
 
     def end(self, error: ModelError | None = None) -> None:
-        """It answered, or failed. Only the first word counts."""
+        """Record the result; only the first call counts."""
         if not self._open:
             return
         self._open = False

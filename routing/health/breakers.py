@@ -1,4 +1,4 @@
-"""The breakers of all models, each under the key it was called with."""
+"""The circuit breakers of all models, one per model and key."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from routing.ports import Clock
 from routing.types.llm import ProviderProfile
 
 MOST = 500
-"""Models under a key that are remembered. Names come from people: there is no end of them."""
+"""Maximum number of breakers in memory. People can enter any model name."""
 Place = tuple[str, str]
-"""A model and the fingerprint of the way to it."""
+"""A model and the fingerprint of its key and address."""
 
 
 def fingerprint(profile: ProviderProfile) -> str:
-    """Tells one key, at one address, from another; it gives neither away. Whoever mends either begins anew."""
+    """Identifies a key and address without revealing them. A change of either starts with a new breaker."""
     way = f"{profile.api_key or ''}\n{profile.base_url or ''}"
     return blake2b(way.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class Breakers:
-    """One for each model and key, made when it is first asked for. `changed` is told when one opens or closes; it must
-    return at once."""
+    """The breakers by model and key, created on first use. `changed` is called when one opens or closes; it must return
+    at once."""
 
     def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
@@ -40,27 +40,27 @@ class Breakers:
         return found
 
     def standing(self, model: str, key: str) -> BreakerStatus:
-        """How it stands; closed for one that was never asked for."""
+        """The state of a breaker; closed if there is none."""
         found = self._breakers.get((model, key))
         return CLOSED if found is None else found.standing()
 
     def standings(self) -> dict[Place, BreakerStatus]:
-        """Those that are not closed, for /status."""
+        """The breakers that are not closed, for /status."""
         every = ((place, each.standing()) for place, each in self._breakers.items())
         return {place: standing for place, standing in every if standing is not CLOSED}
 
     def keep(self) -> dict[Place, Kept]:
-        """Those that have anything to remember, for the next start."""
+        """The breakers with any state to save."""
         every = ((place, each.keep()) for place, each in self._breakers.items())
         return {place: kept for place, kept in every if kept.seconds or kept.tries}
 
     def restore(self, kept: Mapping[Place, Kept]) -> None:
-        """As they were."""
+        """Restore saved breakers."""
         for (model, key), each in kept.items():
             self.of(model, key).restore(each)
 
     def _make_room(self) -> None:
-        """Those go that know nothing; where all know something, the oldest that is closed."""
+        """Drop all closed breakers without state; if there are none, the oldest closed one."""
         known = self.keep()
         closed = [place for place, each in self._breakers.items() if each.standing() is CLOSED]
         spare = [place for place in closed if place not in known] or closed[:1] or list(self._breakers)[:1]

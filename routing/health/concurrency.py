@@ -1,4 +1,4 @@
-"""How many calls of models run at the same time: the others wait in line, and nobody is turned away."""
+"""Limits concurrent model calls per person and per provider; the rest wait in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from routing.ports import Clock
 
 @dataclass(slots=True)
 class _Line:
-    """`heads` are inside, `most` of them, or waiting; there is no line without any."""
+    """A semaphore for `most` calls; `heads` counts those running or waiting."""
 
     places: asyncio.Semaphore
     most: int
@@ -21,8 +21,8 @@ class _Line:
 
 
 class _Lines:
-    """First come, first served, one line for each key. `asyncio.Semaphore` is fair, also when one who waits leaves.
-    Another `most` holds for a line that begins."""
+    """One first-come, first-served queue per key. `asyncio.Semaphore` is fair, also when a waiting call is cancelled. A
+    change of `most` applies to new queues."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -59,7 +59,7 @@ class _Lines:
 
 
 class ConcurrencyLimiter:
-    """Both limits. The person's own comes first: who waits for it takes nobody's place at the provider."""
+    """Both limits. The person's own comes first, so that waiting for it takes no slot at the provider."""
 
     def __init__(self, clock: Clock, limits: ConcurrencyLimits) -> None:
         self._clock = clock
@@ -67,27 +67,26 @@ class ConcurrencyLimiter:
         self._providers = _Lines(limits.per_provider)
 
     def limit(self, limits: ConcurrencyLimits) -> None:
-        """Other limits, for all lines that begin from now on."""
+        """Change the limits of all queues that start from now on."""
         self._people.most, self._providers.most = limits.per_user, limits.per_provider
 
     @property
     def lines(self) -> Mapping[str, int]:
-        """Where calls wait for a provider now, and how many."""
+        """The number of waiting calls of each provider that has any."""
         return {name: n for name in self._providers.names if (n := self.waiting(name))}
 
     def place(self, provider: str, person_id: int) -> Place:
-        """A place for one call, to be held by `async with` while it lasts; its value is the seconds in the line, which
-        are not the turn's. One who holds a place must not ask for a second one: with a limit of 1 it would never
-        come."""
+        """A slot for one call, held with `async with`, whose value is the seconds waited; they don't count towards the
+        turn. Don't ask for a second slot inside it: with a limit of 1 that would wait forever."""
         return Place(self._people, person_id, self._providers, provider, self._clock)
 
     def waiting(self, provider: str) -> int:
-        """How many calls wait for the provider now, for /status."""
+        """The number of calls waiting for the provider, for /status."""
         return self._providers.waiting(provider)
 
 
 class Place:
-    """One call's place; see `Parallel.place`. Cancelled while it waits, it leaves both lines."""
+    """One call's slot; see `ConcurrencyLimiter.place`. Cancelling it while it waits leaves both queues."""
 
     __slots__ = ("_clock", "_people", "_person", "_provider", "_providers")
 

@@ -1,4 +1,4 @@
-"""How long a model asked to be left alone."""
+"""Cooldowns that providers request with Retry-After."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from routing.errors import ModelError, RateLimited, Reason
 from routing.ports import Clock
 
 LONGEST_WAIT_SECONDS = 30.0
-"""A Retry-After up to this is waited for, where nobody else can be asked."""
+"""Maximum Retry-After that a turn waits for if no other model is left."""
 
 
 LONGEST_SECONDS = 3600.0
-"""A Retry-After beyond this is not believed."""
+"""Longer Retry-After values are cut to this."""
 _NEARLY = 0.05
-"""Seconds by which a wait may be short: clocks and timers differ."""
+"""Tolerance in seconds, because clocks and timers differ."""
 
 
 class Cooldowns:
-    """Retry-After, kept: within it a model is not asked again, whoever asks. `changed` is told of a new one; it must
+    """Stores Retry-After times; until then a model isn't called for anyone. `changed` is called for a new one; it must
     return at once."""
 
     def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
@@ -27,13 +27,13 @@ class Cooldowns:
         self._until: dict[str, float] = {}
 
     def note(self, error: ModelError) -> None:
-        """What a provider asked for, if it did."""
+        """Store the error's Retry-After, if any."""
         if error.retry_after:
             self._until[error.model] = self._clock() + min(error.retry_after, LONGEST_SECONDS)
             self._changed()
 
     def until(self, model: str) -> float | None:
-        """When the model may be asked again (Unix seconds); None for at once."""
+        """When the model may be called again (Unix seconds); None: now."""
         until = self._until.get(model)
         if until is None or until - self._clock() > _NEARLY:
             return until
@@ -41,22 +41,22 @@ class Cooldowns:
         return None
 
     def left(self, model: str) -> float:
-        """Seconds until the model may be asked again; 0 for at once."""
+        """Seconds until the model may be called again; 0: now."""
         until = self.until(model)
         return 0.0 if until is None else until - self._clock()
 
     def check(self, model: str) -> None:
-        """Raises RateLimited while the model is to be left alone."""
+        """Raises RateLimited during a cooldown."""
         left = self.left(model)
         if left > 0:
             raise RateLimited(model, Reason("try again in {seconds:.0f} s", seconds=left), left)
 
     def keep(self) -> dict[str, float]:
-        """Those that last, for the next start: the model and until when."""
+        """The running cooldowns to save: model and end."""
         every = ((model, self.until(model)) for model in tuple(self._until))
         return {model: until for model, until in every if until is not None}
 
     def restore(self, kept: Mapping[str, float]) -> None:
-        """As they were; what lies in the future by a wrong clock is brought back to what can be."""
+        """Restore saved cooldowns. Times too far in the future (a wrong clock) are cut."""
         latest = self._clock() + LONGEST_SECONDS
         self._until.update({model: min(until, latest) for model, until in kept.items()})

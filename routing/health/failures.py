@@ -1,4 +1,4 @@
-"""What /status renders of the process: facts gathered where they are known, said elsewhere."""
+"""The last failure of each model, for /status."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Sequence
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The nearest-rank percentile; 0 when there are no values."""
+    """The nearest-rank percentile; 0 without values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
 MOST_FAILURES = 100
-"""Models whose failure is remembered. Names come from people: there is no end of them."""
+"""Maximum number of models in memory. People can enter any model name."""
 
 
 class Failures:
-    """The last failure of each model."""
+    """Remembers the last failure of each model."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[str, float]] = {}
 
     def note(self, model: str, reason: str, at: float) -> None:
-        """A model failed."""
+        """Record a failure."""
         self._last.pop(model, None)
         self._last[model] = (reason, at)
         if len(self._last) > MOST_FAILURES:

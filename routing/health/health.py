@@ -1,4 +1,4 @@
-"""What is known of the models' health."""
+"""The health of all models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from routing.types.tiers import Tier
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One model's health at one moment; `cooldown` is when it may be asked again, Unix seconds."""
+    """One model's current health; `cooldown` is when it may be called again (Unix seconds)."""
 
     cooldown: float | None
     breaker: BreakerStatus
@@ -33,8 +33,8 @@ class Condition:
 
 
 class ModelHealth:
-    """Breakers, cooldowns, latencies, learned windows and places, for all models. `changed` is told of what should
-    survive a restart, `unusable` of what only the owner can mend; they must return at once."""
+    """Breakers, cooldowns, latencies, learned windows and concurrency of all models. `changed` is called if the state
+    to save has changed, `unusable` for failures that only the owner can fix; both must return at once."""
 
     def __init__(
         self,
@@ -54,14 +54,13 @@ class ModelHealth:
         self.parallel = ConcurrencyLimiter(clock, limits or ConcurrencyLimits())
 
     def of(self, model: str, profile: ProviderProfile, tier: Tier) -> Condition:
-        """How a model is, called with this profile for this tier."""
+        """The health of a model with this profile in this tier."""
         standing = self.breakers.standing(model, fingerprint(profile))
         return Condition(self.cooldowns.until(model), standing, self.latencies.slow(model, tier))
 
     async def begin(self, model: str, profile: ProviderProfile, probe: bool) -> Trial | None:
-        """A try may begin. Raises ModelError while the model is left alone; `probe`: nobody else can be asked, so the
-        one probe that there may be is made early, or awaited and its failure shared, and a short Retry-After is waited
-        for."""
+        """Start an attempt. Raises ModelError if the model may not be called. With `probe` (no other model is left) an
+        open breaker is probed early and a short Retry-After is waited for; None: another probe is running."""
         until = self.cooldowns.until(model) if probe else None
         if until is not None and until - self._clock() <= LONGEST_WAIT_SECONDS:
             await asyncio.sleep(until - self._clock())
@@ -73,26 +72,26 @@ class ModelHealth:
         return trial
 
     async def probed(self, model: str, profile: ProviderProfile) -> None:
-        """Wait for somebody else's probe. Raises its failure, which is everybody's."""
+        """Wait for another turn's probe. Raises its failure, which applies to all waiting calls."""
         shared = await self.breakers.of(model, fingerprint(profile)).probed()
         if shared is not None:
             raise type(shared)(model, shared.reason, shared.retry_after, shared.raw)
 
     def failed(self, error: ModelError) -> None:
-        """A try failed; its breaker has heard of it by its trial."""
+        """Record a failed attempt; its trial has informed the breaker."""
         self.failures.note(error.model, error.reason, self._clock())
         self.cooldowns.note(error)
         if isinstance(error, (KeyRejected, ModelUnknown, OutOfCredit)):
             self._unusable(error)
 
     def took(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
-        """A try brought an answer in so many seconds, or (not finished) was ended after them."""
+        """Record the duration of an attempt that answered or, if not `finished`, was cut off."""
         self.latencies.note(model, contract, seconds, finished)
 
     def keep(self) -> str:
-        """For the next start."""
+        """The state to save, as text."""
         return persistence.dump(self.breakers, self.cooldowns, self.latencies, self.windows)
 
     def restore(self, text: str) -> None:
-        """What an earlier process kept; anything else is ignored, and the log says so."""
+        """Restore the state that `keep` returned. Anything else is ignored and logged."""
         persistence.load(text, self.breakers, self.cooldowns, self.latencies, self.windows)

@@ -1,4 +1,4 @@
-"""The p95 gate: a model that has become slow for a tier is asked last there, for a while."""
+"""The latency gate: a model that has become slow in a tier is tried last for a while."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ TRIES = 50
 LEAST_TRIES = 20
 P95_SHARE = 0.6
 P99_SHARE = 0.9
-"""Of the last TRIES, once there are LEAST_TRIES: above these shares of the deadline (tier contracts, One turn)."""
+"""A model is slow if p95 or p99 of its last TRIES (at least LEAST_TRIES) exceeds this share of the deadline."""
 COOLDOWN_SECONDS = 600.0
-"""How long a slow model is asked last. It comes back by the clock alone and with a clean sheet, so that it takes
-LEAST_TRIES new tries to judge it again, also those that it was given meanwhile. As long as a breaker's window."""
+"""How long a slow model is tried last. After that it starts with an empty record, so it takes LEAST_TRIES attempts to
+judge it again. Equal to the breaker's window."""
 MOST = 500
-"""Models a tier that are remembered. Names come from people: there is no end of them."""
+"""Maximum number of entries in memory. People can enter any model name."""
 Service = tuple[str, Tier]
-"""A model in a tier: with another tier's effort it is as fast as another model."""
+"""A model in a tier: tiers differ in reasoning effort and so in speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Asked last until then (Unix seconds); p95 and p99 are the seconds that were found."""
+    """Tried last until `until` (Unix seconds); p95 and p99 are the measured seconds."""
 
     until: float
     p95: float
@@ -37,14 +37,14 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What of a model in a tier survives a restart: the seconds of its tries, and whether it is asked last."""
+    """The state of a model in a tier to save: the seconds of its attempts, and whether it is slow."""
 
     seconds: tuple[float, ...] = ()
     slow: Slow | None = None
 
 
 class Latencies:
-    """How long the last tries took. `changed` is told when a model has become slow; it must return at once."""
+    """The durations of recent attempts. `changed` is called when a model becomes slow; it must return at once."""
 
     def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
@@ -53,9 +53,9 @@ class Latencies:
         self._slow: dict[Service, Slow] = {}
 
     def note(self, model: str, contract: TierContract, seconds: float, finished: bool = True) -> None:
-        """A try that brought an answer, or (not finished) was ended because it took too long. Nobody knows how long
-        that one would have taken: it counts as too long for p95, where one in twenty may be, and never alone, for p99.
-        A try that failed at once is none: it says nothing of time."""
+        """Record an attempt that answered or, if not `finished`, was cut off. A cut-off attempt counts as at least
+        P99_SHARE of the deadline: too slow for p95, where one in twenty may be, and not enough alone for p99. Attempts
+        that failed at once don't count."""
         service, deadline = (model, contract.tier), contract.deadline_seconds
         tries = self._tries.get(service)
         if tries is None:
@@ -72,7 +72,7 @@ class Latencies:
             self._changed()
 
     def slow(self, model: str, tier: Tier) -> Slow | None:
-        """Whether it is to be asked last."""
+        """Whether the model is to be tried last."""
         found = self._slow.get((model, tier))
         if found is not None and found.until <= self._clock():
             del self._slow[model, tier]
@@ -80,14 +80,14 @@ class Latencies:
         return found
 
     def keep(self) -> dict[Service, Kept]:
-        """For the next start."""
+        """The state to save."""
         return {
             service: Kept(tuple(self._tries.get(service, ())), self.slow(*service))
             for service in (*self._tries, *(each for each in tuple(self._slow) if each not in self._tries))
         }
 
     def restore(self, kept: Mapping[Service, Kept]) -> None:
-        """As it was; what lies in the future by a wrong clock is brought back to what can be."""
+        """Restore a saved state. Times too far in the future (a wrong clock) are cut."""
         latest = self._clock() + COOLDOWN_SECONDS
         for service, each in kept.items():
             self._tries[service] = deque(each.seconds, TRIES)
@@ -96,6 +96,6 @@ class Latencies:
 
 
 def _above(tries: deque[float], share: float, bound: float) -> bool:
-    """Whether the nearest-rank percentile is above a bound: counted, as to sort would take longer."""
+    """Whether the nearest-rank percentile exceeds a bound; counting is faster than sorting."""
     beyond = len(tries) - math.ceil(share * len(tries))
     return sum(map(bound.__lt__, tries)) > beyond

@@ -1,4 +1,4 @@
-"""Context windows that providers have turned out to have, where they are smaller than the catalogue says."""
+"""Context windows learned from refusals, where they are smaller than in the catalogue."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable, Mapping
 from routing.ports import Clock
 
 SAID_SECONDS = 7 * 86_400.0
-"""How long a limit holds that the provider named: a model of that name may have a larger window by then."""
+"""How long a limit named by the provider is kept; the model may get a larger window later."""
 GUESSED_SECONDS = 3_600.0
-"""How long half a window holds. It may be far too small."""
+"""How long a guessed window is kept; it may be far too small."""
 LEAST_TOKENS = 512
-"""Nothing smaller is learned: a conversation does not fit into less."""
+"""Minimum window to learn; conversations don't fit into less."""
 MOST = 500
-"""Models that are remembered. Names come from people: there is no end of them."""
+"""Maximum number of models in memory. People can enter any model name."""
 
 Kept = tuple[int, float]
-"""Tokens, and until when they hold (Unix seconds)."""
+"""Window in tokens, and its expiry in Unix seconds."""
 
 
 class Windows:
-    """By model, in tokens. `changed` is told of a new one; it must return at once."""
+    """Learned windows by model, in tokens. `changed` is called for a new one; it must return at once."""
 
     def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
@@ -28,14 +28,14 @@ class Windows:
         self._learned: dict[str, Kept] = {}
 
     def of(self, model: str) -> int | None:
-        """The window that was learned; None where the catalogue's was never refused."""
+        """The learned window; None if there is none."""
         tokens, until = self._learned.get(model, (0, 0.0))
         return tokens if until > self._clock() else None
 
     def refused(self, model: str, window: int, said: int | None) -> int:
-        """A prompt made for this `window` was too long; `said` is the limit that the provider named. The window from
-        now on: that limit where it is smaller; three quarters where it is not, because then our estimate of the prompt
-        was too low; half where no limit was named."""
+        """Learn from a refused prompt that was made for `window` tokens; `said` is the limit named by the provider. The
+        new window is that limit if it is smaller; three quarters of the old one if not, because our estimate was too
+        low; half if no limit was named."""
         smaller = window // 2 if said is None else said if said < window else window * 3 // 4
         learned = min(window, max(smaller, LEAST_TOKENS))
         if model not in self._learned and len(self._learned) >= MOST:
@@ -46,16 +46,16 @@ class Windows:
         return learned
 
     def forget(self, model: str) -> None:
-        """The smaller prompt was refused, too: nothing was learned by it."""
+        """Drop the window, because the provider refused a smaller prompt, too."""
         if self._learned.pop(model, None) is not None:
             self._changed()
 
     def keep(self) -> dict[str, Kept]:
-        """For the next start."""
+        """The windows to save."""
         now = self._clock()
         return {model: kept for model, kept in self._learned.items() if kept[1] > now}
 
     def restore(self, kept: Mapping[str, Kept]) -> None:
-        """As they were; what lies in the future by a wrong clock is brought back to what can be."""
+        """Restore saved windows. Times too far in the future (a wrong clock) are cut."""
         latest = self._clock() + SAID_SECONDS
         self._learned |= {model: (tokens, min(until, latest)) for model, (tokens, until) in kept.items()}

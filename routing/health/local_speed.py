@@ -1,4 +1,4 @@
-"""How fast the models on the owner's own machines are, and the time that they get for an answer."""
+"""Measures models on the owner's machines and extends their time limits."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from routing.config.contracts import TierContract
 from routing.types.llm import Usage
 
 OWN_MACHINES = frozenset({"local", "ollama", "ollama_chat"})
-"""Providers whose speed is that of a machine; no contract can know it."""
+"""Providers whose speed depends on the owner's hardware."""
 UNMEASURED_FIRST, UNMEASURED_TRY = 300.0, 540.0
-"""Seconds to the first word and for an answer while nothing was measured: the model may have to be loaded first."""
+"""Seconds to the first token and for an answer before any measurement; the model may have to be loaded first."""
 ROOM = 2.0
-"""Times what was measured: a longer prompt, another program at work."""
+"""Safety factor on measured times, for longer prompts and other load."""
 LONGEST_TRY = 1800.0
 _SHARE = 0.3
-"""Weight of the newest answer in what is known."""
+"""Weight of the newest answer in the running mean."""
 
 
 class Pace:
-    """Seconds to the first word and per token, by model, as the newest answers took them."""
+    """Running means of seconds to the first token and per token, by model."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[float, float]] = {}
 
     def note(self, model: str, first_token: float, seconds: float, usage: Usage | None) -> None:
-        """An answer came whole. Other providers' models are not measured."""
+        """Record a complete answer; ignores other providers."""
         if model.partition("/")[0] not in OWN_MACHINES or usage is None or usage.output_tokens <= 0:
             return
         now = (first_token, max(0.0, seconds - first_token) / usage.output_tokens)
@@ -35,8 +35,8 @@ class Pace:
         self._known[model] = (max(first, first_token), each)
 
     def contract(self, contract: TierContract, model: str, most_seconds: float) -> TierContract:
-        """The tier's times, or the longer ones that a model of the owner's own machine needs for an answer of full
-        length; the turn ends at `most_seconds` in any case."""
+        """The tier's contract with time limits extended for a full-length answer of a local model; the turn still ends
+        at `most_seconds`."""
         if model.partition("/")[0] not in OWN_MACHINES:
             return contract
         first, whole = UNMEASURED_FIRST, UNMEASURED_TRY

@@ -1,4 +1,4 @@
-"""What survives a restart: breakers, cooldowns, latencies and learned windows, as JSON text."""
+"""Saves breakers, cooldowns, latencies and learned windows as JSON, to survive a restart."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ log = logging.getLogger("routing")
 
 @dataclass(frozen=True, slots=True)
 class _Saved:
-    """The text's form: (model, key's fingerprint, what is kept), model → until, (model, tier, what is kept),
-    model → (window, until)."""
+    """The saved form: (model, key fingerprint, state), model → until, (model, tier, state), model → (window, until)."""
 
     version: Literal[1]
     breakers: tuple[tuple[str, str, breaker.Kept], ...]
@@ -39,7 +38,7 @@ class _Saved:
 
 
 def dump(breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned: Windows) -> str:
-    """All that is known, in one line of JSON that any database takes; of a key no more than its fingerprint."""
+    """Serialise the state to one line of JSON, with fingerprints instead of keys."""
     saved = _Saved(
         VERSION,
         tuple((*place, kept) for place, kept in breakers.keep().items()),
@@ -51,8 +50,7 @@ def dump(breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned
 
 
 def load(text: str, breakers: Breakers, cooldowns: Cooldowns, latencies: Latencies, learned: Windows) -> bool:
-    """Take up what `dump` wrote. Any other text, also that of another version, changes nothing: the log says so, and
-    the answer is False. Nothing is lost by it but some tries of models that are out of order."""
+    """Restore the output of `dump`. Other text, also of another version, is logged and ignored; returns False then."""
     try:
         saved = _form().validate_python(jsonfile.parse(text, "the memory of failures").document)
     except ValidationError as error:
@@ -71,5 +69,5 @@ def load(text: str, breakers: Breakers, cooldowns: Cooldowns, latencies: Latenci
 
 @cache
 def _form() -> TypeAdapter[_Saved]:
-    """Made at the first use: it takes some milliseconds."""
+    """Created on first use, because it takes some milliseconds."""
     return TypeAdapter(_Saved)

@@ -1,4 +1,4 @@
-"""Who of a pool is asked, in which order, and who is passed over and why."""
+"""Orders the models of a pool for a call and records why models were skipped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from routing.types.decisions import Passed as Passed
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a message needs of a model; `tokens` is what its prompt takes at the very least."""
+    """What a message needs of a model; `tokens` is the minimum size of its prompt."""
 
     vision: bool = False
     tools: bool = False
@@ -21,8 +21,8 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One model of a pool at the moment of asking: what it has, and what is known of its health. Times are Unix
-    seconds; None: not cooling down, not slow."""
+    """One model of a pool with its abilities and current health. Times are Unix seconds; None: no cooldown, not
+    slow."""
 
     model: str
     has_key: bool
@@ -36,9 +36,8 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Whom to ask, best first. `passed` is in the order of the pool; who is only slow stands in both. With
-    `last_resort` nobody was ready: those in `order` were passed over, too, and a breaker in their way is to be probed
-    early."""
+    """The models to try, best first. `passed` lists the skipped ones in pool order; slow models are in both. With
+    `last_resort` no model was ready: `order` then holds skipped models, and an open breaker is probed early."""
 
     order: tuple[str, ...]
     passed: tuple[Passed, ...]
@@ -46,17 +45,16 @@ class Candidates:
 
 
 def pool_of(pool: Sequence[str], override: str | None = None) -> tuple[str, ...]:
-    """A person's own model goes in front, and no model stands there twice."""
+    """Put a person's own model first; each model appears once."""
     return tuple(dict.fromkeys((override, *pool) if override else pool))
 
 
 def candidates(members: Sequence[Member], needs: Needs, now: float) -> Candidates:
-    """The members that have a key, are in health and have what the message needs, in the pool's order; slow ones last.
+    """Select the models that have a key, are healthy and meet the needs, in pool order, slow ones last.
 
-    Nobody is ready: better a doubtful answer than none. Then those are asked, in this order: who has what is needed,
-    by the time when they would be ready; who lacks it and is in health; who lacks it and is not. Never asked is who has
-    no key, or wants to be left alone for more than LONGEST_WAIT_SECONDS: there the answer is known. So `order` may be
-    empty; `passed` then is what there is to say.
+    If none is ready, doubtful models are tried: first those that meet the needs, by the time they become ready, then
+    healthy ones that don't, then the rest. Models without a key, or with a cooldown longer than LONGEST_WAIT_SECONDS,
+    are never tried, so `order` may be empty; `passed` then holds the reasons.
     """
     ready: list[Member] = []
     passed: list[Passed] = []
@@ -92,7 +90,7 @@ def _last_resort(members: Sequence[Member], passed: Sequence[Passed], needs: Nee
 
 
 def _lacks(member: Member, needs: Needs) -> Passed | None:
-    """What no time will mend."""
+    """A permanent obstacle."""
     if not member.has_key:
         return Passed(member.model, "key")
     if needs.vision and not member.vision:
@@ -105,7 +103,7 @@ def _lacks(member: Member, needs: Needs) -> Passed | None:
 
 
 def _rests(member: Member, now: float) -> Passed | None:
-    """What time will mend. A probe under way may end at any moment."""
+    """A temporary obstacle. A running probe may end at any moment."""
     if member.cooldown is not None and member.cooldown > now:
         return Passed(member.model, "cooldown", member.cooldown)
     standing = member.breaker

@@ -1,4 +1,4 @@
-"""Whether a turn has become work on code, and whether that moves it up to `coding` (routing specification, 12, 13)."""
+"""Detects work on code during a turn, which moves the turn to the `coding` tier."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ _ERRORS = (
     *("CompileError", "CompilationError", "BUILD FAILED", "FAILED (failures=", "FAILED (errors="),
     *("error: could not compile", "undefined reference to `", "Segmentation fault", "npm ERR!"),
 )
-"""The specification's and their kin: names that a compiler or interpreter writes and ordinary prose does not."""
+"""Text that compilers and interpreters write and ordinary prose does not."""
 _FRAMES = ("at com.", "at org.", "at java.")
 _FRAME = re.compile(r"\b(?:at com|at org|at java)\.")
-"""A line of a Java trace; `chat com.` is none."""
+"""A line of a Java stack trace; `chat com.` doesn't match."""
 _TEST = re.compile(r"\b(FAILED|ERROR) \S+::")
 """A line of pytest's summary: `FAILED tests/test_app.py::test_start`."""
 
 
 def signal(messages: Sequence[ChatMessage]) -> str | None:
-    """The first sign of work on code after the last user's message (in all of them without one), in a few words that
-    may stand in a log (`write_file app.py`), or None.
+    """Find the first sign of work on code after the last user message (anywhere if there is none). Returns a short
+    description that may be logged (`write_file app.py`), or None.
 
-    Calls and tool results count, what the user or the assistant says does not. Arguments that are missing or
-    malformed are no sign.
+    Only calls and tool results count, not what the user or the assistant says. Missing or malformed arguments are
+    ignored.
     """
     asked = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
     for message in messages[asked + 1 :]:
@@ -67,8 +67,8 @@ def signal(messages: Sequence[ChatMessage]) -> str | None:
 
 
 def upgrades(tier: Tier, source: TierSource, enabled: bool) -> bool:
-    """Whether a sign moves the next call of the turn to `coding`: from balanced or smart only, never against a lock or
-    the turn's own prefix, never when the owner switched it off."""
+    """Whether a sign moves the turn to `coding`: from balanced or smart only, not against a lock or the message's own
+    prefix, and not if the owner switched it off."""
     return enabled and tier in _FROM and source not in _LOCKED
 
 
@@ -93,7 +93,7 @@ def _in_call(call: ToolCall) -> str | None:
 
 
 def _texts(arguments: Mapping[str, object], names: Iterable[str]) -> list[str]:
-    """The arguments of these names that hold a text, or a list of texts as the words of a command."""
+    """The values of these arguments that are a string or a list of strings (joined as a command)."""
     texts = []
     for value in map(arguments.get, names):
         if isinstance(value, str):
@@ -109,7 +109,7 @@ def _is_code(file: str) -> bool:
 
 
 def _label(file: str) -> str:
-    """The end of a file's name, in one line."""
+    """The end of a file name, on one line."""
     return "".join(sign if sign.isprintable() else "?" for sign in file[-_LONGEST_LABEL:])
 
 

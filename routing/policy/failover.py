@@ -1,4 +1,4 @@
-"""The table of failures: what follows when a model did not answer."""
+"""The failover table: what to do after a failed attempt."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from routing.health.cooldown import LONGEST_WAIT_SECONDS
 from routing.types.turns import Why
 
 LEAST_SECONDS = 2.0
-"""No try is started with less time than this left of the turn."""
+"""No attempt starts with less time left in the turn."""
 MOST_SHORTER = 3
-"""Times that a prompt is made shorter for one answer."""
+"""Maximum number of times a prompt is shortened for one answer."""
 PAUSE_SECONDS = (0.5, 1.0)
-"""Before the only candidate is tried once more."""
+"""Pause before the only candidate is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Where a turn stands when a try has failed. `candidates` there are, `asked` of them were, this one included;
-    `repeats` of this one were made before. `tries` of `attempts` are used up. `shown`: the person has seen a part of
-    the answer. The prompt was `shortened` so many times after an overflow; `larger`: a model that was not asked has a
-    larger window. `siblings` are models beside the candidates, of the same provider."""
+    """The state of a turn after a failed attempt. `asked` of the `candidates` were tried, this one included, after
+    `repeats` earlier attempts with it. `tries` of `attempts` are used up. `shown`: the person has seen part of the
+    answer. `shortened` counts how often the prompt was shortened; `larger`: an untried model has a larger window.
+    `siblings` counts further models of the same provider."""
 
     candidates: int
     asked: int
@@ -38,8 +38,8 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Ask the `next` candidate (`larger window`: the next that has one; `same provider`: one beside the candidates),
-    the same one `again` (`shorten`: a shorter prompt, `allowance`: more output tokens) after so many seconds, or
+    """Try the `next` candidate (`larger window`: the next one with a larger window; `same provider`: a sibling), the
+    same one `again` (`shorten`: with a shorter prompt; `allowance`: with more output tokens) after `seconds`, or
     `stop`."""
 
     do: Literal["next", "again", "stop"]
@@ -48,8 +48,8 @@ class Step:
 
 
 def after(failure: ModelError | Literal["length"], at: Situation, chance: float = 0.5) -> Step:
-    """What follows a failure, or an answer that was cut by its length with no text at all. `chance`, from 0 to 1,
-    places a pause within PAUSE_SECONDS, so that those who failed together do not come back together."""
+    """Decide what follows a failure, or an answer that hit the output limit without any text. `chance` (0 to 1) selects
+    a pause within PAUSE_SECONDS, so that concurrent failures don't retry at the same moment."""
     if at.shown:
         return Step("stop", "shown")
     step = _step(failure, at, PAUSE_SECONDS[0] + chance * (PAUSE_SECONDS[1] - PAUSE_SECONDS[0]))
@@ -87,7 +87,7 @@ def _step(failure: ModelError | Literal["length"], at: Situation, pause: float) 
 
 
 def _next(at: Situation, failure: ModelError | Literal["length"]) -> Step:
-    """A failure that all models of the provider share has counted them among the `asked`."""
+    """The next model. If a failure affects all models of a provider, `asked` already counts them."""
     if at.asked < at.candidates:
         return Step("next", "other model")
     if isinstance(failure, ModelError) and failure.own and at.asked < at.candidates + at.siblings:

@@ -1,4 +1,5 @@
-"""Which model serves a tier: a person's override, else the pool's first with a key, else a stand-in, else the demo."""
+"""Chooses the model of a tier: the person's own, else the first of the pool with a key, a stand-in or the demo
+model."""
 
 from __future__ import annotations
 
@@ -25,17 +26,17 @@ from routing.types.sizes import SizeDecision
 from routing.types.tiers import TIERS, Tier
 
 RUN_AT_HOME = frozenset({LOCAL_PROVIDER, "ollama", "ollama_chat", "lm_studio", "llamafile"})
-"""Providers on the owner's own machine: only the models that were put there exist."""
+"""Providers that run on the owner's machine: only installed models exist."""
 NOTHING = Needs()
 SENDS_NOTHING = "none"
-"""The configured level that leaves the reasoning parameter out."""
+"""The reasoning level that omits the parameter."""
 MOST_SIBLINGS = 2
-"""Other models of the only provider that are tried after the pool."""
+"""Maximum number of other models of the only provider to try after the pool."""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoredLevel:
-    """A configured reasoning level that the tier's first model does not take; `levels` are those it takes."""
+    """A configured reasoning level that the tier's first model doesn't support; `levels` are the supported ones."""
 
     model: str
     level: str
@@ -43,7 +44,7 @@ class IgnoredLevel:
 
 
 class Models:
-    """The choice among models, from the configuration in force and the catalogue."""
+    """Chooses models from the current configuration and catalogue."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class Models:
         clock: Clock = time.time,
         library_levels: Callable[[str], tuple[str, ...]] = lambda model: (),
     ) -> None:
-        """`library_levels` are the reasoning levels of a model that the catalogue lacks, as LiteLLM's map has them."""
+        """`library_levels` returns LiteLLM's reasoning levels for models that are missing in the catalogue."""
         self._library_levels = library_levels
         self._clock = clock
         self.health = health or ModelHealth(clock)
@@ -65,12 +66,12 @@ class Models:
         """The best chat model of a running Ollama, for tiers whose pool has no key."""
 
     def snapshot(self) -> Models:
-        """The same with the configuration and the catalogue that are in force now, whatever is reloaded later."""
+        """A copy that keeps the current configuration and catalogue when they are reloaded."""
         return copy.copy(self)
 
     def configured(self, tier: Tier, preferences: Preferences) -> ModelChoice:
-        """What is set for a tier, whether it is in health or not: a person's own as it is, else the pool's first with a
-        key, else the stand-in, else the demo model."""
+        """The configured model of a tier, regardless of health: the person's own, else the first of the pool with a
+        key, the stand-in or the demo model."""
         own = self.override(tier, preferences)
         pool = self.config.contracts[tier].pool
         without = tuple(Passed(model, "key") for model in pool if not self.has_key(provider_of(model)))
@@ -86,8 +87,8 @@ class Models:
     def choose(
         self, tier: Tier, preferences: Preferences, needs: Needs = NOTHING, tried: Collection[str] = ()
     ) -> ModelChoice:
-        """The model for a tier: a person's own, else the pool in its order; of those that are in health and have what
-        is needed. Who was `tried` in this turn is not asked again, unless there is nobody else."""
+        """Choose a healthy model that meets the needs: the person's own first, then the pool in order. Models in
+        `tried` are chosen again only if no other is left."""
         own = self.override(tier, preferences)
         pool = self._pool(tier, own)
         found = candidates([self._member(model, tier) for model in pool], needs, self._clock())
@@ -98,7 +99,7 @@ class Models:
         order = order or list(found.order)
         if self.only_local(tier, preferences):
             return ModelChoice(LOCAL_MODEL, None, "local", passed=found.passed)
-        if not order:  # all of them asked to be left alone for longer than anybody waits: the first will say so
+        if not order:  # all have a long cooldown; calling the first reports it
             order = [next(each.model for each in found.passed if each.why != "key")]
         model, *rest = order
         level, source = self._level(model, tier, own)
@@ -114,17 +115,17 @@ class Models:
         return ModelChoice(model, level, source, tuple(rest), found.passed, tuple(instead_of), last, siblings)
 
     def override(self, tier: Tier, preferences: Preferences) -> Override | None:
-        """A person's own model for a tier; one stored under a name that is not valid is ignored."""
+        """A person's own model for a tier. Ignores stored names that are not valid."""
         own = preferences.overrides.get(tier)
         return own if own is not None and self.is_valid(own.model) else None
 
     def is_valid(self, model: str) -> bool:
-        """Whether a model's name may be sent to its provider."""
+        """Whether the name may be sent to the provider."""
         return is_model_name(model, self.config.profile(provider_of(model)).api_type)
 
     def _siblings(self, pool: Collection[str], needs: Needs, tier: Tier) -> tuple[str, ...]:
-        """Where one provider alone has a key: other models of it, which may answer when only one model is down. Those
-        of the other tiers, else those with the most similar names in the catalogue."""
+        """If only one provider has a key, up to MOST_SIBLINGS of its other models, in case only the chosen one is down:
+        those of other tiers, else the catalogue's most similar names."""
         able = [model for model in pool if self.has_key(provider_of(model))]
         providers = {provider_of(model) for model in able}
         if len(providers) != 1 or providers & RUN_AT_HOME:
@@ -137,7 +138,7 @@ class Models:
         return () if found.last_resort else found.order[:MOST_SIBLINGS]
 
     def _level(self, model: str, tier: Tier, own: Override | None) -> tuple[str | None, ModelSource]:
-        """How much a member of a pool reasons, and what put it there."""
+        """The reasoning level of a model and the source of the choice."""
         if own is not None and model == own.model:
             return self.reasoning(model, own.reasoning), "override"
         if model not in self.config.contracts[tier].pool:
@@ -161,8 +162,8 @@ class Models:
         )
 
     def reasoning(self, model: str, level: str | None) -> str | None:
-        """What to send: the level asked for where the model is known to take it, else the catalogue's default; None for
-        `none` and for a model that is not known to reason."""
+        """The reasoning level to send: `level` if the model supports it, else the catalogue's default. None for `none`
+        and for models that aren't known to reason."""
         reasoning = self.catalog.lookup(model).reasoning
         level = level.lower() if level else None
         if level is None or level not in (*self.levels(model), SENDS_NOTHING):
@@ -170,12 +171,12 @@ class Models:
         return None if level == SENDS_NOTHING else level
 
     def levels(self, model: str) -> tuple[str, ...]:
-        """The reasoning levels that a model is known to take: the catalogue's, else LiteLLM's."""
+        """The known reasoning levels of a model, from the catalogue or else from LiteLLM."""
         card = self.catalog.lookup(model)
         return card.levels if card.known else self._library_levels(model)
 
     def ignored_level(self, tier: Tier) -> IgnoredLevel | None:
-        """The configured reasoning level of a tier, if its first model does not take it."""
+        """The tier's configured reasoning level if its first model doesn't support it."""
         model, level = self.config.contracts[tier].pool[0], self.config.reasoning[tier]
         levels = self.levels(model)
         if level is None or level.lower() in (*levels, SENDS_NOTHING):
@@ -183,12 +184,12 @@ class Models:
         return IgnoredLevel(model, level, levels)
 
     def window(self, model: str, level: str | None) -> int:
-        """The context window in tokens at a level."""
+        """The context window at a reasoning level, in tokens."""
         return self.told_window(model, level).tokens
 
     def told_window(self, model: str, level: str | None) -> ToldWindow:
-        """The smallest context window that the catalogue, a refusal or Ollama tells. An Ollama model that none of them
-        knows has Ollama's default: what is too much, it drops without an error."""
+        """The smallest context window known from the catalogue, a refusal or Ollama. Unknown Ollama models get Ollama's
+        default window, because Ollama drops what exceeds it without an error."""
         card, learned = self.catalog.lookup(model), self.health.windows.of(model)
         ollama = self.stated.window(model, self.config.profile(provider_of(model)))
         if ollama is None and not card.known and provider_of(model) in ASKED:
@@ -201,28 +202,28 @@ class Models:
         return min(told, key=lambda each: each.tokens)
 
     def only_local(self, tier: Tier, preferences: Preferences) -> bool:
-        """Whether only the demo model can serve a tier."""
+        """Whether only the demo model can serve the tier."""
         own = self.override(tier, preferences)
         return not any(self.has_key(provider_of(model)) for model in self._pool(tier, own))
 
     def has_model(self, tier: Tier, preferences: Preferences) -> bool:
-        """Whether a model of the tier's own pool can be called, or the one that the person chose for it."""
+        """Whether a model of the tier's own pool, or the person's choice for it, can be called."""
         own = preferences.overrides.get(tier)
         pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
         return any(self.has_key(provider_of(model)) for model in pool)
 
     def stand_in(self, tier: Tier) -> str | None:
-        """What answers when no model of the tier's pool can be called: the first model of another tier that can, else
-        the model of a running Ollama. None leaves it to the demo model."""
+        """The substitute if no model of the tier's pool can be called: the first usable model of another tier, else a
+        running Ollama's. None: only the demo model is left."""
         others = (model for each in TIERS if each != tier for model in self.config.contracts[each].pool)
         return next((model for model in others if self.has_key(provider_of(model))), self.ollama)
 
     def without_keys(self) -> bool:
-        """Whether no model of any tier can be called without a stand-in."""
+        """Whether no model of any tier can be called."""
         return not any(self.has_key(provider_of(model)) for pool in self.config.pools.values() for model in pool)
 
     def _pool(self, tier: Tier, own: Override | None) -> tuple[str, ...]:
-        """The models of a tier in the order in which they are asked; a stand-in where none of them can be called."""
+        """The tier's models in order; with a stand-in at the end if none of them can be called."""
         pool = pool_of(self.config.contracts[tier].pool, own.model if own else None)
         if any(self.has_key(provider_of(model)) for model in pool):
             return pool
@@ -230,30 +231,29 @@ class Models:
         return pool if stand_in is None else (*pool, stand_in)
 
     def has_key(self, provider: str) -> bool:
-        """Whether a call to this provider can be made: it has a key, or an address of its own that needs none."""
+        """Whether the provider can be called: it has a key, or a custom address that may need none."""
         if provider == LOCAL_PROVIDER:
             return True
         profile = self.config.profile(provider)
         return profile.api_key is not None or profile.base_url is not None
 
     def takes_tools(self, model: str) -> bool:
-        """Whether a model gets any tools at all. What Ollama says of its own model stands above the catalogue."""
+        """Whether a model can use tools. For Ollama's models its own answer overrides the catalogue."""
         if model == LOCAL_MODEL:
             return False
         able = self.stated.capabilities(model, self.config.profile(provider_of(model)))
         return "tools" in able if able else self.catalog.lookup(model).supports_tools
 
     def size(self, model: str) -> SizeDecision:
-        """How much of the tools a model is shown, and why. The name is its own, with its tag, and not its card's: the
-        card of `ollama/qwen3` also answers for `ollama/qwen3:32b`. What nothing tells, the provider may have told."""
+        """The size class of a model, which limits the tools it is shown. Uses the full name, because the card of
+        `ollama/qwen3` also matches `ollama/qwen3:32b`; Ollama's own data is the last resort."""
         decision = size_of(model, self.catalog.lookup(model).size_class)
         if decision.known:
             return decision
         return size_of(model, metadata=self.stated.of(model, self.config.profile(provider_of(model))))
 
     async def learn_sizes(self) -> None:
-        """Ask Ollama for the sizes and windows of its models, those of the tiers and the stand-in at once; until it is
-        cancelled."""
+        """Ask Ollama for the sizes and windows of the models in use. Runs until cancelled."""
         stand_in = () if self.ollama is None else (self.ollama,)
         for pool in (*self.config.pools.values(), stand_in):
             for model in pool:
@@ -270,8 +270,8 @@ class Models:
         may_call: bool = True,
         room: int | None = None,
     ) -> ModelRequest:
-        """A call of the chosen model, with what it takes: no temperature, no tools for one that knows none. It may
-        write what the tier's contract says, and no more than the `room` that its window has left, in tokens."""
+        """Build a call of the chosen model without unsupported parameters. The output limit is the contract's, but at
+        most `room`: the tokens left in the window."""
         card = self.catalog.lookup(choice.model)
         return ModelRequest(
             tier=tier,
@@ -286,13 +286,13 @@ class Models:
         )
 
     def _temperature(self, card: ModelCard) -> float | None:
-        """The catalogue's word on one model stands above the configuration's on all."""
+        """The catalogue's temperature for this model, else the configured one; None if unsupported."""
         if not card.supports_temperature:
             return None
         return self.config.temperature if card.temperature is None else card.temperature
 
     def check_level(self, model: str, level: str) -> str:
-        """A reasoning level the model has, in its own spelling. Raises Refused, naming those it has."""
+        """Return the level in the model's spelling. Raises Refused, which lists the supported levels."""
         levels = self.levels(model)
         if not levels:
             raise Refused("{model} does not take a reasoning level. Nothing was changed.", model=model)
@@ -307,7 +307,7 @@ class Models:
         return found
 
     def check_provider(self, provider: str, allowed: Collection[str]) -> None:
-        """Raises Refused, naming the providers a person may choose."""
+        """Raises Refused, which lists the allowed providers."""
         if provider not in allowed:
             raise Refused(
                 "The provider {provider} is not allowed here. Allowed: {allowed}. Nothing was changed.",

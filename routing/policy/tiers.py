@@ -1,4 +1,4 @@
-"""Which tier serves a turn: one priority, one function, and the reason with the answer."""
+"""Resolves the tier of a turn, with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from routing.types.people import Preferences, Role
 from routing.types.tiers import AUTO, DEFAULT_TIER, TIERS, Tier, TierChoice
 
 DEFAULT, RESET = "default", "reset"
-"""Words that take a stored choice back."""
+"""Words that clear a stored choice."""
 _PREFIX = re.compile(r"\s*!(\w+)(?:\s+|$)", re.ASCII)
 _CLASSES = frozenset(
     [
@@ -34,7 +34,7 @@ _CLASSES = frozenset(
         "ultra",
     ]
 )
-"""What other programs call a class of models; before a message they are no ordinary words."""
+"""Names of model classes in other programs; as a prefix they are meant as tiers."""
 
 
 def resolve(
@@ -44,10 +44,10 @@ def resolve(
     auto: TierDecision | None = None,
     default: TierChoice | None = None,
 ) -> TierDecision:
-    """Prefix, then the lock, then the newest switch of the conversation, then the stored tier or what `auto` chose,
-    then the owner's `default`, then balanced.
+    """Resolve the tier in this order: prefix, lock, the conversation's newest switch, the stored tier or the choice of
+    `auto`, the owner's `default`, balanced.
 
-    A lock without a stored tier locks nothing.
+    A lock without a stored tier has no effect.
     """
     if prefix is not None:
         return TierDecision(prefix, "prefix", f"prefix !{prefix}")
@@ -67,20 +67,19 @@ def resolve(
 
 
 def open_to(role: Role) -> tuple[Tier, ...]:
-    """The tiers that a role may use: all of them from user up, all but deep for guests."""
+    """The tiers that a role may use: guests all except deep, others all."""
     return TIERS if role in ("owner", "admin", "user") else tuple(tier for tier in TIERS if tier != "deep")
 
 
 def check_role(tier: TierChoice, role: Role) -> None:
-    """Raises Refused for a tier that a role may not use, and offers the best one that it may."""
+    """Raises Refused for a tier that the role may not use, and suggests the best allowed one."""
     if tier != AUTO and tier not in open_to(role):
         words = "The {tier} tier needs the role user; yours is {role}. The best one for you is smart: /tier smart."
         raise Refused(words, tier=tier, role=role)
 
 
 def permitted(preferences: Preferences, role: Role) -> Preferences:
-    """What of a person's preferences counts with their role. A guest has no lock, no models of their own and no deep
-    tier, even if they had before."""
+    """The preferences that apply to a role. Guests have no lock, no own models and no deep tier, even if stored."""
     if role in ("owner", "admin", "user"):
         return preferences
     tier = preferences.tier if preferences.tier in open_to(role) else None
@@ -88,18 +87,18 @@ def permitted(preferences: Preferences, role: Role) -> Preferences:
 
 
 def default_for(role: Role, default: TierChoice | None) -> TierChoice | None:
-    """The owner's default as far as it is open to a role."""
+    """The owner's default tier if the role may use it."""
     return default if default in (AUTO, *open_to(role)) else None
 
 
 def is_auto(preferences: Preferences, default: TierChoice | None) -> bool:
-    """Whether each message chooses its tier: by the person's choice, or by the owner's default where they have none."""
+    """Whether each message chooses its own tier, by the person's choice or else the owner's default."""
     return preferences.auto or (preferences.tier is None and default == AUTO)
 
 
 def split_prefix(text: str) -> tuple[Tier | None, str]:
-    """`!smart why?` → ("smart", "why?"). Only a whole first word that names a tier counts; `!wow` is text. Raises
-    Refused for a word that was surely meant as a tier, such as `!smrt` or `!turbo`."""
+    """Split off a tier prefix: `!smart why?` → ("smart", "why?"). `!wow` is text. Raises Refused for words that were
+    clearly meant as a tier, such as `!smrt` or `!turbo`."""
     found = _PREFIX.match(text)
     if found is None:
         return None, text
@@ -117,7 +116,7 @@ def split_prefix(text: str) -> tuple[Tier | None, str]:
 
 
 def parse(name: str) -> Tier:
-    """A tier by its name in any case. Raises Refused, naming the four and the nearest."""
+    """Find a tier by name, ignoring case. Raises Refused, which lists the tiers and the nearest name."""
     tier = known(name)
     if tier is None:
         raise _unknown(name, TIERS)
@@ -125,7 +124,7 @@ def parse(name: str) -> Tier:
 
 
 def parse_preference(name: str) -> TierChoice | None:
-    """The same for what a person may store: also `auto`, and `default` or `reset` (None) to store nothing any more."""
+    """Like `parse`, and also accepts `auto`, and `default` or `reset` (None) to clear the choice."""
     word = name.strip().lower()
     if word == AUTO:
         return AUTO
@@ -150,5 +149,5 @@ def _unknown(name: str, known: Sequence[str], *others: str) -> Refused:
 
 
 def known(name: str) -> Tier | None:
-    """A tier by its name in any case; None for any other word."""
+    """Find a tier by name, ignoring case."""
     return next((tier for tier in TIERS if tier == name.strip().lower()), None)

@@ -39,7 +39,7 @@ def known_cost(calls: Iterable[CallRecord]) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Tokens and money over a stretch; `unknown` counts the calls whose price nobody knows."""
+    """Tokens and money over a period; `unknown` counts the calls whose price nobody knows."""
 
     model: str
     calls: int
@@ -78,7 +78,7 @@ class Payer:
     """Whose spending, and when: one person's, one chat's with all its topics (only that of the `channels` that post
     there), or all there is."""
 
-    stretch: Period
+    period: Period
     person_id: int | None = None
     chat: tuple[str, str] | None = None
     channels: bool = False

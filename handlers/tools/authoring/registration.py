@@ -12,14 +12,14 @@ from handlers.tools.authoring.decorator import AuthoredTool, FunctionTool, role_
 from handlers.tools.authoring.schemas import IllegalSchema, names, plain, required
 from handlers.tools.authoring.signatures import is_typed, typed_schema
 from routing.errors import ConfigError
-from routing.llm.message_codec import LONGEST_NAME
+from routing.llm.message_codec import MAX_NAME
 from routing.types.llm import ToolSpec
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, ToolText
 
-_LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
+_LEGAL = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}")
 """OpenAI and Anthropic allow 64 letters, digits, `_` and `-`; Gemini requires a letter or `_` first."""
-LEGAL = f"1 to {LONGEST_NAME} of the characters A-Z a-z 0-9 _ and -, the first a letter or _"
+LEGAL = f"1 to {MAX_NAME} of the characters A-Z a-z 0-9 _ and -, the first a letter or _"
 _EMPTY = '{"type": "object", "properties": {}}'
 
 T = TypeVar("T")
@@ -94,10 +94,10 @@ def legal_name(name: object, whose: str) -> None:
     if not isinstance(name, str) or not name.strip():
         raise ConfigError(f"The name of {whose} is missing: give it {LEGAL}.")
     if not _LEGAL.fullmatch(name):
-        mended = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[: LONGEST_NAME - 1]
+        mended = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[: MAX_NAME - 1]
         would = mended if mended[:1].isalpha() else f"_{mended}"
         hint = f"; {would} would do" if mended else ""
-        raise ConfigError(f"The name of {whose}, {name[: LONGEST_NAME + 8]!r}, is not legal: it takes {LEGAL}{hint}.")
+        raise ConfigError(f"The name of {whose}, {name[: MAX_NAME + 8]!r}, is not legal: it takes {LEGAL}{hint}.")
 
 
 def _by_size(tool: str, what: str, given: object, form: str) -> dict[Size, Any]:

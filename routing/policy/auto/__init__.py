@@ -1,7 +1,7 @@
-"""`/tier auto`: which tier a message needs, told in any language without asking a model.
+"""Chooses the tier of a message for `/tier auto`, in any language and without a model call.
 
-Signs that no language has of its own (fences, stack traces, formulas, length, questions, the turns before) come first;
-`phrases.tsv` holds what people say in words: some forty ideas in over thirty languages, written for this project."""
+Signs that don't depend on a language (code fences, stack traces, formulas, length, questions, earlier turns) count
+first. `phrases.tsv`, written for this project, has phrases for about forty ideas in more than thirty languages."""
 
 from routing.policy.auto.decision import AutoDecision, Signal
 from routing.policy.auto.default import choose, load, loaded

@@ -1,4 +1,4 @@
-"""The tier for a message: what is certain first, then what weighs enough, else the everyday one."""
+"""Chooses the tier of a message: certain signs first, then scores, else the default tier."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from routing.policy.auto import features
-from routing.policy.auto.classifier import Hunch, LinearClassifier
+from routing.policy.auto.classifier import LinearClassifier, Prediction
 from routing.policy.auto.decision import AutoDecision, Signal, decided
 from routing.policy.auto.phrases import Hits, Idea, Phrases
 from routing.policy.auto.preprocessing import Reading, read
@@ -14,24 +14,24 @@ from routing.policy.auto.scoring import ENOUGH, Weight, count, weigh
 from routing.types.tiers import DEFAULT_TIER, TIERS, Tier
 
 SHORT, BARE = 12, 2
-"""Words of what may go on with something; of what can hardly be anything else."""
+"""Length in words: a message that may be a follow-up; one that almost certainly is."""
 BRIEFLY_SAID = 3
-"""Words around a single one such as "why", which begins many a new question."""
+"""Maximum length, in words, of a follow-up that contains a single word such as "why"."""
 SMALL_TALK = 12
 SHORT_OF_CODE = 14
-"""Words of a message that needs only a hint of code after code."""
+"""Maximum length, in words, of a message after code that needs only a hint of code."""
 GIVEN_WITHIN, ALL_ABOUT_WORDS = 25, 40
-"""Where a longer message says that it brings a text along; the words of one that may say it anywhere."""
+"""The first words of a longer message that may announce a given text; the length up to which any word may."""
 MOST_SIGNALS = 2
 HINT = 0.8
-"""What a short message must weigh that stays with a smart model."""
+"""Minimum score of a short message that stays with the smart tier."""
 MUCH = 3.0
-"""What a message must weigh that is about a text it gives."""
+"""Minimum score of a message about a given text."""
 
 CONFIDENT = 0.8
-"""Share from which the learned classifier overrides what the phrases found; `benchmarks.auto_tier` measures it."""
+"""Probability from which the classifier overrides the phrases; measured by `benchmarks.auto_tier`."""
 LIKELY, AFTER_CODE = 0.35, 0.25
-"""How likely what the conversation is about must be in a short message that only hints at it."""
+"""Minimum probability of the conversation's topic in a short message that only hints at it."""
 _OF_MATHEMATICS: tuple[Idea, ...] = ("prove", "show")
 _HIGHER: Mapping[Tier, Tier] = {"balanced": "smart", "smart": "deep", "coding": "deep", "deep": "deep"}
 _SOUNDS: Mapping[Tier, tuple[Signal, ...]] = {
@@ -46,20 +46,20 @@ Choice = tuple[Tier, tuple[Signal, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it was read: the phrases in it, what it weighs and what it sounds like."""
+    """A preprocessed message with its phrases, score and prediction."""
 
     reading: Reading
     hits: Hits
     weight: Weight
-    hunch: Hunch | None
+    prediction: Prediction | None
 
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """Chooses by phrases, and by what messages sound like where there is an ear."""
+    """Chooses by phrases and, if there is one, by a classifier."""
 
     phrases: Phrases
-    ear: LinearClassifier | None
+    classifier: LinearClassifier | None
 
     def choose(
         self,
@@ -70,9 +70,9 @@ class Chooser:
         allowed: Collection[Tier] = TIERS,
         pictures: int = 0,
     ) -> AutoDecision:
-        """The tier for a message. `previous` are the tiers of the turns before it, the newest last; `had_code` says
-        whether the last of them was about code; `pictures` came with the message. Never raises, whatever the text is;
-        reads a bounded part of it, so that it takes less than a millisecond."""
+        """Choose the tier of a message. `previous` are the tiers of earlier turns, newest last; `had_code`: the last
+        turn was about code; `pictures` counts the pictures of the message. Never raises. Reads a bounded part of the
+        text, in less than a millisecond."""
         tier, signals = self._choice(read(text), tuple(previous), had_code, pictures)
         return decided(tier, signals, allowed)
 
@@ -85,8 +85,8 @@ class Chooser:
             hits = self.phrases.find(head)
             return _of_given(weigh(head, hits, material=reading.raw))
         weight = weigh(reading, hits)
-        ear = None if _speaks_of_thinking(hits) else self.ear
-        message = Message(reading, hits, weight, ear.hear(reading, weight) if ear else None)
+        classifier = None if _speaks_of_thinking(hits) else self.classifier
+        message = Message(reading, hits, weight, classifier.predict(reading, weight) if classifier else None)
         return _of_message(message, previous, had_code, pictures)
 
 
@@ -105,19 +105,19 @@ def _of_message(message: Message, previous: tuple[Tier, ...], had_code: bool, pi
 
 
 def _alone(message: Message, had_code: bool) -> Choice:
-    """What a message is for itself: certain signs first, then what it sounds like."""
+    """The tier of the message without its context: certain signs first, then the classifier."""
     weight, short = message.weight, message.reading.units <= SHORT_OF_CODE
     if weight.proof and weight.code < features.CERTAIN + ENOUGH:
         return "deep", ("proof",)
     if weight.research:
         return "deep", ("research",)
     tier, signals = _weighed(weight)
-    hunch = message.hunch
-    if hunch is not None and hunch.tier != tier and weight.shown < features.CERTAIN:
+    prediction = message.prediction
+    if prediction is not None and prediction.tier != tier and weight.shown < features.CERTAIN:
         found = tier != DEFAULT_TIER or weight.brief
-        if not found or hunch.shares[hunch.tier] >= CONFIDENT:
-            tier, signals = hunch.tier, _SOUNDS[hunch.tier]
-    hinted = weight.code > 0 or (hunch is not None and hunch.shares["coding"] >= AFTER_CODE)
+        if not found or prediction.shares[prediction.tier] >= CONFIDENT:
+            tier, signals = prediction.tier, _SOUNDS[prediction.tier]
+    hinted = weight.code > 0 or (prediction is not None and prediction.shares["coding"] >= AFTER_CODE)
     if tier == DEFAULT_TIER and had_code and short and hinted:
         return "coding", ("code before",)
     return tier, signals or (("brief",) if weight.brief else ())
@@ -132,7 +132,7 @@ def _weighed(weight: Weight) -> Choice:
 
 
 def _is_given(reading: Reading, hits: Hits) -> bool:
-    """Whether the message is about words or about a text that it brings along."""
+    """Whether the message is about words or a text that it contains."""
     asked = (*hits.get("meaning", ()), *hits.get("edit", ()))
     if reading.units <= ALL_ABOUT_WORDS:
         return bool(asked)
@@ -140,7 +140,7 @@ def _is_given(reading: Reading, hits: Hits) -> bool:
 
 
 def _of_given(weight: Weight) -> Choice:
-    """Only what is asked counts, not what is given; code is code in both."""
+    """Judge only the request, not the given text; code counts in both."""
     if weight.code >= ENOUGH:
         return "coding", ("code",)
     if weight.proof:
@@ -153,7 +153,7 @@ def _of_given(weight: Weight) -> Choice:
 
 
 def _speaks_of_thinking(hits: Hits) -> bool:
-    """Whether hard thought is spoken of: asked for, called needless or told of, which sounds alike."""
+    """Whether the message mentions hard thinking; the classifier can't tell a request from a mention."""
     return bool(hits.get("intent") or (hits.get("think") and hits.get("hard")))
 
 
@@ -162,7 +162,7 @@ def _is_small_talk(reading: Reading, hits: Hits) -> bool:
 
 
 def _follows(reading: Reading, hits: Hits, pictured: bool) -> bool:
-    """Whether a short message goes on with what was said before."""
+    """Whether a short message continues the conversation."""
     if hits.get("mend") and reading.units <= SHORT:
         return True
     if reading.units <= BARE:
@@ -176,20 +176,20 @@ def _follows(reading: Reading, hits: Hits, pictured: bool) -> bool:
 
 
 def _is_related(message: Message, previous: tuple[Tier, ...]) -> bool:
-    """Whether a short message has a hint of what the last one was about."""
+    """Whether a short message hints at the topic of the last turn."""
     reading, hits, weight = message.reading, message.hits, message.weight
     if reading.units > SHORT or not previous:
         return False
     if previous[-1] == "deep":
         return "mathematics" in weight.signals or any(hits.get(idea) for idea in _OF_MATHEMATICS)
-    likely = message.hunch is not None and message.hunch.shares["smart"] >= LIKELY
+    likely = message.prediction is not None and message.prediction.shares["smart"] >= LIKELY
     return previous[-1] == "smart" and (weight.smart >= HINT or likely)
 
 
 def _of_following(
     tier: Tier, signals: tuple[Signal, ...], hits: Hits, previous: tuple[Tier, ...], had_code: bool
 ) -> Choice:
-    """The tier of the conversation, or the message's own where that is higher."""
+    """The conversation's tier, or the message's own if that is higher."""
     if tier == "coding" and signals == ("code",):
         return tier, signals
     if had_code and (tier == "coding" or hits.get("mend")):

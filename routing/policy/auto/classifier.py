@@ -1,7 +1,7 @@
 """A linear classifier over the words of a message, in any language.
 
-`classifier.json` is made by `python -m benchmarks.training.auto_tier`. It holds a row of weights for each of a fixed
-number of buckets, to which words and parts of words are hashed, and one row for each language-independent feature."""
+`python -m benchmarks.training.auto_tier` writes `classifier.json`: a row of weights for each of a fixed number of
+buckets, to which words and parts of words are hashed, and one row for each language-independent feature."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from routing.types.tiers import TIERS, Tier
 FILE = Path(__file__).with_name("classifier.json")
 PLACES = 1 << 14
 FIRST_WORDS, LAST_WORDS, CHARACTERS = 40, 12, 120
-"""Of what is read; what is said after that adds time, not knowledge."""
+"""Limits of what is read; more text doesn't improve the result."""
 BEGINNINGS = (4, 6)
-"""Letters that words of many endings share."""
+"""Lengths of prefixes, in letters, for words with many endings."""
 PIECE = 4
 TRAITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Hunch:
-    """How likely each tier is, from what a message sounds like; together 1."""
+class Prediction:
+    """The probability of each tier; they add up to 1."""
 
     shares: Mapping[Tier, float]
 
@@ -42,11 +42,11 @@ class Hunch:
 
 
 class LinearClassifier:
-    """The weights, ready to be used: 0.1 MB."""
+    """A linear classifier; its weights take 0.1 MB."""
 
     def __init__(self, words: bytes, scale: Sequence[float], traits: Sequence[Sequence[float]]) -> None:
-        """`words` are signed bytes, one a tier for each place, to be multiplied by `scale`; `traits` a row each.
-        Raises ValueError for weights of another form."""
+        """`words` holds one signed byte per bucket and tier, to be multiplied by `scale`; `traits` one row per feature.
+        Raises ValueError for weights of another shape."""
         if len(words) != PLACES * len(TIERS) or [len(row) for row in traits] != [len(TIERS)] * TRAITS:
             raise ValueError("made for another form; run python -m benchmarks.training.auto_tier")
         self._words = memoryview(words).cast("b")
@@ -55,28 +55,30 @@ class LinearClassifier:
 
     @classmethod
     def load(cls, file: Path = FILE) -> Self:
-        """Raises OSError where it can't be read, ValueError for weights of another form."""
+        """Raises OSError if the file can't be read, ValueError for weights of another shape."""
         kept = json.loads(file.read_text("ascii"))
         return cls(decompress(b64decode(kept["words"])), kept["scale"], kept["traits"])
 
-    def hear(self, reading: Reading, weight: Weight) -> Hunch:
-        """Pure; 0.05 ms for a short message, and no more than 0.3 ms for any."""
+    def predict(self, reading: Reading, weight: Weight) -> Prediction:
+        """Takes 0.05 ms for a short message and at most 0.3 ms."""
         found = [place * len(TIERS) for place in places(reading)]
         scores = [0.0] * len(TIERS)
         if found:
-            told = self._words
+            weights = self._words
             share = 1 / sqrt(len(found))
-            scores = [sum([told[at + tier] for at in found]) * scale * share for tier, scale in enumerate(self._scale)]
+            scores = [
+                sum([weights[at + tier] for at in found]) * scale * share for tier, scale in enumerate(self._scale)
+            ]
         for value, row in zip(traits(reading, weight), self._traits, strict=True):
             if value:
                 scores = [score + value * each for score, each in zip(scores, row, strict=True)]
         most = max(scores)
         parts = [exp(score - most) for score in scores]
-        return Hunch({tier: part / sum(parts) for tier, part in zip(TIERS, parts, strict=True)})
+        return Prediction({tier: part / sum(parts) for tier, part in zip(TIERS, parts, strict=True)})
 
 
 def places(reading: Reading) -> set[int]:
-    """Where the words and parts of words of a message have their weights."""
+    """The buckets of the words and word parts of a message."""
     return {crc32(part.encode("utf-8", "replace")) % PLACES for part in _parts(reading)}
 
 
@@ -104,7 +106,7 @@ def _parts(reading: Reading) -> Iterator[str]:
 
 
 def traits(reading: Reading, weight: Weight) -> tuple[float, ...]:
-    """What can be said of a message in any language: 1, its size, what it asks, and what the signs weigh."""
+    """Language-independent features: a constant, length, questions and the scores of the signs."""
     raw = reading.raw
     length = log1p(reading.units)
     return (

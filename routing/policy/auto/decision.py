@@ -1,4 +1,4 @@
-"""The tier that was chosen and why: a frozen value; what is not allowed becomes what is."""
+"""The tier chosen for a message, with the reasons."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ _INSTEAD: Mapping[Tier, tuple[Tier, ...]] = {
     "coding": ("coding", "smart", "balanced", "deep"),
     "deep": ("deep", "smart", "coding", "balanced"),
 }
-"""Who serves what another tier is best for: never a dearer one while there is another."""
+"""Substitutes for a tier that isn't allowed, best first; more expensive tiers come last."""
 
 
 @dataclass(frozen=True, slots=True)
 class AutoDecision:
-    """`tier` is allowed, `wanted` is what would be best; `evidence` is one short English clause, said by `signals`."""
+    """`tier` is allowed, `wanted` would be best; `evidence` describes the `signals` in a short English clause."""
 
     tier: Tier
     evidence: str
@@ -87,7 +87,7 @@ class AutoDecision:
 
 
 def decided(wanted: Tier, signals: tuple[Signal, ...], allowed: Collection[Tier]) -> AutoDecision:
-    """The best allowed tier with its reason; the default where none is allowed."""
+    """The best allowed tier with its reason; the default tier if none is allowed."""
     tier = next((each for each in _INSTEAD[wanted] if each in allowed), DEFAULT_TIER)
     said = signals[:MOST_SAID] or ("everyday",)
     evidence = ", ".join(EVIDENCE[each] for each in said)

@@ -1,4 +1,4 @@
-"""The chooser with what this folder holds: read once, by who first needs it."""
+"""The shipped chooser, loaded on first use."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from routing.types.tiers import TIERS, Tier
 
 @cache
 def shipped() -> Chooser:
-    """With the phrases and the weights of this folder; reads them once."""
+    """Load the phrases and weights of this folder, once."""
     return Chooser(Phrases.load(), LinearClassifier.load())
 
 
 def load() -> None:
-    """Read what the first choice would read else: 0.1 s, for a thread."""
+    """Load the chooser ahead of its first use; takes 0.1 s, so call it in a thread."""
     shipped()
 
 
 def loaded() -> bool:
-    """Whether the next choice has nothing to read."""
+    """Whether the chooser is loaded."""
     return shipped.cache_info().currsize > 0
 
 
@@ -36,5 +36,5 @@ def choose(
     allowed: Collection[Tier] = TIERS,
     pictures: int = 0,
 ) -> AutoDecision:
-    """As `Chooser.choose` says, with what is shipped."""
+    """See `Chooser.choose`."""
     return shipped().choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)

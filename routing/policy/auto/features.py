@@ -1,6 +1,7 @@
-"""What shows code and mathematics in any language: their own signs.
+"""Detects code and mathematics by signs that don't depend on the language.
 
-A sign is looked for only where one of its characters is: most messages have none, and are read in microseconds."""
+A pattern is searched only if one of its characteristic strings is present. Most messages contain none and take
+microseconds."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ _SAID_BY_MACHINES = (
     *("CREATE TABLE ", "panic: ", "public static", "public class", "fatal: ", "std::", "</div>", "</p>", "</script>"),
     *("<html", "=> {", "&mut ", "println!", "else {", "} else", "def __init__", "@Override"),
 )
-"""Any of these is code, or comes of it."""
+"""Text that only occurs in code or program output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A pattern that is worth a look only where one of `gates` stands; none: always."""
+    """A pattern that is searched only if one of `gates` is in the text."""
 
     gates: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -38,7 +39,7 @@ class Sign:
 
 
 def _sign(gates: str, pattern: str) -> Sign:
-    """ASCII: a name in Latin letters ends where another script goes on."""
+    """Compile a pattern with ASCII classes: a Latin name ends where another script begins."""
     return Sign(tuple(gates.split()), re.compile(pattern, re.MULTILINE | re.ASCII))
 
 
@@ -93,7 +94,7 @@ _ARITHMETIC = re.compile(r"[\d\s+\-−*/×·÷:().,=^%?？xX]+")
 
 
 def code(raw: str) -> float:
-    """2 and more is code; what only looks a little like it gets less."""
+    """The code score; 2 and more is certain."""
     found = 0.0
     if any(map(raw.__contains__, _SAID_BY_MACHINES)) or any(sign.is_in(raw) for sign in _CERTAIN_CODE):
         found = CERTAIN
@@ -101,15 +102,15 @@ def code(raw: str) -> float:
 
 
 def formulas(raw: str) -> int:
-    """How many kinds of mathematical writing there are."""
+    """The number of kinds of mathematical notation in the text."""
     return sum(sign.is_in(raw) for sign in _FORMULA)
 
 
 def is_hardness(raw: str) -> bool:
-    """Whether P and NP are spoken of."""
+    """Whether the text is about P and NP."""
     return _HARDNESS.is_in(raw)
 
 
 def is_arithmetic(raw: str) -> bool:
-    """Nothing but numbers and what is done with them."""
+    """Whether the text is only numbers and operators."""
     return _ARITHMETIC.fullmatch(raw) is not None

@@ -1,4 +1,4 @@
-"""What people say, by idea: a table of phrases in many languages, and where they stand in a text."""
+"""Finds phrases of a multilingual table in a text, grouped by idea."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from routing.policy.auto.preprocessing import Reading, fold, is_unspaced, split
 
 TABLE = Path(__file__).with_name("phrases.tsv")
 GAP = 3
-"""Words that may stand in the place of `…`."""
+"""Maximum number of words in place of `…`."""
 OFTEN = 4
-"""Times that one phrase is worth noting in a text."""
+"""Maximum number of hits per phrase."""
 
 Idea = Literal[
     "intent",
@@ -61,12 +61,12 @@ IDEAS: tuple[Idea, ...] = get_args(Idea)
 _SEMITIC = re.compile(
     "(?:[وف]?(?:ال|بال|كال|فال|لل|[بلك])|[وف])(?=[\u0621-\u064a]{3})|[והבלשמכ]{1,2}(?=[\u05d0-\u05ea]{3})"
 )
-"""What Arabic and Hebrew write together with the next word: and, the, in, for, as, that, from."""
+"""Prefixes that Arabic and Hebrew attach to the next word: and, the, in, for, as, that, from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A phrase from the word `start` up to before `end`; in a script without spaces both count characters."""
+    """A phrase from word `start` to before word `end`; characters instead of words in scripts without spaces."""
 
     phrase: str
     start: int
@@ -79,7 +79,7 @@ Hits = Mapping[Idea, Sequence[Hit]]
 
 @dataclass(slots=True)
 class _Node:
-    """Where a phrase may go on: whole words, beginnings of words, words that do not matter."""
+    """A trie node: next whole words, next word beginnings, and a gap of any words."""
 
     whole: dict[str, _Node] = field(default_factory=dict)
     begun: dict[str, _Node] = field(default_factory=dict)
@@ -89,14 +89,14 @@ class _Node:
 
 
 _NOTHING: dict[str, _Node] = {}
-"""After the last words, shared by most nodes: a dictionary of its own for each would take 2 MB."""
+"""Shared by leaf nodes; separate dictionaries would take 2 MB."""
 
 
 class Phrases:
-    """The table, ready to be looked for in texts."""
+    """Searches texts for the phrases of the table."""
 
     def __init__(self, rows: Iterable[tuple[Idea, str]]) -> None:
-        """Each an idea and a phrase: `*` stands for any ending, ` … ` for up to three words."""
+        """Takes pairs of idea and phrase. `*` stands for any ending, ` … ` for up to three words."""
         self._root = _Node()
         unspaced: defaultdict[str, list[tuple[str, Idea]]] = defaultdict(list)
         for idea, phrase in rows:
@@ -111,11 +111,12 @@ class Phrases:
 
     @classmethod
     def load(cls, table: Path = TABLE) -> Self:
-        """Lines of an idea, a language and phrases, parted by ` | `. Raises ValueError for an unknown idea."""
+        """Load a file with lines of an idea, a language and phrases separated by ` | `. Raises ValueError for an
+        unknown idea."""
         return cls((idea, phrase) for idea, _, phrase in rows(table))
 
     def find(self, reading: Reading) -> Hits:
-        """The phrases of the table that are said, by idea, in the order of the text."""
+        """Find the phrases in the text, by idea, in text order."""
         found: defaultdict[Idea, list[Hit]] = defaultdict(list)
         often: defaultdict[str, int] = defaultdict(int)
         for start in range(len(reading.words)):
@@ -133,7 +134,7 @@ class Phrases:
         return found
 
     def _begun(self, text: str, start: int) -> Sequence[tuple[str, Idea]]:
-        """What may be said from a place on, by its first two characters."""
+        """Phrases that begin with the two characters at `start`."""
         return self._unspaced.get(text[start : start + 2], ()) if start + 1 < len(text) else ()
 
     def _add(self, idea: Idea, phrase: str) -> None:
@@ -168,7 +169,7 @@ class Phrases:
 
 
 def rows(table: Path = TABLE) -> Iterator[tuple[Idea, str, str]]:
-    """Idea, language and phrase. Raises ValueError for a line of another form."""
+    """Yield idea, language and phrase. Raises ValueError for a malformed line."""
     for number, line in enumerate(table.read_text("utf-8").splitlines(), 1):
         idea, language, said = line.split("\t")
         known = next((each for each in IDEAS if each == idea), None)

@@ -1,4 +1,4 @@
-"""A message as the classifier reads it: bounded, in one form, its words apart from scripts without spaces."""
+"""Normalises a message for the classifier: limits its length, folds characters and splits words."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import unicodedata
 from dataclasses import dataclass
 
 HEAD, TAIL = 600, 200
-"""Characters that are read from the beginning and the end of a message: people say what they want there."""
+"""Characters read from the beginning and the end of a message, where people state what they want."""
 CHARACTERS_A_WORD = 6.0
-"""What stands for a word in the part of a long message that is not read."""
+"""Assumed characters per word in the unread part of a long message."""
 HAN_A_WORD, THAI_A_WORD = 1.7, 4.5
-"""Characters that say as much as one English word."""
+"""Characters that carry as much as one English word."""
 LONGEST_QUOTE = 300
 FIRST_WORDS, LAST_WORDS = 120, 40
-"""Of what is read; a text of single letters would have more."""
+"""Maximum number of words read; a text of single letters would have more."""
 
 _HAN = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
 _THAI = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _INDIC = r"\u0900-\u0dff"
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0655\u0670\u093c\ufe00-\ufe0f]+")
 _LIGATURES = re.compile("[\ufdfa\ufdfb]")
-"""One character each that stands for a whole sentence."""
+"""Single characters that stand for a whole sentence."""
 _DANDA = re.compile("[\u0964\u0965]")
 _LETTERS = (("ı", "i"), ("ł", "l"), ("ø", "o"), ("đ", "d"), ("æ", "ae"), ("œ", "oe"), ("’", "'"))
 _UNSPACED = re.compile(f"[{_HAN}{_THAI}]+")
@@ -39,8 +39,8 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`raw` is what is read as it stands; `text` the same in normal form without quotations, `words` its words but for
-    scripts without spaces, `units` about how many words the whole message has."""
+    """`raw` is the part of the message that is read; `text` the same, normalised and without quotations; `words` its
+    words except in scripts without spaces; `units` the approximate number of words of the whole message."""
 
     raw: str
     text: str
@@ -49,16 +49,16 @@ class Reading:
     questions: int
     numbers: int
     situation: bool
-    """Whether something is told before it is asked about."""
+    """Whether a statement precedes the question."""
 
     def head(self) -> Reading:
-        """What is asked of a text that follows: up to the first colon or line."""
+        """The request before a given text: up to the first colon or line break."""
         end = re.search(r"[:：\n]", self.raw)
         return read(self.raw[: end.start()]) if end and end.start() else self
 
 
 def read(message: str) -> Reading:
-    """Bounded work for a message of any length."""
+    """Preprocess a message. The work is bounded for any length."""
     raw = message if len(message) <= HEAD + TAIL else f"{message[:HEAD]}\n{message[-TAIL:]}"
     text = fold(_unquoted(raw))
     words = split(text)
@@ -77,7 +77,7 @@ def read(message: str) -> Reading:
 
 
 def fold(text: str) -> str:
-    """Lower case, one form of each character, without accents and vowel points; no more than a reading holds."""
+    """Lower-case and normalise a text, without accents and vowel points; cut to the length of a reading."""
     folded = unicodedata.normalize("NFKC", _LIGATURES.sub(" ", text))[: 2 * (HEAD + TAIL)].casefold()
     if folded.isascii():
         return folded
@@ -88,7 +88,7 @@ def fold(text: str) -> str:
 
 
 def split(folded: str) -> tuple[str, ...]:
-    """The words of a text in normal form; scripts without spaces are left out."""
+    """The words of a normalised text, except in scripts without spaces."""
     return tuple(_WORD.findall(folded if folded.isascii() else _UNSPACED.sub(" ", folded)))
 
 
@@ -102,7 +102,7 @@ def is_unspaced(text: str) -> bool:
 
 
 def _unquoted(raw: str) -> str:
-    """Without what is quoted: it is spoken of, not said; the whole where there is nothing else."""
+    """Remove quotations, which the person doesn't say themselves; keep the text if nothing else is left."""
     if not any(map(raw.__contains__, _OPENED)):
         return raw
     left = _QUOTED.sub(" ", raw)

@@ -1,4 +1,4 @@
-"""How much a message asks for: each sign has a weight, and 2 is enough for a tier of its own."""
+"""Scores how demanding a message is. Each sign has a weight; a total of 2 justifies a higher tier."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _FIRST_AND_MORE: Mapping[Idea, tuple[Signal, float, float, float]] = {
     "world": ("analysis", 1.1, 0.7, 2.5),
     "ponder": ("philosophy", 1.1, 0.9, 2.0),
 }
-"""Of an idea: what the first phrase weighs, what each other one, and the most of all."""
+"""Per idea: the signal, the weight of the first phrase, of each further one, and the maximum."""
 
 ADVICE = (0.9, 0.4, 1.3)
-"""What to do, and why: the first phrase, each other one, the most; only a matter of weight makes it hard."""
+"""Advice: the weight of the first phrase, of each further one, and the maximum; too little on its own."""
 WHY, WHY_ABOUT = 0.6, 6
-"""A reason that is asked for, in a question of so many words."""
+"""Weight of a "why", and the minimum length of its message in words."""
 SITUATION, SITUATION_OF = 0.6, 8
-"""A question about something that is told first, in so many words."""
+"""Weight of a question after a statement, and the minimum length of its message in words."""
 SYSTEM = 0.8
-"""A design of a system, not of a birthday card."""
+"""Extra weight for the design of a system rather than, say, a birthday card."""
 FORMULA, MOST_FORMULAS = 1.0, 3
 LENGTHS = ((400, 2.0), (120, 1.6), (60, 1.2), (25, 0.8), (14, 0.4))
-"""Words from which on a message weighs more."""
+"""Weights by minimum length in words."""
 QUESTIONS, FEWEST_QUESTIONS, QUESTIONED = 1.0, 3, 18
 NUMBERS = ((4, 0.8), (2, 0.4))
 LIGHT = BRIEF = -1.5
@@ -48,13 +48,13 @@ TONGUE, CODISH, SAID_CODE = 1.5, 0.7, 2.0
 NEAR, NEAR_CHARACTERS = 3, 6
 NEGATED_WITHIN, NEGATED_CHARACTERS = 3, 4
 SUBJECTS = frozenset({"i", "we", "you", "they", "he", "she", "it", "me", "us", "people", "to", "ich", "wir"})
-"""Before "think hard" they tell of somebody who thinks."""
+"""Words before "think hard" that describe a person instead of making a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """How much code, how much of that is shown by signs, how much for a smart model (with what says so, the weightiest
-    first), whether a proof is asked for, whether hard thought is."""
+    """The scores of a message: `code` in total and as `shown` by signs, `smart` with its `signals` (heaviest first),
+    and whether the message asks for a proof, research, hard thinking or brevity."""
 
     code: float
     shown: float
@@ -67,7 +67,7 @@ class Weight:
 
 
 def weigh(reading: Reading, hits: Hits, material: str | None = None) -> Weight:
-    """Everything of one message; `material` is what code is looked for in, where that is more than what was asked."""
+    """Score a message. `material` is the text searched for code if it is more than the request."""
     parts: dict[Signal, float] = {}
     for idea, (signal, first, more, most) in _FIRST_AND_MORE.items():
         if many := count(hits.get(idea, ())):
@@ -102,7 +102,7 @@ def _of_many(many: int, first: float, more: float, most: float) -> float:
 
 
 def count(hits: Sequence[Hit]) -> int:
-    """How many that do not overlap, a phrase once."""
+    """The number of different phrases, ignoring overlaps."""
     found, end, said = 0, {False: -1, True: -1}, set()
     for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
         if hit.start >= end[hit.unspaced]:
@@ -113,13 +113,13 @@ def count(hits: Sequence[Hit]) -> int:
 
 
 def intent(reading: Reading, hits: Hits) -> bool:
-    """Whether hard thought is asked for: not where it is called needless, nor where somebody is told to think."""
+    """Whether the message asks for hard thinking: not if negated, and not if it describes someone thinking."""
     told = (*hits.get("intent", ()), *hits.get("time", ()), *_thought(hits))
     return any(not _is_taken_back(reading, hits, hit) for hit in told)
 
 
 def _thought(hits: Hits) -> Iterator[Hit]:
-    """Words for thinking with words for doing it well, near each other."""
+    """Words for thinking that are close to words for doing it well."""
     manners = hits.get("hard", ())
     for hit in hits.get("think", ()):
         reach = NEAR_CHARACTERS if hit.unspaced else NEAR
@@ -153,7 +153,7 @@ def _said_code(hits: Hits) -> float:
 
 
 def _is_proof(reading: Reading, hits: Hits, formulas: int) -> bool:
-    """Something mathematical is to be proved; what is only to be shown needs more that is mathematical."""
+    """Whether the message asks for a mathematical proof. "Show" needs more mathematical words than "prove"."""
     things = count(hits.get("object", ())) + 2 * count(hits.get("advanced", ())) + 2 * bool(hits.get("open"))
     if hits.get("prove"):
         return things + formulas > 0
@@ -161,6 +161,6 @@ def _is_proof(reading: Reading, hits: Hits, formulas: int) -> bool:
 
 
 def _is_research(reading: Reading, hits: Hits) -> bool:
-    """Unsolved or advanced matters, more than one or at length."""
+    """Whether the message has several unsolved or advanced topics, or discusses them at length."""
     things = count(hits.get("open", ())) + count(hits.get("advanced", ()))
     return things >= 3 or (things == 2 and bool(hits.get("open")) and reading.units >= LENGTHS[-1][0])

@@ -44,7 +44,7 @@ class Books:
         rows = [
             row
             for row in self.rows
-            if payer.stretch.start <= row[0] < payer.stretch.end
+            if payer.period.start <= row[0] < payer.period.end
             and payer.person_id in (None, row[1])
             and payer.chat in (None, (row[2].platform, row[2].chat_id))
         ]

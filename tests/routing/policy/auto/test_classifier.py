@@ -124,11 +124,11 @@ def test_a_hint_of_code_is_enough_after_code() -> None:
 
 def test_shares_are_likelihoods() -> None:
     reading = read("My landlord keeps the deposit, what can I do?")
-    ear = shipped().ear
-    assert ear is not None
-    hunch = ear.hear(reading, weigh(reading, {}))
-    assert sum(hunch.shares.values()) == pytest.approx(1.0)
-    assert hunch.tier == max(hunch.shares, key=lambda tier: hunch.shares[tier])
+    classifier = shipped().classifier
+    assert classifier is not None
+    prediction = classifier.predict(reading, weigh(reading, {}))
+    assert sum(prediction.shares.values()) == pytest.approx(1.0)
+    assert prediction.tier == max(prediction.shares, key=lambda tier: prediction.shares[tier])
 
 
 def test_weights_of_another_form_are_refused(tmp_path: Path) -> None:
