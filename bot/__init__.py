@@ -1,1 +1,1 @@
-"""The process and the chat platforms: the outside."""
+"""The process, the command line and the chat platforms."""

@@ -16,32 +16,33 @@ from routing.errors import ConfigError, StorageFault
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. 0: done; 1: a check failed; 2: something must be fixed first, and one sentence says what."""
-    os.umask(0o077)  # whatever this user's is: the files hold conversations and keys
+    """Run one command; returns the exit code: 0 for success, 1 for a failed check, 2 for an error that the user has to
+    fix, which is printed."""
+    os.umask(0o077)  # files hold conversations and keys, so only this user may read them
     options = _parser().parse_args(arguments)
     redactor = logs.Redactor(())
     try:
         environment = load()
         redactor.add(environment.secrets())
         return _run(options, environment)
-    except BrokenPipeError:  # `tierbot models list | head`
+    except BrokenPipeError:  # the reader closed the pipe, as in `tierbot models list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except EnvironmentFault as error:
         if options.command == "doctor":
             return _run(options, error.rest, error.faults)
-        return _complain(error, redactor)
+        return _print_error(error, redactor)
     except (ConfigError, StorageFault) as error:
         if options.command == "doctor":
             from bot.ops.doctor import unreadable
 
             return unreadable(error, options.json)
-        return _complain(error, redactor)
+        return _print_error(error, redactor)
     except KeyboardInterrupt:
         return 130
 
 
-def _complain(error: Exception, redactor: logs.Redactor) -> int:
+def _print_error(error: Exception, redactor: logs.Redactor) -> int:
     for line in redactor.clean(str(error)).splitlines():
         print(f"tierbot: {line}", file=sys.stderr)
     return 2
@@ -74,8 +75,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace, environment: Environment, faults: Sequence[str] = ()) -> int:
     settings = environment.settings
-    told = "log_level" in settings.model_fields_set
-    level = settings.log_level if told or options.command in ("run", "mcp") else _quiet(options.command)
+    has_level = "log_level" in settings.model_fields_set
+    level = settings.log_level if has_level or options.command in ("run", "mcp") else _default_level(options.command)
     redactor = logs.configure(level, settings.log_format, environment.secrets())
     workspace = Workspace(environment, redactor.add)
     if options.command == "doctor":
@@ -97,7 +98,7 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
 
         return mcp.offer(environment, workspace, options.http)
     if options.command == "chat" and workspace.in_use():
-        environment, workspace = _beside(environment, workspace, redactor)
+        environment, workspace = _terminal_environment(environment, workspace, redactor)
     workspace.prepare()
     try:
         return _with_database(options, environment, workspace)
@@ -105,9 +106,11 @@ def _run(options: argparse.Namespace, environment: Environment, faults: Sequence
         workspace.release()
 
 
-def _beside(environment: Environment, taken: Workspace, redactor: logs.Redactor) -> tuple[Environment, Workspace]:
-    """A terminal beside the running bot: the same keys, models, skills and tools; conversations and files of its own,
-    because two processes must not serve one inbox."""
+def _terminal_environment(
+    environment: Environment, taken: Workspace, redactor: logs.Redactor
+) -> tuple[Environment, Workspace]:
+    """The environment and workspace of a terminal chat while the bot is running: the same keys, models, skills and
+    tools, but its own conversations and files, because two processes must not share an inbox."""
     own = taken.root / "terminal"
     print(
         f"The bot is already running in {taken.root}, so this terminal keeps its own conversations in {own}.",
@@ -118,8 +121,8 @@ def _beside(environment: Environment, taken: Workspace, redactor: logs.Redactor)
     return beside, Workspace(beside, redactor.add, own)
 
 
-def _quiet(command: str) -> str:
-    """How much the log tells of a command with words of its own. The doctor's findings say it all."""
+def _default_level(command: str) -> str:
+    """The default log level of a command that prints its own output. The doctor reports problems as findings."""
     if command == "doctor":
         return "CRITICAL"
     return "ERROR" if command == "chat" and sys.stdout.isatty() else "WARNING"

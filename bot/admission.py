@@ -10,22 +10,22 @@ from contextlib import asynccontextmanager
 from routing.types.stop import Stop
 
 ALWAYS = 8
-"""Turns that always may run at once."""
+"""This many turns may always run at once."""
 PROBE_SECONDS = 0.01
 MOST_LAG_SECONDS = 0.03
-"""Another turn begins only if timers are at most this late. A command has about twenty steps."""
+"""Start another turn only if timers are at most this late. A command takes about twenty steps."""
 LONGEST_SECONDS = 2.0
-"""The longest wait of the first turn in line."""
+"""Maximum wait of the first turn in the queue."""
 BURST = 50
-"""This many messages accepted at once are taken for part of a backlog."""
+"""This many messages accepted together count as a burst, which may be part of a backlog."""
 BURST_SECONDS = 0.25
-"""After a burst, turns wait this long for the next one: a command may stand behind the rest of the backlog."""
+"""Pause after a burst before turns start, because a command may follow in the rest of the backlog."""
 LONGEST_BURST_SECONDS = 10.0
-"""Bursts that follow each other hold turns back no longer than this: three times what 10,000 messages take."""
+"""Maximum time that successive bursts delay turns: three times what 10,000 messages take."""
 
 
 class Admission:
-    """Lets turns begin in order. Turns that wait for a model cost nothing, so thousands may run."""
+    """Starts turns in order. Turns that wait for a model cost nothing, so thousands may run."""
 
     def __init__(self) -> None:
         self._running = 0
@@ -35,11 +35,11 @@ class Admission:
 
     @property
     def has_line(self) -> bool:
-        """Whether turns wait."""
+        """Whether turns are waiting."""
         return self._line.locked()
 
     def accepted(self, messages: int) -> None:
-        """Note how many messages were accepted together."""
+        """Note that this many messages were accepted together."""
         if messages < BURST:
             return
         now = asyncio.get_running_loop().time()
@@ -50,7 +50,7 @@ class Admission:
 
     @asynccontextmanager
     async def turn(self, stop: Stop) -> AsyncIterator[None]:
-        """Wait until one more turn may begin, in order; no longer when this one is stopped."""
+        """Wait in order until another turn may start, or until this one is stopped."""
         now = asyncio.get_running_loop().time
         if self._running >= ALWAYS or self._line.locked() or now() < self._burst_until:
             await stop.guard(self._wait_in_line())

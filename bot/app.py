@@ -50,7 +50,7 @@ from storage.stores import Stores, open_stores
 
 GRACE_SECONDS = 10.0
 LAST_SENDS_SECONDS = 1.0
-"""Minimum time for replies when the turns have used the whole grace period."""
+"""Minimum time to send replies if the turns used the whole grace period."""
 SWEEP_SECONDS = 3600.0
 INBOX_KEPT_SECONDS = 48 * 3600.0
 
@@ -76,7 +76,7 @@ class App:
     suggestions: Suggestions
 
     async def start(self, platforms: Sequence[Platform]) -> None:
-        """Connect the platforms, continue what an earlier run left, then load the model library."""
+        """Connect the platforms, resume what an earlier process left, then load the model library."""
         unreadable = await self.kept.inbox.set_aside(), await self.kept.outbox.set_aside()
         self.platforms.update({platform.name: platform for platform in platforms})
         await self.access.appoint()
@@ -99,19 +99,19 @@ class App:
             await notices.tell_owners(words, messages=unreadable[0], replies=unreadable[1])
 
     async def _connect(self, platforms: Sequence[Platform]) -> list[str]:
-        """Start all platforms; returns why some can't work. Raises ConfigError if none can."""
+        """Start all platforms; returns the errors of those that can't work. Raises ConfigError if none can."""
         results = await asyncio.gather(*(platform.start() for platform in platforms), return_exceptions=True)
         failed = {at: result for at, result in enumerate(results) if isinstance(result, BaseException)}
         for at, error in failed.items():
             if not isinstance(error, ConfigError) or len(failed) == len(platforms):
                 raise error
             log.error("%s", error)
-            del self.platforms[platforms[at].name]  # what it has to send waits in the store
+            del self.platforms[platforms[at].name]  # its replies stay in the outbox
             await platforms[at].close()
         return [str(error) for error in failed.values()]
 
     async def stop(self) -> None:
-        """Receive nothing more, let running turns end, send what is ready; the rest is left to the next start."""
+        """Stop receiving, let running turns end, and send finished replies. The next start continues with the rest."""
         await asyncio.gather(*(platform.stop_receiving() for platform in self.platforms.values()))
         now = asyncio.get_running_loop().time
         ends = now() + GRACE_SECONDS
@@ -124,7 +124,7 @@ class App:
 async def assembled(
     environment: Environment, workspace: Workspace, clock: Clock = time.time, steady: Clock | None = None
 ) -> AsyncIterator[App]:
-    """Build everything; it is stopped and closed at the end of the block. Waits and deadlines use `steady`."""
+    """Build the whole bot; on exit it is stopped and closed. Waits and deadlines use `steady`."""
     steady = steady or steady_clock()
     settings = environment.settings
     kept = open_stores(open_database(settings.database), clock, steady)
@@ -228,7 +228,7 @@ async def assembled(
 
 
 def _offered(workspace: Workspace) -> frozenset[str]:
-    """The models found by the last discovery, and the local models."""
+    """Models found by the last discovery, and local models."""
     local = (f"{LOCAL_PROVIDER}/{name}" for name in available(workspace.models))
     return load_discovered(workspace.discovered_file) | frozenset(local)
 

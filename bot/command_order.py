@@ -1,4 +1,4 @@
-"""The order of questions and commands: a command runs at once and affects only later questions."""
+"""Order of questions and commands: a command runs at once and affects only later questions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from routing.types.turns import TurnSettings
 class CommandOrder:
     """Fixes the settings of unanswered questions before a later command changes them.
 
-    Questions of the same chat and of the same person count, whichever of their accounts they used. What is fixed is
-    kept with the question, so it holds after a restart, too.
+    This covers questions in the same chat and questions by the same person from any account. The fixed settings are
+    stored with the question, so they survive a restart.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class CommandOrder:
             self._kept.add(entry.id)
 
     def answered(self, entries: Sequence[InboxEntry]) -> None:
-        """Forget questions whose turn is over."""
+        """Remove questions whose turn has ended."""
         for entry in entries:
             self._fixed.pop(entry.id, None)
             self._kept.discard(entry.id)
@@ -58,7 +58,7 @@ class CommandOrder:
                     self._unanswered.pop(key, None)
 
     async def begin(self, entry: InboxEntry) -> InboxEntry:
-        """The entry with the settings of its turn."""
+        """The entry with the settings for its turn."""
         async with self._fixing:
             return replace(entry, fixed=await self._settings(entry))
 
@@ -67,7 +67,7 @@ class CommandOrder:
         return bool(self._unanswered)
 
     async def fix_before(self, command: InboxEntry) -> None:
-        """Store the settings of the questions before this command, which may take effect then."""
+        """Store the settings of all questions before this command, so that the command may take effect."""
         async with self._fixing:
             keys: set[ChatKey | UserKey] = {*_keys(command), *await self._accounts(command.message.user)}
             waiting = {each.id: each for key in keys for each in self._unanswered.get(key, {}).values()}
@@ -76,16 +76,16 @@ class CommandOrder:
             fixed = {inbox_id: settings for inbox_id, settings in found.items() if settings is not None}
             if fixed:
                 await patiently(self._inbox.fix, fixed)
-                self._kept |= fixed.keys() & self._fixed.keys()  # one that was answered meanwhile is forgotten
+                self._kept |= fixed.keys() & self._fixed.keys()  # skip questions answered meanwhile
 
     async def _accounts(self, user: UserKey) -> Sequence[UserKey]:
-        """All accounts of the person who has this one."""
+        """All accounts of the person who owns this account."""
         person = await patiently(self._people.find, user)
         accounts = await patiently(self._links.accounts, person.id) if person is not None else ()
         return [account.user for account in accounts]
 
     async def _settings(self, entry: InboxEntry) -> TurnSettings | None:
-        """The settings fixed for a question, else the current ones; None for an unknown or blocked person."""
+        """The fixed settings of a question, or else the current ones; None for an unknown or blocked person."""
         if entry.id not in self._fixed:
             person = await patiently(self._people.find, entry.message.user)
             if person is None or person.role == "blocked":
@@ -97,7 +97,7 @@ class CommandOrder:
                 await patiently(self._preferences.settings, person.id),
                 await patiently(self._history.switches, conversation.id),
             )
-            if entry.id not in self._unanswered.get(entry.message.chat, {}):  # it was answered meanwhile
+            if entry.id not in self._unanswered.get(entry.message.chat, {}):  # answered meanwhile
                 return fixed
             self._fixed[entry.id] = fixed
         return self._fixed[entry.id]

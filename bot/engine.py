@@ -1,4 +1,4 @@
-"""Everything that answers a question and lives as long as the bot: models, their health and prices, tools, router."""
+"""Everything needed to answer questions for the life of the bot: models, their health and prices, tools, router."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from storage.stores import Stores
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What `bot.app` puts behind the handlers."""
+    """The objects that `bot.app` passes to the handlers."""
 
     models: Models
     llm: LiteLlm
@@ -52,7 +52,7 @@ class Engine:
     remembered: HealthPersistence
 
     async def close(self) -> None:
-        """Until no process is left, and what is known of the models is kept."""
+        """End all child processes and save the health of the models."""
         await self.tooling.close()
         await self.local.close()
         await self.remembered.close()
@@ -68,7 +68,7 @@ async def build_engine(
     steady: Clock,
     unusable: Callable[[ModelError], None],
 ) -> Engine:
-    """`unusable` is told of a model that only the owner can mend."""
+    """`unusable` is called with errors that only the owner can fix."""
     settings, config = environment.settings, workspace.config()
     remembered = HealthPersistence(kept.state, steady, config.parallel, unusable)
     models = Models(
@@ -92,7 +92,7 @@ async def build_engine(
     )
     files, owned = Files(platforms, voice), OwnersFiles(workspace)
     health = ProcessHealth(kept.database, kept.outbox, running, models, platforms, steady)
-    about = About(COMMANDS, WHY, models, _shown(settings), health, lambda: tooling)
+    about = About(COMMANDS, WHY, models, _visible_settings(settings), health, lambda: tooling)
     sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
     council = CouncilSessions(models, ModelCaller(llm, models.health, steady), guard, steady)
     needed = ToolNeeds(
@@ -118,7 +118,7 @@ async def build_engine(
     return Engine(models, llm, files, owned, health, tooling, guard, caller, router, council, local, remembered)
 
 
-def _shown(settings: Settings) -> Mapping[str, str]:
-    """The variables that an owner may ask for in a chat: nothing secret, and no address."""
+def _visible_settings(settings: Settings) -> Mapping[str, str]:
+    """Environment variables that an owner can see in a chat; no secrets or addresses."""
     shown = ("bot_access", "user_rate_limit", "embeddings", "transcription_model", "log_level")
     return {name.upper(): str(getattr(settings, name)) for name in shown}

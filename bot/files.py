@@ -1,4 +1,4 @@
-"""What came with a message, fetched from its platform: pictures for the model, documents and voices as text."""
+"""Attachments fetched from their platform: pictures for the model, documents and voice messages as text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from routing.types.messages import Attachment
 from routing.types.usage import TurnCost
 
 KEPT_PICTURES = 16
-"""Pictures held in memory, so that a follow-up question does not fetch them again."""
+"""Pictures cached in memory, so that a follow-up question does not fetch them again."""
 
 
 class Files:
-    """Fetches by the platform that an attachment's `ref` begins with."""
+    """Fetches attachments from the platform named at the start of their `ref`."""
 
     def __init__(self, platforms: Mapping[str, Platform], transcriber: Transcriber) -> None:
         self._platforms = platforms
@@ -26,7 +26,7 @@ class Files:
         self._pictures: OrderedDict[str, Picture] = OrderedDict()
 
     async def picture(self, attachment: Attachment) -> Picture | None:
-        """An image for a model; None when it can't be fetched any more."""
+        """An image for a model; None if it can't be fetched any more."""
         if attachment.ref not in self._pictures:
             try:
                 data = await self._fetch(attachment)
@@ -38,7 +38,7 @@ class Files:
         return self._pictures[attachment.ref]
 
     async def text(self, attachment: Attachment) -> str:
-        """A text document, in whatever encoding it is."""
+        """A document's text; its encoding is detected."""
         data = await self._fetch(attachment)
         for encoding in ("utf-8-sig", "utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252"):
             try:
@@ -48,7 +48,7 @@ class Files:
         raise Refused("I can't read {name} as text.", name=attachment.name)
 
     async def transcribe(self, attachment: Attachment, cost: TurnCost, turn_id: str, conversation_id: int) -> str:
-        """The words of a voice message. Raises Refused when it can't be heard, and OverBudget."""
+        """Transcribe a voice message. Raises Refused if that is not possible, and OverBudget."""
         if not self._transcriber.model:
             words = "I can't hear voice messages yet: add TRANSCRIPTION_MODEL to workspace/.env. Please type it."
             raise Refused(words)

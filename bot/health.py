@@ -1,4 +1,4 @@
-"""Gathers what /status says of the process."""
+"""Facts about the process for /status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from storage.schema import REVISION
 
 
 class ProcessHealth:
-    """`routing.ports.Health` of this process."""
+    """Implements `routing.ports.Health`."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class ProcessHealth:
         self._started_at = clock()
 
     async def facts(self) -> Facts:
-        """One look at everything."""
+        """Collect all facts."""
         counts = await self._outbox.counts()
         return Facts(
             version=VERSION,
@@ -56,7 +56,7 @@ class ProcessHealth:
 
 
 def resident_bytes() -> int:
-    """The process's resident memory; 0 where the kernel does not say."""
+    """Resident memory of the process in bytes; 0 if the kernel does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, IndexError, ValueError):

@@ -1,4 +1,4 @@
-"""Keeps what is known of the models' health across restarts."""
+"""Keeps the health of the models across restarts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from routing.ports import Clock, StateStore
 
 STATE_KEY = "model_health"
 SOON_SECONDS = 0.2
-"""Changes within this time are saved together: an outage opens many circuit breakers."""
+"""Changes within this time are saved together, because an outage opens many circuit breakers."""
 
 log = logging.getLogger(__name__)
 
 
 class HealthPersistence:
-    """Saves the health soon after a change, and at the end."""
+    """Saves model health soon after a change, and on close."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class HealthPersistence:
         self._stale = False
 
     async def recall(self) -> None:
-        """Load what an earlier process saved."""
+        """Load the state saved by an earlier process."""
         text = await self._state.get(STATE_KEY)
         if text is not None:
             self.health.restore(text)
@@ -43,7 +43,7 @@ class HealthPersistence:
         """Save the current state."""
         if self._writing is not None:
             self._writing.cancel()
-            await asyncio.wait({self._writing})  # or what it writes could come last
+            await asyncio.wait({self._writing})  # otherwise its write could come last
         await self._write()
 
     def _changed(self) -> None:
@@ -52,7 +52,7 @@ class HealthPersistence:
             self._writing = asyncio.create_task(self._soon())
 
     async def _soon(self) -> None:
-        while self._stale:  # it may change again while it is written
+        while self._stale:  # it may change again during the write
             await asyncio.sleep(SOON_SECONDS)
             await self._write()
 

@@ -1,4 +1,5 @@
-"""Takes messages from the platforms: stored first, then handled in order for each chat, side by side otherwise."""
+"""Accepts messages from the platforms: stores them, then handles them in order per chat and concurrently across
+chats."""
 
 from __future__ import annotations
 
@@ -29,17 +30,18 @@ from routing.types.queues import InboxEntry
 from routing.types.stop import Stop
 
 GATHER_SECONDS = 0.5
-"""How long to wait for the rest of an album or of a text that the platform cut."""
+"""How long to wait for the rest of an album, or of a text that the platform split."""
 CUT_LENGTH = 4000
-"""A text at least this long may have been cut (Telegram's clients cut at 4096)."""
+"""A text of at least this length may have been split (Telegram clients split at 4096)."""
 
 MARKS_AT_ONCE = 4
 """Concurrent calls that mark messages as waiting."""
 BUSY_CHATS = 16
-"""No message is marked as waiting while more chats than this have replies on their way, or while turns wait to begin:
-the replies come first."""
+"""Do not mark messages as waiting while more chats than this are being sent replies, or while turns wait to start:
+replies come first."""
 ANSWERED_CHATS = 1000
-"""Chats remembered that have had a reply and so may be told that the storage fails."""
+"""Chats remembered as answered, the newest. Only these, and private chats with a known person, are told that storage
+fails."""
 STORAGE_FAILS = (
     "⚠️ I can't save anything at the moment: the disk is full or the database is busy. Your message is not lost; I'll "
     "answer it as soon as I can."
@@ -49,7 +51,7 @@ log = logging.getLogger("bot.inbox")
 
 
 class _AfterReplies:
-    """A live reply that shows no text before the earlier replies to the chat have arrived."""
+    """A live reply that shows no text until earlier replies to the chat have arrived."""
 
     def __init__(self, live: LiveReply, sending: Callable[[], bool]) -> None:
         self._live = live
@@ -64,7 +66,7 @@ class _AfterReplies:
 
 
 class Inbox:
-    """Queues turns by chat; commands, presses and "stop" have a queue of their own and do not wait for turns."""
+    """Queues turns per chat. Commands, button presses and "stop" use another queue and do not wait for turns."""
 
     def __init__(
         self,
@@ -89,32 +91,32 @@ class Inbox:
         self._running = running
         self._turns: KeyedQueue[ChatKey, InboxEntry] = KeyedQueue("[Inbox]", self._run_turn)
         self._commands: KeyedQueue[ChatKey, InboxEntry | asyncio.Event] = KeyedQueue("[Inbox]", self._run_command)
-        """An event is set when the commands before it have been handled."""
+        """An event in the queue is set when the commands before it have been handled."""
         self._behind: dict[int, asyncio.Event] = {}
-        """By inbox id, what a turn waits for: a /tier just before the question applies to it."""
+        """Per inbox id, the commands that a turn waits for: a /tier just before a question applies to it."""
         self._background = Background("[Inbox]")
         self._admission = Admission()
         self._unmarked: dict[ChatKey, InboxEntry] = {}
-        """The newest waiting message of each chat that is not marked yet."""
+        """Per chat, the newest waiting message that is not yet marked."""
         self._marking = 0
         self._answered: Recent[ChatKey, bool] = Recent(ANSWERED_CHATS)
         self._told: set[ChatKey] = set()
-        """Chats that were told that the storage fails."""
+        """Chats that were told that storage fails."""
         self._failing_since: float | None = None
         self._routing = asyncio.Lock()
         self._resumed = False
         self._closing = False
 
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
-        """Store messages; they are durable when this returns. Known ones are dropped."""
+        """Store messages; they are durable on return. Duplicates are dropped."""
         async with self._routing:
-            entries = await self._kept(messages)
+            entries = await self._store_new(messages)
             self._admission.accepted(len(entries))
-            for entry in entries if self._resumed else ():  # before that, `resume` finds them in their place
+            for entry in entries if self._resumed else ():  # until then, `resume` reads them from the store in order
                 await self._route(entry)
 
-    async def _kept(self, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
-        """Store messages. Raises StorageFault; people are told if it lasts."""
+    async def _store_new(self, messages: Sequence[InboundMessage]) -> Sequence[InboxEntry]:
+        """Store messages and return the new ones. Raises StorageFault; the senders are told if the failure lasts."""
         now = asyncio.get_running_loop().time()
         try:
             entries = await self._store.accept(messages)
@@ -124,20 +126,21 @@ class Inbox:
             if now - self._failing_since >= TELL_SECONDS:
                 for message in messages:
                     if message.kind == "message" and await self._may_be_told(message):
-                        self._tell_stuck(message)
+                        self._report_storage_failure(message)
             raise
         self._failing_since = None
         self._told.clear()
         return entries
 
     async def _may_be_told(self, message: InboundMessage) -> bool:
-        """Whether the bot answers there: the chat has had a reply, or it is a private chat with a known person."""
+        """Whether the bot may send an error here: the chat has had a reply, or is a private chat with a known
+        person."""
         if message.chat in self._told or self._answered.get(message.chat):
             return True
         return message.private and await self._dispatcher.knows(message.user)
 
-    def _tell_stuck(self, message: InboundMessage) -> None:
-        """Once for each chat, without the outbox: nothing can be stored."""
+    def _report_storage_failure(self, message: InboundMessage) -> None:
+        """Tell each chat once, bypassing the outbox because nothing can be stored."""
         if message.chat not in self._told:
             self._told.add(message.chat)
             words = Say(message.language)(STORAGE_FAILS)
@@ -149,7 +152,7 @@ class Inbox:
                 pass
 
     async def resume(self) -> None:
-        """Continue with what an earlier process left, before what has come since."""
+        """Continue with messages that an earlier process left, before newer ones."""
         async with self._routing:
             entries = await self._store.unfinished()
             self._resumed = True
@@ -160,7 +163,7 @@ class Inbox:
                     await self._route(entry)
 
     async def drain(self, seconds: float) -> None:
-        """Begin no turn; give running ones at most `seconds`. The rest is left to the next start."""
+        """Start no turns, and give running ones at most `seconds`. The next start continues with the rest."""
         self._closing = True
         await asyncio.gather(self._turns.close(seconds), self._commands.join(seconds), self._background.close(seconds))
         await self._commands.close()
@@ -204,7 +207,7 @@ class Inbox:
         self._running.queued = self._turns.waiting
 
     async def _mark(self) -> None:
-        """Mark the newest waiting message of each chat, unless that would hold up replies."""
+        """Mark the newest waiting message of each chat, unless that would delay replies."""
         try:
             while self._unmarked:
                 chat = next(iter(self._unmarked))
@@ -226,17 +229,18 @@ class Inbox:
             with self._running.enter(chat, stop, entries[0].message.user):
                 async with self._admission.turn(stop):
                     if self._closing:
-                        return  # the next start begins it
-                    # Counted before it begins: a message that kills the process is tried a few times only.
+                        return  # the next start continues with it
+                    # Counted before the turn starts, so that a message that kills the process is tried only a few
+                    # times.
                     await patiently(self._store.begin, [entry.id for entry in entries])
                     await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
         finally:
             self._order.answered(entries)
 
     async def _gather(self, chat: ChatKey) -> list[InboxEntry]:
-        """The next message, with the rest of its album or of a text that the platform cut."""
+        """The next message, with the rest of its album or split text."""
         together = [self._turns.take(chat)]
-        while _goes_on(together[-1].message):
+        while _may_continue(together[-1].message):
             following = await self._turns.peek(chat, GATHER_SECONDS)
             if following is None or not _belong_together(together[-1].message, following.message):
                 break
@@ -246,7 +250,7 @@ class Inbox:
     async def _handle(self, entries: Sequence[InboxEntry], stop: Stop) -> None:
         first = entries[0]
         chat = first.message.chat
-        STUCK.set(lambda: self._tell_stuck(first.message))
+        STUCK.set(lambda: self._report_storage_failure(first.message))
         live: LiveReply = self._platforms[chat.platform].live(
             first.message,
             first.placeholder,
@@ -266,8 +270,8 @@ class Inbox:
             self._no_replies.note(first.message)
 
 
-def _goes_on(message: InboundMessage) -> bool:
-    """Whether another part of it may be on the way."""
+def _may_continue(message: InboundMessage) -> bool:
+    """Whether more parts of this message may follow."""
     return bool(message.album) or (len(message.text) >= CUT_LENGTH and not message.attachments)
 
 

@@ -1,4 +1,4 @@
-"""What answers while no provider has a key: a running Ollama, else the demo model."""
+"""Models for use without any provider's key: a running Ollama, or else the demo model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from routing.policy.models import Models
 from routing.types.model_names import OLLAMA as PROVIDER
 
 FIRST_LOOK_SECONDS = 2.0
-"""For an Ollama that accepts the connection and is slow; where none listens the answer is there at once."""
+"""Timeout for an Ollama that accepts the connection but is slow. Without one, the connection is refused at once."""
 AGAIN_SECONDS = 30.0
 
 log = logging.getLogger("bot.keyless")
 
 
 async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
-    """Take up the best chat model of a running Ollama when no model of any tier can be called."""
+    """Use the best chat model of a running Ollama if no model of any tier can be called."""
     base = models.config.profile(PROVIDER).base_url
     if not models.without_keys() or base is None:
         return
@@ -31,7 +31,7 @@ async def look(models: Models, seconds: float = FIRST_LOOK_SECONDS) -> None:
 
 
 async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
-    """Say what answers, then look for an Ollama that starts later, until it is cancelled."""
+    """Log which model answers, then keep looking for an Ollama that starts later, until cancelled."""
     if (said := sentence(models)) is not None:
         log.warning("[Models] %s", said)
     while True:
@@ -43,7 +43,7 @@ async def keep_looking(models: Models, seconds: float = AGAIN_SECONDS) -> None:
 
 
 def sentence(models: Models) -> str | None:
-    """Which model answers in place of a provider, for the banner and the log; None while a provider has a key."""
+    """Which model answers instead of a provider, for the banner and the log; None if a provider has a key."""
     if not models.without_keys():
         return None
     if models.ollama is None:

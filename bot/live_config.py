@@ -1,4 +1,4 @@
-"""Files that the owner edits while the bot runs: SYSTEM.md, skills, configuration."""
+"""Reloads files that the owner edits while the bot is running: SYSTEM.md, skills, configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger("bot.live_config")
 
 
 class OwnersFiles:
-    """`routing.ports.OwnerFiles`: SYSTEM.md and the skills, as last read."""
+    """Implements `routing.ports.OwnerFiles` with the files as last read."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -27,7 +27,7 @@ class OwnersFiles:
         self._skills = workspace.skills()
 
     def instructions(self) -> str:
-        """The owner's instructions to the model."""
+        """Content of SYSTEM.md."""
         return self._instructions
 
     def skills(self) -> Skills:
@@ -35,7 +35,7 @@ class OwnersFiles:
         return self._skills
 
     def reload(self) -> None:
-        """Read the files again. A broken skill keeps its last good version; after ConfigError everything does."""
+        """Read the files again. A broken skill keeps its last good version; on ConfigError nothing changes."""
         read = self._workspace.skills()
         kept = {name: skill for name, skill in self._skills.found.items() if name in read.broken}
         self._skills = Skills({**read.found, **kept}, read.broken)
@@ -50,10 +50,10 @@ async def keep_fresh(
     tell: Callable[[str], Awaitable[None]],
     seconds: float | None = None,
 ) -> None:
-    """Apply the owner's edits. A faulty file is logged, and the last good state stays in use. `tell` gets the names of
-    changed variables that need a restart."""
+    """Apply the owner's edits as they are made. Errors are logged, and the last good configuration stays in use. `tell`
+    gets the names of changed variables that need a restart."""
     stamps, told = await asyncio.to_thread(workspace.stamps), ""
-    await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)  # by then the model library is there
+    await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)  # the model library is loaded by then
     warn_of_levels(models)
     while True:
         await asyncio.sleep(RELOAD_SECONDS if seconds is None else seconds)
@@ -61,20 +61,20 @@ async def keep_fresh(
             seen = await asyncio.to_thread(workspace.stamps)
             if seen != stamps:
                 stamps = seen
-                waiting = await _read_anew(workspace, models, owned)
+                waiting = await _reload(workspace, models, owned)
                 if waiting:
                     log.warning("[Config] %s changed: restart the bot to use the new value", waiting)
                     await tell(waiting)
             await tooling.refresh()
             told = ""
-        except Exception as error:  # an unexpected error in a file: the next round may find it fixed
+        except Exception as error:  # an unexpected error in a file, which the owner may have fixed by the next round
             if repr(error) != told:
                 log.exception("The edit can't be applied. The last good configuration stays in use.")
             told = repr(error)
 
 
-async def _read_anew(workspace: Workspace, models: Models, owned: OwnersFiles) -> str:
-    """The names of changed variables that need a restart."""
+async def _reload(workspace: Workspace, models: Models, owned: OwnersFiles) -> str:
+    """Reload everything; returns the names of changed variables that need a restart."""
     try:
         waiting = await asyncio.to_thread(workspace.reload_environment)
         config, catalog = await asyncio.to_thread(lambda: (workspace.config(), workspace.catalog()))
@@ -90,7 +90,7 @@ async def _read_anew(workspace: Workspace, models: Models, owned: OwnersFiles) -
 
 
 def warn_of_levels(models: Models) -> None:
-    """Log every configured reasoning level that has no effect."""
+    """Log configured reasoning levels that have no effect."""
     for tier in TIERS:
         ignored = models.ignored_level(tier)
         if ignored is not None:

@@ -1,4 +1,4 @@
-"""Log lines: one a line, with the turn they belong to, without secrets."""
+"""Logging: one line per record, with the id of its turn and without secrets."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _QUIET = ("httpx", "httpcore", "telegram", "aiohttp.access", "LiteLLM", "openai"
 
 
 class Redactor(logging.Filter):
-    """Takes every known secret, and what looks like one, out of a record, and adds the turn's id."""
+    """Removes known secrets, and text that looks like one, from records, and adds the turn's id."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__()
         self._secrets = Secrets(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Secrets that became known later."""
+        """Add secrets that became known later."""
         self._secrets.add(secrets)
 
     def clean(self, text: str) -> str:
-        """The text without secrets."""
+        """Replace secrets in a text."""
         return masked(self._secrets.hidden(text))
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -54,7 +54,7 @@ class _Json(logging.Formatter):
             "level": record.levelname,
             "turn": getattr(record, "turn", "-"),
             "name": record.name,
-            # Cleaned before it is quoted: a secret with a quotation mark in it would look different after.
+            # Cleaned before JSON encoding, which would escape quotation marks in a secret.
             "message": self._redactor.clean(record.getMessage()),
         }
         if record.exc_info:
@@ -63,7 +63,7 @@ class _Json(logging.Formatter):
 
 
 def configure(level: str, style: Literal["text", "json"], secrets: Iterable[str]) -> Redactor:
-    """Write the log to standard error; libraries speak up from WARNING on only, for their INFO lines carry tokens."""
+    """Log to standard error. Libraries log from WARNING on, because their INFO lines contain tokens."""
     redactor = Redactor(secrets)
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(redactor)

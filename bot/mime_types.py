@@ -1,4 +1,4 @@
-"""Which files a model can be given, by MIME type and name."""
+"""Which files can be given to a model, by MIME type and name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from routing.types.messages import AttachmentKind
 
 FILES = "such files"
 _LONGEST_ENDING = 8
-_IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")  # what vision models take
+_IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")  # accepted by vision models
 _TEXT_MIMES = frozenset(
     f"application/{name}"
     for name in (
@@ -27,7 +27,7 @@ _TEXT_ENDINGS = tuple(
 
 
 def kind_of(name: str, mime: str) -> AttachmentKind | None:
-    """How a model is given this file; None if it can't be."""
+    """How this file is given to a model; None if it can't be."""
     if mime in _IMAGES:
         return "image"
     if mime.startswith("audio/"):
@@ -38,6 +38,6 @@ def kind_of(name: str, mime: str) -> AttachmentKind | None:
 
 
 def unreadable(name: str) -> str:
-    """What to call a file that no model can read: its ending (`.zip`), or `FILES` without one."""
+    """How to name a file that no model can read: its extension (`.zip`), or `FILES` if it has none."""
     _, dot, ending = name.rpartition(".")
     return f".{ending.lower()}" if dot and ending.isalnum() and len(ending) <= _LONGEST_ENDING else FILES

@@ -8,13 +8,13 @@ from routing.types.messages import InboundMessage
 
 
 class NoReplyEvents:
-    """Tells those who wait for a reply to a message that none will come."""
+    """Tells platforms that a message gets no reply."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Event] = {}
 
     async def wait(self, message: InboundMessage) -> None:
-        """Return only when it is certain that no reply comes."""
+        """Return once it is certain that the message gets no reply."""
         event = self._waiting.setdefault(message.update_id, asyncio.Event())
         try:
             await event.wait()
@@ -22,6 +22,6 @@ class NoReplyEvents:
             self._waiting.pop(message.update_id, None)
 
     def note(self, message: InboundMessage) -> None:
-        """No reply comes to this message."""
+        """Record that this message gets no reply."""
         if message.update_id in self._waiting:
             self._waiting[message.update_id].set()

@@ -1,4 +1,4 @@
-"""Sends the replies in the outbox: in order for each chat, recorded before and after, repeated until they arrive."""
+"""Sends replies: in order for each chat, recorded before and after, and repeated until they arrive."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from routing.types.messages import ChatKey, OutboundMessage
 from routing.types.queues import OutboxEntry
 
 STORAGE_SECONDS = 5.0
-"""Pause after the storage failed while a reply was sent."""
+"""Pause after a storage failure while sending a reply."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
-"""Between two attempts to send a reply; doubles with each."""
+"""Pause between two attempts to send a reply, in seconds; doubles with each attempt."""
 MAX_AMBIGUOUS = 3
-"""Give up after this many attempts that may have arrived: each may have shown a copy."""
+"""Give up after this many attempts that may have arrived, since each may have shown a copy."""
 UNCONFIRMED = "the platform did not confirm that it arrived"
 MAX_LEFT_SECONDS = 3600.0
-"""After a restart a reply waits no longer than this, whatever the database says."""
+"""Maximum wait of a reply after a restart, whatever time the database holds."""
 
 Undeliverable = Callable[[ChatKey, str], Awaitable[None]]
-"""Called with a chat that can't be reached, and why."""
+"""Called with a chat that can't be reached, and the reason."""
 Unconfirmed = Callable[[OutboundMessage], Awaitable[None]]
 """Tells the person that this reply may be missing or may have arrived twice."""
 
@@ -37,7 +37,7 @@ log = logging.getLogger("bot.outbox")
 
 
 class OutboxSender:
-    """Sends to each chat in order; a chat that can't be reached holds up no other."""
+    """Sends replies to each chat in order; an unreachable chat does not delay others."""
 
     def __init__(
         self,
@@ -52,35 +52,35 @@ class OutboxSender:
         self._undeliverable = undeliverable
         self._unconfirmed = unconfirmed
         self._noted: Recent[ChatKey, bool] = Recent()
-        """Chats told that a reply may be missing since a message last arrived there."""
+        """Chats told of a possibly missing reply since a message last arrived there."""
         self._clock = clock
         self._queue: KeyedQueue[ChatKey, OutboxEntry] = KeyedQueue("[Outbox]", self._send_next)
 
     async def resume(self) -> None:
-        """Send what an earlier process left unsent."""
+        """Send the replies that an earlier process left."""
         self.take(await patiently(self._store.unsent))
 
     async def post(self, messages: Sequence[OutboundMessage]) -> None:
-        """Store and send notices that answer no message."""
+        """Store and send notices that do not answer a message."""
         self.take(await self._store.add(messages))
 
     def take(self, entries: Sequence[OutboxEntry]) -> None:
-        """Send stored replies. Those of a platform that is not running stay in the store."""
+        """Send stored replies. Those for a platform that is not running stay in the store."""
         for entry in entries:
             if entry.message.chat.platform in self._platforms:
                 self._queue.put(entry.message.chat, entry)
 
     def is_sending(self, chat: ChatKey) -> bool:
-        """Whether replies to this chat are on their way."""
+        """Whether replies to this chat are being sent."""
         return chat in self._queue
 
     @property
     def chats(self) -> int:
-        """The number of chats with replies on their way."""
+        """Number of chats to which replies are being sent."""
         return len(self._queue)
 
     async def drain(self, seconds: float) -> None:
-        """Send for at most `seconds`; the rest goes out after the next start."""
+        """Keep sending for at most `seconds`; the next start sends the rest."""
         await self._queue.join(seconds)
         await self._queue.close()
 
@@ -88,7 +88,7 @@ class OutboxSender:
         await self._deliver(self._queue.take(chat))
 
     async def _deliver(self, entry: OutboxEntry) -> None:
-        """Send one reply until it arrives; give up only if it may have arrived several times."""
+        """Send one reply until it arrives, or until it may have arrived several times."""
         for failures in count(1):
             try:
                 await self._attempt(entry)
@@ -106,7 +106,7 @@ class OutboxSender:
             if later.maybe_sent:
                 ambiguous = max(ambiguous, 1) if later.protected else ambiguous + 1
                 if ambiguous >= MAX_AMBIGUOUS and not later.protected:
-                    await self._park(entry)
+                    await self._give_up(entry)
                     return
                 pause *= 1 if later.protected else 2 ** (ambiguous - 1)
             log.warning("[Outbox] %s; trying again in %.1f s", later, pause)
@@ -115,10 +115,10 @@ class OutboxSender:
             refreshed = await patiently(self._store.get, entry.id)
             if refreshed is None or refreshed.state not in ("pending", "attempting"):
                 return
-            entry = replace(refreshed, not_before=0.0)  # that pause is over
+            entry = replace(refreshed, not_before=0.0)  # the pause is over
 
-    async def _park(self, entry: OutboxEntry) -> None:
-        """Give up on a reply so that those behind it can go. A note about it that is lost, too, is not repeated."""
+    async def _give_up(self, entry: OutboxEntry) -> None:
+        """Give up on a reply to unblock those behind it. If the note about it is lost too, it is not repeated."""
         chat = entry.message.chat
         log.error("[Outbox] Giving up on reply %d after %d attempts: %s", entry.id, MAX_AMBIGUOUS, UNCONFIRMED)
         await patiently(self._store.dead, entry.id, UNCONFIRMED)
@@ -149,7 +149,7 @@ class OutboxSender:
 
 
 def seconds_left(entry: OutboxEntry, now: float) -> float:
-    """Seconds left of a pause that an earlier process began; none if the system clock was set back since."""
+    """Seconds left of a pause that an earlier process began; 0 if the system clock was set back since."""
     if entry.created_at > now:
         return 0.0
     return max(0.0, min(entry.not_before - now, MAX_LEFT_SECONDS))

@@ -1,4 +1,4 @@
-"""The interface between the chat platforms and the rest of the bot."""
+"""Interface between the chat platforms and the rest of the bot."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from routing.ports import LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
 Accept = Callable[[Sequence[InboundMessage]], Awaitable[None]]
-"""Makes messages durable; after it returns they may be acknowledged to the platform."""
+"""Makes messages durable. After it returns, they may be acknowledged to the platform."""
 
 
 KeepPlaceholder = Callable[[str], Awaitable[None]]
-"""Stores the id of a preview message, so that a restart continues in it."""
+"""Stores the id of a preview message, so that a restarted bot continues in that message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One piece of a reply has arrived as message `message_id`; `last` if it was the last one."""
+    """One piece of a reply has arrived as message `message_id`; `last` marks the last piece."""
 
     message_id: str
     last: bool
@@ -28,7 +28,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """One command in a platform's menu; `summary` by language code, "en" always among them."""
+    """A command in a platform's menu. `summary` maps language codes to texts and always has "en"."""
 
     name: str
     summary: dict[str, str]
@@ -36,10 +36,10 @@ class MenuEntry:
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a connection, for /status and the watchdog; times are in seconds of the platform's clock.
+    """State of a connection, for /status and the watchdog. Times are in seconds of the platform's clock.
 
-    A step is anything that the receiving loop has finished, even a failed request; a contact is a step that the
-    platform answered. `trouble` is empty if all is well.
+    A step is anything the receiving loop has completed, even a failed request; a contact is a step that the platform
+    answered. `trouble` is empty if there is no problem.
     """
 
     up_since: float = 0.0
@@ -54,8 +54,8 @@ class SendFailed(TierbotError):
 
 
 class SendLater(SendFailed):
-    """Try again after `seconds`, or after a pause that grows with each failure. `maybe_sent`: the reply may have
-    arrived. `protected`: the platform does not show it twice if it is sent again soon."""
+    """Try again after `seconds`, or with backoff if None. `maybe_sent`: the reply may have arrived. `protected`: the
+    platform discards a copy that is sent soon."""
 
     def __init__(
         self, reason: str, seconds: float | None = None, maybe_sent: bool = False, protected: bool = False
@@ -67,33 +67,34 @@ class SendLater(SendFailed):
 
 
 class SendRefused(SendFailed):
-    """It can't be delivered: the chat is gone or the bot is blocked there."""
+    """The reply can't be delivered: the chat is gone, or the bot is blocked there."""
 
 
 class Platform(Protocol):
-    """One chat platform; it hands its messages to the `Accept` it was built with."""
+    """A chat platform. It passes messages to the `Accept` it was built with."""
 
     name: str
     progress: Progress
 
     async def start(self) -> None:
-        """Connect and begin to receive. Raises ConfigError for a refused token."""
+        """Connect and start receiving. Raises ConfigError if the token is refused."""
 
     async def stop_receiving(self) -> None:
-        """Receive nothing more; sending goes on."""
+        """Stop receiving; sending continues."""
 
     async def close(self) -> None:
-        """End every connection and task."""
+        """Close all connections and tasks."""
 
     def send(self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool) -> AsyncIterator[Sent]:
-        """Send a reply from piece `first_piece` on; yields one Sent after each piece. `recovered`: that piece may have
-        arrived before, so it is marked. Buttons carry `outbox_id`. Raises SendLater or SendRefused."""
+        """Send a reply from piece `first_piece` on, yielding one Sent per piece. `recovered`: the first of them may
+        have arrived before, so it is marked as a possible copy. Buttons carry `outbox_id`. Raises SendLater or
+        SendRefused."""
 
     def live(self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder) -> LiveReply:
-        """What the person sees before the answer; `placeholder` is the id of a preview message to continue in."""
+        """The live reply shown before the answer. `placeholder` is the id of a preview message to continue in."""
 
     async def waiting(self, message: InboundMessage) -> None:
-        """Mark a message as waiting for a running turn; best effort."""
+        """Mark a message as waiting for another turn to end; best effort."""
 
     async def fetch(self, attachment: Attachment) -> bytes:
-        """The bytes of a file. Raises Refused if it is too large or deleted."""
+        """Download a file. Raises Refused if it is too large or deleted."""

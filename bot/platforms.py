@@ -1,4 +1,4 @@
-"""The chat platforms: a new one is a folder in `bot/adapters` and one line here."""
+"""The chat platforms. To add one, add a folder to `bot/adapters` and a line here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class PlatformSettings(
     TelegramSettings,
     DiscordSettings,
 ):
-    """The settings of every platform; each base class has the DESCRIPTOR of its platform."""
+    """Settings of all platforms. Each base class has its platform's DESCRIPTOR."""
 
 
 PLATFORMS: tuple[PlatformDescriptor, ...] = tuple(vars(base)["DESCRIPTOR"] for base in PlatformSettings.__bases__)

@@ -1,4 +1,4 @@
-"""What looks back at turns: alarms for the owner, and the critic."""
+"""Hooks that run after a turn: alarms for the owner, and the critic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storage.stores import Stores
 
 
 def build_aftermath(kept: Stores, notices: Notices, models: Models, critic: Critic) -> Aftermath:
-    """To be closed before the database."""
+    """Build the hooks. Close them before the database."""
     alarms = Alarms(kept.turns, kept.state, notices)
     doubts = Doubts(critic, kept.people, kept.ledger, notices.send, lambda: models.config.contracts)
 

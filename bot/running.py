@@ -1,4 +1,4 @@
-"""The two ways the bot runs: on the configured platforms, or in the terminal."""
+"""The two ways to run the bot: on the configured platforms, or in the terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger("bot")
 
 
 async def run(environment: Environment, workspace: Workspace) -> int:
-    """Serve every platform whose token is set, until SIGTERM or SIGINT."""
+    """Run every platform whose token is set, until SIGTERM or SIGINT."""
     settings = environment.settings
     if not any(platform.configured(settings) for platform in PLATFORMS):
         tokens = " or ".join(platform.token.upper() for platform in PLATFORMS)
@@ -52,7 +52,7 @@ async def run(environment: Environment, workspace: Workspace) -> int:
 
 
 async def chat(environment: Environment, workspace: Workspace, name: str | None) -> int:
-    """Talk in the terminal or through a pipe. The person at the terminal is an owner."""
+    """Chat in the terminal or through a pipe. The person at the terminal is an owner."""
     async with assembled(environment, workspace) as app:
         user_name = name or getuser()
         user = UserKey("console", user_name)
@@ -77,14 +77,14 @@ async def chat(environment: Environment, workspace: Workspace, name: str | None)
 
 
 def hints(models: Models) -> tuple[CommandHint, ...]:
-    """The commands for the prompt's completion; /model completes the models that can be called."""
+    """Commands for completion at the prompt. /model completes callable models."""
     able = [card.name for card in models.catalog.models() if models.has_key(card.provider)]
     named = {"model": (TIERS, tuple(dict.fromkeys((*filter(None, [models.ollama]), *able))))}
     return tuple(CommandHint(spec.name, spec.summary, named.get(spec.name, spec.choices)) for spec in COMMANDS)
 
 
 def platforms_of(settings: Settings, app: App) -> list[Platform]:
-    """The platforms whose token is set."""
+    """Build the platforms whose token is set."""
     services = Services(
         accept=app.accept,
         state=app.kept.state,

@@ -1,4 +1,4 @@
-"""Every environment variable with its description; the only reader of the environment."""
+"""All environment variables with their descriptions. Nothing else reads the environment."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SECRET_TYPE = SecretStr | None
 
 
 class Settings(PlatformSettings):
-    """The environment variables. `.env` in the workspace and files of secrets can set them, too."""
+    """Environment variables, which can also be set in the workspace's `.env` and in files of secrets."""
 
     ollama_host: str = Field("127.0.0.1:11434", description="Where Ollama listens, in any form that Ollama accepts.")
     workspace: Path = Field(Path("workspace"), description="Everything the bot owns.")
@@ -65,7 +65,7 @@ class Settings(PlatformSettings):
 
     @property
     def database(self) -> str:
-        """The database's URL."""
+        """URL of the database."""
         return self.database_url or f"sqlite:///{self.workspace / 'tierbot.db'}"
 
     @property
@@ -75,7 +75,7 @@ class Settings(PlatformSettings):
 
     @property
     def pools(self) -> dict[Tier, tuple[str, ...]]:
-        """The tiers whose pool is set. Raises ConfigError for a model without a provider."""
+        """Model pools of the tiers that have one. Raises ConfigError for a model without a provider."""
         pools = {tier: _pool(tier, getattr(self, f"tier_{tier}_pool")) for tier in TIERS}
         return {tier: pool for tier, pool in pools.items() if pool}
 
@@ -86,17 +86,17 @@ _SECRET = frozenset(
         *(name.upper() for name, field in Settings.model_fields.items() if field.annotation == _SECRET_TYPE),
     }
 )
-"""What may also be given as the name of a file, besides every provider's key."""
+"""Variables that can be read from a file (`X_FILE`), besides every provider's key."""
 LIVE = frozenset(
     {*(f"tier_{tier}_pool" for tier in TIERS), "bot_model_selection_allowed_providers", "transcription_model"}
 )
-"""Settings that apply as soon as they are reloaded, besides the keys."""
+"""Settings that take effect on reload, besides the keys."""
 
 
 class Environment:
-    """The settings, the providers' keys (by provider, lower case), and all variables (mcp.json may use any).
+    """Settings, provider keys (by lower-case provider), and all variables (any can be used in mcp.json).
 
-    `given` is the process's own environment, which takes precedence over files, also after `reload`.
+    `given` is the process environment. It takes precedence over files, also after `reload`.
     """
 
     def __init__(
@@ -112,8 +112,8 @@ class Environment:
         self.variables = variables
 
     def reload(self) -> tuple[str, ...]:
-        """Read `.env` and the files of secrets again. Keys and LIVE settings apply at once; returns the names of
-        changed variables that need a restart. Raises ConfigError without changing anything."""
+        """Read `.env` and files of secrets again. Keys and LIVE settings apply at once. Returns the names of changed
+        variables that need a restart. Raises ConfigError without changing anything."""
         new = load(self.given)
         self.keys, self.variables = new.keys, new.variables
         before = self.settings
@@ -122,7 +122,7 @@ class Environment:
         return tuple(name.upper() for name in changed if name not in LIVE)
 
     def secrets(self) -> tuple[str, ...]:
-        """Every text that must never reach a log."""
+        """All texts that must not appear in logs."""
         values = {name: getattr(self.settings, name) for name in Settings.model_fields}
         tokens = (value.get_secret_value() for value in values.values() if isinstance(value, SecretStr))
         addresses = (value for name, value in values.items() if name.endswith(("_proxy", "database_url")) and value)
@@ -130,7 +130,7 @@ class Environment:
 
 
 class EnvironmentFault(ConfigError):
-    """All faults of the environment, one sentence each; `rest` is the environment without the faulty values."""
+    """Every error in the environment, one sentence each. `rest` is the environment without the invalid values."""
 
     def __init__(self, faults: Sequence[str], rest: Environment) -> None:
         super().__init__("\n".join(faults))
@@ -139,11 +139,8 @@ class EnvironmentFault(ConfigError):
 
 
 def load(environ: Mapping[str, str] | None = None) -> Environment:
-    """Read the process environment, systemd credentials, `*_FILE` variables and the workspace's `.env`.
-
-    What is set later in that list never overrides what is set earlier. Raises EnvironmentFault naming each variable
-    that can't be used.
-    """
+    """Read the process environment, systemd credentials, `*_FILE` variables and the workspace's `.env`, in order of
+    precedence. Raises EnvironmentFault naming each invalid variable."""
     faults: list[str] = []
     given = {name.upper(): value for name, value in (os.environ if environ is None else environ).items()}
     workspace = Path(given.get("WORKSPACE", "").strip() or "workspace").expanduser().absolute()
@@ -167,7 +164,7 @@ def load(environ: Mapping[str, str] | None = None) -> Environment:
 
 
 def _settings(values: Mapping[str, Any], faults: list[str]) -> Settings:
-    """Settings from the values. A faulty one is named in `faults`, without its value, and replaced by its default."""
+    """Parse the settings. Invalid ones are reported in `faults`, without their values, and replaced by the defaults."""
     try:
         settings = Settings(**values)
     except ValidationError as error:
@@ -175,7 +172,7 @@ def _settings(values: Mapping[str, Any], faults: list[str]) -> Settings:
         faults += [f"{str(each['loc'][0]).upper()} is not valid: {each['msg']}." for each in wrong]
         names = {each["loc"][0] for each in wrong}
         settings = Settings(**{name: value for name, value in values.items() if name not in names})
-    for name, read in _READ_LATER.items():
+    for name, read in _CUSTOM_SYNTAX.items():
         try:
             read(getattr(settings, name))
         except ConfigError as error:
@@ -203,20 +200,20 @@ def _pool(tier: Tier, text: str) -> tuple[str, ...]:
     return pool
 
 
-_READ_LATER: Mapping[str, Callable[[str], object]] = {
+_CUSTOM_SYNTAX: Mapping[str, Callable[[str], object]] = {
     "user_rate_limit": parse_limits,
     "embeddings": read_backend,
     "bot_owners": _owners,
     **{f"tier_{tier}_pool": partial(_pool, tier) for tier in TIERS},
 }
-"""Settings with a syntax of their own, checked at the start."""
+"""Settings with their own syntax, validated at start."""
 
 
 def strange_names(path: Path) -> tuple[str, ...]:
-    """Variables in a `.env` that are no settings, most likely mistyped."""
+    """Variables in a `.env` file that are not settings and are probably misspelled."""
     endings = (_KEY_ENDING, _KEY_ENDING + _FILE_ENDING)
     known = {name.upper() for name in Settings.model_fields} | {name + _FILE_ENDING for name in _SECRET}
-    names = (name for name in _dotenv(path, []) if not _POOL.fullmatch(name))  # `load` refuses those of no tier
+    names = (name for name in _dotenv(path, []) if not _POOL.fullmatch(name))  # `load` rejects pools of unknown tiers
     return tuple(name for name in names if name not in known and not name.endswith(endings))
 
 
@@ -235,7 +232,7 @@ def _dotenv(path: Path, faults: list[str]) -> dict[str, str]:
 
 
 def _credentials(given: Mapping[str, str], faults: list[str]) -> dict[str, str]:
-    """Values from systemd's LoadCredential, in files named like the variable in any case."""
+    """Values from systemd's LoadCredential, in files named like the variable (case-insensitive)."""
     folder = given.get("CREDENTIALS_DIRECTORY")
     if not folder or not Path(folder).is_dir():
         return {}
@@ -244,8 +241,8 @@ def _credentials(given: Mapping[str, str], faults: list[str]) -> dict[str, str]:
 
 
 def _with_files(values: Mapping[str, str], faults: list[str]) -> dict[str, str]:
-    """`X_FILE=/run/secrets/x` sets X unless X is set, too. Only for our secrets, because other programs also use
-    variables with this ending."""
+    """Read `X_FILE=/run/secrets/x` as X, unless X is set. Limited to our own secrets, because other programs use
+    variables with this suffix too."""
     found = dict(values)
     for name, path in values.items():
         plain = name.removesuffix(_FILE_ENDING)
@@ -264,7 +261,7 @@ def _text(path: Path, subject: str, faults: list[str]) -> str:
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:
-    """The reason, without the content."""
+    """The reason for an error, without the file's content."""
     return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""Everything about tools that lives as long as the bot: where they come from, and what chooses among them."""
+"""All tool sources, the toolbox and the tool chooser, for the life of the bot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from routing.tools.embedding.backend import build_embedder, read_backend
 
 @dataclass(frozen=True, slots=True)
 class Tooling:
-    """The toolbox and its sources."""
+    """The toolbox, its sources and the tool chooser."""
 
     toolbox: Toolbox
     chooser: ToolChooser
@@ -33,18 +33,18 @@ class Tooling:
     embedder: Embedder | None
 
     async def start(self) -> None:
-        """Connect the servers and make the index, in the background."""
+        """Connect to MCP servers and build the index, in the background."""
         self.chooser.start()
         await self.mcp.start()
 
     async def refresh(self) -> None:
-        """Take up what the owner changed."""
+        """Apply the owner's changes."""
         await asyncio.to_thread(self.toolkits.refresh)
         await self.mcp.refresh()
         self.chooser.start()
 
     async def close(self) -> None:
-        """Until no process of theirs is left."""
+        """Stop the chooser, and end all server processes."""
         await self.chooser.close()
         await self.mcp.close()
 
@@ -57,7 +57,7 @@ def build_tooling(
     vectors: VectorStore,
     approval: Approval,
 ) -> Tooling:
-    """Reads the workspace's toolkits; connects nothing yet."""
+    """Read the workspace's toolkits and build the toolbox. Connects to nothing yet."""
     settings = environment.settings
     ours = our_shelves(needs)
     kits = [shelf.toolkit for shelf in ours.shelves()]
@@ -80,6 +80,6 @@ def build_tooling(
 
 
 def embedder_of(environment: Environment, llm: LiteLlm, models: Models, clock: Clock) -> Embedder | None:
-    """What EMBEDDINGS asks for; nothing is loaded yet."""
+    """The embedder that EMBEDDINGS names; loads nothing yet."""
     backend = read_backend(environment.settings.embeddings)
     return build_embedder(backend, llm, lambda provider: models.config.profile(provider), clock)

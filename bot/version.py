@@ -1,3 +1,3 @@
-"""The version, without asking the packaging tools at run time."""
+"""The version, without querying package metadata at run time."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""The folder that holds everything the bot owns, and one process in it at a time."""
+"""The folder with all of the bot's files, locked by one process at a time."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ from routing.errors import ConfigError
 from routing.types.skills import Skills
 
 SHARE_OF_RESULT = 0.9
-"""Of a tool's longest result, for what a command prints; the rest is for how it ended."""
+"""Share of the maximum tool result for a command's output; the rest is for its exit status."""
 
 log = logging.getLogger("bot.workspace")
 
 
 class Workspace:
-    """Paths and files below WORKSPACE. ConfigError names the file, the line and the reason. `conceal` is told the keys
-    in the configuration, which must not reach a log. `own` is the folder of the lock, the conversations and the files;
-    by default the workspace itself."""
+    """Paths and files in WORKSPACE. ConfigErrors name the file, the line and the reason.
+
+    `conceal` is called with keys found in the configuration, which must not appear in logs. `own` is the folder for the
+    lock, conversations and files (default: the workspace).
+    """
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class Workspace:
         self._lock = FileLock(self.lock_file)
 
     def prepare(self) -> None:
-        """Make the folders and take the lock; the catalogue is copied once and the owner's from then on."""
+        """Create the folders, take the lock, and copy the model catalogue on the first start. Raises ConfigError."""
         try:
             own = (
                 self.backups,
@@ -76,8 +78,8 @@ class Workspace:
             )
             for folder in (self.root, *own):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._close_to_others()
-            # A doctor that looks at the lock holds it for an instant.
+            self._restrict_permissions()
+            # `doctor` holds the lock for a moment when it checks it.
             self._lock.acquire(timeout=0.2, poll_interval=0.02)
             if not self.catalog_file.exists():
                 _copy(BUNDLED, self.catalog_file)
@@ -92,14 +94,14 @@ class Workspace:
             ) from None
 
     def private(self) -> Iterator[Path]:
-        """The folder itself, and all in it that holds conversations, keys or what they led to."""
+        """All paths that hold conversations, keys or data derived from them."""
         yield self.root
         yield from (self.root / ".env", self.config_file, self.mcp_file, self.system_file, self.console_history)
         yield from (self.tool_index.parent, self.tool_index, self.backups, *self.backups.glob("*"), self.files)
         yield from self.databases()
 
-    def _close_to_others(self) -> None:
-        """Files from before this was taken care of, and a folder that somebody else made."""
+    def _restrict_permissions(self) -> None:
+        """Remove other users' permissions from files of older versions and from folders created by others."""
         for path in self.private():
             try:
                 loose = open_to_others(path)
@@ -109,7 +111,7 @@ class Workspace:
                 log.warning("Other users of this machine can read %s, and it belongs to another user.", path)
 
     def databases(self) -> tuple[Path, ...]:
-        """SQLite's files; none with a database server."""
+        """SQLite's files; none for a database server."""
         url = self._environment.settings.database
         if not url.startswith("sqlite"):
             return ()
@@ -117,7 +119,7 @@ class Workspace:
         return tuple(Path(f"{path}{ending}") for ending in ("", "-wal", "-shm")) if path else ()
 
     def in_use(self) -> bool:
-        """Whether a process holds the lock. Changes nothing, makes no file."""
+        """Whether a process holds the lock. Creates no file."""
         try:
             handle = os.open(self.lock_file, os.O_RDONLY)
         except FileNotFoundError:
@@ -131,15 +133,15 @@ class Workspace:
         return False
 
     def release(self) -> None:
-        """Let another process in."""
+        """Release the lock."""
         self._lock.release()
 
     def catalog(self) -> Catalog:
-        """The owner's catalogue of models."""
+        """The model catalogue: the owner's copy, or the bundled one before the first start."""
         return Catalog.load(self.catalog_file if self.catalog_file.exists() else BUNDLED)
 
     def config(self, file: JsonFile | None = None) -> RouterConfig:
-        """The owner's configuration, or what `file` says in its place, merged with the environment."""
+        """The configuration in `file` (default: runtime-config.json), merged with the environment."""
         settings = self._environment.settings
         file = file or self.config_source()
         allowed = tuple(filter(None, map(str.strip, settings.bot_model_selection_allowed_providers.split(","))))
@@ -149,28 +151,28 @@ class Workspace:
         return config
 
     def conceal(self, secrets: Iterable[str]) -> None:
-        """These must not reach a log."""
+        """Keep these texts out of logs."""
         if self._conceal is not None:
             self._conceal(secrets)
 
     def reload_environment(self) -> tuple[str, ...]:
-        """Read `.env` anew; the changed variables that need a restart. Raises ConfigError."""
+        """Read `.env` again; returns changed variables that need a restart. Raises ConfigError."""
         waiting = self._environment.reload()
         self.conceal(self._environment.secrets())
         return waiting
 
     def sandbox_limits(self, file: JsonFile | None = None) -> SandboxLimits:
-        """What commands may have; it holds from one start to the next."""
+        """Limits for sandboxed commands; changes need a restart."""
         file = file or self.config_source()
         limits = read_limits(file.root().child("sandbox") or JsonObject(file, ("sandbox",), {}))
         return replace(limits, output_chars=int(SHARE_OF_RESULT * self.config(file).most_result_chars))
 
     def config_source(self) -> JsonFile:
-        """runtime-config.json as it stands; empty when there is none."""
+        """runtime-config.json; empty if it does not exist."""
         return jsonfile.load(self.config_file) if self.config_file.exists() else jsonfile.parse("{}", "defaults")
 
     def instructions(self) -> str:
-        """SYSTEM.md; empty when there is none."""
+        """Content of SYSTEM.md; empty if it does not exist."""
         if not self.system_file.exists():
             return ""
         try:
@@ -179,18 +181,18 @@ class Workspace:
             raise ConfigError(f"{self.system_file} can't be read: {error}.") from None
 
     def skills(self) -> Skills:
-        """The skills; those with a fault are named in it."""
+        """The skills, and the errors of broken ones."""
         return read_skills(self.skills_folder)
 
     def forget_files(self, person_id: int) -> None:
-        """Delete what a person's tools kept, also what a command left unreadable."""
+        """Delete the files of a person's tools, including those that a command made unreadable."""
         folder = self.files / str(person_id)
-        # Python's own rmtree gives up on a tree that is nested deeply enough, and a command can make one.
+        # shutil.rmtree fails on deeply nested trees, which a command can create.
         for step in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
             subprocess.run([*step, "--", str(folder)], check=False, capture_output=True, timeout=600)
 
     def adopt_files(self, was: int, person_id: int) -> None:
-        """What one person's tools kept becomes another's: all of it, in a folder of its own if they have files."""
+        """Move the files of one person to another, into a subfolder if that person already has files."""
         theirs, own = self.files / str(was), self.files / str(person_id)
         if not theirs.is_dir():
             return
@@ -199,14 +201,14 @@ class Workspace:
         theirs.rename(own)
 
     def stamps(self) -> Mapping[Path, float]:
-        """When each file that people edit last changed."""
+        """Modification times of the files that people edit."""
         skills = self.skills_folder.glob("*/SKILL.md") if self.skills_folder.is_dir() else ()
         files = (self.env_file, self.catalog_file, self.config_file, self.system_file, *skills)
         return {path: path.stat().st_mtime for path in files if path.exists()}
 
 
 def open_to_others(path: Path) -> int:
-    """The permissions of a path that its group or others have any of; else 0."""
+    """The mode of a path if its group or others have any permission, else 0."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -215,7 +217,7 @@ def open_to_others(path: Path) -> int:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Whole or not at all: a full disk or a kill must not leave half a file that the next start would refuse."""
+    """Copy atomically: a full disk or a kill must not leave half a file, which the next start would refuse."""
     new = target.with_name(f".{target.name}.new")
     try:
         shutil.copyfile(source, new)

@@ -1,1 +1,1 @@
-"""What the owner runs beside the bot."""
+"""Commands that the owner runs besides the bot."""

@@ -42,7 +42,7 @@ CHECKS: tuple[Check, ...] = (
     tools.embeddings,
 )
 LONGEST_SECONDS = 30.0
-"""Timeout of one check; the integrity check of a database of 1 GB on a memory card takes most of it."""
+"""Timeout of one check. The integrity check of a 1 GB database on a memory card takes most of it."""
 
 
 def doctor(
@@ -52,8 +52,8 @@ def doctor(
     clock: Clock = time.time,
     faults: Sequence[str] = (),
 ) -> int:
-    """Print one line for each finding; returns 1 if something fails, else 0. `faults` are errors in the environment,
-    whose other values are checked."""
+    """Print one line per finding; returns 1 if something failed, else 0. `faults` are errors in the environment; its
+    other values are still checked."""
     redactor = logs.Redactor((*environment.secrets(), *_file_keys(workspace), *_mcp_secrets(environment, workspace)))
     findings = [fail("environment", fault, "Fix it, then run doctor again.") for fault in faults]
     findings += asyncio.run(examine(Inspection(environment, workspace, clock)))
@@ -61,27 +61,27 @@ def doctor(
 
 
 def unreadable(error: TierbotError, as_json: bool) -> int:
-    """The report if the environment can't be read: one failure."""
+    """The report if the environment can't be read: a single failure."""
     finding = fail("environment", str(error), "Fix that variable, then run doctor again.")
     return _report([_without_secrets(finding, logs.Redactor(()))], as_json)
 
 
 async def examine(inspection: Inspection, checks: Sequence[Check] = CHECKS) -> list[Finding]:
-    """Run all checks concurrently; returns their findings in the order of `checks`."""
-    found = await asyncio.gather(*(_isolated(check, inspection) for check in checks))
+    """Run all checks concurrently; returns findings in the order of `checks`."""
+    found = await asyncio.gather(*(_run_check(check, inspection) for check in checks))
     return [finding for group in found for finding in group]
 
 
-async def _isolated(check: Check, inspection: Inspection) -> list[Finding]:
+async def _run_check(check: Check, inspection: Inspection) -> list[Finding]:
     """A check that raises becomes a failed finding and does not affect the others."""
     try:
         async with asyncio.timeout(LONGEST_SECONDS):
             return await check(inspection)
     except FileFault:
-        return []  # the check of the configuration lists every fault of a file
+        return []  # the configuration check lists every error in a file
     except ConfigError as error:
         return [fail(check.__name__, str(error), "Fix what the message names.")]
-    except Exception as error:  # an error that the check did not expect is a finding, too
+    except Exception as error:  # an unexpected error in a check becomes a finding
         kind = "took too long" if isinstance(error, TimeoutError) else f"failed: {type(error).__name__}: {error}"
         return [fail(check.__name__, f"this check {kind}", "Please report this with the line above.")]
 

@@ -1,4 +1,4 @@
-"""`tierbot model`: fetches a good small model and sets the four tiers to it."""
+"""`tierbot model`: downloads a good small model and sets the four tiers to it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from routing.types.tiers import TIERS
 
 HUB = "https://huggingface.co"
 SPARE_BYTES = 200_000_000
-"""What stays free on the disk."""
+"""Minimum free disk space after the download."""
 CHUNK = 1 << 20
 SECONDS = 60.0
-"""Without a byte, after which a download is given up; the next run goes on there."""
+"""Give up after this time without data; the next run resumes the download."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A GGUF file at the Hub. `sha256` and `size` are those that the Hub states for the file at `revision`."""
+    """A GGUF file on Hugging Face. `sha256` and `size` are those shown there for the file at `revision`."""
 
     name: str
     repository: str
@@ -42,7 +42,7 @@ class Weights:
 
     @property
     def path(self) -> str:
-        """Below the Hub's address; the revision is pinned, so that the file can't change."""
+        """Path below the Hub's address. The revision is pinned, so the file can't change."""
         return f"{self.repository}/resolve/{self.revision}/{self.file}"
 
 
@@ -57,11 +57,11 @@ WEIGHTS: tuple[Weights, ...] = (
         licence="Apache-2.0",
     ),
 )
-"""The first one is taken where no name is given."""
+"""The first one is the default."""
 
 
 def fetch_model(environment: Environment, workspace: Workspace, name: str) -> int:
-    """Download, verify, set the tiers. Raises ConfigError with what to do."""
+    """Download and verify the model, and set the tiers. Raises ConfigError with what to do."""
     found = next((each for each in WEIGHTS if each.name == (name or WEIGHTS[0].name)), None)
     if found is None:
         raise ConfigError(f"There is no model {name}; available: {', '.join(each.name for each in WEIGHTS)}.")
@@ -83,14 +83,14 @@ async def fetch(
     web: Callable[[], httpx.AsyncClient],
     progress: Callable[[int, int], None],
 ) -> Path:
-    """The file, whole and verified; what an earlier run left is gone on with. Raises ConfigError."""
+    """Download and verify the file, resuming an earlier download. Raises ConfigError."""
     target, part = folder / weights.file, folder / f"{weights.file}.part"
     if target.is_file() and target.stat().st_size == weights.size:
         return target
     try:
-        have = _begun(folder, part)
+        have = _partial_size(folder, part)
         if have < weights.size:
-            _check_room(folder, weights.size - have)
+            _check_space(folder, weights.size - have)
             async with web() as session:
                 await _download(session, f"{base.rstrip('/')}/{weights.path}", part, have, weights.size, progress)
         if await asyncio.to_thread(_digest, part) != weights.sha256:
@@ -130,8 +130,8 @@ async def _download(
 
 
 def set_tiers(path: Path, model: str) -> list[str]:
-    """Write the pools of the tiers that have none into `.env`; one line says what became of each. OSError is a
-    ConfigError."""
+    """Add the model to `.env` as the pool of each tier without one; returns one line per tier. Raises ConfigError if
+    the file can't be changed."""
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         told, lines = [], []
@@ -153,13 +153,13 @@ def set_tiers(path: Path, model: str) -> list[str]:
     return told
 
 
-def _begun(folder: Path, part: Path) -> int:
-    """Bytes that an earlier run left."""
+def _partial_size(folder: Path, part: Path) -> int:
+    """Size in bytes of a partial download."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return part.stat().st_size if part.exists() else 0
 
 
-def _check_room(folder: Path, wanted: int) -> None:
+def _check_space(folder: Path, wanted: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < wanted + SPARE_BYTES:
         raise ConfigError(f"{folder} has {free / 1e9:.1f} GB free and needs {(wanted + SPARE_BYTES) / 1e9:.1f} GB.")
@@ -171,7 +171,7 @@ def _digest(path: Path) -> str:
 
 
 def _progress(done: int, size: int) -> None:
-    """One line on a terminal; elsewhere one for each tenth."""
+    """Print progress: one updating line on a terminal, else a line for every 10 %."""
     if sys.stdout.isatty():
         print(
             f"\r{done / 1e6:,.0f} of {size / 1e6:,.0f} MB ({done / size:.0%})",

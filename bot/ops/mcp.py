@@ -1,4 +1,4 @@
-"""`tierbot mcp`: our own tools for other programs, beside a running bot or without one."""
+"""`tierbot mcp`: serves the bot's tools to other programs, whether or not the bot is running."""
 
 from __future__ import annotations
 
@@ -41,18 +41,17 @@ from storage.people import SqlPeople
 from storage.preferences import SqlPreferences
 
 OF_A_CHAT = ("conversation", "meta")
-"""Toolkits that mean nothing to a stranger: what they change is a conversation with the bot, what they tell is how the
-bot that runs is doing."""
+"""Toolkits that are not served, because they change a chat with the bot or report on the running bot."""
 NO_CONVERSATION = 0
 GRACE_SECONDS = 10.0
 TRIES, AGAIN_SECONDS = 50, 0.1
-"""For a database that another process is just making."""
+"""Retries while another process is creating the database."""
 
 log = logging.getLogger("bot.mcp")
 
 
 def offer(environment: Environment, workspace: Workspace, http: str) -> int:
-    """Serve until the client hangs up, or SIGTERM or SIGINT comes; `http` is HOST:PORT, empty for stdin and stdout.
+    """Serve until the client disconnects, or SIGTERM or SIGINT. `http` is HOST:PORT; empty means stdin and stdout.
     Raises ConfigError."""
     _prepare(environment, workspace)
     line = None if http else Line(sys.stdin.fileno())
@@ -60,13 +59,13 @@ def offer(environment: Environment, workspace: Workspace, http: str) -> int:
 
 
 def _prepare(environment: Environment, workspace: Workspace) -> None:
-    """Folders and database. Where a bot runs it has seen to them; else the workspace is ours for a moment only."""
+    """Create folders and migrate the database, unless a running bot has done so. Locks the workspace only meanwhile."""
     try:
         workspace.prepare()
     except ConfigError:
         if workspace.in_use():
             return
-        workspace.prepare()  # whoever had it for a moment is done with it
+        workspace.prepare()  # another process held the lock only for a moment
     try:
         migrate(environment.settings.database, workspace.backups)
     finally:
@@ -94,20 +93,20 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
                 traits=toolbox.traits,
             )
         )
-        told = asyncio.Event()
+        stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, line.hang_up if line else told.set)
-        await _until_over(serving, told)
+            asyncio.get_running_loop().add_signal_handler(number, line.hang_up if line else stop.set)
+        await _wait(serving, stop)
         return 0
     finally:
         await database.close()
 
 
-async def _until_over(serving: asyncio.Task[None], told: asyncio.Event) -> None:
-    """Over HTTP the server hears of a signal by itself, unless it came before that listened."""
-    telling = asyncio.create_task(told.wait())
-    await asyncio.wait({serving, telling}, return_when=asyncio.FIRST_COMPLETED)
-    telling.cancel()
+async def _wait(serving: asyncio.Task[None], stop: asyncio.Event) -> None:
+    """Wait for the server to end. Over HTTP it handles signals itself, except those before it listens."""
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
     await asyncio.wait({serving}, timeout=GRACE_SECONDS)
     serving.cancel()
     with suppress(asyncio.CancelledError):
@@ -118,7 +117,7 @@ async def _until_over(serving: asyncio.Task[None], told: asyncio.Event) -> None:
 
 
 async def _console(people: PeopleStore) -> Person:
-    """Whoever has the machine is an owner, as in the terminal."""
+    """The local user, who is an owner as in the terminal."""
     user = UserKey("console", getuser())
     for tries_left in reversed(range(TRIES)):
         try:
@@ -131,7 +130,7 @@ async def _console(people: PeopleStore) -> Person:
 
 
 class Runner:
-    """Runs tools for one person, outside any conversation. What may not run beside others runs alone."""
+    """Runs tools for one person, outside any conversation. Tools that are not parallel run one at a time."""
 
     def __init__(self, toolbox: Toolbox, person: Person, preferences: PreferenceStore, most_chars: int) -> None:
         self._toolbox = toolbox
@@ -141,7 +140,7 @@ class Runner:
         self._alone = asyncio.Lock()
 
     async def run(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """`handlers.tools.mcp.server.Run`."""
+        """Run a tool. Implements `handlers.tools.mcp.server.Run`."""
         traits = self._toolbox.traits(name)
         stored = await self._preferences.settings(self._person.id)
         scope = ToolScope(self._person, NO_CONVERSATION, resolve(Preferences()), stored.time_zone)
@@ -155,23 +154,23 @@ class Runner:
 
 
 class Line:
-    """Standard input with an end of our own: whoever waits for a line of it in a thread can't be told otherwise that
-    none will come. From the beginning on file descriptor `number` is ours."""
+    """Replaces file descriptor `number` (stdin) by a socket that this process can close: a thread blocked in reading
+    stdin can't be interrupted otherwise."""
 
     def __init__(self, number: int) -> None:
         self._client = os.dup(number)
         self._ours, theirs = socket.socketpair()
         os.dup2(theirs.fileno(), number)
         theirs.close()
-        Thread(target=self._pass_on, name="stdin", daemon=True).start()
+        Thread(target=self._forward, name="stdin", daemon=True).start()
 
     def hang_up(self) -> None:
-        """As if the client had."""
+        """Close stdin, as if the client had disconnected."""
         with suppress(OSError):
             self._ours.shutdown(socket.SHUT_RDWR)
 
-    def _pass_on(self) -> None:
-        with suppress(OSError):  # we hung up first
+    def _forward(self) -> None:
+        with suppress(OSError):  # `hang_up` was called first
             while data := os.read(self._client, 65536):
                 self._ours.sendall(data)
         self.hang_up()

@@ -1,4 +1,4 @@
-"""`tierbot models`: list the models of the catalogue or of a provider."""
+"""`tierbot models`: lists the models in the catalogue or of a provider."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from routing.types.llm import ProviderProfile
 
 
 def list_models(workspace: Workspace) -> int:
-    """Print the catalogue, one model a line."""
+    """Print the catalogue, one model per line."""
     for card in sorted(workspace.catalog().models(), key=lambda card: card.name):
         levels = f"  reasoning: {', '.join(card.levels)}" if card.levels else ""
         print(f"{card.name}  {card.display_name}  {card.max_input_tokens} tokens{levels}")
@@ -20,7 +20,7 @@ def list_models(workspace: Workspace) -> int:
 
 
 def find(workspace: Workspace, provider: str, https_proxy: str | None = None) -> int:
-    """Ask a provider for its models, print them, and let /model take them from now on."""
+    """Fetch a provider's models, print them, and offer them in /model from now on."""
     profile = workspace.config().profile(provider)
     try:
         found = asyncio.run(_ask(profile, https_proxy))

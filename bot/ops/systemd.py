@@ -1,4 +1,4 @@
-"""Tells systemd, or a container's health check, that the bot is up and still makes progress."""
+"""Tells systemd, or a container's health check, that the bot is running and making progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.ports import Clock
 
 PULSE_SECONDS = 10.0
 DEAF_SECONDS = 150.0
-"""A platform that made no step for this long is deaf; its own watchdog (120 s) had its chance before."""
+"""A platform without a step for this long is stuck. Longer than the platforms' own watchdogs (120 s)."""
 
 log = logging.getLogger("bot.systemd")
 
@@ -22,21 +22,21 @@ log = logging.getLogger("bot.systemd")
 async def pulse(
     platforms: Sequence[Platform], clock: Clock, heartbeat: Path | None = None, every: float = PULSE_SECONDS
 ) -> None:
-    """Feed the watchdog, and touch `heartbeat`, for as long as every platform makes steps.
+    """Notify the watchdog and touch `heartbeat` while every platform makes progress.
 
-    Without systemd and without a heartbeat this writes nowhere. `every` is in seconds.
+    Does nothing without systemd and without a heartbeat file. `every` is in seconds.
     """
     systemd = SystemdNotifier()
     systemd.notify("READY=1")
     while True:
         if all(clock() - platform.progress.last_step < DEAF_SECONDS for platform in platforms):
             systemd.notify("WATCHDOG=1")
-            heartbeat = _touched(heartbeat)
+            heartbeat = _touch(heartbeat)
         await asyncio.sleep(every)
 
 
-def _touched(heartbeat: Path | None) -> Path | None:
-    """The same path, touched; None from the first failure on, which is said once."""
+def _touch(heartbeat: Path | None) -> Path | None:
+    """Touch the file and return its path; None once that has failed, which is logged."""
     if heartbeat is not None:
         try:
             heartbeat.touch()

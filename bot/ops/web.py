@@ -1,4 +1,4 @@
-"""HTTP to providers, outside a turn."""
+"""HTTP client for providers, outside of turns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import httpx
 
 
 def client(https_proxy: str | None) -> httpx.AsyncClient:
-    """A client that goes by HTTPS_PROXY, also when only `.env` says so; plain HTTP is never proxied by it."""
+    """A client that uses HTTPS_PROXY, even if it is only set in `.env`; plain HTTP is not proxied."""
     mounts = {"https://": httpx.AsyncHTTPTransport(proxy=https_proxy)} if https_proxy else None
     return httpx.AsyncClient(mounts=mounts)

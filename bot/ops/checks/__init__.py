@@ -1,1 +1,2 @@
-"""What `doctor` looks at: one module a subject, each a coroutine from an Inspection to findings. Nothing is changed."""
+"""The doctor's checks, one module per subject. Each is a coroutine from an Inspection to findings and changes
+nothing."""

@@ -1,4 +1,4 @@
-"""The environment and the files that the owner edits."""
+"""Checks of the environment and of files that the owner edits."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from routing.text import nearest
 
 IGNORED_ENV = "./.env"
 _NO_CONFIG = ("runtime-config.json", "none, defaults apply")
-_MOST_FAULTS = 50
-"""Of one file; a longer list helps nobody."""
-_ALIKE = 80.0  # likeness 0-100 from which a name is taken for a mistyped one
+_MAX_FAULTS = 50
+"""Maximum number of findings per file."""
+_MIN_SIMILARITY = 80.0  # minimum similarity (0-100) of a misspelled name
 
 
 async def settings(inspection: Inspection) -> list[Finding]:
-    """A `.env` that nothing reads, and names in the workspace's that mean nothing. Its faults are known by now."""
+    """Ignored `.env` files, and unknown names in the workspace's. Invalid values are reported by `doctor`."""
     found = []
     path = inspection.workspace.root / ".env"
     if ignored_env(inspection.workspace.root):
         found.append(warn("environment", f"{IGNORED_ENV} is ignored", f"Move its lines to {path}."))
-    found += [_strange(name, str(path)) for name in strange_names(path)]
+    found += [_unknown_variable(name, str(path)) for name in strange_names(path)]
     return found or [ok("environment", "no unknown names")]
 
 
 async def files(inspection: Inspection) -> list[Finding]:
-    """runtime-config.json, models.json, the discovered models and SYSTEM.md."""
+    """Checks runtime-config.json, models.json, the discovered models and SYSTEM.md."""
     workspace = inspection.workspace
     found = [
         *_read("SYSTEM.md", "readable" if workspace.system_file.exists() else "none", workspace.instructions),
@@ -63,7 +63,7 @@ async def files(inspection: Inspection) -> list[Finding]:
 
 
 async def skills(inspection: Inspection) -> list[Finding]:
-    """Every skill that can't be used, and why."""
+    """Skills that can't be used, and why."""
     read = inspection.workspace.skills()
     mend = "Fix it; the bot picks it up within seconds. The other skills work."
     broken = [warn("skills", f"{name} is skipped: {reason}", mend) for name, reason in read.broken.items()]
@@ -79,17 +79,17 @@ def _read(name: str, well: str, reading: Callable[[], object]) -> list[Finding]:
 
 
 def ignored_env(root: Path) -> bool:
-    """Whether the working folder has a `.env` that is not the workspace's, as many other programs read."""
+    """Whether the working directory has a `.env` other than the workspace's, which many other programs would read."""
     here = Path(".env")
     return here.is_file() and here.resolve() != (root / ".env").resolve()
 
 
 def _faults(name: str, opening: Callable[[], JsonFile], reading: Callable[[JsonFile], object]) -> list[Finding]:
-    """Every fault of a file: each is set aside, then the file is read again."""
+    """All errors in a file: each is removed, then the file is read again."""
     found: list[Finding] = []
     try:
         file = opening()
-        while len(found) < _MOST_FAULTS:
+        while len(found) < _MAX_FAULTS:
             try:
                 reading(file)
             except FileFault as fault:
@@ -111,9 +111,9 @@ def _unknown_key(key: str) -> Finding:
     return warn("runtime-config.json", f"{key} is not a known key", mend)
 
 
-def _strange(name: str, path: str) -> Finding:
+def _unknown_variable(name: str, path: str) -> Finding:
     keys = (f"{provider.upper()}_API_KEY" for provider in PROVIDERS)
     known = [*(field.upper() for field in Settings.model_fields), *keys]
-    near = process.extractOne(name, known, score_cutoff=_ALIKE)
+    near = process.extractOne(name, known, score_cutoff=_MIN_SIMILARITY)
     mend = f"Did you mean {near[0]}?" if near else "Remove it if nothing else reads it."
     return warn("environment", f"{name} in {path} is not a setting of tierbot", mend)

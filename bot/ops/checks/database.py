@@ -1,4 +1,4 @@
-"""The database, and whether anybody owns the bot."""
+"""Checks of the database and of the bot's owner."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from storage.schema import REVISION
 
 
 async def database(inspection: Inspection) -> list[Finding]:
-    """One look; the same look counts the owners."""
+    """Both are checked in one inspection of the database."""
     told = inspection.environment.settings
     try:
         facts = await look(told.database)

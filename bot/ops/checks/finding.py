@@ -1,4 +1,4 @@
-"""One line of the doctor's report, and what every check is given."""
+"""Findings, and the input of every check."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from routing.ports import Clock
 
 Status = Literal["ok", "warn", "fail"]
 NETWORK_SECONDS = 5.0
-"""How long a service may take to answer."""
+"""Timeout for a service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`detail` says what is; `mend` says what to do about it, and is empty when all is well."""
+    """One line of the report. `detail` is the state; `mend` is what to do, empty if there is nothing to fix."""
 
     name: str
     status: Status
@@ -27,7 +27,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What there is to look at. `clock` is the machine's, in Unix seconds."""
+    """What to check. `clock` is the machine's time in Unix seconds."""
 
     environment: Environment
     workspace: Workspace
@@ -39,20 +39,20 @@ Check = Callable[[Inspection], Awaitable[list[Finding]]]
 
 
 def ok(name: str, detail: str) -> Finding:
-    """All is well."""
+    """A finding without a problem."""
     return Finding(name, "ok", detail)
 
 
 def warn(name: str, detail: str, mend: str) -> Finding:
-    """The bot runs, but something will surprise."""
+    """The bot runs, but something may surprise the owner."""
     return Finding(name, "warn", detail, mend)
 
 
 def fail(name: str, detail: str, mend: str) -> Finding:
-    """The bot can't do its work."""
+    """The bot can't work."""
     return Finding(name, "fail", detail, mend)
 
 
 def size(count: float) -> str:
-    """Bytes as people read them, in powers of 1000."""
+    """A size in bytes as text, in powers of 1000."""
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""The machine: program, workspace, disk, clock."""
+"""Checks of the machine: program, workspace, disk, clock."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from bot.version import VERSION
 from bot.workspace import open_to_others
 
 TIGHT_BYTES, FULL_BYTES = 500e6, 50e6
-"""A backup of a well-used database and a few attachments fit above the first, not even a migration above the second."""
+"""The first leaves room for a backup of a large database and a few attachments; below the second, not even a migration
+fits."""
 FIRST_YEAR, LAST_YEAR = 2026, 2100
-"""A machine without a battery-backed clock wakes up in 1970 or when its image was made."""
+"""Without a battery-backed clock, a machine starts in 1970 or at the date of its image."""
 
 
 async def program(inspection: Inspection) -> list[Finding]:
-    """Versions, and whether the bot runs."""
+    """Versions, and whether the bot is running."""
     running = "running" if inspection.workspace.in_use() else "not running"
     version = f"{VERSION}, Python {platform.python_version()}, {platform.machine()}"
     return [ok("tierbot", f"{version}; {running} in {inspection.workspace.root.absolute()}")]
 
 
 async def workspace(inspection: Inspection) -> list[Finding]:
-    """Folder and permissions of what holds secrets."""
+    """Workspace folder, and permissions of the files with secrets."""
     root = inspection.workspace.root
     place = _existing(root)
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
@@ -38,7 +39,7 @@ async def workspace(inspection: Inspection) -> list[Finding]:
 
 
 async def disk(inspection: Inspection) -> list[Finding]:
-    """Free space where the workspace is, or will be."""
+    """Free space at the workspace, even if it does not exist yet."""
     free = shutil.disk_usage(_existing(inspection.workspace.root)).free
     if free < FULL_BYTES:
         return [fail("disk", f"only {size(free)} free", "Free some space: a full disk stops the bot.")]
@@ -48,7 +49,7 @@ async def disk(inspection: Inspection) -> list[Finding]:
 
 
 async def year(inspection: Inspection) -> list[Finding]:
-    """Whether the clock was ever set."""
+    """Whether the clock has been set."""
     now = time.gmtime(inspection.clock())
     if FIRST_YEAR <= now.tm_year <= LAST_YEAR:
         return [ok("date", time.strftime("%Y-%m-%d %H:%M UTC", now))]
@@ -57,7 +58,7 @@ async def year(inspection: Inspection) -> list[Finding]:
 
 
 def _existing(path: Path) -> Path:
-    """The path itself, or its nearest ancestor that is there."""
+    """The path, or its nearest existing ancestor."""
     path = path.absolute()
     while not path.exists() and path != path.parent:
         path = path.parent

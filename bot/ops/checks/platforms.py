@@ -1,4 +1,4 @@
-"""One check for each chat platform; its own check runs only if its token is set."""
+"""One check per chat platform. A platform's check runs only if its token is set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bot.platforms import PLATFORMS
 
 
 def check_of(platform: PlatformDescriptor) -> Check:
-    """The doctor's check of this platform."""
+    """The doctor's check for this platform."""
 
     async def check(inspection: Inspection) -> list[Finding]:
         settings = inspection.environment.settings

@@ -1,4 +1,4 @@
-"""Which model serves each tier and how large it is, whether providers take their keys, voices, and the local model."""
+"""Checks of the tiers' models and sizes, provider keys, transcription, and the local model."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from routing.types.tiers import TIERS, Tier
 
 _REFUSED = (401, 403)
 ANSWER_NETWORKS = 5
-"""Times what a service has: a model may have to be loaded first."""
+"""Timeout of a model's answer, as a multiple of the network timeout: the model may have to be loaded first."""
 ANSWER_TOKENS = 64
 ONE_WORD = ChatMessage("user", "Answer with the one word: yes")
 
 
 async def tiers(inspection: Inspection) -> list[Finding]:
-    """Which model answers, tier by tier. A broken file is reported by the configuration check."""
+    """Which models answer for each tier. A broken file is reported by the configuration check."""
     models = _models(inspection)
     if models is None:
         return []
     if any((ignored := models.ignored_level(tier)) and not ignored.levels for tier in TIERS):
         llm = LiteLlm(LocalRuntime(inspection.workspace.models, inspection.clock), models.catalog)
-        await llm.ready()  # its map may know a model that the catalogue lacks
+        await llm.ready()  # its model map may have models that the catalogue lacks
         models = Models(models.config, models.catalog, library_levels=llm.levels)
     await keyless.look(models, inspection.network_seconds)
     chosen = {tier: models.configured(tier, Preferences()) for tier in TIERS}
     asked = dict.fromkeys(model for choice in chosen.values() for model in (choice.model, *choice.fallbacks))
-    failed = await _asked(inspection, models, list(asked))
+    failed = await _ask_models(inspection, models, list(asked))
     return [finding for tier in TIERS for finding in _tier(tier, models, failed)]
 
 
 async def pools(inspection: Inspection) -> list[Finding]:
-    """Tiers whose models all come from one provider."""
+    """Tiers with models of only one provider."""
     models = _models(inspection)
     if models is None:
         return []
@@ -62,12 +62,11 @@ async def pools(inspection: Inspection) -> list[Finding]:
 
 
 async def sizes(inspection: Inspection) -> list[Finding]:
-    """Whether it is known of every model of a tier how much it can be shown. Ollama is asked where its name does not
-    tell."""
+    """Whether the size class of every tier's model is known. Ollama is asked if the name does not say."""
     name, models = "model sizes", _models(inspection)
     if models is None:
         return []
-    wanted = sorted(_wanted(models.config, ""))
+    wanted = sorted(_configured_models(models.config, ""))
     asked = [model for model in wanted if not models.size(model).known]
     await models.stated.ask()
     unknown = [model for model in asked if not models.size(model).known]
@@ -78,17 +77,17 @@ async def sizes(inspection: Inspection) -> list[Finding]:
 
 
 async def keys(inspection: Inspection) -> list[Finding]:
-    """Ask every provider that has a key for its models, at the same time."""
+    """Whether every key works: fetches all providers' model lists concurrently."""
     models = _models(inspection)
     if models is None:
         return []
-    wanted = _wanted(models.config, inspection.environment.settings.transcription_model)
+    wanted = _configured_models(models.config, inspection.environment.settings.transcription_model)
     asked = [profile for profile in models.config.profiles.values() if profile.api_key]
     return list(await asyncio.gather(*(_provider(inspection, profile, wanted) for profile in asked)))
 
 
 async def critic(inspection: Inspection) -> list[Finding]:
-    """Whether anybody can check the answers of each tier where the owner wants that."""
+    """Whether a model of another vendor can check answers, for each tier that wants that."""
     models = _models(inspection)
     if models is None:
         return []
@@ -100,10 +99,10 @@ async def critic(inspection: Inspection) -> list[Finding]:
         or (each.tier == "balanced" and models.config.critic.enabled)
     ]
     authors = dict.fromkeys(models.configured(tier, Preferences()).model for tier in wanted)
-    return [finding for author in authors for finding in _judged(models, author)]
+    return [finding for author in authors for finding in _critic_findings(models, author)]
 
 
-def _judged(models: Models, author: str) -> list[Finding]:
+def _critic_findings(models: Models, author: str) -> list[Finding]:
     found = judges(models, models.config.critic, author)
     if not found:
         mend = "Add a key for another vendor, or set critic.model; until then no answer is checked."
@@ -112,7 +111,7 @@ def _judged(models: Models, author: str) -> list[Finding]:
 
 
 async def voice(inspection: Inspection) -> list[Finding]:
-    """TRANSCRIPTION_MODEL."""
+    """Whether TRANSCRIPTION_MODEL can be called."""
     model = inspection.environment.settings.transcription_model
     models = _models(inspection)
     if not model:
@@ -130,7 +129,7 @@ async def voice(inspection: Inspection) -> list[Finding]:
 
 
 async def local(inspection: Inspection) -> list[Finding]:
-    """The model that needs no key, and those that the owner put beside it."""
+    """The demo model, and other local models."""
     models = _models(inspection)
     needed = models is None or any(models.configured(tier, Preferences()).source == "local" for tier in TIERS)
     say = fail if needed else warn
@@ -152,11 +151,11 @@ def _models(inspection: Inspection) -> Models | None:
         return None
 
 
-async def _asked(inspection: Inspection, models: Models, names: list[str]) -> dict[str, ModelError]:
-    """Ask each model for one word, all at the same time; those that did not answer, and why. Beside a running bot a
-    model of this machine is only looked for: two of them would not fit into a small memory."""
+async def _ask_models(inspection: Inspection, models: Models, names: list[str]) -> dict[str, ModelError]:
+    """Ask all models for one word, concurrently; returns the errors. While the bot is running, a local model is only
+    looked up, because two copies would not fit into a small memory."""
     local = LocalRuntime(inspection.workspace.models, inspection.clock)
-    door = LiteLlm(local, models.catalog, inspection.environment.settings.https_proxy)
+    llm = LiteLlm(local, models.catalog, inspection.environment.settings.https_proxy)
     busy = inspection.workspace.in_use()
 
     async def ask(model: str) -> ModelError | None:
@@ -166,7 +165,7 @@ async def _asked(inspection: Inspection, models: Models, names: list[str]) -> di
                 return None
             async with asyncio.timeout(ANSWER_NETWORKS * inspection.network_seconds):
                 choice = ModelChoice(model, None, "configured")
-                async for _ in door.stream(models.request("balanced", choice, (ONE_WORD,), room=ANSWER_TOKENS)):
+                async for _ in llm.stream(models.request("balanced", choice, (ONE_WORD,), room=ANSWER_TOKENS)):
                     return None
         except TimeoutError:
             seconds = ANSWER_NETWORKS * inspection.network_seconds
@@ -187,7 +186,9 @@ def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[
     choice = models.configured(tier, Preferences())
     without = [model for model in choice.keyless if model == pool[0] or model not in DEFAULT_FALLBACKS[tier]]
     able = [model for model in (choice.model, *choice.fallbacks) if model not in failed]
-    silent = [_silent(model, failed[model], models) for model in (choice.model, *choice.fallbacks) if model in failed]
+    silent = [
+        _no_answer(model, failed[model], models) for model in (choice.model, *choice.fallbacks) if model in failed
+    ]
     then = f", then {', '.join(able[1:])}" if able[1:] else ""
     answer = f"{able[0]} answers{then}" if able else ""
     variables = _unique(models.config.profile(provider_of(model)).variable for model in choice.keyless)
@@ -219,7 +220,7 @@ def _tier(tier: Tier, models: Models, failed: Mapping[str, ModelError]) -> list[
     return found
 
 
-def _silent(model: str, error: ModelError, models: Models) -> tuple[str, str]:
+def _no_answer(model: str, error: ModelError, models: Models) -> tuple[str, str]:
     """Why a model does not answer, and what to do."""
     provider, _, name = model.partition("/")
     match error:
@@ -238,8 +239,8 @@ def _silent(model: str, error: ModelError, models: Models) -> tuple[str, str]:
     return f"{model} does not answer: {error.reason}", mend
 
 
-def _wanted(config: RouterConfig, transcription: str) -> frozenset[str]:
-    """Every model that somebody configured."""
+def _configured_models(config: RouterConfig, transcription: str) -> frozenset[str]:
+    """All configured models."""
     return frozenset(model for pool in config.pools.values() for model in pool) | ({transcription} - {""})
 
 
@@ -250,21 +251,21 @@ async def _provider(inspection: Inspection, profile: ProviderProfile, wanted: fr
         async with client(inspection.environment.settings.https_proxy) as web:
             listed = await discover(brief, web)
     except DiscoveryError as error:
-        return _unlisted(name, profile, error)
+        return _listing_failed(name, profile, error)
     mine = sorted(model for model in wanted if provider_of(model) == profile.name)
-    missing = [model for model in mine if not _offered(model, listed)]
+    missing = [model for model in mine if not _is_listed(model, listed)]
     if missing:
         mend = f"Check the spelling; `tierbot models discover {profile.name}` lists its models."
         return warn(name, f"accepts the key, but does not list {', '.join(missing)}", mend)
     return ok(name, f"accepts the key and lists {len(listed)} models")
 
 
-def _offered(model: str, listed: Iterable[DiscoveredModel]) -> bool:
-    """Providers list dated versions, too: gpt-5.1-2025-11-13 is a gpt-5.1."""
+def _is_listed(model: str, listed: Iterable[DiscoveredModel]) -> bool:
+    """Whether the provider lists the model, or a dated version: gpt-5.1-2025-11-13 is a gpt-5.1."""
     return any(other.id == model or other.id.startswith(f"{model}-") for other in listed)
 
 
-def _unlisted(name: str, profile: ProviderProfile, error: DiscoveryError) -> Finding:
+def _listing_failed(name: str, profile: ProviderProfile, error: DiscoveryError) -> Finding:
     if error.status == 400:
         return warn(name, f"could not be checked: {error}", "Ignore this if its models answer; else fix it.")
     if error.upstream in _REFUSED:

@@ -1,4 +1,4 @@
-"""Whether commands and Python can be run for people, and how well they are shut in."""
+"""Checks whether commands and Python can run in the sandbox, and how well they are isolated."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from handlers.tools.sandbox import Sandbox
 
 
 def sandbox_check(program: str = "bwrap", user: Callable[[], int] = os.geteuid) -> Check:
-    """The check with another bubblewrap, or for another user, than this machine's."""
+    """The check, for a given bubblewrap program and user id."""
 
     async def sandbox(inspection: Inspection) -> list[Finding]:
-        """Run something in it; the folder that is used is a temporary one."""
+        """Run a command in the sandbox, in a temporary folder."""
         tried = Sandbox(inspection.workspace.files, inspection.workspace.sandbox_limits(), program)
         if off := await tried.reason_off():
             return [warn("sandbox", f"run_command and run_python_code are off: {off}", _mend(off))]

@@ -1,4 +1,4 @@
-"""What models may use: the owner's toolkits, the MCP servers, and what finds the right ones for a message."""
+"""Checks of the owner's toolkits, the MCP servers, and the embedder that helps to choose tools."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ from routing.types.llm import ProviderProfile
 from routing.types.toolkits import Toolkit
 
 SERVER_SECONDS = 20.0
-"""For all servers together. What a check may take beyond that is for their end."""
+"""Timeout for connecting to all servers. The rest of the check's time is for ending them."""
 EMBEDDING_SECONDS = 20.0
-"""A worker that loads PyTorch from a memory card takes half of it."""
+"""A worker that loads PyTorch from a memory card takes half of this."""
 PROBE = ["What is the weather like tomorrow?"] * (FEW_TEXTS + 1)
-"""One more than a message has, for whose sake nobody would wait until a model is loaded."""
+"""One text more than a message has: the embedder does not load its model for fewer."""
 LIMITS = Limits(start_seconds=15.0)
 
 Build = Callable[[Backend, EmbeddingModel, Callable[[str], ProviderProfile], Clock], Embedder | None]
 
 
 async def toolkits(inspection: Inspection) -> list[Finding]:
-    """Every toolkit's file that can't be used, and why; hints that are ignored; tools of servers that nobody set up."""
+    """Toolkit files that can't be used, ignored hints, and tools of MCP servers that are not configured."""
     found = await asyncio.to_thread(_read, inspection)
     mend = "Fix it; the bot picks it up within seconds. The other toolkits work."
     complaints = [warn("toolkits", reason, mend) for reason in found.broken.values()]
     for manifest in found.manifests.values():
         complaints += [warn("toolkits", warning, "Fix the hint, or remove it.") for warning in manifest.warnings]
-    complaints += await asyncio.to_thread(lambda: list(_unserved(inspection, found)))
+    complaints += await asyncio.to_thread(lambda: list(_missing_servers(inspection, found)))
     names = [f"{each.toolkit.name} ({_tools(len(each.toolkit.tools))})" for each in found.manifests.values()]
     return [*complaints, ok("toolkits", f"{len(TOOLKITS)} of ours; of the workspace: {', '.join(names) or 'none'}")]
 
 
 def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check:
-    """The check with other limits for a server, and another time for all of them."""
+    """The check, with these limits per server and this timeout for all of them."""
 
     async def mcp_servers(inspection: Inspection) -> list[Finding]:
-        """Connect to every server of mcp.json as the bot does; afterwards none is left running."""
+        """Connect to every server in mcp.json as the bot does, then end them all."""
         moved = asyncio.Event()
         client = McpClient(
             inspection.workspace.mcp_file,
             inspection.environment.variables,
-            taken=[card.name for kit in _ours() for card in kit.tools],
+            taken=[card.name for kit in _own_toolkits() for card in kit.tools],
             changed=moved.set,
             clock=inspection.clock,
             limits=limits,
@@ -65,13 +65,13 @@ def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check
         )
         try:
             await client.start()
-            await _settled(client, moved, seconds)
+            await _wait_for_servers(client, moved, seconds)
             states, problems, offered = client.states(), client.problems(), client.toolkits()
         finally:
             await client.close()
         complaints = [warn("mcp.json", problem, "Fix that line. The other servers work.") for problem in problems]
         found = await asyncio.to_thread(_read, inspection)
-        _, left_out = sorted_out((*_ours(), *(each.toolkit for each in found.manifests.values()), *offered))
+        _, left_out = sorted_out((*_own_toolkits(), *(each.toolkit for each in found.manifests.values()), *offered))
         mend = "To use both, rename the server in mcp.json or the tool of the toolkit."
         complaints += [warn("mcp.json", each, mend) for each in left_out]
         nothing = [] if states or problems else [ok("mcp.json", "no servers")]
@@ -84,10 +84,10 @@ mcp_servers = mcp_check()
 
 
 def embeddings_check(build: Build = build_embedder, seconds: float = EMBEDDING_SECONDS) -> Check:
-    """The check with embedders made otherwise, and another time for them."""
+    """The check, with this factory and this timeout."""
 
     async def embeddings(inspection: Inspection) -> list[Finding]:
-        """Whether what EMBEDDINGS names can embed a text."""
+        """Whether the embedder that EMBEDDINGS names can embed a text."""
         backend = read_backend(inspection.environment.settings.embeddings)
         try:
             config, catalog = inspection.workspace.config(), inspection.workspace.catalog()
@@ -103,7 +103,7 @@ def embeddings_check(build: Build = build_embedder, seconds: float = EMBEDDING_S
             embedder = await asyncio.to_thread(build, backend, llm, profile, inspection.clock)
             if embedder is None:
                 return [ok("embeddings", "off: tools are matched by words only")]
-            return [await _embedded(embedder, seconds)]
+            return [await _try_embedder(embedder, seconds)]
         finally:
             await local.close()
 
@@ -114,19 +114,19 @@ embeddings = embeddings_check()
 
 
 def _read(inspection: Inspection) -> Found:
-    found = WorkspaceToolkits(inspection.workspace.toolkits_folder, _ours())
+    found = WorkspaceToolkits(inspection.workspace.toolkits_folder, _own_toolkits())
     found.refresh()
     return found.found
 
 
-def _ours() -> tuple[Toolkit, ...]:
+def _own_toolkits() -> tuple[Toolkit, ...]:
     return tuple(our_toolkit(module.NAME) for module in TOOLKITS)
 
 
-def _unserved(inspection: Inspection, found: Found) -> Iterator[Finding]:
+def _missing_servers(inspection: Inspection, found: Found) -> Iterator[Finding]:
     try:
         servers = read_servers(inspection.workspace.mcp_file, inspection.environment.variables).found
-    except ConfigError:  # the other check's to tell
+    except ConfigError:  # reported by the check of the servers
         return
     for file, manifest in found.manifests.items():
         for tool, way in manifest.ways.items():
@@ -135,8 +135,8 @@ def _unserved(inspection: Inspection, found: Found) -> Iterator[Finding]:
                 yield warn("toolkits", detail, "Add the server to mcp.json, or fix its name.")
 
 
-async def _settled(client: McpClient, moved: asyncio.Event, seconds: float) -> None:
-    """Until each server is connected or has failed, but no longer than that."""
+async def _wait_for_servers(client: McpClient, moved: asyncio.Event, seconds: float) -> None:
+    """Wait until each server has connected or failed, at most `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             while any(state.status == "connecting" for state in client.states()):
@@ -164,7 +164,7 @@ def _server(state: ServerState, seconds: float) -> Iterator[Finding]:
             yield warn(name, reason, mend)
 
 
-async def _embedded(embedder: Embedder, seconds: float) -> Finding:
+async def _try_embedder(embedder: Embedder, seconds: float) -> Finding:
     mend = "Fix that, or set EMBEDDINGS to static. Until then tools are matched by words only."
     try:
         async with asyncio.timeout(seconds):
