@@ -1,23 +1,23 @@
-"""One tree of errors, named by who is told.
+"""The error tree; each branch has one audience.
 
 TierbotError
-├── ConfigError      the owner: a file, variable or database to fix; the process says it and ends
-│   └── FileFault        a value in a JSON file, and where it stands
-├── Refused          the person: what they asked can't be done, why, and what to do next
-├── ToolFailed       the model: why its tool call did not work, in words that it can act on
-│   └── BadArguments     they are not JSON, or not what the schema asks for
-└── ModelError       the router: a model did not answer; another try or another model may
+├── ConfigError      for the owner: a file, variable or database to fix; the process reports it and exits
+│   └── FileFault        a value in a JSON file, with its path
+├── Refused          for the person: what can't be done, why, and what to do next
+├── ToolFailed       for the model: why its tool call failed, and what would work
+│   └── BadArguments     not JSON, or not matching the schema
+└── ModelError       for the router: a model did not answer; another attempt or model may
     ├── KeyRejected      401, 403, or no key at all
     ├── ModelUnknown     the provider has no such model
-    ├── OutOfCredit      402, or whatever the vendor says when the account has no money left
+    ├── OutOfCredit      402, or the vendor's error for an account without credit
     ├── RateLimited      429; carries the provider's Retry-After
     ├── Unreachable      connection refused or broken before the first token, 5xx, time-out
-    │   └── TooSlow          reached, and not done in its tier's time
+    │   └── TooSlow          not finished within the tier's time
     ├── ContextOverflow  the prompt is longer than the model takes
-    ├── PolicyRefused    the provider declined the content; never shopped around
+    ├── PolicyRefused    the provider declined the content; no other model is tried
     ├── EmptyAnswer      success without any text
     ├── BadModelRequest  any other 400
-    └── OverBudget       it was not asked: a limit of money has no room for the call (routing.types.budgets)
+    └── BudgetExceeded   not called: a spending limit has no room for it (routing.types.budgets)
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from collections.abc import Mapping
 
 
 class TierbotError(Exception):
-    """Root of everything this program raises on purpose."""
+    """Base of all errors of this program."""
 
 
 class ConfigError(TierbotError):
-    """For the owner: one sentence that names what is wrong and how to mend it."""
+    """For the owner: one sentence that names the problem and its fix."""
 
 
 class FileFault(ConfigError):
-    """A value in a JSON file of the owner; `path` is the way to it, from the top."""
+    """An invalid value in one of the owner's JSON files; `path` leads to it from the top."""
 
     def __init__(self, sentence: str, path: tuple[str | int, ...]) -> None:
         super().__init__(sentence)
@@ -42,11 +42,11 @@ class FileFault(ConfigError):
 
 
 class StorageFault(TierbotError):
-    """The database can't be read or written at the moment (a full disk, a lock); nothing was changed."""
+    """The database can't be read or written now (full disk, lock); nothing was changed."""
 
 
 class Refused(TierbotError):
-    """For the person: a template and its values, so that it can be said in their language."""
+    """For the person: a template with values, which can be translated."""
 
     def __init__(self, template: str, **values: object) -> None:
         super().__init__(template.format(**values))
@@ -55,19 +55,19 @@ class Refused(TierbotError):
 
 
 class ToolFailed(TierbotError):
-    """For the model only: what went wrong with its call, and what would work."""
+    """For the model: what went wrong with its tool call, and what would work."""
 
 
 class UnknownTool(ToolFailed):
-    """There is no tool of this name, or not for this person."""
+    """No tool of this name exists for this person."""
 
 
 class BadArguments(ToolFailed):
-    """The arguments are not JSON, or not what the tool's schema asks for."""
+    """The arguments are not JSON, or don't match the tool's schema."""
 
 
 class Reason(str):
-    """A clause that says why, for people: English text that remembers its template, so that it can be translated."""
+    """A clause for people: English text that keeps its template, so that it can be translated."""
 
     template: str
     values: Mapping[str, object]
@@ -79,16 +79,16 @@ class Reason(str):
 
 
 class ModelError(TierbotError):
-    """A model did not answer. `reason` is one short clause of ours. `raw` is what the provider said, without secrets,
-    for owners and the log; empty where it said nothing."""
+    """A model did not answer. `reason` is a short clause; `raw` is the provider's own message without secrets, for
+    owners and the log, or empty."""
 
     retryable = False
     asked = True
-    """False: the model was left alone, no call was made."""
+    """False: no call was made."""
     shared = False
-    """True: every model of the provider would fail alike, because of its key or its account."""
+    """True: all models of the provider would fail the same way, because of its key or account."""
     own = False
-    """True: it is this model's trouble alone; another one of the same provider may answer."""
+    """True: only this model is affected; another one of the same provider may answer."""
 
     def __init__(self, model: str, reason: str, retry_after: float | None = None, raw: str = "") -> None:
         super().__init__(f"{model}: {raw or reason}")
@@ -99,13 +99,13 @@ class ModelError(TierbotError):
 
 
 class KeyRejected(ModelError):
-    """401 or 403, or the key is missing."""
+    """401, 403, or no key."""
 
     shared = True
 
 
 class OutOfCredit(ModelError):
-    """The account that the key belongs to has no money left."""
+    """The account of the key has no credit left."""
 
     shared = True
 
@@ -117,24 +117,24 @@ class ModelUnknown(ModelError):
 
 
 class RateLimited(ModelError):
-    """429; `retry_after` in seconds when the provider said so."""
+    """429; `retry_after` is in seconds if the provider set it."""
 
     retryable = True
     own = True
 
 
 class Unreachable(ModelError):
-    """No connection, a time-out, or a 5xx, before the first token. Only a 5xx is the model's `own`."""
+    """No connection, time-out, or 5xx before the first token. Only a 5xx is the model's `own`."""
 
     retryable = True
 
 
 class TooSlow(Unreachable):
-    """It was reached, and not done in the time that its tier gives it."""
+    """The answer did not finish within the time of its tier."""
 
 
 class ContextOverflow(ModelError):
-    """The prompt is longer than the model takes. `window` is the limit in tokens that the provider named."""
+    """The prompt exceeds the model's window; `window` is the limit in tokens if the provider named it."""
 
     window: int | None = None
 
@@ -144,14 +144,14 @@ class PolicyRefused(ModelError):
 
 
 class EmptyAnswer(ModelError):
-    """The model said nothing at all."""
+    """The model returned no text."""
 
     retryable = True
 
 
 class BadModelRequest(ModelError):
-    """The provider understood and refused for another reason."""
+    """The provider rejected the request for another reason."""
 
 
 class EmbedderFailed(TierbotError):
-    """For /status: one sentence that says why there are no vectors now and, where there is one, the mend."""
+    """For /status: why there are no vectors now and, if possible, the fix."""

@@ -1,4 +1,4 @@
-"""How one-time codes are kept: a salted scrypt hash instead of the code."""
+"""Stores one-time codes as salted scrypt hashes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _COST = 2**11
 
 
 def hashed(code: str) -> str:
-    """The code's salt and hash in hexadecimal; another text each time."""
+    """Salt and hash of a code in hexadecimal; different on each call."""
     salt = secrets.token_bytes(_SALT_BYTES)
     return f"{salt.hex()}${_scrypt(code, salt).hex()}"
 
 
 def matches(code: str, stored: str) -> bool:
-    """Whether `stored` was made from this code. False for anything that `hashed` did not make."""
+    """Whether `stored` is a hash of this code. False for text that `hashed` did not make."""
     salt, _, digest = stored.partition("$")
     try:
         return hmac.compare_digest(_scrypt(code, bytes.fromhex(salt)), bytes.fromhex(digest))

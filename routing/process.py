@@ -1,4 +1,4 @@
-"""A child process: it leads a process group, its stderr is read, and it can be stopped with everything it started."""
+"""A child process in its own process group, which can be stopped with everything it started."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 _POLL_SECONDS = 0.01
 _PIPE_SECONDS = 0.5
-"""For the rest of what a dead process wrote. A grandchild outside its group may hold the pipes for longer."""
+"""Time to read the rest of a dead process's output. A grandchild outside its group may hold the pipes longer."""
 _CHUNK = 65536
 _LOG_BYTES = 16_384
 _LOG_BYTES_PER_SECOND = 16_000_000
-"""A process that floods its stderr waits at its pipe."""
+"""A process that floods its stderr is slowed down by its pipe."""
 _WATCHDOG = """
 read -r group || exit 0
 read -r _
@@ -25,13 +25,14 @@ kill -s TERM -- "-$group"
 sleep "$1"
 kill -s KILL -- "-$group"
 """
-"""Its stdin ends when this process dies, however it dies. The group then gets the same time to end as in `stop`."""
+"""Its stdin closes when this process dies for any reason. Then it stops the group with the same grace time as
+`stop`."""
 
 
 class ChildProcess:
-    """A program that was started with pipes for stdin and stdout. Made by `start` only.
+    """A program with pipes for stdin and stdout. Created by `start`.
 
-    A watchdog, a shell in a session of its own, stops the process group should this process be killed.
+    A watchdog, a shell in its own session, stops the process group if this process is killed.
     """
 
     def __init__(self, process: Process, watchdog: Process, grace_seconds: float) -> None:
@@ -55,8 +56,8 @@ class ChildProcess:
         line_bytes: int = _CHUNK,
         grace_seconds: float,
     ) -> ChildProcess:
-        """Start `command` with this environment and nothing else. `line_bytes` limits `stdout.readuntil`;
-        `grace_seconds` is the time to end after the end of stdin, and again after SIGTERM. Raises OSError."""
+        """Start `command` with exactly this environment. `line_bytes` limits `stdout.readuntil`; `grace_seconds` is the
+        time to exit after stdin closes, and again after SIGTERM. Raises OSError."""
         watchdog = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", _WATCHDOG, "watchdog", f"{grace_seconds:g}"),
             stdin=PIPE,
@@ -97,7 +98,7 @@ class ChildProcess:
         return f"ended with exit code {code}"
 
     async def exited(self, seconds: float) -> bool:
-        """Wait at most `seconds` for its end. `Process.wait` would also wait for grandchildren that hold its pipes."""
+        """Wait at most `seconds` for the exit. `Process.wait` would also wait for grandchildren that hold its pipes."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while self._process.returncode is None and loop.time() < deadline:  # noqa: ASYNC110
@@ -105,10 +106,9 @@ class ChildProcess:
         return self._process.returncode is not None
 
     async def stop(self) -> None:
-        """Close stdin, then send SIGTERM, then SIGKILL, with the grace time after each. Whatever the process has left
-        in its group is killed, too."""
+        """Close stdin, send SIGTERM, then SIGKILL to the group, with the grace time after each."""
         self.stdin.close()
-        draining = asyncio.create_task(_drain(self.stdout))  # a process that is stuck in writing could not end
+        draining = asyncio.create_task(_drain(self.stdout))  # a process blocked on writing could not exit
         if not await self.exited(self._grace_seconds):
             self._signal(signal.SIGTERM)
             await self.exited(self._grace_seconds)

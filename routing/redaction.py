@@ -1,4 +1,4 @@
-"""Takes secrets out of texts: those that are known, in every spelling, and whatever has the shape of one."""
+"""Removes secrets from texts: known ones in all spellings, and anything that looks like one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from urllib.parse import quote, quote_plus
 
 HIDDEN = "***"
 SHORTEST = 6
-"""Characters; what is shorter is no secret."""
+"""Minimum length of a secret, in characters."""
 _ECHOED = 4
-"""Characters at the beginning and the end that providers repeat of a key: `sk-p…abcd`."""
+"""Characters at the start and end of a key that providers repeat: `sk-p…abcd`."""
 _LEAST_ECHOED = 16
 
 _PREFIXES = (
@@ -39,11 +39,11 @@ _QUERY = re.compile(
 )
 _USER = re.compile(r"(?<=://)[^\s/?#@\"'<>]++@")
 _OPAQUE = re.compile(r"(?<![A-Za-z0-9_\-+/])(?=[A-Za-z_\-+/]*+[0-9])[A-Za-z0-9_\-+]{32,}+=*+")
-"""Long runs with a digit: Azure's, Mistral's, Together's keys and AWS's secrets have no prefix."""
+"""Long runs with a digit: keys of Azure, Mistral and Together and AWS secrets have no prefix."""
 
 
 def masked(text: str) -> str:
-    """The text without what looks like a key, for logs and what people read."""
+    """Mask everything that looks like a key, for logs and messages."""
     text = _USER.sub(f"{HIDDEN}@", text)
     text = _QUERY.sub(rf"\1{HIDDEN}", text)
     text = _HEADER.sub(lambda found: found[0].replace(found[1], HIDDEN), text)
@@ -51,12 +51,12 @@ def masked(text: str) -> str:
 
 
 def masked_words(text: str) -> str:
-    """The same for what a provider said: it holds no ids that anybody needs, so long opaque words go, too."""
+    """Also mask long opaque words, for providers' messages, where no id is needed."""
     return _OPAQUE.sub(HIDDEN, masked(text))
 
 
 def spellings(secret: str) -> Iterator[str]:
-    """The secret as it is, quoted as Python and JSON do, in an address, and in base64."""
+    """The secret as it is, quoted by Python and JSON, URL-encoded, and in base64."""
     yield secret
     yield repr(secret)[1:-1]
     yield repr(secret.encode())[2:-1]
@@ -71,7 +71,7 @@ def spellings(secret: str) -> Iterator[str]:
 
 
 class Secrets:
-    """Known secrets."""
+    """Masks known secrets."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._spelt: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Secrets:
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Secrets that became known later."""
+        """Add more secrets."""
         known = [secret for secret in secrets if len(secret) >= SHORTEST]
         spelt = {spelling for secret in known for spelling in spellings(secret)}
         self._spelt = tuple(sorted({*self._spelt, *spelt}, key=len, reverse=True))
@@ -91,7 +91,7 @@ class Secrets:
             self._echoes = re.compile("|".join(pairs))
 
     def hidden(self, text: str) -> str:
-        """The text without them."""
+        """Mask the secrets in a text."""
         for secret in self._spelt:
             text = text.replace(secret, HIDDEN)
         return text if self._echoes is None else self._echoes.sub(HIDDEN, text)

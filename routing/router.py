@@ -1,4 +1,4 @@
-"""The story of one turn: who asks → which tier → which model → which tools → what it is told → what it answers."""
+"""One turn from question to outcome: person → tier → model → tools → prompt → answer."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from routing.types.tiers import TIERS, Tier
 from routing.types.turns import Outcome, PromptFit, Question
 from routing.types.usage import CallRecord, TurnCost
 
-EARLIER = 1
-"""Questions that a follow-up may go on with."""
+EARLIER_QUESTIONS = 1
+"""Number of earlier questions that count for a follow-up."""
 
 log = logging.getLogger("routing")
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """`messages` became a summary; with a `trouble` they are left out instead. `calls` are what that took."""
+    """`messages` were summarised; with `trouble` they were dropped instead. `calls` are the calls made for it."""
 
     messages: int
     trouble: str
@@ -50,7 +50,7 @@ class Compacted:
 
 
 class Router:
-    """Decides, then does. `pictures` fetches an attachment; None when it is gone."""
+    """Plans and runs turns. `pictures` fetches an attachment; None if it is gone."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Router:
         self._recent = RecentPlans()
 
     async def plan(self, person: Person, conversation_id: int, prefix: Tier | None = None) -> Plan:
-        """What the next turn of this person in this conversation would use, and why."""
+        """The plan for this person's next turn in this conversation, with reasons."""
         question = Question(person, conversation_id, "", prefix=prefix)
         preferences, _ = await self._choices(question)
         switches = await self._history.switches(conversation_id)
@@ -90,8 +90,8 @@ class Router:
     async def answer(
         self, question: Question, cost: TurnCost, live: LiveReply, stop: Stop, begun: Sequence[ChatMessage] = ()
     ) -> Outcome:
-        """One turn from question to outcome; a model's failure is an outcome, too. `begun` was said after the question
-        already: the call of a tool that was confirmed, and its result."""
+        """Run a turn. A model's failure is an outcome, too. `begun` holds messages after the question: a confirmed tool
+        call and its result."""
         models = self.models.snapshot()
         bounds = models.config.turn
         preferences, settings = await self._choices(question)
@@ -120,7 +120,7 @@ class Router:
         return await self._loop.run(turn, state, live, stop)
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:
-        """The best tier of a lower price class than one for which there is no money; coding is for code."""
+        """The best tier of a lower price class that the budget allows; coding only replaces coding."""
         preferences = tiers.permitted(await self._preferences.get(person.id), person.role)
         contracts = self.models.config.contracts
         for lower in reversed([each for each in TIERS if contracts[each].is_cheaper(contracts[tier])]):
@@ -131,11 +131,11 @@ class Router:
         return None
 
     def last(self, conversation_id: int) -> Plan | None:
-        """What the newest call in a conversation used, also while its turn runs; None when none is remembered."""
+        """The latest plan of a conversation, also during its turn; None if none is remembered."""
         return self._recent.get(conversation_id)
 
     async def fit(self, person: Person, conversation_id: int) -> PromptFit:
-        """How full the context window would be if they asked something now."""
+        """How full the context window would be for a question asked now."""
         question = Question(person, conversation_id, "")
         _, settings = await self._choices(question)
         decided = await self.plan(person, conversation_id)
@@ -157,7 +157,7 @@ class Router:
         return (await context.prompt(system.message(), (), window, card.supports_vision))[1]
 
     async def compact(self, question: Question, keep: int, cost: TurnCost, live: LiveReply, stop: Stop) -> Compacted:
-        """Let a summary stand for all but the last `keep` messages of a question's conversation."""
+        """Summarise all but the last `keep` messages of the question's conversation."""
         models = self.models.snapshot()
         preferences, _ = await self._choices(question)
         deadline = Deadline(self._steady, models.config.turn.seconds)
@@ -168,7 +168,7 @@ class Router:
         return Compacted(messages, summary.reason if summary else "", tuple(cost.calls))
 
     async def tools(self, person: Person, conversation_id: int, text: str) -> TurnTools:
-        """The tools that a message of this person would bring, in this conversation."""
+        """The tools that this message would offer to the model."""
         question = Question(person, conversation_id, text)
         settings = await self._preferences.settings(person.id)
         return await self._tools(question, settings, await self._context(question, self.models), self.models)
@@ -177,7 +177,7 @@ class Router:
         offered = await self._toolbox.offered(question.person)
         toolkits = tuple(each for each in offered if each.name not in settings.off)
         off = [each for each in offered if each.name in settings.off]
-        before, used = context.questions(EARLIER), context.called()
+        before, used = context.questions(EARLIER_QUESTIONS), context.called()
         selection = await select(self._chooser, question.text, before, used, toolkits)
         return TurnTools(self._toolbox, self._chooser, models, toolkits, selection, off)
 
@@ -187,7 +187,7 @@ class Router:
         return context
 
     async def _choices(self, question: Question) -> tuple[Preferences, PersonSettings]:
-        """What the person chose, without what their role does not permit."""
+        """The person's choices, limited to what their role permits."""
         person, fixed = question.person, question.fixed
         settings = fixed.settings if fixed else await self._preferences.settings(person.id)
         stored = fixed.preferences if fixed else await self._preferences.get(person.id)

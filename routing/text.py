@@ -1,4 +1,4 @@
-"""Text that every store, platform and provider takes, identifiers as words, and names that were mistyped."""
+"""Makes text storable, splits identifiers into words, and finds mistyped names."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rapidfuzz.distance import OSA
 _NAME_SEAM = re.compile(r"[_\-./:]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 SHORTEST_TYPED, LONGEST_TYPED = 3, 100
-"""Characters of a name that is compared with known ones."""
+"""Length in characters of the names that are compared."""
 
 
 def storable(text: str) -> str:
-    """The same text; a surrogate pair becomes its sign, what stands alone the replacement sign, and NUL is dropped
-    (PostgreSQL takes none)."""
+    """Make a text storable everywhere: surrogate pairs are joined, lone surrogates replaced, and NUL removed, which
+    PostgreSQL rejects."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -26,14 +26,14 @@ def storable(text: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def spaced(name: str) -> str:
-    """An identifier as words: `getBoxOffice`, `get_box_office`."""
+    """Split an identifier into words: `getBoxOffice` → "get Box Office"."""
     return " ".join(_NAME_SEAM.sub(" ", name).split())
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name that a mistyped one means, in any case: one that begins with three quarters of it, or one with at
-    most one typing error (a letter too many, too few, wrong, or two swapped) for every three letters. None when no
-    name is that near."""
+    """Find the known name closest to a mistyped one, ignoring case: one that begins with three quarters of it, or one
+    with at most one typing error (a letter added, missing, wrong or swapped) per three letters. None if none is
+    close."""
     wanted = word.strip().casefold()[:LONGEST_TYPED]
     if len(wanted) < SHORTEST_TYPED:
         return None
@@ -48,13 +48,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 class Pieces:
-    """Joins a text that comes in pieces, between which a surrogate pair may be cut."""
+    """Joins text that arrives in pieces; a surrogate pair may be split between two."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def add(self, piece: str) -> str:
-        """What can be shown of it now."""
+        """Add a piece; return the part that is complete."""
         piece = self._half + piece
         self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
         return storable(piece[: len(piece) - len(self._half)])

@@ -1,4 +1,4 @@
-"""Which turn a log line belongs to."""
+"""The turn that a log line belongs to."""
 
 from contextvars import ContextVar
 

@@ -1,1 +1,1 @@
-"""Values that travel between packages: frozen, slotted, without I/O. A decision carries its reason."""
+"""Values shared by all packages: frozen, without I/O. A decision carries its reason."""

@@ -1,4 +1,4 @@
-"""Spending limits and how far they are used."""
+"""Spending limits and their usage."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ CEILINGS: dict[str, tuple[Scope, PeriodKind]] = {
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """US dollars that a person, a chat with all its topics, or all together may spend in a day or a month; `own`: the
-    owner set it for this person."""
+    """A spending limit in US dollars per day or month, for a person, a chat with all its topics, or everyone together.
+    `own`: the owner set it for this person."""
 
     scope: Scope
     period: PeriodKind
@@ -46,11 +46,11 @@ class Ceiling:
 
 
 PayerKind = Literal["known", "guest", "channel"]
-"""Whom a person's limit is for. Guests have one of their own, and the channels that post in a chat share it."""
+"""How a person's limit applies. Guests have their own limit; channels that post in a chat share one."""
 
 
 def payer_kind(role: Role, user: UserKey) -> PayerKind:
-    """Telegram gives chats, and so channels, negative ids."""
+    """Classify a payer. Telegram gives channels and other chats negative ids."""
     if role != "guest":
         return "known"
     return "channel" if user.platform == "telegram" and user.user_id.startswith("-") else "guest"
@@ -58,7 +58,7 @@ def payer_kind(role: Role, user: UserKey) -> PayerKind:
 
 @dataclass(frozen=True, slots=True)
 class PersonLimits:
-    """What the owner set for one person, in US dollars; None: what holds for everyone."""
+    """A person's own limits in US dollars; None: the general limit applies."""
 
     daily: Decimal | None = None
     monthly: Decimal | None = None
@@ -66,12 +66,12 @@ class PersonLimits:
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimits:
-    """What holds for everyone. Days and months are those of `zone`, the owner's: by their own zone people could open
-    their limits early.
+    """The general limits. Periods follow `zone`, the owner's time zone; with their own, people could reset limits
+    early.
 
-    Calls of unknown price are counted apart, and reckoned at `unknown`, US dollars a million tokens. Without it they
-    take nothing of a limit and need one that is not used up; a configuration always has it. `guest` is what a guest
-    may spend in a day.
+    Calls of unknown price are counted separately and charged at `unknown`, US dollars per million tokens. Without that
+    rate they are free but need a limit that isn't used up; a loaded configuration always has a rate. `guest` is a
+    guest's daily limit.
     """
 
     dollars: Mapping[tuple[Scope, PeriodKind], Decimal] = field(default_factory=lambda: MappingProxyType({}))
@@ -82,11 +82,11 @@ class BudgetLimits:
 
     @property
     def assumed(self) -> Price | None:
-        """The price to reckon with where nobody knows one."""
+        """The price assumed for models of unknown price."""
         return None if self.unknown is None else Price.flat(self.unknown)
 
     def ceilings(self, person: PersonLimits, payer: PayerKind = "known") -> tuple[Ceiling, ...]:
-        """All that hold for this person, in any chat."""
+        """All limits that apply to this person in any chat."""
         own: dict[tuple[Scope, PeriodKind], Decimal | None] = {
             ("person", "day"): person.daily,
             ("person", "month"): person.monthly,
@@ -104,8 +104,8 @@ class BudgetLimits:
 
 
 class BudgetExceeded(ModelError):
-    """The call was not made: a limit of money has no room for it. `cheaper`: the owner wants the cheapest model to
-    answer then."""
+    """The call was not made, because a spending limit has no room for it. `cheaper`: the owner wants the cheapest model
+    to answer instead."""
 
     def __init__(self, model: str, reached: Reached, cheaper: bool = False) -> None:
         ceiling = reached.standing.ceiling
@@ -116,8 +116,8 @@ class BudgetExceeded(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """How far a limit is used: what was `spent` (with what unknown prices are reckoned at), what calls under way may
-    take (`held`), how many calls of unknown price there were; it opens again at `opens_at`, Unix seconds."""
+    """The usage of a limit: `spent` (unknown prices at the assumed rate), `held` for running calls, and the number of
+    calls of `unknown` price. It resets at `opens_at` (Unix seconds)."""
 
     ceiling: Ceiling
     spent: Decimal
@@ -127,12 +127,12 @@ class BudgetStatus:
 
     @property
     def left(self) -> Decimal:
-        """US dollars, never below 0."""
+        """Remaining US dollars, never below 0."""
         return max(Decimal(0), self.ceiling.dollars - self.spent - self.held)
 
     def fits(self, dollars: Decimal | None, held: bool = True) -> bool:
-        """Whether there is room for a call. One that is free always fits, one of unknown price where anything is left;
-        `held` False asks how it will be once the calls under way have cost nothing."""
+        """Whether a call fits. Free calls always fit; calls of unknown price fit if anything is left. `held=False`
+        ignores running calls."""
         taken = self.spent + self.held if held else self.spent
         if dollars is None:
             return taken < self.ceiling.dollars
@@ -141,17 +141,17 @@ class BudgetStatus:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A limit without room for a call; `needs` is what the call would cost, None where nobody knows."""
+    """A limit without room for a call; `needs` is the cost of the call, None if unknown."""
 
     standing: BudgetStatus
     needs: Decimal | None
 
     @property
     def never(self) -> bool:
-        """The call alone is above the limit: there is no use in waiting."""
+        """The call alone exceeds the limit, so waiting doesn't help."""
         return self.needs is not None and self.needs > self.standing.ceiling.dollars
 
     @property
     def busy(self) -> bool:
-        """Only what is held for calls under way stands in the way: there may be room when they are done."""
+        """Only reservations of running calls block it, so there may be room when they finish."""
         return self.standing.fits(self.needs, held=False)

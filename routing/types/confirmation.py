@@ -1,4 +1,4 @@
-"""Tool calls that wait for a person's confirmation, and the tools that were allowed without one."""
+"""Tool calls that wait for a confirmation, and tools that need none."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WAITS = (
 
 @dataclass(frozen=True, slots=True)
 class PendingAction:
-    """A tool call that runs once its person has pressed the button. `arguments` are canonical JSON; `digest` is over
-    the tool as it was described and the arguments. `note` is what the person should know, such as a price. `tier` is
-    the one that the turn was asked of for this message only. `press` names the press that started it, `result` is what
-    the tool returned. `expires_at` is Unix seconds. `id` is 0 until the action is stored."""
+    """A tool call that runs once its person presses the button. `arguments` are canonical JSON; `digest` covers the
+    tool's description and the arguments. `note` is shown to the person, such as a price. `tier` is the tier that was
+    requested for this message only. `press` identifies the button press that started it; `result` is the tool's output.
+    `expires_at` is in Unix seconds. `id` is 0 until the action is stored."""
 
     person_id: int
     conversation_id: int
@@ -42,8 +42,8 @@ class PendingAction:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A tool that runs without a confirmation: in one conversation (None: in all) of this person, or for everybody.
-    `version` is of the tool as it was described then; once it changes, the tool asks again."""
+    """A tool that runs without confirmation: for this person in one conversation (None: in all), or for everyone.
+    `version` is a hash of the tool's description; after a change the tool asks again."""
 
     tool: str
     version: str
@@ -52,7 +52,7 @@ class Allowance:
 
 
 class NeedsConfirmation(ToolFailed):
-    """The call was stored instead of run; the text tells the model so."""
+    """The call was stored instead of run; the message tells the model so."""
 
     def __init__(self, action: PendingAction) -> None:
         super().__init__(WAITS.format(tool=action.tool))

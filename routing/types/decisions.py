@@ -1,4 +1,4 @@
-"""What was decided for a turn, and why: frozen, slotted, without I/O."""
+"""Decisions about a turn, with their reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TierSource = Literal[
 
 @dataclass(frozen=True, slots=True)
 class TierSwitch:
-    """A tier set from inside the conversation, by the model or by a skill; the newer one counts."""
+    """A tier set within the conversation, by the model or a skill; the newest counts."""
 
     tier: Tier
     source: Literal["conversation", "skill"]
@@ -24,8 +24,8 @@ class TierSwitch:
 
 @dataclass(frozen=True, slots=True)
 class TierDecision:
-    """Which tier serves a turn, by which rule; `evidence` is how the log says it (`skill 'code-review'`), `signals` are
-    what /tier auto saw, in clauses that can be translated."""
+    """The tier of a turn and the rule that chose it. `evidence` is the reason for the log (`skill 'code-review'`);
+    `signals` are the reasons of /tier auto, as translatable clauses."""
 
     tier: Tier
     source: TierSource
@@ -34,8 +34,8 @@ class TierDecision:
 
 
 ModelSource = Literal["override", "configured", "fallback", "stand-in", "local", "cheapest"]
-"""`stand-in`: no model of the pool can be called, so one that needs no key or serves another tier answers; `local`: not
-even that, so the demo model does."""
+"""`stand-in`: no model of the pool can be called, so one from another tier, or one that needs no key, answers. `local`:
+not even that, so the demo model answers."""
 
 
 Obstacle = Literal["key", "cooldown", "breaker", "slow", "vision", "tools", "window"]
@@ -43,8 +43,7 @@ Obstacle = Literal["key", "cooldown", "breaker", "slow", "vision", "tools", "win
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A model that is not asked in its turn, up to a time (Unix seconds) where that is known; `reason` is its last
-    failure."""
+    """A model that was skipped, until a time (Unix seconds) if known; `reason` is its last failure."""
 
     model: str
     why: Obstacle
@@ -54,10 +53,10 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The model for a call. `reasoning` None sends no reasoning parameter. `fallbacks` are asked next, in their order;
-    `passed` were not asked in their turn, of whom `instead_of` come before the model and are not only without a key
-    that the owner never gave. `probe`: nobody was ready, so that this one is asked all the same. `siblings` are other
-    models of the only provider that has a key, tried when the pool failed for reasons of its models' own."""
+    """The model for a call. `reasoning` None omits the parameter. `fallbacks` are tried next, in order. `passed` are
+    the skipped models; `instead_of` are those of them that would have come first, except models whose key was never
+    set. `probe`: no model was ready, so this one is called anyway. `siblings` are other models of the only provider
+    with a key, tried if the pool fails for reasons specific to its models."""
 
     model: str
     reasoning: str | None
@@ -70,5 +69,5 @@ class ModelChoice:
 
     @property
     def keyless(self) -> tuple[str, ...]:
-        """Those that nobody gave a key for."""
+        """The models without a key."""
         return tuple(each.model for each in self.passed if each.why == "key")

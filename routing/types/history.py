@@ -1,4 +1,4 @@
-"""What a conversation leaves behind: its messages, its summaries, what it cost; and what keeps that."""
+"""Messages, summaries and records of conversations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SOMEBODY_ELSES = "[what this tool gave to another person stays theirs]"
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """One message of a conversation's history; `pictures` are the attachments that were shown to the model, `source`
-    is the platform's id of a person's message, `person_id` whose turn it belongs to, `turn_id` which. The rest is as in
-    ChatMessage; `model` wrote an assistant's."""
+    """A stored message. `pictures` are the attachments that were shown to the model, `source` is the platform's id of a
+    person's message, `person_id` and `turn_id` identify the turn. `model` wrote an assistant's message; the rest is as
+    in ChatMessage."""
 
     id: int
     role: Speaker
@@ -35,7 +35,7 @@ class StoredMessage:
 
 
 def for_person(message: StoredMessage, person_id: int) -> StoredMessage:
-    """A message as this person may have it: what tools were given by another one, and gave to them, stays theirs."""
+    """The message as this person may see it: arguments and results of other people's tool calls are removed."""
     if message.person_id in (0, person_id) or not (message.calls or message.role == "tool"):
         return message
     if message.role == "tool":
@@ -45,9 +45,9 @@ def for_person(message: StoredMessage, person_id: int) -> StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What stands for the messages up to id `upto`. With a `reason` it could not be written: `text` is the summary
-    before, of the messages up to `covers`, and what came between is left out of the prompt. `reader` is the id of the
-    only person who may read it, because it holds what tools gave to them; 0: everybody in the conversation."""
+    """Replaces the messages up to id `upto`. If it could not be written, `reason` says why: `text` is then the previous
+    summary, which covers messages up to id `covers`, and the ones after that are missing in the prompt. `reader` is the
+    id of the only person who may read it, because it contains their tool results; 0: everyone in the conversation."""
 
     upto: int
     text: str
@@ -57,13 +57,13 @@ class Summary:
     reader: int = 0
 
     def text_for(self, person_id: int) -> str:
-        """What this person's model is told of it; empty if it is another person's."""
+        """The summary for this person's model; empty if it belongs to someone else."""
         return self.text if self.reader in (0, person_id) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A stretch of talk in one chat, from one /new to the next."""
+    """A conversation in one chat, from one /new to the next."""
 
     id: int
     chat: ChatKey
@@ -74,9 +74,9 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class TurnFacts:
-    """How a turn went. `model` answered (empty: none did), those that `failed` did so before it; `fallback`: it was not
-    the first that should have; `escalated`: the turn went up a tier. Seconds are of the whole turn; those to the first
-    token are None when none came. What it cost, the calls say."""
+    """Facts about a turn, for reports. `model` answered (empty: none did) after those in `failed`. `fallback`: it was
+    not the first choice. `escalated`: the turn moved to a higher tier. `seconds` is the time of the whole turn;
+    `first_token_seconds` is None without any token. The costs are in the calls."""
 
     tier: Tier
     source: TierSource
@@ -91,9 +91,9 @@ class TurnFacts:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """What a turn leaves behind: the question, everything said after it (nothing, when no model answered), every call
-    to a model, how it went. `source` is the platform's id of the question; messages from id `replaces_from` on are
-    superseded (a retry)."""
+    """Everything to store at the end of a turn: the question, the messages after it (none if no model answered), the
+    model calls and the facts. `source` is the platform's id of the question. A retry supersedes the messages from id
+    `replaces_from` on."""
 
     turn_id: str
     conversation_id: int

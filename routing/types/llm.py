@@ -1,4 +1,4 @@
-"""One call to a model and what comes of it: frozen, slotted, without I/O."""
+"""Model calls and their results."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that a model wants to be run. `arguments` is the JSON text as the model wrote it, legal or not;
-    `signature` is what its provider demands back with the call (Gemini's thought signature)."""
+    """A tool call by a model. `arguments` is the JSON text as written, valid or not; `signature` must be sent back to
+    the provider with the call (Gemini's thought signature)."""
 
     id: str
     name: str
@@ -47,9 +47,9 @@ Speaker = Literal["system", "user", "assistant", "tool"]
 class ChatMessage:
     """One message of a prompt.
 
-    An assistant's may hold `calls`; `made_by` is the `provider/model` that wrote it, `thinking` the provider's own
-    thinking blocks as a JSON list, to be given back to that provider alone. A tool's is the result of the call
-    `call_id` of the tool `tool`.
+    An assistant's message may have `calls`; `made_by` is the `provider/model` that wrote it, `thinking` the provider's
+    thinking blocks as a JSON list, to be sent back only to that provider. A tool's message is the result of call
+    `call_id` of `tool`.
     """
 
     role: Speaker
@@ -64,7 +64,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ProviderProfile:
-    """How a provider is reached. `variable` is where its key is set: in the environment or in runtime-config.json."""
+    """How to reach a provider. `variable` names the setting of its key, in the environment or runtime-config.json."""
 
     name: str
     api_type: ApiType | None
@@ -76,8 +76,7 @@ class ProviderProfile:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Everything one call to a model needs. `max_output` is how many tokens it may write, its thinking in; None
-    leaves that to the provider."""
+    """One call to a model. `max_output` limits its output tokens, thinking included; None leaves it to the provider."""
 
     tier: Tier
     model: str
@@ -88,12 +87,12 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     max_output: int | None = None
     may_call: bool = True
-    """False keeps the tools in the request, for the provider's cache, and forbids their use."""
+    """False forbids calls but keeps the tools in the request, for the provider's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them, and what they cost in US dollars; None is unknown, never 0."""
+    """Tokens counted by the provider, and their cost in US dollars (None: unknown)."""
 
     input_tokens: int
     output_tokens: int
@@ -104,7 +103,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The words of a voice message, and its length in seconds as the provider counted them (None: it did not)."""
+    """The text of a voice message, and its length in seconds if the provider counted it."""
 
     text: str
     seconds: float | None = None
@@ -122,18 +121,17 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """The model is reasoning; its thoughts are never shown."""
+    """The model is thinking; the text is never shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """The model is writing a tool call; it comes whole with the end."""
+    """The model is writing a tool call, which arrives whole at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
-    """The end of a stream; `cut` means that it broke off before the provider said so. `calls` are whole: with any
-    other finish than `tools` there are none."""
+    """The end of a stream. `cut`: it broke off without an end. `calls` is empty unless `finish` is `tools`."""
 
     finish: Finish
     usage: Usage | None
@@ -146,8 +144,8 @@ StreamEvent = TextDelta | ThinkingDelta | CallDelta | StreamEnd
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered, and how it ended; `seconds` is the model's own time, `first_token` those to its first sign
-    of life (None: there was none)."""
+    """A model's answer and how it ended. `seconds` is the model's own time; `first_token` the time to its first sign of
+    activity (None: there was none)."""
 
     text: str
     finish: Finish

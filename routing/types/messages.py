@@ -1,4 +1,4 @@
-"""The values that travel: frozen, slotted, without I/O. A decision carries its reason."""
+"""Messages to and from the platforms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class UserKey:
-    """Who: an account on one platform."""
+    """An account on one platform."""
 
     platform: str
     user_id: str
@@ -19,8 +19,8 @@ class UserKey:
 
 @dataclass(frozen=True, slots=True)
 class ChatKey:
-    """Where: a chat and, if it has them, the topic or thread. Behind an @ in `thread_id` stands the id of the only
-    person in a conversation that others in the chat can't see."""
+    """A chat and, if it has them, a topic or thread. In a conversation that only one person in the chat can see,
+    `thread_id` ends with @ and their id."""
 
     platform: str
     chat_id: str
@@ -28,22 +28,22 @@ class ChatKey:
 
     @classmethod
     def of(cls, user: UserKey) -> ChatKey:
-        """The private chat with somebody who need not have written there yet, named by who it is."""
+        """The private chat with a user who may not have written there yet; its id is derived from the user's."""
         return cls(user.platform, f"@{user.user_id}")
 
     @property
     def person(self) -> str:
-        """The user id, where a chat is named by who it is with; else empty."""
+        """The user id if the chat is named after a user; else empty."""
         return self.chat_id[1:] if self.chat_id.startswith("@") else ""
 
     @property
     def topic(self) -> str:
-        """The platform's id of the topic or thread; empty without one."""
+        """The platform's id of the topic or thread, or empty."""
         return self.thread_id.partition("@")[0]
 
     @property
     def visitor(self) -> str:
-        """The user id of the only person in this conversation; empty where others take part, too."""
+        """The user id of the only participant; empty if others take part."""
         return self.thread_id.partition("@")[2]
 
 
@@ -63,7 +63,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A button was pressed: `query` is what the platform wants answered, `message_id` holds the button."""
+    """A button press: `query` is the platform's id to answer, `message_id` the message with the button."""
 
     query: str
     message_id: str
@@ -74,9 +74,9 @@ InboundKind = Literal["message", "edited", "press", "unsupported", "reaction"]
 
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
-    """One update of a platform, made durable before it is acknowledged. `sent_at` is Unix seconds. `forwarded_from`
-    names the author of a text that the sender only passed on, empty when unknown; None for the sender's own words.
-    `by_chat`: written in the name of a group or channel, by people who can't be told apart."""
+    """One update of a platform, stored before it is acknowledged. `sent_at` is in Unix seconds. `forwarded_from` names
+    the author of a forwarded text (empty: unknown); None if the sender wrote it. `by_chat`: posted in the name of a
+    group or channel, by people who can't be told apart."""
 
     user: UserKey
     chat: ChatKey
@@ -102,15 +102,15 @@ class InboundMessage:
 
     @property
     def own_text(self) -> str:
-        """What the sender wrote. Only this is ever read as a command, a code, a stop or a tier prefix."""
+        """The sender's own text. Only this is parsed for commands, codes, stops and tier prefixes."""
         return self.text if self.forwarded_from is None else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A labelled command; the platform carries a short token, the command stays with us. `about` is what
-    the command is for, where that is one thing only: the turn of a question, a council's question, its votes. A
-    `press_only` command has no effect when it is typed."""
+    """A labelled command; the platform gets a short token, the command stays here. `about` is the object of the command
+    if there is just one: the turn of a question, a council's question, its votes. A `press_only` command has no effect
+    when typed."""
 
     label: str
     command: str
@@ -120,7 +120,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that is handed over as a file; `name` is a file's name without a folder."""
+    """A text to send as a file; `name` is a file name without a folder."""
 
     name: str
     text: str
@@ -128,7 +128,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A PNG that is shown with a text; `name` is a file's name without a folder."""
+    """A PNG to send with a text; `name` is a file name without a folder."""
 
     name: str
     data: bytes
@@ -136,10 +136,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
-    """A reply in Markdown, with a picture and a document if it has them. `edits` names a message of ours to replace;
-    only `owner` may press the buttons. A `secret` text is deleted from the database once it is sent. `attached` is the
-    line, with `{name}`, in place of a code block that is sent as a file; empty keeps all code in the text. One that is
-    `apart` comes after the answer to the same message and never takes its place."""
+    """A reply in Markdown, optionally with a picture and a document. `edits` is the id of our message to replace. Only
+    `owner` may press the buttons. A `secret` text is deleted from the database after sending. `attached` is the line,
+    with `{name}`, that replaces a code block sent as a file; empty keeps all code in the text. An `apart` reply follows
+    the answer to the same message and never replaces it."""
 
     chat: ChatKey
     text: str

@@ -1,4 +1,4 @@
-"""What a model may be called. A name becomes part of an address and of a log line, so its form is checked."""
+"""Checks model names, which become part of addresses and log lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LOCAL_PROVIDER = "local"
 
 
 LOCAL_MODEL = "local/smollm2-135m-instruct"
-"""It chats and streams; it does not call tools (measured, dependencies specification)."""
+"""Can chat and stream, but not call tools (measured)."""
 
 
 def provider_of(model: str) -> str:
@@ -20,22 +20,22 @@ OLLAMA = "ollama"
 
 
 OLLAMA_HOME = "http://127.0.0.1:11434"
-"""Where Ollama listens by default."""
+"""Ollama's default address."""
 
 
 LONGEST = 200
-"""Characters of a whole name; the longest that is known, a Bedrock profile's, has about 130."""
+"""Maximum length of a full name; the longest known one, a Bedrock profile, has about 130 characters."""
 _PROVIDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PART = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._:@-]*")
-"""One part between slashes. It can't begin with a dot, so there is no `..`."""
+"""A part between slashes. It can't begin with a dot, which excludes `..`."""
 NAMED_IN_THE_ADDRESS = frozenset({"gemini", "azure"})
-"""Protocols that put the name into the address, where one more slash would be another address."""
+"""Protocols with the model name in the URL path, where an extra slash would change the address."""
 
 
 def is_model_name(name: str, api_type: str | None = None) -> bool:
     """Whether `provider/model` is safe to send: `openrouter/meta-llama/llama-3:free` is, `gemini/x/../y#` is not.
 
-    `api_type` is the provider's protocol where it is not told by its name. A local model's name is a file's.
+    `api_type` is the provider's protocol if its name doesn't tell. The name of a local model is a file name.
     """
     provider, slash, model = name.partition("/")
     if not slash or len(name) > LONGEST or not _PROVIDER.fullmatch(provider):

@@ -11,8 +11,8 @@ from routing.types.tiers import Tier
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """A stranger who asked to be let in, with the newest messages that they wrote. `code` is empty when read from a
-    store, which only has its hash."""
+    """A stranger's request for access, with their latest messages. `code` is empty when loaded, because only its hash
+    is stored."""
 
     user: UserKey
     name: str
@@ -24,7 +24,7 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One of a person's accounts; `linked_at` is Unix seconds, 0 for the one that they came with."""
+    """One of a person's accounts; `linked_at` is in Unix seconds, 0 for their first one."""
 
     user: UserKey
     linked_at: float
@@ -32,7 +32,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """The files of who `was` somebody are still to be given to the person who they are now."""
+    """A merge of two people: the files of `was` still have to move to `person_id`."""
 
     was: int
     person_id: int
@@ -46,7 +46,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody the bot knows, on whichever platforms. `language` is an ISO 639-1 code, empty when never chosen."""
+    """A known person, on any platform. `language` is an ISO 639-1 code, empty if never chosen."""
 
     id: int
     role: Role
@@ -56,7 +56,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A person's own model for one tier; `reasoning` None sends what the catalogue calls the default."""
+    """A person's own model for one tier; `reasoning` None uses the catalogue's default."""
 
     model: str
     reasoning: str | None = None
@@ -64,8 +64,8 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a person stored: a tier (None: never chosen), the lock on it, models of their own. With `auto` each message
-    chooses its tier."""
+    """A person's stored choices: tier (None: none), the lock on it, own models. With `auto` each message chooses its
+    tier."""
 
     tier: Tier | None = None
     force: bool = False
@@ -75,8 +75,8 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class PersonSettings:
-    """What /settings and /tools keep of a person; `time_zone` is an IANA name, `instructions` go into the prompt,
-    `off` are toolkits that they do not want; with `footer` each answer says what it took."""
+    """A person's settings from /settings and /tools. `time_zone` is an IANA name, `instructions` are added to the
+    prompt, `off` are toolkits to hide, and `footer` adds cost and time to each answer."""
 
     language: str = ""
     time_zone: str = "UTC"

@@ -1,4 +1,4 @@
-"""Days and months as the calendar of a time zone has them."""
+"""Days and months in a time zone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PeriodKind = Literal["day", "month"]
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` up to, not including, `end`, in Unix seconds; `date` is its first day."""
+    """From `start` to before `end`, in Unix seconds; `date` is the first day."""
 
     date: date
     start: float
@@ -20,25 +20,25 @@ class Period:
 
 
 def current(period: PeriodKind, now: float, zone: ZoneInfo) -> Period:
-    """The day or month that `now` is in. A day has 23 to 25 hours where clocks are moved."""
+    """The day or month of `now`. Days have 23 to 25 hours when clocks change."""
     today = datetime.fromtimestamp(now, zone).date()
     if period == "day":
-        return _stretch(today, today + timedelta(days=1), zone)
+        return _period(today, today + timedelta(days=1), zone)
     first = today.replace(day=1)
-    return _stretch(first, (first + timedelta(days=31)).replace(day=1), zone)
+    return _period(first, (first + timedelta(days=31)).replace(day=1), zone)
 
 
 def days(now: float, count: int, zone: ZoneInfo) -> tuple[Period, ...]:
-    """The last `count` days, today the last of them."""
+    """The last `count` days, ending today."""
     today = datetime.fromtimestamp(now, zone).date()
     dates = [today - timedelta(days=back) for back in reversed(range(count))]
-    return tuple(_stretch(each, each + timedelta(days=1), zone) for each in dates)
+    return tuple(_period(each, each + timedelta(days=1), zone) for each in dates)
 
 
-def _stretch(first: date, after: date, zone: ZoneInfo) -> Period:
+def _period(first: date, after: date, zone: ZoneInfo) -> Period:
     return Period(first, _midnight(first, zone), _midnight(after, zone))
 
 
 def _midnight(day: date, zone: ZoneInfo) -> float:
-    """Made anew: the midnight of a time that comes twice in a night would be the second one."""
+    """The first midnight of a day; derived from the date, because a night may have two."""
     return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()

@@ -10,8 +10,8 @@ from routing.types.turns import TurnSettings
 
 @dataclass(frozen=True, slots=True)
 class InboxEntry:
-    """A durable message on its way to an answer; `attempts` counts the turns begun for it. `fixed` is what a question
-    is answered with whatever was set since; None: what holds when its turn begins."""
+    """A stored message that waits for an answer; `attempts` counts its turns so far. `fixed` are the settings to answer
+    it with; None: the current ones."""
 
     id: int
     message: InboundMessage
@@ -22,8 +22,8 @@ class InboxEntry:
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
-    """A durable reply, of which `pieces_sent` pieces have arrived. `ambiguous`: attempts at the next piece that may
-    have arrived, too; in the state "attempting" there may be one more."""
+    """A stored reply, of which `pieces_sent` pieces have been delivered. `ambiguous` counts attempts at the next piece
+    that may have been delivered; in the state "attempting" there may be one more."""
 
     id: int
     message: OutboundMessage

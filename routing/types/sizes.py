@@ -17,7 +17,7 @@ SIZES: tuple[Size, ...] = get_args(Size)
 
 @dataclass(frozen=True, slots=True)
 class SizeDecision:
-    """A class and why; `evidence` is for people."""
+    """A size class with its source; `evidence` explains it to people."""
 
     size: Size
     source: SizeSource
@@ -25,5 +25,5 @@ class SizeDecision:
 
     @property
     def known(self) -> bool:
-        """False when nothing told the size."""
+        """False if the size is unknown and the default applies."""
         return self.source != "default"

@@ -1,4 +1,4 @@
-"""Skills that a person or the model can switch on."""
+"""Skills that a person or the model can activate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from routing.types.tiers import Tier
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill; `body` is Markdown for the model, `model_tier` the tier that it asks for."""
+    """One skill; `body` is Markdown for the model, `model_tier` the tier it asks for."""
 
     name: str
     description: str
@@ -22,11 +22,11 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """The skills of a folder, `found` by name and `broken` by folder with the reason; both in order of name."""
+    """The skills of a folder: `found` by name, `broken` by folder with the reason; both sorted."""
 
     found: Mapping[str, Skill]
     broken: Mapping[str, str]
 
     def nearest(self, name: str) -> str | None:
-        """The name that somebody may have meant, in any case; None when there is nothing like it."""
+        """The skill name closest to `name`, ignoring case; None if none is similar."""
         return nearest(name, self.found)

@@ -1,4 +1,4 @@
-"""How /stop reaches a turn."""
+"""Lets /stop end a running turn."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Coroutine
 
 
 class Stop:
-    """Ends a turn: only what waits for a model or a tool is cancelled, never what keeps the result."""
+    """Ends a turn. Only waiting for models and tools is cancelled, never storing the result."""
 
     def __init__(self) -> None:
         self.requested = False
         self._listening: asyncio.Task[object] | None = None
 
     def request(self) -> None:
-        """End the turn now, or as soon as it begins to wait for a model or a tool."""
+        """End the turn now, or when it next waits for a model or a tool."""
         if not self.requested and self._listening is not None:
             self._listening.cancel()
         self.requested = True
 
     async def guard(self, work: Coroutine[None, None, None]) -> bool:
-        """Run `work`; False when it was ended by `request`."""
+        """Run `work`; False if `request` ended it."""
         if self.requested:
             work.close()
             return False

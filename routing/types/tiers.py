@@ -17,4 +17,4 @@ AUTO: Literal["auto"] = "auto"
 
 
 TierChoice = Tier | Literal["auto"]
-"""What /tier takes beside the tiers: each message chooses."""
+"""What /tier accepts; with "auto" each message chooses its tier."""

@@ -7,21 +7,22 @@ from collections.abc import Iterable
 from routing.types.llm import ChatMessage
 
 CHARS_PER_TOKEN = 3.5
-"""Latin text; an estimate before the call, the provider's own count is the truth."""
+"""For Latin text. An estimate before the call; the provider's count is final."""
 
 
 TOKENS_PER_PICTURE = 1000
 
 
 UNITS = 28
-"""Weights are whole 28ths of a token, so that sums are exact: 8 a Latin character, 7 one of a tool's definition."""
+"""Weights are in 28ths of a token, so that sums are exact integers: a Latin character weighs 8, or 7 in a tool
+definition."""
 
 
 _NARROW = 8
 
 
 _NOTHING = bytes((0x00, 0x01, 0x1E, 0x20, *range(0xDC, 0xE0)))
-"""First bytes in UTF-16 of Latin text with its punctuation, and of second halves of signs beyond U+FFFF."""
+"""High bytes in UTF-16 of Latin text and punctuation, and of low surrogates."""
 
 
 _SCRIPTS: tuple[tuple[bytes, int], ...] = (
@@ -33,13 +34,13 @@ _SCRIPTS: tuple[tuple[bytes, int], ...] = (
     (bytes((0x02, 0x07, 0x0F, 0x21, 0x22, *range(0x24, 0x28), 0xFE)), 58),  # phonetics, Tibetan, symbols
     (bytes((0x12,)), 66),  # Ethiopic
 )
-"""First bytes in UTF-16 and the weight of a sign: the tokens of o200k (GPT-4o and later) in sentences about tools, the
-highest among the languages of a script, with the spaces taken off. Counting bytes is 10 times as fast as looking at
-every character."""
+"""High bytes in UTF-16 and the weight of a character: the tokens of o200k (GPT-4o and later) in sentences about tools,
+the maximum over the languages of a script, without the spaces. Counting bytes is 10 times as fast as classifying every
+character."""
 
 
 _OTHERS = 94
-"""What is in no script above: three tokens, and what a space beside it is more than elsewhere."""
+"""Other scripts: three tokens, plus their share of the spaces."""
 
 
 _BLOCKS: tuple[tuple[int, bytes, int], ...] = (
@@ -48,17 +49,17 @@ _BLOCKS: tuple[tuple[int, bytes, int], ...] = (
     *((0x0E, first, 39) for first in (b"\xe0\xba", b"\xe0\xbb")),  # Lao, beside Thai
     (0xD8, b"\xf0\x9f", -36),  # emoji, beside all that lies beyond U+FFFF
 )
-"""First byte in UTF-16, first bytes in UTF-8, and how much more a sign weighs than the first says."""
+"""High byte in UTF-16, first bytes in UTF-8, and the weight to add for characters that the high byte misjudges."""
 
 
 def estimate(messages: Iterable[ChatMessage]) -> float:
-    """Tokens of some messages: their texts, the names and arguments of their calls, their pictures. Thinking blocks
-    are not counted: they are the provider's to keep or to drop."""
+    """Estimated tokens of messages: text, names and arguments of calls, pictures. Thinking blocks don't count, because
+    providers may drop them."""
     return weight(messages) / UNITS
 
 
 def weight(messages: Iterable[ChatMessage]) -> int:
-    """The same in 28ths of a token."""
+    """Like `estimate`, in 28ths of a token."""
     texts: list[str] = []
     pictures = 0
     for message in messages:
@@ -70,13 +71,13 @@ def weight(messages: Iterable[ChatMessage]) -> int:
 
 
 def text_weight(text: str) -> int:
-    """A text in 28ths of a token, by script: a CJK sign is a token, 3.5 Latin characters are one."""
+    """The weight of a text in 28ths of a token, by script: one token per CJK character or per 3.5 Latin ones."""
     signs, weighed = foreign(text)
     return _NARROW * (len(text) - signs) + weighed
 
 
 def foreign(text: str) -> tuple[int, int]:
-    """How many signs of a text are of other scripts than Latin, and what they weigh together."""
+    """The number of non-Latin characters in a text, and their weight."""
     if text.isascii():
         return 0, 0
     left = text.encode("utf-16-be", "surrogatepass")[::2].translate(None, _NOTHING)

@@ -1,4 +1,4 @@
-"""Toolkits and their tools as they are known; what a model sees of them depends on its size."""
+"""Toolkits and tools; their texts depend on the size of the model."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from routing.types.tokens import UNITS, foreign
 
 ToolkitSource = Literal["ours", "workspace", "mcp"]
 QUARTERS = 4
-"""Weights of definitions are whole quarters of a token: a character of JSON in English is one, which is about a
-sixth too much; other scripts weigh as in a conversation."""
+"""Definitions are weighed in quarters of a token. A character of English JSON weighs one, about a sixth too much; other
+scripts weigh the same as in messages."""
 _DENSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&*+;<=>?@\\^`|~"
 _MORE = 4
-"""What each of these, and each Latin letter with a sign of its own, weighs beyond its quarter: in keys and hashes they
-are hardly two characters a token, and English has few of them."""
+"""Extra weight of these characters and of accented Latin letters: keys and hashes have hardly two characters per token,
+and English has few of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolText:
-    """What one size class is told; `parameters` is a JSON Schema of type object."""
+    """The text for one size class; `parameters` is a JSON Schema of type object."""
 
     description: str
     parameters: Mapping[str, Any]
@@ -31,9 +31,9 @@ class ToolText:
 
 @dataclass(frozen=True, slots=True)
 class ToolCard:
-    """A tool with its texts for all four size classes, S the shortest. `examples` are what people say when they need
-    it; of two that are equally relevant the one with the higher `priority` comes first. `weights` are those of its
-    definitions, reckoned once: thousands are compared for every message."""
+    """A tool with its texts for all four size classes, S the shortest. `examples` are requests that need it; `priority`
+    breaks ties in relevance. `weights` of the definitions are computed once, because thousands are compared per
+    message."""
 
     name: str
     texts: Mapping[Size, ToolText]
@@ -46,15 +46,15 @@ class ToolCard:
         object.__setattr__(self, "weights", {size: weight(self.spec(size)) for size in self.texts})
 
     def spec(self, size: Size) -> ToolSpec:
-        """As a model of this class sees it."""
+        """The definition for a model of this size class."""
         text = self.texts[size]
         return ToolSpec(self.name, text.description, text.parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class Toolkit:
-    """Tools that belong together and are shown together when they are relevant; a `base` toolkit always is a
-    candidate. `keywords` may be in any language."""
+    """Tools that are shown together when they are relevant; a `base` toolkit is always a candidate. `keywords` may be
+    in any language."""
 
     name: str
     description: str
@@ -66,7 +66,7 @@ class Toolkit:
 
 
 def weight(spec: ToolSpec) -> int:
-    """A definition in OpenAI's form, in quarters of a token."""
+    """The weight of a definition in OpenAI's format, in quarters of a token."""
     function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return text_weight(
         json.dumps({"type": "function", "function": function}, ensure_ascii=False, separators=(",", ":"))
@@ -74,7 +74,7 @@ def weight(spec: ToolSpec) -> int:
 
 
 def text_weight(text: str) -> int:
-    """A text between definitions, in quarters of a token: rather too much than too little in any script."""
+    """The weight of a text in a definition, in quarters of a token; rather too high than too low."""
     signs, weighed = foreign(text)
     plain = text.encode("ascii", "ignore")
     dense = len(text) - signs - len(plain.translate(None, _DENSE))

@@ -1,4 +1,4 @@
-"""On whose behalf a tool runs, and how it may be run."""
+"""The context of a tool call, its execution traits and its result."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ Show = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ToolScope:
-    """On whose behalf a tool runs, and what was decided for the model that asked for it. `time_zone` is an IANA name,
-    `tiers` are those that it may switch to; it was told of the tools as `size` is. `discover` looks for more tools, in
-    words, and tells the model which it may call from now on. A tool that asks models puts their calls on the turn's
-    `cost`; one that takes long tells the person its progress with `show`, as Markdown in their `language` (an ISO
-    code), which returns at once."""
+    """The person, conversation and decision that a tool runs for. `time_zone` is an IANA name, `tiers` are those it may
+    switch to, `size` the class of the definitions that the model saw. `discover` searches for more tools and tells the
+    model what it may call from now on. Tools that call models add the calls to `cost`. Long-running tools report
+    progress with `show`, as Markdown in the person's `language` (an ISO code); it returns at once."""
 
     person: Person
     conversation_id: int
@@ -40,10 +39,10 @@ class ToolScope:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """How a tool may be run: beside others; whether it changes what another call may see; `seconds` at most, which come
-    on top of the turn's deadline with `own_time` (such a tool runs alone). `confirm`: it acts outside the person's
-    folder and the sandbox, so a person has to confirm each call, unless it was allowed; `allowed_in` is the owner's
-    file that allows it for everybody."""
+    """How a tool may run. `parallel`: together with others; `changes`: it may change what other calls return; `seconds`
+    is its time limit, which with `own_time` adds to the turn's deadline (such a tool runs alone). `confirm`: it acts
+    outside the person's folder and the sandbox, so each call needs a confirmation unless allowed; `allowed_in` is the
+    owner's file that allows it for everyone."""
 
     parallel: bool = True
     changes: bool = False
@@ -55,7 +54,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model is told of one tool call. `unknown_tool`: there is no such tool, or not for this person."""
+    """The result of a tool call for the model. `unknown_tool`: no such tool exists for this person."""
 
     call_id: str
     tool: str
@@ -64,5 +63,5 @@ class ToolResult:
     unknown_tool: bool = False
 
     def message(self) -> ChatMessage:
-        """The result as a message of the prompt."""
+        """The result as a prompt message."""
         return ChatMessage("tool", self.content, call_id=self.call_id, tool=self.tool)

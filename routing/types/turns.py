@@ -1,4 +1,4 @@
-"""What a turn did and what came of it: frozen, slotted, without I/O."""
+"""The input and the outcome of a turn."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from routing.types.usage import CallRecord
 
 @dataclass(frozen=True, slots=True)
 class PromptFit:
-    """How full the context window is: tokens are our estimate, above `limit` older messages become a summary.
-    `dropped` counts messages left out, `compactions` the summaries so far; `trouble` is why the newest could not be
-    written, `lost` the same when that happened just now. `cut_question`: the question itself was too long.
-    `pictures_left_out`: how many of its pictures there was no room for."""
+    """How full the context window is, in estimated tokens; above `limit` older messages are summarised. `dropped`
+    counts messages left out, `compactions` the summaries so far. `trouble` is why the newest summary failed, `lost` the
+    same if it failed in this turn. `cut_question`: the question itself was too long. `pictures_left_out` counts its
+    pictures that didn't fit."""
 
     tokens: int
     limit: int
@@ -35,7 +35,7 @@ class PromptFit:
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """What was set from inside a conversation: a tier by the model, a skill by name; times are Unix seconds."""
+    """Settings made within a conversation: a tier by the model, a skill by name; times are Unix seconds."""
 
     tier: Tier | None = None
     tier_at: float = 0.0
@@ -45,8 +45,8 @@ class Switches:
 
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
-    """What a turn is answered with: its conversation and what was set there, what its person chose. Taken when the turn
-    begins, or before the first command that was sent after the question takes effect."""
+    """The settings to answer a turn with. Captured when the turn begins, or before the first command sent after the
+    question takes effect."""
 
     conversation_id: int
     preferences: Preferences
@@ -56,11 +56,10 @@ class TurnSettings:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person asks in a conversation; with `replaces` the history from that message id on is not shown.
-    `prefix` is the tier that `!tier` before the message asked for, `source` the platform's id of the message, `kept`
-    the turn that keeps what is asked again; `escalates`: it is asked again of a higher tier.
-    `fixed` is what the turn is answered with; None: what holds now. `language` is the code of the one in which its
-    person reads the bot's own sentences."""
+    """A question in a conversation. With `replaces`, the history from that message id on is hidden. `prefix` is the
+    tier from a leading `!tier`, `source` the platform's id of the message, `kept` the turn whose question is asked
+    again, `escalates` whether that is for a higher tier. `fixed` are the settings to answer with (None: the current
+    ones). `language` is the code of the language of the bot's own sentences."""
 
     person: Person
     conversation_id: int
@@ -96,12 +95,12 @@ if TYPE_CHECKING:
     pass
 
 Bound = Literal["calls", "tools", "seconds", "money", "budget"]
-"""What a turn may not have without end: calls of models, calls of tools, time, money; and what its person may spend."""
+"""The limits of a turn: model calls, tool calls, time, money, and the person's budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A bound that the turn reached, and its value: a number, seconds, or US dollars."""
+    """A limit that the turn reached, and its value: a number, seconds or US dollars."""
 
     bound: Bound
     value: float
@@ -109,8 +108,8 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A model that was asked in a turn and did not answer, so that another was; `reason` and `raw` are its error's,
-    empty where it wrote nothing within its length."""
+    """A model that failed in a turn before another was tried; `reason` and `raw` come from its error, empty if it wrote
+    nothing within its length."""
 
     model: str
     reason: str
@@ -120,11 +119,10 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished turn: what was decided last and what came of it. `said` is everything after the question, calls and
-    results included; exactly one of `completion` and `error` is set. With `most_chars` every longer message was cut,
-    because the provider reported an overflow. `failed` were asked before the model that answered; `first_token` is
-    when the turn's first sign of life came, `seconds` what it took in all. `over` is a limit of money that has no room
-    for it, or that it went beyond. `waiting` is the tool call with which the turn ended, for its person to confirm."""
+    """A finished turn with its last decisions. `said` holds the messages after the question, with calls and results.
+    Exactly one of `completion` and `error` is set. With `most_chars`, longer messages were cut after an overflow.
+    `failed` are the models tried before; `first_token` and `seconds` are times since the start. `over` is a spending
+    limit that was reached or exceeded. `waiting` is a tool call that needs a confirmation and ended the turn."""
 
     decision: TierDecision
     choice: ModelChoice

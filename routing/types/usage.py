@@ -1,4 +1,4 @@
-"""Tokens and money that were spent, and who pays."""
+"""Tokens and money spent, and who pays."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ VOICE: Voice = "voice"
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call to a model, for the books; a voice message's has the tier VOICE. `seconds` is the model's own time.
-    `charged` is what the limits of its payer were charged, in US dollars, where the provider did not count it."""
+    """One call to a model; voice messages have the tier VOICE. `seconds` is the model's own time. `charged` is the
+    amount in US dollars charged to the limits if the provider didn't count the call."""
 
     tier: Tier | Voice
     model: str
@@ -33,13 +33,13 @@ class CallRecord:
 
 
 def known_cost(calls: Iterable[CallRecord]) -> Decimal:
-    """US dollars of the calls whose price is known."""
+    """The total of the known costs in US dollars."""
     return sum((each.usage.cost for each in calls if each.usage and each.usage.cost), Decimal(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Tokens and money over a period; `unknown` counts the calls whose price nobody knows."""
+    """Tokens and money of a model; `unknown` counts the calls of unknown price."""
 
     model: str
     calls: int
@@ -52,9 +52,9 @@ class Spending:
 
 @dataclass(slots=True)
 class TurnCost:
-    """One for a whole turn: `calls` are all that were made for it, also those that brought nothing; `consulted` of them
-    were a council's. `over` is a limit that the turn went beyond all the same: because the owner only wants a warning,
-    or (`cheapest`) because it is answered by the cheapest model."""
+    """The cost of a turn: `calls` are all its calls, failed ones too; `consulted` of them were a council's. `over` is a
+    spending limit that the turn exceeds anyway, because the owner only wants a warning or (`cheapest`) because the
+    cheapest model answers."""
 
     person_id: int
     chat: ChatKey
@@ -66,7 +66,7 @@ class TurnCost:
 
     @property
     def counted(self) -> int:
-        """How many calls count towards the turn's maximum. A council has a maximum of its own."""
+        """The number of calls that count towards the turn's limit; councils have their own."""
         return len(self.calls) - self.consulted
 
 
@@ -75,8 +75,8 @@ Rating = Literal[-1, 1]
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Whose spending, and when: one person's, one chat's with all its topics (only that of the `channels` that post
-    there), or all there is."""
+    """Whose spending to sum in a period: one person's, one chat's with all its topics (with `channels`, only that of
+    channels posting there), or everyone's."""
 
     period: Period
     person_id: int | None = None
@@ -86,8 +86,8 @@ class Payer:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """US dollars of the calls whose price is known, and of those that the provider did not count what was charged for
-    them; how many calls have no known cost, and the tokens of those for which nothing was charged."""
+    """The sum of known costs and of the amounts charged for uncounted calls, in US dollars; the number of calls of
+    unknown cost, and the tokens of those that were not charged."""
 
     dollars: Decimal
     unknown: int = 0
@@ -96,7 +96,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class PersonSpending:
-    """What one person used, by all models."""
+    """What one person used, over all models."""
 
     person_id: int
     name: str
@@ -105,7 +105,7 @@ class PersonSpending:
 
 @dataclass(frozen=True, slots=True)
 class TierSpending:
-    """What one tier, or all voice messages, took by all models."""
+    """What one tier, or all voice messages, used over all models."""
 
     tier: Tier | Voice
     spent: Spending
@@ -113,7 +113,7 @@ class TierSpending:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What was used on one day, a row a model, by name."""
+    """The usage of one day, one row per model, sorted by name."""
 
     date: datetime.date
     models: tuple[Spending, ...]
@@ -121,9 +121,9 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """How the turns of a tier, or the councils, went, and in `models` those that each model answered. Seconds are of
-    whole turns (p50 and p95 of the newest 1,000), `first` of the first token (None: never measured). Dollars are of
-    the calls whose price is known, `unknown` counts the others."""
+    """How the turns of a tier, or the councils, went; `models` has a report per answering model. p50 and p95 are
+    seconds of whole turns (newest 1,000), `first` seconds to the first token (None: never measured). `dollars` sums the
+    known costs, `unknown` counts the other calls."""
 
     tier: Tier | Literal["council"]
     model: str
@@ -144,7 +144,7 @@ class TurnReport:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """How many of the newest turns went another way than planned."""
+    """How many of the newest turns did not go as planned."""
 
     turns: int
     fallbacks: int

@@ -1,4 +1,4 @@
-"""Vectors of texts. Only type checkers import numpy here: it is slow to load, and many processes never need it."""
+"""Embedding vectors. Imports numpy for type checkers only: it is slow to load, and many processes don't need it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Vectors = tuple[tuple[float, ...], ...]
-"""As a provider sends them."""
+"""As returned by a provider."""
 Floats: TypeAlias = "NDArray[np.float32]"
 """One row per text."""
