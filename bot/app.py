@@ -17,7 +17,7 @@ from bot.live_config import keep_fresh
 from bot.no_reply import NoReplyEvents
 from bot.outbox import OutboxSender
 from bot.platform import Accept, Platform
-from bot.post_turn import build_aftermath
+from bot.post_turn import build_post_turn_hooks
 from bot.settings import Environment
 from bot.workspace import Workspace
 from handlers.access.approvals import Approvals
@@ -35,7 +35,7 @@ from handlers.edits import Edits
 from handlers.notices.notices import Notices
 from handlers.notices.outages import Outages
 from handlers.ratings import Reactions
-from handlers.replies.callback_buttons import VALID_SECONDS, Presses
+from handlers.replies.callback_buttons import VALID_SECONDS, CallbackButtons
 from handlers.running import RunningTurns
 from handlers.suggestions import Suggestions
 from routing.catalog.discovery import load_discovered
@@ -178,14 +178,14 @@ async def assembled(
         steady=steady,
         state=kept.state,
     )
-    limit, presses = RateLimit(parse_limits(settings.user_rate_limit)), Presses(kept.outbox, clock)
+    limit, buttons = RateLimit(parse_limits(settings.user_rate_limit)), CallbackButtons(kept.outbox, clock)
     edits = Edits(kept.history, kept.state, running, chat)
-    after = build_aftermath(kept, notices, engine.models, critic)
+    after = build_post_turn_hooks(kept, notices, engine.models, critic)
     confirmations = Confirmations(
         kept.actions, kept.allowances, engine.tooling.toolbox, router, kept.preferences, chat.follow_up
     )
     commands = build_commands(needs) | {CONFIRM.name: (CONFIRM, confirmations)}
-    dispatcher = Dispatcher(access, limit, presses, commands, chat, edits, approvals, kept.ledger, after)
+    dispatcher = Dispatcher(access, limit, buttons, commands, chat, edits, approvals, kept.ledger, after)
     order = CommandOrder(kept.inbox, kept.people, kept.links, kept.preferences, kept.history)
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
     inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, no_replies, reactions, order)

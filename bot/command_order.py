@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from handlers.storage_retry import patiently
+from handlers.storage_retry import retry_storage
 from routing.ports import HistoryStore, InboxStore, LinkStore, PeopleStore, PreferenceStore
 from routing.types.messages import ChatKey, UserKey
 from routing.types.queues import InboxEntry
@@ -75,27 +75,27 @@ class CommandOrder:
             found = {each.id: await self._settings(each) for each in earlier}
             fixed = {inbox_id: settings for inbox_id, settings in found.items() if settings is not None}
             if fixed:
-                await patiently(self._inbox.fix, fixed)
+                await retry_storage(self._inbox.fix, fixed)
                 self._kept |= fixed.keys() & self._fixed.keys()  # skip questions answered meanwhile
 
     async def _accounts(self, user: UserKey) -> Sequence[UserKey]:
         """All accounts of the person who owns this account."""
-        person = await patiently(self._people.find, user)
-        accounts = await patiently(self._links.accounts, person.id) if person is not None else ()
+        person = await retry_storage(self._people.find, user)
+        accounts = await retry_storage(self._links.accounts, person.id) if person is not None else ()
         return [account.user for account in accounts]
 
     async def _settings(self, entry: InboxEntry) -> TurnSettings | None:
         """The fixed settings of a question, or else the current ones; None for an unknown or blocked person."""
         if entry.id not in self._fixed:
-            person = await patiently(self._people.find, entry.message.user)
+            person = await retry_storage(self._people.find, entry.message.user)
             if person is None or person.role == "blocked":
                 return None
-            conversation = await patiently(self._history.current, entry.message.chat)
+            conversation = await retry_storage(self._history.current, entry.message.chat)
             fixed = TurnSettings(
                 conversation.id,
-                await patiently(self._preferences.get, person.id),
-                await patiently(self._preferences.settings, person.id),
-                await patiently(self._history.switches, conversation.id),
+                await retry_storage(self._preferences.get, person.id),
+                await retry_storage(self._preferences.settings, person.id),
+                await retry_storage(self._history.switches, conversation.id),
             )
             if entry.id not in self._unanswered.get(entry.message.chat, {}):  # answered meanwhile
                 return fixed

@@ -22,7 +22,7 @@ from handlers.languages import Say
 from handlers.parsing import is_stop
 from handlers.ratings import Reactions
 from handlers.running import RunningTurns
-from handlers.storage_retry import STUCK, TELL_SECONDS, patiently
+from handlers.storage_retry import STUCK, TELL_SECONDS, retry_storage
 from routing.errors import StorageFault
 from routing.ports import ChatStore, InboxStore, LiveReply
 from routing.types.messages import ChatKey, InboundMessage, OutboundMessage
@@ -184,9 +184,9 @@ class Inbox:
         if isinstance(entry, asyncio.Event):
             entry.set()
             return
-        await patiently(self._store.begin, [entry.id])
+        await retry_storage(self._store.begin, [entry.id])
         if entry.message.kind == "reaction":
-            await patiently(self._reactions.take, entry)
+            await retry_storage(self._reactions.take, entry)
             return
         if self._order.waiting() and await self._dispatcher.changes_settings(entry.message):
             await self._order.fix_before(entry)
@@ -232,7 +232,7 @@ class Inbox:
                         return  # the next start continues with it
                     # Counted before the turn starts, so that a message that kills the process is tried only a few
                     # times.
-                    await patiently(self._store.begin, [entry.id for entry in entries])
+                    await retry_storage(self._store.begin, [entry.id for entry in entries])
                     await self._handle([await self._order.begin(entries[0]), *entries[1:]], stop)
         finally:
             self._order.answered(entries)
@@ -254,7 +254,7 @@ class Inbox:
         live: LiveReply = self._platforms[chat.platform].live(
             first.message,
             first.placeholder,
-            await patiently(self._chats.streaming, chat),
+            await retry_storage(self._chats.streaming, chat),
             lambda message_id: self._store.placeholder(first.id, message_id),
         )
         if self._outbox.is_sending(chat):

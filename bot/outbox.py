@@ -11,7 +11,7 @@ from itertools import count
 from bot.adapters.shared.keyed_queue import KeyedQueue
 from bot.platform import Platform, SendLater, SendRefused
 from handlers.access.bounded_table import Recent
-from handlers.storage_retry import patiently
+from handlers.storage_retry import retry_storage
 from routing.backoff import exponential
 from routing.errors import StorageFault
 from routing.ports import Clock, OutboxStore
@@ -58,7 +58,7 @@ class OutboxSender:
 
     async def resume(self) -> None:
         """Send the replies that an earlier process left."""
-        self.take(await patiently(self._store.unsent))
+        self.take(await retry_storage(self._store.unsent))
 
     async def post(self, messages: Sequence[OutboundMessage]) -> None:
         """Store and send notices that do not answer a message."""
@@ -97,7 +97,7 @@ class OutboxSender:
                 later = SendLater(str(fault), STORAGE_SECONDS)
             except SendLater as asked:
                 later = asked
-            present = await patiently(self._store.get, entry.id)
+            present = await retry_storage(self._store.get, entry.id)
             if present is None:
                 return
             ambiguous, pause = present.ambiguous, exponential(failures, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
@@ -110,9 +110,9 @@ class OutboxSender:
                     return
                 pause *= 1 if later.protected else 2 ** (ambiguous - 1)
             log.warning("[Outbox] %s; trying again in %.1f s", later, pause)
-            await patiently(self._store.again, entry.id, self._clock() + pause, ambiguous, str(later))
+            await retry_storage(self._store.again, entry.id, self._clock() + pause, ambiguous, str(later))
             await asyncio.sleep(pause)
-            refreshed = await patiently(self._store.get, entry.id)
+            refreshed = await retry_storage(self._store.get, entry.id)
             if refreshed is None or refreshed.state not in ("pending", "attempting"):
                 return
             entry = replace(refreshed, not_before=0.0)  # the pause is over
@@ -121,16 +121,16 @@ class OutboxSender:
         """Give up on a reply to unblock those behind it. If the note about it is lost too, it is not repeated."""
         chat = entry.message.chat
         log.error("[Outbox] Giving up on reply %d after %d attempts: %s", entry.id, MAX_AMBIGUOUS, UNCONFIRMED)
-        await patiently(self._store.dead, entry.id, UNCONFIRMED)
-        await patiently(self._undeliverable, chat, UNCONFIRMED)
+        await retry_storage(self._store.dead, entry.id, UNCONFIRMED)
+        await retry_storage(self._undeliverable, chat, UNCONFIRMED)
         if not self._noted.get(chat):
             self._noted.put(chat, True)
-            await patiently(self._unconfirmed, entry.message)
+            await retry_storage(self._unconfirmed, entry.message)
 
     async def _attempt(self, entry: OutboxEntry) -> None:
         await asyncio.sleep(seconds_left(entry, self._clock()))
         recovered = entry.ambiguous > 0 or entry.state == "attempting"
-        await patiently(self._store.attempting, entry.id)
+        await retry_storage(self._store.attempting, entry.id)
         platform = self._platforms[entry.message.chat.platform]
         done = entry.pieces_sent
         try:
@@ -138,14 +138,14 @@ class OutboxSender:
                 done += 1
                 self._noted.drop(entry.message.chat)
                 if sent.last:
-                    await patiently(self._store.sent, entry.id, sent.message_id)
+                    await retry_storage(self._store.sent, entry.id, sent.message_id)
                 else:
-                    await patiently(self._store.piece_sent, entry.id, done, sent.message_id)
-                    await patiently(self._store.attempting, entry.id)
+                    await retry_storage(self._store.piece_sent, entry.id, done, sent.message_id)
+                    await retry_storage(self._store.attempting, entry.id)
         except SendRefused as refused:
             log.warning("[Outbox] Reply %d can't be delivered: %s", entry.id, refused)
-            await patiently(self._store.dead, entry.id, str(refused))
-            await patiently(self._undeliverable, entry.message.chat, str(refused))
+            await retry_storage(self._store.dead, entry.id, str(refused))
+            await retry_storage(self._undeliverable, entry.message.chat, str(refused))
 
 
 def seconds_left(entry: OutboxEntry, now: float) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from handlers.notices.alarms import Alarms
 from handlers.notices.notices import Notices
-from handlers.post_turn import Aftermath
-from handlers.replies.critic_notice import Doubts
+from handlers.post_turn import PostTurnHooks
+from handlers.replies.critic_notice import CriticNotices
 from routing.critic.critic import Critic
 from routing.policy.models import Models
 from routing.types.history import TurnRecord
@@ -13,13 +13,13 @@ from routing.types.messages import InboundMessage
 from storage.stores import Stores
 
 
-def build_aftermath(kept: Stores, notices: Notices, models: Models, critic: Critic) -> Aftermath:
+def build_post_turn_hooks(kept: Stores, notices: Notices, models: Models, critic: Critic) -> PostTurnHooks:
     """Build the hooks. Close them before the database."""
     alarms = Alarms(kept.turns, kept.state, notices)
-    doubts = Doubts(critic, kept.people, kept.ledger, notices.send, lambda: models.config.contracts)
+    doubts = CriticNotices(critic, kept.people, kept.ledger, notices.send, lambda: models.config.contracts)
 
     async def ring(message: InboundMessage, record: TurnRecord) -> None:
         if record.facts is not None:
             await alarms.look(record.facts)
 
-    return Aftermath(ring, doubts.look)
+    return PostTurnHooks(ring, doubts.look)

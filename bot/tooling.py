@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from bot.settings import Environment
 from bot.version import VERSION
 from bot.workspace import Workspace
-from handlers.tools import our_shelves
+from handlers.tools import builtin_source
 from handlers.tools.approval import Approval
 from handlers.tools.dependencies import ToolNeeds
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
-from handlers.tools.workspace_source import WorkspaceShelves
+from handlers.tools.workspace_source import WorkspaceSource
 from routing.llm.adapter import LiteLlm
 from routing.policy.models import Models
 from routing.ports import Clock, Embedder, VectorStore
@@ -59,7 +59,7 @@ def build_tooling(
 ) -> Tooling:
     """Read the workspace's toolkits and build the toolbox. Connects to nothing yet."""
     settings = environment.settings
-    ours = our_shelves(needs)
+    ours = builtin_source(needs)
     kits = [shelf.toolkit for shelf in ours.shelves()]
     toolkits = WorkspaceToolkits(workspace.toolkits_folder, kits)
     toolkits.refresh()
@@ -73,7 +73,7 @@ def build_tooling(
         clock=needs.clock,
         version=VERSION,
     )
-    toolbox = Toolbox(ours, WorkspaceShelves(toolkits, needs.sandbox, mcp), mcp, approval=approval)
+    toolbox = Toolbox(ours, WorkspaceSource(toolkits, needs.sandbox, mcp), mcp, approval=approval)
     wait = settings.embeddings_wait_seconds or read_backend(settings.embeddings).wait_seconds
     chooser = ToolChooser(toolbox.toolkits, embedder, vectors, workspace.tool_index, wait)
     return Tooling(toolbox, chooser, toolkits, mcp, embedder)

@@ -115,7 +115,7 @@ class Chat:
         is already on `cost`."""
         if question.prefix is not None:
             check_role(question.prefix, ask.person.role)
-        if not begun and serves(self._router.models) and (said := await self._instead(ask, question)) is not None:
+        if not begun and serves(self._router.models) and (said := await self._demo_reply(ask, question)) is not None:
             return said
         question, cost = replace(question, language=ask.say.language), cost or cost_of(ask)
         outcome = await self._router.answer(question, cost, ask.live, ask.stop, begun)
@@ -128,7 +128,7 @@ class Chat:
             notices.append(ask.say(NOTE))
         if outcome.completion is not None and await self._wants_footer(ask):
             notices.append(footer(ask, outcome))
-        kept = question.kept if _stands(question, outcome) else ask.turn_id
+        kept = question.kept if _retry_failed(question, outcome) else ask.turn_id
         if isinstance(outcome.error, BudgetExceeded):
             tier = await self._router.affordable(ask.person, outcome.decision.tier, outcome.fit.tokens, cost)
             again = cheaper(ask, tier, question.prefix, kept)
@@ -163,7 +163,7 @@ class Chat:
         words = "🔍 Peer review: {model} disagrees: {why}"
         return [ask.say(words, model=f"`{each.model}`", why=f"`{each.why}`") for each in verdicts if each.why]
 
-    async def _instead(self, ask: CommandContext, question: Question) -> Reply | None:
+    async def _demo_reply(self, ask: CommandContext, question: Question) -> Reply | None:
         """The reply that replaces the demo model's answer; None if the demo model should answer."""
         plan = await self._router.plan(question.person, question.conversation_id, question.prefix)
         if plan.choice.model != LOCAL_MODEL:
@@ -216,10 +216,10 @@ class Chat:
                     )
                 parts.append(f"{each.name}:\n{fenced(await self._read_text(each))}")
             elif each.kind == "voice":
-                parts.append(await self._heard(ask, each))
+                parts.append(await self._transcribed(ask, each))
         return "\n\n".join(parts)
 
-    async def _heard(self, ask: CommandContext, attachment: Attachment) -> str:
+    async def _transcribed(self, ask: CommandContext, attachment: Attachment) -> str:
         """Transcribes a voice message and charges its sender. Raises Refused if a budget is used up."""
         conversation = await self._history.current(ask.message.chat)
         try:
@@ -252,7 +252,7 @@ def _source(message: InboundMessage) -> str:
     return message.message_id if message.parts == 1 else ""
 
 
-def _stands(question: Question, outcome: Outcome) -> bool:
+def _retry_failed(question: Question, outcome: Outcome) -> bool:
     """Whether a retry failed, so that the earlier question and answer stay."""
     return question.replaces is not None and not _answered(outcome)
 
@@ -264,7 +264,7 @@ def _answered(outcome: Outcome) -> bool:
 
 
 def _record(ask: CommandContext, question: Question, outcome: Outcome) -> TurnRecord:
-    if _stands(question, outcome):
+    if _retry_failed(question, outcome):
         return TurnRecord(
             ask.turn_id,
             question.conversation_id,

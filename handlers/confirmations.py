@@ -14,7 +14,7 @@ from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Reply
 from handlers.replies.budget_limits import cost_of
 from handlers.replies.fences import fenced
-from handlers.storage_retry import patiently
+from handlers.storage_retry import retry_storage
 from handlers.tools.toolbox import Toolbox
 from routing.errors import Refused
 from routing.ports import ActionStore, AllowanceStore, PreferenceStore
@@ -179,7 +179,7 @@ class Confirmations:
         results = executor.not_run(calls)
         await ask.stop.guard(executor.run(calls, scope, config.turn.seconds, results))
         result = results[0].content
-        await patiently(self._actions.end, action.id, "done", result)
+        await retry_storage(self._actions.end, action.id, "done", result)
         log.info("[Confirm] %s ran for person %d", action.tool, ask.person.id)
         return await self._follow_up(ask, action, result, cost)
 

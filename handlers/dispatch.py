@@ -16,8 +16,8 @@ from handlers.edits import Edits
 from handlers.languages import Say
 from handlers.parsing import Typed, merge, parse_command, typed_command
 from handlers.post_turn import After, nothing
-from handlers.replies.callback_buttons import Presses
-from handlers.storage_retry import patiently
+from handlers.replies.callback_buttons import CallbackButtons
+from handlers.storage_retry import retry_storage
 from routing.errors import Refused, StorageFault
 from routing.ports import Ledger, LiveReply
 from routing.tracing import turn_id
@@ -45,7 +45,7 @@ class Dispatcher:
         self,
         access: Access,
         limit: RateLimit,
-        presses: Presses,
+        buttons: CallbackButtons,
         commands: CommandTable,
         chat: Chat,
         edits: Edits,
@@ -55,7 +55,7 @@ class Dispatcher:
     ) -> None:
         self._access = access
         self._limit = limit
-        self._presses = presses
+        self._buttons = buttons
         self._commands = commands
         self._chat = chat
         self._edits = edits
@@ -95,7 +95,7 @@ class Dispatcher:
         """The command of a message or of a pressed button; None if it is no command of this bot. Raises Refused."""
         typed = typed_command(message)
         if message.kind == "press":
-            typed = parse_command((await self._presses.button(message)).command, message.bot_name)
+            typed = parse_command((await self._buttons.button(message)).command, message.bot_name)
         if typed is None:
             return None
         found = self._commands.get(typed.name)
@@ -109,7 +109,7 @@ class Dispatcher:
         message = merge([entry.message for entry in entries])
         turn_id.set(secrets.token_hex(4))
         try:
-            reply = await patiently(self._reply, message, entries[0], live, stop)
+            reply = await retry_storage(self._reply, message, entries[0], live, stop)
         except Refused as refusal:
             reply = Reply(_speak(None, message)(refusal.template, **refusal.values))
         except Exception:  # error boundary: the person always gets a reply
@@ -125,12 +125,12 @@ class Dispatcher:
         ids = [entry.id for entry in entries]
         replies = [_outbound(message, reply, unfinished)] if reply.text else []
         try:
-            kept = await patiently(self._ledger.finish, ids, replies, reply.record)
+            kept = await retry_storage(self._ledger.finish, ids, replies, reply.record)
         except Exception:  # error boundary: without it, a message that can't be stored would be retried forever
             log.exception("The result of a message could not be saved")
             words = "⚠️ I couldn't save my answer (turn {turn}). Please ask in other words; the log has the details."
             sorry = Reply(_speak(None, message)(words, turn=turn_id.get()), apart=True)
-            return await patiently(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])
+            return await retry_storage(self._ledger.finish, ids, [_outbound(message, sorry, unfinished)])
         self._after(message, reply)
         return kept
 
@@ -166,7 +166,7 @@ class Dispatcher:
     async def _answer(self, ask: CommandContext, typed: Typed | None, attempts: int) -> Reply:
         message = ask.message
         if message.kind == "press":
-            button = await self._presses.button(message, ask.person.id)
+            button = await self._buttons.button(message, ask.person.id)
             ask, typed = replace(ask, button=button), parse_command(button.command, message.bot_name)
         if message.kind == "edited":
             return await self._edits.answer(ask)

@@ -91,7 +91,7 @@ def is_stop(text: str) -> bool:
     return text.strip().rstrip("!.").lower() in STOP_WORDS
 
 
-def _joint(text: str) -> str:
+def _with_separator(text: str) -> str:
     """Prepares a part of a split text for joining: the platform drops the space or newline at the split."""
     return text if not text or text[-1].isspace() or len(text.encode("utf-16-le")) >= 2 * CUT_UNITS else text + "\n"
 
@@ -101,7 +101,7 @@ def merge(messages: Sequence[InboundMessage]) -> InboundMessage:
     first = messages[0]
     if len(messages) == 1:
         return first
-    text = "".join(_joint(message.text) for message in messages[:-1]) + messages[-1].text
+    text = "".join(_with_separator(message.text) for message in messages[:-1]) + messages[-1].text
     attachments = tuple(each for message in messages for each in message.attachments)
     authors = (message.forwarded_from for message in messages if message.forwarded_from is not None)
     return replace(

@@ -10,7 +10,7 @@ from handlers.context import Reply
 from routing.types.history import TurnRecord
 from routing.types.messages import InboundMessage
 
-Look = Callable[[InboundMessage, TurnRecord], Awaitable[None]]
+Hook = Callable[[InboundMessage, TurnRecord], Awaitable[None]]
 """A follow-up task for the turn that a message started."""
 After = Callable[[InboundMessage, Reply], None]
 """Called with each stored reply."""
@@ -22,17 +22,17 @@ def nothing(message: InboundMessage, reply: Reply) -> None:
     """Runs no follow-up."""
 
 
-class Aftermath:
-    """Implements `After`: starts one task per follow-up. Failures are only logged."""
+class PostTurnHooks:
+    """Implements `After`: starts one task per hook. Failures are only logged."""
 
-    def __init__(self, *looks: Look) -> None:
-        self._looks = looks
+    def __init__(self, *hooks: Hook) -> None:
+        self._hooks = hooks
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __call__(self, message: InboundMessage, reply: Reply) -> None:
         if reply.record is not None and reply.record.facts is not None:
-            for look in self._looks:
-                task = asyncio.create_task(self._guarded(look, message, reply.record))
+            for hook in self._hooks:
+                task = asyncio.create_task(self._guarded(hook, message, reply.record))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
@@ -42,8 +42,8 @@ class Aftermath:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _guarded(self, look: Look, message: InboundMessage, record: TurnRecord) -> None:
+    async def _guarded(self, hook: Hook, message: InboundMessage, record: TurnRecord) -> None:
         try:
-            await look(message, record)
+            await hook(message, record)
         except Exception:  # the answer is already sent; a failure here must not affect it
             log.exception("The check after turn %s failed", record.turn_id)

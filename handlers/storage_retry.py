@@ -23,7 +23,7 @@ T = TypeVar("T")
 log = logging.getLogger("handlers.storage_retry")
 
 
-async def patiently(step: Callable[P, Awaitable[T]], *given: P.args, **named: P.kwargs) -> T:
+async def retry_storage(step: Callable[P, Awaitable[T]], *given: P.args, **named: P.kwargs) -> T:
     """Calls `step` until it no longer raises StorageFault, and returns its result."""
     waited = 0.0
     for pause in chain(PAUSES, repeat(PAUSES[-1])):

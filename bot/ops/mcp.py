@@ -19,11 +19,11 @@ from typing import Any
 from bot.settings import Environment
 from bot.version import VERSION
 from bot.workspace import Workspace
-from handlers.tools import our_shelves
+from handlers.tools import builtin_source
 from handlers.tools.dependencies import ToolNeeds
 from handlers.tools.mcp.server import serve
 from handlers.tools.sandbox import Sandbox
-from handlers.tools.tool_source import OurShelves
+from handlers.tools.tool_source import BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ConfigError, StorageFault, ToolFailed
 from routing.policy.tiers import resolve
@@ -80,8 +80,8 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
         sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
         history = SqlHistory(database, time.time)
         needs = ToolNeeds(workspace.files, sandbox, history, preferences, workspace.skills, time.time)
-        shelves = (shelf for shelf in our_shelves(needs).shelves() if shelf.toolkit.name not in OF_A_CHAT)
-        toolbox = Toolbox(OurShelves(shelves))
+        shelves = (shelf for shelf in builtin_source(needs).shelves() if shelf.toolkit.name not in OF_A_CHAT)
+        toolbox = Toolbox(BuiltinSource(shelves))
         token = settings.tierbot_mcp_token
         serving = asyncio.create_task(
             serve(

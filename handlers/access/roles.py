@@ -59,7 +59,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class Rejected:
     """A rejected sender: the reply (None if they already got it) and the stranger to announce to the owners."""
 
     refusal: Refused | None
@@ -141,7 +141,7 @@ class Access:
         person = await self._people.find(user)
         return Person(NOBODY, "user", "") if person is None and self.mode == "open" else person
 
-    async def decide(self, message: InboundMessage) -> Admitted | Turned:
+    async def decide(self, message: InboundMessage) -> Admitted | Rejected:
         """Admits or rejects the sender of a message."""
         person = await self._people.find(message.user)
         if message.by_chat:
@@ -164,12 +164,12 @@ class Access:
             return await self._stranger(message, person)  # a group's guests have no access in private
         return self._known(person)
 
-    def _known(self, person: Person) -> Admitted | Turned:
+    def _known(self, person: Person) -> Admitted | Rejected:
         if person.role == "blocked":
             return self._once(f"blocked {person.id}", Refused("You may not use this bot."))
         return Admitted(person)
 
-    async def _burned(self, message: InboundMessage, person: Person | None) -> Turned | None:
+    async def _burned(self, message: InboundMessage, person: Person | None) -> Rejected | None:
         """Invalidates codes posted in a group, where others can read them. An admin's /access pair is exempt because it
         uses up the code. Comparing codes is slow, so accounts that post many wrong ones are ignored."""
         codes = posted_codes(message.text)
@@ -181,7 +181,7 @@ class Access:
             return None
         for code in codes:
             if burned := await self._burn(code):
-                return Turned(Refused(burned))
+                return Rejected(Refused(burned))
         self._posted.count(message.user)
         return None
 
@@ -199,7 +199,7 @@ class Access:
         self._issued.put(stranger, Pairing(stranger, "", "", expires_at=0.0))
         return PAIRING_CODE_BURNED
 
-    async def _in_group(self, message: InboundMessage, person: Person | None) -> Admitted | Turned:
+    async def _in_group(self, message: InboundMessage, person: Person | None) -> Admitted | Rejected:
         command = message.kind == "press" or message.own_text.lstrip().startswith("/")
         if person is not None and may(person, "admin") and command:
             return Admitted(person)
@@ -210,7 +210,7 @@ class Access:
             person = await self._people.admit(message.user, message.user_name, "guest", "allowed group")
         return self._known(person)
 
-    async def _stranger(self, message: InboundMessage, guest: Person | None) -> Admitted | Turned:
+    async def _stranger(self, message: InboundMessage, guest: Person | None) -> Admitted | Rejected:
         typed = _link_code(message)
         if typed is not None:
             return await self._link(message, typed, guest)
@@ -230,7 +230,7 @@ class Access:
         waiting = await self._people.ask(request, WAITING_LIMIT)
         self._issued.put(message.user, waiting)
         if await self._state.get(OWNER_CODE) is not None:
-            return Turned(Refused(NO_OWNER))
+            return Rejected(Refused(NO_OWNER))
         minutes = max(1, round((waiting.expires_at - self._clock()) / 60))
         sentence = Refused(
             "This bot is private. Your code is `{code}`, valid for {minutes} minutes. "
@@ -238,42 +238,42 @@ class Access:
             code=shown(waiting.code),
             minutes=minutes,
         )
-        return Turned(sentence, waiting if waiting is request else None)
+        return Rejected(sentence, waiting if waiting is request else None)
 
     def _code(self, user: UserKey) -> str:
         """The stranger's code while it is valid. Only its hash is stored, so they get a new one after a restart."""
         issued = self._issued.get(user)
         return issued.code if issued is not None and issued.expires_at > self._clock() else new_code()
 
-    async def _link(self, message: InboundMessage, typed: str, guest: Person | None) -> Admitted | Turned:
+    async def _link(self, message: InboundMessage, typed: str, guest: Person | None) -> Admitted | Rejected:
         try:
             person = await self._linking.redeem(message.user, typed, guest)
         except Refused as refusal:
-            return Turned(refusal)
+            return Rejected(refusal)
         return Admitted(person, Greeting(LINKED, {"accounts": await self._linking.names(person)}))
 
-    async def _try_owner_code(self, message: InboundMessage, stored: str, typed: str) -> Admitted | Turned:
+    async def _try_owner_code(self, message: InboundMessage, stored: str, typed: str) -> Admitted | Rejected:
         try:
             self.wrong.check(message.user)
         except Refused as refusal:
-            return Turned(refusal)
+            return Rejected(refusal)
         if not matches(typed, stored):
             self.wrong.count(message.user)
             await self._people.audit(str(message.user), "wrong owner code", message.user_name)
-            return Turned(Refused("This is not the owner code. I print it when I start; a restart prints a new one."))
+            return Rejected(Refused("This is not the owner code. I print it when I start; a restart prints a new one."))
         await self._state.put(OWNER_CODE, None)
         person = await self._people.admit(message.user, message.user_name, "owner", "owner code")
         words = "👑 You are the owner now. Write anything to begin; /help lists the commands."
         return Admitted(person, Greeting(words, {}))
 
-    def _once(self, key: str, refusal: Refused) -> Turned:
+    def _once(self, key: str, refusal: Refused) -> Rejected:
         """Rejects with a hint at most once an hour per key."""
         now = self._clock()
         hinted = self._hinted.get(key)
         if hinted is not None and now - hinted < HINT_SECONDS:
-            return Turned(None)
+            return Rejected(None)
         self._hinted.put(key, now)
-        return Turned(refusal)
+        return Rejected(refusal)
 
 
 def _is_question(message: InboundMessage) -> bool:

@@ -6,10 +6,10 @@ from handlers.chat import Chat
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.council.council import ANYBODY, ROLE, CouncilSessions, Plan, Wanted, read_wanted
 from handlers.council.offers import Offers
-from handlers.council.replies import about, names, passed_over, progress, reckoning, verdict_text
+from handlers.council.replies import about, estimate_line, names, progress, skipped_members, verdict_text
 from handlers.council.votes import document_text
 from handlers.dependencies import Needs
-from handlers.replies.budget_limits import cost_of, gone_beyond
+from handlers.replies.budget_limits import cost_of, over_budget_notice
 from routing.council.seats import LEAST_SEATS, MOST_SEATS
 from routing.council.verdict import Verdict
 from routing.errors import Refused
@@ -45,9 +45,9 @@ class CouncilCommand:
     """Estimates the cost first. Asks for a confirmation if the council is expensive, or if the chat does not show its
     progress."""
 
-    def __init__(self, convening: CouncilSessions, chat: Chat, chats: ChatStore, history: HistoryStore) -> None:
-        self._convening = convening
-        self._models = convening.models
+    def __init__(self, councils: CouncilSessions, chat: Chat, chats: ChatStore, history: HistoryStore) -> None:
+        self._councils = councils
+        self._models = councils.models
         self._chat = chat
         self._chats = chats
         self._history = history
@@ -68,9 +68,9 @@ class CouncilCommand:
         question = await self._question(ask, written)
         if not question:
             return await self._help(ask, wanted)
-        plan = await self._convening.plan(ask.say, question, wanted)
+        plan = await self._councils.plan(ask.say, question, wanted)
         streams = await self._chats.streaming(ask.message.chat)
-        if ask.attempts or not streams or plan.needs_a_yes(self._models.config.council.confirm_above):
+        if ask.attempts or not streams or plan.needs_confirmation(self._models.config.council.confirm_above):
             return self._offer(ask, plan)
         return await self._sit(ask, plan)
 
@@ -91,7 +91,7 @@ class CouncilCommand:
         if not question:
             raise Refused("There is nothing to confirm here. Send your question again with /council.")
         await ask.live.working()
-        plan = await self._convening.plan(ask.say, question, wanted)
+        plan = await self._councils.plan(ask.say, question, wanted)
         return self._offer(ask, plan) if ask.attempts else await self._sit(ask, plan)
 
     def _offer(self, ask: CommandContext, plan: Plan) -> Reply:
@@ -99,7 +99,7 @@ class CouncilCommand:
         left.question, left.wanted = plan.question, plan.wanted
         lines = [
             ask.say("🏛 Shall I ask {n} models: {models}?", n=n, models=names(seat.model for seat in plan.seats)),
-            reckoning(ask.say, plan.reckoned),
+            estimate_line(ask.say, plan.reckoned),
         ]
         if ask.attempts:
             words = "⚠️ I was interrupted. What the council had cost until then is not counted."
@@ -112,11 +112,11 @@ class CouncilCommand:
     async def _sit(self, ask: CommandContext, plan: Plan) -> Reply:
         """Runs the council within the payer's limits."""
         cost = cost_of(ask)
-        with self._convening.sessions.enter(ask.person.id, ask.message.sent_at):
-            held = await self._convening.hold(ask.say, plan, cost, ask.message.sent_at)
+        with self._councils.sessions.enter(ask.person.id, ask.message.sent_at):
+            held = await self._councils.hold(ask.say, plan, cost, ask.message.sent_at)
             self._offers.use(ask)
             self._offers.left(ask).question = ""
-            verdict = await self._convening.run(
+            verdict = await self._councils.run(
                 plan, held, cost, ask.stop, lambda now: ask.live.show(progress(ask.say, now, plan.reckoned))
             )
         return await self._reply(ask, plan, verdict, cost)
@@ -132,7 +132,7 @@ class CouncilCommand:
             calls=tuple(cost.calls),
             facts=_facts(plan, verdict),
         )
-        beyond = [gone_beyond(ask, cost.over, cheapest=False)] if cost.over is not None else []
+        beyond = [over_budget_notice(ask, cost.over, cheapest=False)] if cost.over is not None else []
         text = "  \n".join([verdict_text(ask.say, verdict), *beyond, *self._passed(ask, plan)])
         if not verdict.answered:
             return Reply(text, record=record)
@@ -141,7 +141,7 @@ class CouncilCommand:
         return Reply(text, ((Button(ask.say("🗳 Votes"), "/council votes", left.votes),),), record)
 
     def _passed(self, ask: CommandContext, plan: Plan) -> list[str]:
-        told = passed_over(ask.say, self._models, plan.passed)
+        told = skipped_members(ask.say, self._models, plan.passed)
         return [ask.say("Skipped: {models}.", models=told)] if told else []
 
     async def _help(self, ask: CommandContext, wanted: Wanted) -> Reply:
@@ -151,11 +151,11 @@ class CouncilCommand:
             "reply with /council to the message that asks it. A tier and a number from {least} to {most} before the "
             "question choose the models: /council smart 5 Is P equal to NP?"
         )
-        plan = await self._convening.plan(ask.say, "", wanted)
+        plan = await self._councils.plan(ask.say, "", wanted)
         now = ask.say(
             "Right now I would ask {models}: {reckoning}.",
             models=names(each.model for each in plan.seats),
-            reckoning=reckoning(ask.say, plan.reckoned),
+            reckoning=estimate_line(ask.say, plan.reckoned),
         )
         return Reply("\n\n".join([ask.say(words, least=LEAST_SEATS, most=MOST_SEATS), now, *self._passed(ask, plan)]))
 

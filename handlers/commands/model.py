@@ -78,12 +78,12 @@ class ModelCommand:
             case ["reasoning", level]:
                 said = await self._set_reasoning(ask, tier, level)
             case [typed] if typed != "reasoning":
-                name = self._spelt(words[1])
+                name = self._normalised(words[1])
                 if (unknown := await self._unknown(ask, tier, name)) is not None:
                     return unknown
                 said = await self._set_model(ask, tier, name)
             case [_, last] if last == ANYWAY:
-                name = self._spelt(words[1])
+                name = self._normalised(words[1])
                 if self._check_name(name) == LOCAL_PROVIDER and not await self._known(name):
                     raise Refused("There is no model {name} on this machine. Nothing was changed.", name=name)
                 said = await self._set_model(ask, tier, name)
@@ -178,7 +178,7 @@ class ModelCommand:
                 offered[provider_of(name)].append(name)
         return offered
 
-    def _spelt(self, name: str) -> str:
+    def _normalised(self, name: str) -> str:
         """Normalises the case of the provider."""
         provider, slash, rest = name.partition("/")
         return f"{provider.lower()}{slash}{rest}" if provider.lower() in self._models.config.allowed else name

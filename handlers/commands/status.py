@@ -13,7 +13,7 @@ from handlers.commands.usage import DAY, money, spending
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import Needs
 from handlers.replies.budget_limits import payer_of
-from handlers.replies.contract_view import Promise
+from handlers.replies.contract_view import ContractView
 from handlers.replies.costs import dollars, standings
 from handlers.replies.duration import span
 from handlers.replies.tool_status import ToolStatus, tool_status
@@ -58,20 +58,20 @@ WHY_WINDOW: Mapping[WindowSource, str] = {
 
 def build(needs: Needs) -> Handler:
     tools = tool_status(needs)
-    promise = Promise(needs.router.models, needs.guard, needs.steady)
-    return StatusCommand(needs, promise, tools)
+    contract = ContractView(needs.router.models, needs.guard, needs.steady)
+    return StatusCommand(needs, contract, tools)
 
 
 class StatusCommand:
     """Renders decisions that were already made. Some parts are shown only to owners."""
 
-    def __init__(self, needs: Needs, promise: Promise, tools: ToolStatus) -> None:
+    def __init__(self, needs: Needs, contract: ContractView, tools: ToolStatus) -> None:
         self._preferences = needs.preferences
         self._history = needs.history
         self._usage = needs.usage
         self._router = needs.router
         self._budget = needs.guard.budget
-        self._promise = promise
+        self._contract = contract
         self._tools = tools
         self._health = needs.health
         self._clock = needs.clock
@@ -99,7 +99,7 @@ class StatusCommand:
             tools,
             _used(ask, fit),
             await self._money(ask),
-            await self._well(ask, plan, fit),
+            await self._warnings(ask, plan, fit),
         ]
 
     async def _money(self, ask: CommandContext) -> str:
@@ -114,9 +114,9 @@ class StatusCommand:
         left, limit = dollars(least.left), dollars(least.ceiling.dollars)
         return f"{line} · {mark}{ask.say('budget left: {left} of {limit}', left=left, limit=limit)}"
 
-    async def _well(self, ask: CommandContext, plan: Plan, fit: PromptFit) -> str:
+    async def _warnings(self, ask: CommandContext, plan: Plan, fit: PromptFit) -> str:
         """The warning if there is only one, else the number of warnings."""
-        found = [*await self._promise.lines(ask, plan), *self._tools.faults(ask), *_lost(ask, fit)]
+        found = [*await self._contract.lines(ask, plan), *self._tools.faults(ask), *_lost(ask, fit)]
         if may(ask.person, "owner"):
             facts = await self._health.facts()
             found += [*_links(ask, facts), *_failures(ask, facts, RECENT)]
@@ -133,10 +133,10 @@ class StatusCommand:
         tier, model, *others = describe(ask, plan)
         size = self._size(ask, plan.choice.model)
         window = self._window(ask, plan)
-        promised = await self._promise.lines(ask, plan)
+        contract = await self._contract.lines(ask, plan)
         default = tiers.default_for(ask.person.role, self._router.models.config.default_tier)
         first = [first_line(stored, default), tier, *owner_default(ask, stored, default)]
-        return [*first, model, size, window, *others, *promised, *self._last(ask, conversation.id, plan)]
+        return [*first, model, size, window, *others, *contract, *self._last(ask, conversation.id, plan)]
 
     def _size(self, ask: CommandContext, model: str) -> str:
         """The model's size class, which controls how tools are shown to it, and the source."""

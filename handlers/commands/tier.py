@@ -5,7 +5,7 @@ from __future__ import annotations
 from handlers.access.roles import may
 from handlers.context import CommandContext, CommandSpec, Handler, Reply
 from handlers.dependencies import Needs
-from handlers.replies.contract_view import Promise
+from handlers.replies.contract_view import ContractView
 from handlers.replies.demo_model import NOTE
 from routing.errors import Refused
 from routing.policy import tiers
@@ -42,18 +42,20 @@ WHY: dict[TierSource, str] = {
 
 
 def build(needs: Needs) -> Handler:
-    promise = Promise(needs.router.models, needs.guard, needs.steady)
-    return TierCommand(needs.preferences, needs.history, needs.router, promise)
+    contract = ContractView(needs.router.models, needs.guard, needs.steady)
+    return TierCommand(needs.preferences, needs.history, needs.router, contract)
 
 
 class TierCommand:
     """Shows the stored choice, then the tier in effect and the reason. Sets the tier and its lock."""
 
-    def __init__(self, preferences: PreferenceStore, history: HistoryStore, router: Router, promise: Promise) -> None:
+    def __init__(
+        self, preferences: PreferenceStore, history: HistoryStore, router: Router, contract: ContractView
+    ) -> None:
         self._preferences = preferences
         self._history = history
         self._router = router
-        self._promise = promise
+        self._contract = contract
 
     async def __call__(self, ask: CommandContext) -> Reply:
         if ask.arguments:
@@ -63,7 +65,7 @@ class TierCommand:
         plan = await self._router.plan(ask.person, conversation.id)
         default = tiers.default_for(ask.person.role, self._router.models.config.default_tier)
         said = [first_line(stored, default), *describe(ask, plan), *owner_default(ask, stored, default)]
-        lines = [*said, *await self._promise.lines(ask, plan)]
+        lines = [*said, *await self._contract.lines(ask, plan)]
         return Reply("  \n".join(lines), _keyboard(ask, stored, default))
 
     async def _set(self, ask: CommandContext) -> None:

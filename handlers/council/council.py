@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from random import SystemRandom
 
-from handlers.council.replies import names, passed_over
+from handlers.council.replies import names, skipped_members
 from handlers.council.sessions import Sessions
 from handlers.languages import Say
 from handlers.replies.budget_limits import refusal
@@ -98,7 +98,7 @@ class Plan:
         """The expected cost per call, in US dollars."""
         return None if self.dollars is None else self.dollars / self.reckoned.calls
 
-    def needs_a_yes(self, above: Decimal) -> bool:
+    def needs_confirmation(self, above: Decimal) -> bool:
         """Whether the council may cost more than `above` US dollars, so that the person must confirm it."""
         return self.reckoned.unknown > 0 or self.reckoned.cost > above
 
@@ -174,7 +174,7 @@ class CouncilSessions:
         return found, tuple(reasons)
 
     def _too_few(self, say: Say, asked: int, found: Sequence[Seat], passed: Iterable[Passed]) -> Refused:
-        told = passed_over(say, self.models, passed)
+        told = skipped_members(say, self.models, passed)
         return Refused(
             "You asked for {asked} members, but only {n} models can take part: {models}. {passed} No model was asked.",
             asked=asked,
@@ -187,7 +187,7 @@ class CouncilSessions:
 
     def _refusal(self, say: Say, missing: Missing, now: float) -> Refused:
         reasons = (obstacle(self.models, model, now) for model in missing.passed)
-        passed = passed_over(say, self.models, (each for each in reasons if each is not None))
+        passed = skipped_members(say, self.models, (each for each in reasons if each is not None))
         found = names(seat.model for seat in missing.found) or say("none")
         words = "A council needs at least {least} models from {least} vendors; I can ask {found}. {passed}"
         rest = say("Skipped: {models}.", models=passed) if passed else ""

@@ -37,7 +37,7 @@ def names(models: Iterable[str]) -> str:
     return ", ".join(f"`{model}`" for model in models)
 
 
-def passed_over(say: Say, models: Models, passed: Iterable[Passed]) -> str:
+def skipped_members(say: Say, models: Models, passed: Iterable[Passed]) -> str:
     """The unavailable members, each with the reason."""
     told = []
     for each in passed:
@@ -54,7 +54,7 @@ def about(say: Say, reckoned: Estimate) -> str:
     return known + unpriced(say, reckoned.unknown)
 
 
-def reckoning(say: Say, reckoned: Estimate) -> str:
+def estimate_line(say: Say, reckoned: Estimate) -> str:
     """The estimate in one line."""
     words = "{cost} · {calls} calls · at most {seconds:.0f} s"
     return say(words, cost=about(say, reckoned), calls=reckoned.calls, seconds=reckoned.seconds)
@@ -67,7 +67,7 @@ def progress(say: Say, now: Progress, reckoned: Estimate) -> str:
         parts.append(say("ranking {voted}/{voters}", voted=len(now.voted), voters=now.voters))
     if now.stage == "synthesis":
         parts.append(say("synthesis"))
-    lines = [say("🏛 Council: {parts} …", parts=" · ".join(parts)), reckoning(say, reckoned)]
+    lines = [say("🏛 Council: {parts} …", parts=" · ".join(parts)), estimate_line(say, reckoned)]
     if now.waiting:
         lines.append(f"⏳ {names(now.waiting)}")
     return "  \n".join(lines)

@@ -51,7 +51,7 @@ def refused(ask: CommandContext, reached: Reached) -> str:
     return ask.say(template, **values)
 
 
-def gone_beyond(ask: CommandContext, reached: Reached, cheapest: bool) -> str:
+def over_budget_notice(ask: CommandContext, reached: Reached, cheapest: bool) -> str:
     """A notice that the answer exceeded a limit. Always shown."""
     limit = _name(ask.say, reached.standing.ceiling)
     if cheapest:

@@ -17,7 +17,7 @@ def token(outbox_id: int, row: int, column: int) -> str:
     return f"t:{outbox_id}:{row}.{column}"
 
 
-class Presses:
+class CallbackButtons:
     def __init__(self, outbox: OutboxStore, clock: Clock) -> None:
         self._outbox = outbox
         self._clock = clock

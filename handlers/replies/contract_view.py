@@ -15,7 +15,7 @@ from routing.types.model_names import provider_of
 from routing.types.prices import MILLION, Price
 
 
-class Promise:
+class ContractView:
     """The contract lines of /tier and /status."""
 
     def __init__(self, models: Models, guard: BudgetGuard, clock: Clock) -> None:

@@ -8,7 +8,7 @@ from handlers.languages import Say
 from handlers.notices.notices import Send
 from handlers.parsing import typed_command
 from handlers.replies.retry_buttons import higher
-from handlers.storage_retry import patiently
+from handlers.storage_retry import retry_storage
 from routing.config.contracts import TierContract
 from routing.critic.critic import Critic, Doubt
 from routing.ports import Ledger, PeopleStore
@@ -18,8 +18,8 @@ from routing.types.tiers import Tier
 from routing.types.usage import TurnCost
 
 
-class Doubts:
-    """A `handlers.post_turn.Look`. Sends an objection as a separate message, stored with its cost in one transaction.
+class CriticNotices:
+    """A `handlers.post_turn.Hook`. Sends an objection as a separate message, stored with its cost in one transaction.
     The answer itself does not change."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Doubts:
         calls = tuple(cost.calls)
         if calls or replies:
             spent = TurnRecord(record.turn_id, record.conversation_id, record.person_id, "", calls=calls)
-            self._send(await patiently(self._ledger.finish, (), replies, spent))
+            self._send(await retry_storage(self._ledger.finish, (), replies, spent))
 
     async def _words(self, message: InboundMessage, record: TurnRecord, doubt: Doubt | None) -> OutboundMessage:
         person = await self._people.find(message.user)

@@ -22,7 +22,7 @@ MOST_BYTES = 20_000_000
 """The Bot API's getFile returns files up to this size, so the export can be sent back to the bot."""
 TITLE_LENGTH = 60
 
-_MAY_SWALLOW = re.compile(r"^[ \t>\-+*\d.)]*(?:```|~~~|<)", re.MULTILINE)
+_OPEN_BLOCK = re.compile(r"^[ \t>\-+*\d.)]*(?:```|~~~|<)", re.MULTILINE)
 """Only a code fence or HTML can continue after an empty line."""
 
 
@@ -55,7 +55,7 @@ def _message(message: StoredMessage, zone: tzinfo, say: Say) -> str:
     heading = f"## {who} · {_time(message.at, zone)}"
     lines = [f"- 🖼 {_code(each.name)}" for each in message.pictures] + [_call(each) for each in message.calls]
     text = message.text.strip("\n")
-    parts = (heading + (f" · {_code(message.model)}" if message.model else ""), _contained(text), "\n".join(lines))
+    parts = (heading + (f" · {_code(message.model)}" if message.model else ""), _closed(text), "\n".join(lines))
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -70,10 +70,10 @@ def _result(message: StoredMessage, zone: tzinfo, say: Say) -> str:
     return f"{summary}\n\n{fenced(message.text)}\n\n</details>"
 
 
-def _contained(text: str) -> str:
+def _closed(text: str) -> str:
     """Closes an open code fence, and fences the whole text if it leaves HTML open, so that it can't swallow what
     follows."""
-    if not _MAY_SWALLOW.search(text) or _ends(text):
+    if not _OPEN_BLOCK.search(text) or _ends(text):
         return text
     fences = [token.markup for token in _blocks().parse(text) if token.type == "fence"]
     closed = f"{text}\n{fences[-1]}" if fences else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from handlers.context import CommandContext
-from handlers.replies.budget_limits import gone_beyond
+from handlers.replies.budget_limits import over_budget_notice
 from handlers.replies.costs import dollars
 from handlers.replies.outcome import reason
 from routing.policy.models import Models
@@ -31,7 +31,7 @@ def fallback_lines(ask: CommandContext, outcome: Outcome, models: Models) -> lis
     lines = (
         []
         if outcome.over is None or outcome.completion is None or outcome.limit is not None
-        else [gone_beyond(ask, outcome.over, outcome.choice.source == "cheapest")]
+        else [over_budget_notice(ask, outcome.over, outcome.choice.source == "cheapest")]
     )
     reasons = [*_passed(ask, outcome, models), *_failed(ask, outcome)]
     if not reasons:

@@ -8,7 +8,7 @@ from handlers.tools import basics, code, conversation, council, files, meta
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import ToolNeeds
-from handlers.tools.tool_source import OurShelves, Shelf
+from handlers.tools.tool_source import BuiltinSource, Shelf
 
 
 class ToolkitModule(Protocol):
@@ -22,6 +22,6 @@ class ToolkitModule(Protocol):
 TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, council, meta)
 
 
-def our_shelves(needs: ToolNeeds) -> OurShelves:
+def builtin_source(needs: ToolNeeds) -> BuiltinSource:
     """All built-in toolkits with their manifests."""
-    return OurShelves(Shelf(our_toolkit(module.NAME), module.build(needs)) for module in TOOLKITS)
+    return BuiltinSource(Shelf(our_toolkit(module.NAME), module.build(needs)) for module in TOOLKITS)

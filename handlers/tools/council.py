@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handlers.council.council import ANYBODY, ROLE, CouncilSessions, Plan, Wanted
-from handlers.council.replies import names, progress, reckoning, verdict_text
+from handlers.council.replies import estimate_line, names, progress, verdict_text
 from handlers.languages import Say
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import ToolNeeds
@@ -34,8 +34,8 @@ def build(needs: ToolNeeds) -> tuple[Tool, ...]:
 class CouncilTools:
     """Runs a council within the model's turn, charged to that turn's cost. At most one per turn."""
 
-    def __init__(self, convening: CouncilSessions, clock: Clock) -> None:
-        self._convening = convening
+    def __init__(self, councils: CouncilSessions, clock: Clock) -> None:
+        self._councils = councils
         self._clock = clock
 
     async def consult(
@@ -45,9 +45,9 @@ class CouncilTools:
         plan, cost = await self._plan(scope, question, members, tier)
         say, show = Say(scope.language), scope.show
         try:
-            with self._convening.sessions.enter(scope.person.id):
-                held = await self._convening.hold(ENGLISH, plan, cost, self._clock())
-                verdict = await self._convening.run(
+            with self._councils.sessions.enter(scope.person.id):
+                held = await self._councils.hold(ENGLISH, plan, cost, self._clock())
+                verdict = await self._councils.run(
                     plan, held, cost, Stop(), lambda now: show(progress(say, now, plan.reckoned)) if show else None
                 )
         except Refused as refused:
@@ -62,35 +62,35 @@ class CouncilTools:
         """The members and the estimated cost if it may exceed what a model may spend without a confirmation; else
         None."""
         plan, cost = await self._plan(scope, question, members, tier)
-        if not plan.needs_a_yes(self._convening.models.config.council.tool_confirm_above):
+        if not plan.needs_confirmation(self._councils.models.config.council.tool_confirm_above):
             return None
         try:
-            (await self._convening.hold(ENGLISH, plan, cost, self._clock())).release()
+            (await self._councils.hold(ENGLISH, plan, cost, self._clock())).release()
         except Refused as refused:
             raise ToolFailed(str(refused)) from None
         say = Say(scope.language)
         asked = say(
             "🏛 It asks {n} models: {models}.", n=len(plan.seats), models=names(seat.model for seat in plan.seats)
         )
-        return f"{asked}  \n{reckoning(say, plan.reckoned)}"
+        return f"{asked}  \n{estimate_line(say, plan.reckoned)}"
 
     async def unavailable(self) -> str | None:
         """Why no council is possible at the moment, regardless of the question."""
-        return None if self._convening.has_members() else UNAVAILABLE
+        return None if self._councils.has_members() else UNAVAILABLE
 
     async def _plan(
         self, scope: ToolScope, question: str, members: int | None, tier: Tier | None
     ) -> tuple[Plan, TurnCost]:
         """Raises ToolFailed if no council is possible, for a second council in one turn, and if the cost exceeds the
         turn's limit."""
-        cost, most = scope.cost, self._convening.models.config.turn.dollars
+        cost, most = scope.cost, self._councils.models.config.turn.dollars
         if cost is None:
             raise ToolFailed("No council can be held here. Answer without it.")
         if cost.consulted:
             raise ToolFailed("You have consulted a council in this turn already. Answer with what it said.")
         wanted = Wanted(tier, members) if tier or members else ANYBODY
         try:
-            plan = await self._convening.plan(ENGLISH, question.strip(), wanted)
+            plan = await self._councils.plan(ENGLISH, question.strip(), wanted)
         except Refused as refused:
             raise ToolFailed(str(refused)) from None
         if most is not None and plan.dollars is not None and known_cost(cost.calls) + plan.dollars > most:

@@ -48,7 +48,7 @@ def _decoded(data: bytes, name: str) -> str:
     except UnicodeDecodeError:
         if not encoding.startswith("utf-8"):
             raise ToolFailed(f"{name} begins as {encoding} text but is not: it is damaged or binary.") from None
-    if (mended := _mended(data, encoding)) is not None:
+    if (mended := _decode_damaged(data, encoding)) is not None:
         return mended
     guessed = _guess(data)
     if guessed is None:
@@ -56,7 +56,7 @@ def _decoded(data: bytes, name: str) -> str:
     return f"[Not UTF-8: read as {guessed[0]}, a guess.]\n{guessed[1]}"
 
 
-def _mended(data: bytes, encoding: str) -> str | None:
+def _decode_damaged(data: bytes, encoding: str) -> str | None:
     """Decodes slightly damaged UTF-8, such as a truncated file; None if it is another encoding. Relies on the fact that
     non-ASCII text in other encodings is almost never valid UTF-8."""
     text, sign = data.decode(encoding, "replace"), "\ufffd"

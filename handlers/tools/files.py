@@ -68,15 +68,15 @@ class FileTools:
 
     async def read_file(self, scope: ToolScope, path: str) -> str:
         """The whole text of a file. Raises ToolFailed if it is missing, too large or not text."""
-        return await _apart(self._read, scope.person.id, path)
+        return await _in_thread(self._read, scope.person.id, path)
 
     async def write_file(self, scope: ToolScope, path: str, content: str) -> str:
         """Creates or replaces a file, including its parent folders. The replacement is atomic."""
-        return await _apart(self._write, scope.person.id, path, content)
+        return await _in_thread(self._write, scope.person.id, path, content)
 
     async def list_files(self, scope: ToolScope, path: str = ".") -> str:
         """Lists a folder, subfolders first, or describes one file. Times are in UTC."""
-        return await _apart(self._list, scope.person.id, path)
+        return await _in_thread(self._list, scope.person.id, path)
 
     def _read(self, person_id: int, path: str) -> str:
         parts = parts_of(path)
@@ -112,7 +112,7 @@ class FileTools:
             told = f"Character {error.start + 1:,} of the content is half a character (a lone surrogate)"
             raise ToolFailed(f"{told}: write it whole.") from None
         with self._writing[person_id % LOCKS], own_folder(self._files, person_id) as own:
-            self._quota.check(own, _tidied(own, parts), len(data))
+            self._quota.check(own, _remove_leftovers(own, parts), len(data))
             with folder_at(own, parts[:-1], make=True) as folder:
                 old = look(folder, parts[-1])
                 if old:
@@ -154,7 +154,7 @@ def _line(name: str, found: os.stat_result) -> str:
     return f"{kind}  {name}  {found.st_size:,} bytes  {when}"
 
 
-def _tidied(own: int, parts: tuple[str, ...]) -> os.stat_result | None:
+def _remove_leftovers(own: int, parts: tuple[str, ...]) -> os.stat_result | None:
     """Removes leftovers of a crash and returns the current state of the file; None if it does not exist."""
     with suppress(ToolFailed), folder_at(own, parts[:-1]) as folder:
         with os.scandir(folder) as entries:
@@ -188,7 +188,7 @@ def _replace(folder: int, parts: tuple[str, ...], data: bytes, mode: int) -> Non
         raise ToolFailed(f"{shown(parts)} was not written: {reason(error)}. What was there is unchanged.") from None
 
 
-async def _apart(work: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
+async def _in_thread(work: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
     """Runs `work` in a thread. Disk errors are reported to the model."""
     try:
         return await asyncio.to_thread(work, *arguments, **named)

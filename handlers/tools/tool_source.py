@@ -30,7 +30,7 @@ class Source(Protocol):
         """The current toolkits. Returns the same tuple until one changes."""
 
 
-class OurShelves:
+class BuiltinSource:
     """The built-in toolkits, which never change."""
 
     def __init__(self, shelves: Iterable[Shelf]) -> None:

@@ -180,7 +180,7 @@ async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) 
         raise ToolFailed(f"{tool.name} failed internally ({type(error).__name__}). Go on without it.") from None
 
 
-def sorted_out(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[str, ...]]:
+def without_duplicates(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[str, ...]]:
     """The toolkits without duplicate names, and one sentence per dropped name."""
     owners: dict[str, str] = {}
     seen: set[str] = set()
@@ -201,7 +201,7 @@ def sorted_out(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[
 
 def _stock(sources: tuple[tuple[Shelf, ...], ...]) -> _Stock:
     shelves = [shelf for each in sources for shelf in each]
-    toolkits, left_out = sorted_out(shelf.toolkit for shelf in shelves)
+    toolkits, left_out = without_duplicates(shelf.toolkit for shelf in shelves)
     functions = {shelf.toolkit.name: shelf.tools for shelf in reversed(shelves)}  # the first of equal names wins
     for sentence in left_out:
         log.warning("[Tools] %s", sentence)

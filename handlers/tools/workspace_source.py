@@ -19,7 +19,7 @@ from routing.types.toolkits import Toolkit
 from routing.types.tools import ToolScope
 
 
-class WorkspaceShelves:
+class WorkspaceSource:
     """Implements `handlers.tools.tool_source.Source`. A server's tool requires the role set by the file and the role
     set by the server."""
 

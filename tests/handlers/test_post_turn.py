@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from handlers.context import Reply
-from handlers.post_turn import Aftermath
+from handlers.post_turn import PostTurnHooks
 from routing.types.history import TurnFacts, TurnRecord
 from routing.types.messages import ChatKey, InboundMessage, UserKey
 
@@ -24,7 +24,7 @@ async def test_every_turn_is_looked_at_and_nothing_else() -> None:
         seen.append(record.turn_id)
         done.set()
 
-    after = Aftermath(look)
+    after = PostTurnHooks(look)
     after(HERE, Reply("a command"))
     after(HERE, Reply("compacted", record=TurnRecord("c", 1, 1, "")))
     after(HERE, Reply("an answer", record=TURN))
@@ -42,7 +42,7 @@ async def test_what_fails_is_in_the_log_and_holds_up_no_other(caplog: pytest.Log
     async def look(message: InboundMessage, record: TurnRecord) -> None:
         done.set()
 
-    after = Aftermath(fail, look)
+    after = PostTurnHooks(fail, look)
     after(HERE, Reply("an answer", record=TURN))
     await done.wait()
     assert "The check after turn t failed" in caplog.text and "no such column" in caplog.text
@@ -59,7 +59,7 @@ async def test_at_the_end_it_is_left() -> None:
         finally:
             left.set()
 
-    after = Aftermath(look)
+    after = PostTurnHooks(look)
     after(HERE, Reply("an answer", record=TURN))
     await began.wait()
     await after.close()

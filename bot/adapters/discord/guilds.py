@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import discord
 
 from bot.adapters.shared.descriptor import Tell
-from handlers.storage_retry import patiently
+from handlers.storage_retry import retry_storage
 from routing.ports import StateStore
 from routing.types.messages import ChatKey
 
@@ -47,24 +47,26 @@ class OwnerAlerts:
         """A problem with the connection; empty if there is none."""
         sentence = template.format(**values)
         async with self._lock:
-            if (await patiently(self._state.get, TOLD_KEY) or "") == sentence:
+            if (await retry_storage(self._state.get, TOLD_KEY) or "") == sentence:
                 return
             if sentence:
-                await patiently(self._tell_owners, template, **values)
-            await patiently(self._state.put, TOLD_KEY, sentence or None)
+                await retry_storage(self._tell_owners, template, **values)
+            await retry_storage(self._state.put, TOLD_KEY, sentence or None)
 
     async def permission(self, name: str, template: str, /, **values: object) -> None:
         """A missing permission, `name` with its channel; the template is empty if it is granted."""
         async with self._lock:
             if self._missing is None:
-                kept = await patiently(self._state.get, LACKS_KEY)
+                kept = await retry_storage(self._state.get, LACKS_KEY)
                 self._missing = set(json.loads(kept or "[]"))
             if (name in self._missing) == bool(template):
                 return
             if template:
-                await patiently(self._tell_owners, template, **values)
+                await retry_storage(self._tell_owners, template, **values)
             self._missing ^= {name}
-            await patiently(self._state.put, LACKS_KEY, json.dumps(sorted(self._missing)) if self._missing else None)
+            await retry_storage(
+                self._state.put, LACKS_KEY, json.dumps(sorted(self._missing)) if self._missing else None
+            )
 
 
 class Guilds:
@@ -86,15 +88,15 @@ class Guilds:
     async def compare(self, left: str = "") -> None:
         """Look for servers that are gone, once the client knows all of them; `left` is one just removed."""
         async with self._lock:
-            kept = await patiently(self._state.get, GUILDS_KEY)
+            kept = await retry_storage(self._state.get, GUILDS_KEY)
             before: dict[str, str] = json.loads(kept or "{}")
             now = {str(guild.id): guild.name or before.get(str(guild.id), "") for guild in self._client.guilds}
             gone = {name or guild_id for guild_id, name in before.items() if guild_id not in now}
             for name in sorted(gone | ({left} if left else set())):
                 log.warning("Discord: the bot was removed from the server %s", name)
-                await patiently(self._tell_removed, name)
+                await retry_storage(self._tell_removed, name)
             if now != before:
-                await patiently(self._state.put, GUILDS_KEY, json.dumps(now))
+                await retry_storage(self._state.put, GUILDS_KEY, json.dumps(now))
 
     async def _tell_removed(self, name: str) -> None:
         await self._tell_owners(REMOVED, server=name)

@@ -19,7 +19,7 @@ from bot.adapters.discord.failures import CALL_ERRORS, reason
 from bot.platform import Accept
 from handlers.context import CommandSpec
 from handlers.parsing import parse_command
-from handlers.storage_retry import patiently
+from handlers.storage_retry import retry_storage
 from handlers.suggestions import Suggestions
 from routing.types.messages import ChatKey, InboundMessage, Press, UserKey
 
@@ -128,7 +128,7 @@ class Interactions:
     async def _save(self, incoming: Incoming, message: InboundMessage, payload: Json) -> None:
         """If it can't be saved, it is not acknowledged, and the person sees that it failed."""
         no_reply = self._watch(message) if incoming.kind == COMMAND else None
-        saving = asyncio.create_task(patiently(self._accept, [message]))
+        saving = asyncio.create_task(retry_storage(self._accept, [message]))
         try:
             await asyncio.wait({saving}, timeout=self._save_seconds)
             if saving.done():

@@ -24,7 +24,7 @@ from bot.adapters.discord.receiving import Receiver
 from bot.adapters.shared.descriptor import Services
 from bot.adapters.shared.registration import register_if_changed
 from bot.platform import KeepPlaceholder, Progress, Sent
-from handlers.storage_retry import patiently
+from handlers.storage_retry import retry_storage
 from routing.ports import LiveReply
 from routing.types.messages import Attachment, InboundMessage, OutboundMessage
 
@@ -144,7 +144,7 @@ class DiscordPlatform:
 
     async def _look_around(self) -> None:
         await self._guilds.compare()
-        await self._guilds.check_permissions(await patiently(self._backfill.known))
+        await self._guilds.check_permissions(await retry_storage(self._backfill.known))
 
     async def _take(self, messages: Sequence[InboundMessage]) -> None:
         """Accept messages, and check what the bot may do in their channels."""

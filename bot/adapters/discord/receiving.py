@@ -19,7 +19,7 @@ from bot.adapters.discord.connection import DiscordBackoff
 from bot.adapters.discord.messages import BotIdentity
 from bot.adapters.shared.keyed_queue import Job, KeyedQueue
 from bot.platform import Accept
-from handlers.storage_retry import patiently
+from handlers.storage_retry import retry_storage
 from routing.ports import Clock
 from routing.types.messages import ChatKey, InboundMessage
 
@@ -147,8 +147,8 @@ class Receiver:
     async def _start(self, shard: int, guilds: Sequence[int]) -> None:
         """Find the channels that need a backfill. A thread's parent is one of them: a question there may start a new
         thread."""
-        cursor = self._cursors.since.get(shard) or await patiently(self._backfill.cursor)
-        chats = await patiently(self._backfill.known)
+        cursor = self._cursors.since.get(shard) or await retry_storage(self._backfill.cursor)
+        chats = await retry_storage(self._backfill.known)
         self._channels.join(chats)
         if not cursor:
             await self._backfill.start_now()

@@ -14,7 +14,7 @@ from handlers.tools.authoring.tasks import McpTool
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.mcp.config import Limits, read_servers
 from handlers.tools.mcp.connection import ServerState
-from handlers.tools.toolbox import sorted_out
+from handlers.tools.toolbox import without_duplicates
 from handlers.tools.workspace import Found, WorkspaceToolkits
 from routing.errors import ConfigError, EmbedderFailed
 from routing.llm.adapter import LiteLlm
@@ -71,7 +71,9 @@ def mcp_check(limits: Limits = LIMITS, seconds: float = SERVER_SECONDS) -> Check
             await client.close()
         complaints = [warn("mcp.json", problem, "Fix that line. The other servers work.") for problem in problems]
         found = await asyncio.to_thread(_read, inspection)
-        _, left_out = sorted_out((*_own_toolkits(), *(each.toolkit for each in found.manifests.values()), *offered))
+        _, left_out = without_duplicates(
+            (*_own_toolkits(), *(each.toolkit for each in found.manifests.values()), *offered)
+        )
         mend = "To use both, rename the server in mcp.json or the tool of the toolkit."
         complaints += [warn("mcp.json", each, mend) for each in left_out]
         nothing = [] if states or problems else [ok("mcp.json", "no servers")]

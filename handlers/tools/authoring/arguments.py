@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from handlers.tools.authoring.schema_errors import wanted
-from handlers.tools.authoring.validation import Leniency
+from handlers.tools.authoring.validation import BoundedValidator
 from routing.errors import BadArguments
 from routing.text import storable
 from routing.types.llm import ToolCall, ToolSpec
@@ -21,7 +21,7 @@ MOST_QUOTED = 300
 MOST_VALIDATORS = 1_024
 _ELSEWHERE = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"))
 """With these keywords, `properties` may not list all arguments."""
-_HALVES = re.compile(r"\\u[dD][89abAB-F]|[\ud800-\udfff]")
+_SURROGATE = re.compile(r"\\u[dD][89abAB-F]|[\ud800-\udfff]")
 """Matches an unpaired surrogate, raw or escaped."""
 
 log = logging.getLogger("handlers.tools")
@@ -33,7 +33,7 @@ class Arguments:
     def __init__(self) -> None:
         self._validators: dict[tuple[str, str, bool], Any] = {}
         self._library: Any = None
-        self._leniency: Leniency | None = None
+        self._bounded: BoundedValidator | None = None
 
     async def read(self, call: ToolCall, spec: ToolSpec, foreign: bool = False) -> Mapping[str, Any]:
         """The arguments by name. Drops nulls that stand for omitted arguments, which small models send, and replaces
@@ -64,25 +64,25 @@ class Arguments:
         return given
 
     async def _validator(self, spec: ToolSpec, foreign: bool) -> Any:
-        if self._library is None or self._leniency is None:
+        if self._library is None or self._bounded is None:
             self._library = await asyncio.to_thread(importlib.import_module, "jsonschema")
-            self._leniency = Leniency(self._library)
+            self._bounded = BoundedValidator(self._library)
         closed = not foreign and not _ELSEWHERE & spec.parameters.keys()  # a function rejects unknown arguments
         text = json.dumps({"additionalProperties": False, **spec.parameters} if closed else spec.parameters)
         key = spec.name, text, foreign  # a tool may have a schema per size, or get a new one
         if key not in self._validators:
             if len(self._validators) >= MOST_VALIDATORS:
                 self._validators.clear()
-            kind = self._leniency.validator if foreign else self._library.Draft202012Validator
+            kind = self._bounded.validator if foreign else self._library.Draft202012Validator
             self._validators[key] = kind(json.loads(text))
-        self._leniency.begin()
+        self._bounded.begin()
         return self._validators[key]
 
 
 def _parsed(text: str) -> Any:
     """Parses JSON. Raises ValueError, also for NaN, infinity and numbers that are too large."""
     given = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
-    if _HALVES.search(text):
+    if _SURROGATE.search(text):
         given = json.loads(storable(json.dumps(given, ensure_ascii=False)))
     return given
 

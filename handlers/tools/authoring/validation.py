@@ -22,7 +22,7 @@ class TooMuch(Exception):
     """The check exceeded its step limit."""
 
 
-class Leniency:
+class BoundedValidator:
     """A validator that is safe for outside schemas: it skips regular expressions, whose cost is unbounded, and keywords
     that give wrong results without them. Each check takes at most MOST_STEPS."""
 
@@ -37,7 +37,7 @@ class Leniency:
 
         others = {**usual, "oneOf": usual["anyOf"], "additionalProperties": more}
         read = {name: self._counted(keyword) for name, keyword in others.items()}
-        self._kind = library.validators.extend(library.Draft202012Validator, read | dict.fromkeys(_UNREAD, _anything))
+        self._kind = library.validators.extend(library.Draft202012Validator, read | dict.fromkeys(_UNREAD, _accept))
 
     def begin(self) -> None:
         """Resets the step counter for the next check."""
@@ -45,7 +45,7 @@ class Leniency:
 
     def validator(self, schema: Mapping[str, Any]) -> Any:
         """A validator that raises TooMuch."""
-        return self._kind(_rootless(schema))
+        return self._kind(_without_ids(schema))
 
     def _counted(self, keyword: Keyword) -> Keyword:
         def check(validator: Any, value: Any, given: Any, schema: Mapping[str, Any]) -> Any:
@@ -57,7 +57,7 @@ class Leniency:
         return check
 
 
-def _anything(*_: Any) -> tuple[()]:
+def _accept(*_: Any) -> tuple[()]:
     return ()
 
 
@@ -68,13 +68,13 @@ def _size(value: Any) -> int:
     return len(value) if isinstance(value, list | dict) else 0
 
 
-def _rootless(value: Any) -> Any:
+def _without_ids(value: Any) -> Any:
     """Removes `$schema`, which would make the library switch to its own validator, and `$id`, which would change the
     base of references."""
     if isinstance(value, dict):
         return {
-            key: _rootless(each)
+            key: _without_ids(each)
             for key, each in value.items()
             if key not in ("$schema", "$id") or not isinstance(each, str)
         }
-    return [_rootless(each) for each in value] if isinstance(value, list) else value
+    return [_without_ids(each) for each in value] if isinstance(value, list) else value

@@ -13,7 +13,7 @@ from handlers.tools.folder import AS_FOLDER, let_in
 _TRIES = 3
 """Moving folders during a measurement makes it fail. That rarely happens by accident."""
 _CHANGED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-_NOT_OURS = (errno.EACCES, errno.EPERM)
+_DENIED = (errno.EACCES, errno.EPERM)
 """Folders of another user. Commands can't write to them either."""
 
 
@@ -89,7 +89,7 @@ def _entered(here: int) -> tuple[Size, _Level]:
             try:
                 found = entry.stat(follow_symlinks=False)
             except OSError as error:
-                if error.errno not in (*_CHANGED, *_NOT_OURS):
+                if error.errno not in (*_CHANGED, *_DENIED):
                     raise
                 continue
             blocks, files = blocks + found.st_blocks, files + 1
@@ -107,7 +107,7 @@ def _opened(parent: int, name: str) -> int | None:
             let_in(parent, name)
             return os.open(name, AS_FOLDER, dir_fd=parent)
     except OSError as error:
-        if error.errno not in (*_CHANGED, *_NOT_OURS):
+        if error.errno not in (*_CHANGED, *_DENIED):
             raise
         return None
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from handlers.tools.sandbox.limits import Ended
-from handlers.tools.sandbox.resource_monitor import Watch
+from handlers.tools.sandbox.resource_monitor import ResourceMonitor
 from handlers.tools.sandbox.transcript import Transcript
 
 TICK_SECONDS = 0.05
@@ -37,7 +37,7 @@ class BrokenSandbox(Exception):
     """bubblewrap failed before the command started, or the kernel killed it. The transcript has its message."""
 
 
-class Box:
+class SandboxProcess:
     """The bubblewrap process, the first process inside (`init`, a pidfd), and the output."""
 
     def __init__(
@@ -58,7 +58,9 @@ class Box:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._begun.wait(), START_SECONDS)
 
-    async def over(self, watch: Watch, threads: Executor, stop: asyncio.Future[None]) -> tuple[Ended, int | None]:
+    async def over(
+        self, monitor: ResourceMonitor, threads: Executor, stop: asyncio.Future[None]
+    ) -> tuple[Ended, int | None]:
         """Waits for the command to end, to reach a limit, or for `stop`. Raises BrokenSandbox."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
@@ -66,11 +68,11 @@ class Box:
         def look(function: Callable[[], T]) -> asyncio.Future[T]:
             return loop.run_in_executor(threads, function)
 
-        looks = {asyncio.create_task(_load(watch, look, done)), asyncio.create_task(_disk(watch, look, done))}
+        looks = {asyncio.create_task(_load(monitor, look, done)), asyncio.create_task(_disk(monitor, look, done))}
         flood = asyncio.create_task(self._flooded.wait())
         waited: set[asyncio.Future[Any]] = {self._exit, stop, flood, *looks}
         try:
-            over, _ = await asyncio.wait(waited, timeout=watch.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            over, _ = await asyncio.wait(waited, timeout=monitor.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
             if self._transcript.overflowing:
                 return "output", None
             if self._exit in over:
@@ -133,7 +135,7 @@ class Box:
 @asynccontextmanager
 async def opened(
     command: Sequence[str | bytes], passed: Sequence[int], stdin: int, status: int, transcript: Transcript
-) -> AsyncIterator[Box]:
+) -> AsyncIterator[SandboxProcess]:
     """Starts bubblewrap and cleans up afterwards. `status` is the read end of the pipe for `--json-status-fd`; the last
     of `passed` is its write end. Both are closed here."""
     reader = asyncio.StreamReader()
@@ -155,7 +157,7 @@ async def opened(
         raise
     finally:
         os.close(passed[-1])
-    box = Box(process, reader, transcript)
+    box = SandboxProcess(process, reader, transcript)
     try:
         await box.begin()
         yield box
@@ -168,24 +170,24 @@ class _Look(Protocol):
     def __call__(self, function: Callable[[], T], /) -> Awaitable[T]: ...
 
 
-async def _load(watch: Watch, look: _Look, done: asyncio.Future[None]) -> Ended | None:
+async def _load(monitor: ResourceMonitor, look: _Look, done: asyncio.Future[None]) -> Ended | None:
     while not done.done():
-        if passed := await look(watch.load):
+        if passed := await look(monitor.load):
             return passed
         await asyncio.wait({done}, timeout=TICK_SECONDS)
     return None
 
 
-async def _disk(watch: Watch, look: _Look, done: asyncio.Future[None]) -> Ended | None:
+async def _disk(monitor: ResourceMonitor, look: _Look, done: asyncio.Future[None]) -> Ended | None:
     loop = asyncio.get_running_loop()
     while not done.done():
         began = loop.time()
-        if passed := await look(watch.disk):
+        if passed := await look(monitor.disk):
             return passed
         following = loop.time() + DISK_SECONDS
         pause = max(FILLING_SECONDS, loop.time() - began)
         await asyncio.wait({done}, timeout=pause)
-        while not done.done() and loop.time() < following and not await look(watch.filling):
+        while not done.done() and loop.time() < following and not await look(monitor.filling):
             await asyncio.wait({done}, timeout=FILLING_SECONDS)
     return None
 

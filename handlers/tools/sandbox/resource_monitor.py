@@ -37,7 +37,7 @@ class Machine:
 
 
 @dataclass(slots=True)
-class Watch:
+class ResourceMonitor:
     """Compares a sandbox (the process `root` and its descendants) with its limits and with the machine's state at the
     start. `taken` holds the memory of all running sandboxes, by root.
 

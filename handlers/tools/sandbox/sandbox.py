@@ -27,7 +27,7 @@ from handlers.tools.sandbox.limits import Ran, SandboxLimits
 from handlers.tools.sandbox.process import BrokenSandbox, opened
 from handlers.tools.sandbox.process_tree import FAMILIES, Family, sees
 from handlers.tools.sandbox.queue import Busy, Places
-from handlers.tools.sandbox.resource_monitor import Watch, machine
+from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
 from handlers.tools.sandbox.transcript import Transcript
 from routing.errors import Reason, ToolFailed
 
@@ -162,11 +162,11 @@ class Sandbox:
             try:
                 async with opened([*command, *order.argv], passed, stdin, status, transcript) as box:
                     fds.callback(self._taken.pop, box.pid, None)
-                    watch = Watch(box.pid, folder, limits, before, size, self._family, self._taken)
-                    ended, code = await box.over(watch, self._threads, stop)
+                    monitor = ResourceMonitor(box.pid, folder, limits, before, size, self._family, self._taken)
+                    ended, code = await box.over(monitor, self._threads, stop)
             except BrokenSandbox:
                 raise BrokenSandbox(_last_line(transcript.told()[0])) from None
-            if ended == "exit" and (code == _TOO_FULL or await self._in_thread(watch.disk) is not None):
+            if ended == "exit" and (code == _TOO_FULL or await self._in_thread(monitor.disk) is not None):
                 ended, code = "disk", None
             output, cut = transcript.told()
             return Ran(output, code, ended, loop.time() - began, cut)

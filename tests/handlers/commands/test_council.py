@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from handlers.council.offers import MOST_LEFT, Offers
-from handlers.council.replies import about, progress, reckoning, verdict_text
+from handlers.council.replies import about, estimate_line, progress, verdict_text
 from handlers.council.sessions import Sessions
 from handlers.council.votes import document_text
 from handlers.languages import Say
@@ -111,7 +111,7 @@ def test_what_has_no_known_price_is_never_free() -> None:
 
 
 def test_what_it_will_take() -> None:
-    assert reckoning(SAY, RECKONED) == "about $0.40 · 7 calls · at most 180 s"
+    assert estimate_line(SAY, RECKONED) == "about $0.40 · 7 calls · at most 180 s"
     assert about(SAY, replace(RECKONED, cost=Decimal("0.012345"))) == "about $0.0123"
 
 

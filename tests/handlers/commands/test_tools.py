@@ -13,7 +13,7 @@ from handlers.context import CommandContext
 from handlers.parsing import parse_command
 from handlers.replies.tool_list import ToolList
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import OurShelves
+from handlers.tools.tool_source import BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import Refused
@@ -48,7 +48,7 @@ class NoPolicy:
 def command(kept: Kept, *names: str) -> ToolsCommand:
     base = {"always": True}
     shelves = [shelf(name, Tool(f"tool_{n}", does), base=base.get(name, False)) for n, name in enumerate(names)]
-    box = Toolbox(OurShelves([*shelves, shelf("conversation", Tool("discover_tools", does), base=True)]))
+    box = Toolbox(BuiltinSource([*shelves, shelf("conversation", Tool("discover_tools", does), base=True)]))
     parts = stock(box, WorkspaceToolkits(Path("/nowhere")), Servers())
     return ToolsCommand(kept, None, None, ToolList(parts, lambda: 0.0), parts.chooser, None, NoPolicy())  # type: ignore[arg-type]
 

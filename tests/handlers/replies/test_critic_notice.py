@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from handlers.replies.critic_notice import Doubts
+from handlers.replies.critic_notice import CriticNotices
 from routing.config.contracts import DEFAULT_CONTRACTS
 from routing.critic.critic import Doubt
 from routing.types.history import TurnFacts, TurnRecord
@@ -47,7 +47,7 @@ class House:
 
     async def look(self, message: InboundMessage = ASKED, record: TurnRecord = TURN) -> None:
         contracts = {tier: replace(each, pool=(f"x/{tier}",)) for tier, each in DEFAULT_CONTRACTS.items()}
-        await Doubts(self.Mind(self), self, self, self.sent.extend, lambda: contracts).look(message, record)  # type: ignore[arg-type]
+        await CriticNotices(self.Mind(self), self, self, self.sent.extend, lambda: contracts).look(message, record)  # type: ignore[arg-type]
 
     class Mind:
         def __init__(self, house: House) -> None:

@@ -14,7 +14,7 @@ from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import Stock
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.mcp.connection import ServerState, Status
-from handlers.tools.tool_source import OurShelves, Shelf
+from handlers.tools.tool_source import BuiltinSource, Shelf
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.ports import Embedder
@@ -56,7 +56,7 @@ def shelf(name: str, *tools: Tool, about: str = "Does things.", **facts: object)
 
 def box() -> Toolbox:
     return Toolbox(
-        OurShelves(
+        BuiltinSource(
             [
                 shelf("open", Tool("a", does, role="guest"), Tool("b", does), Tool("c", does, off=missing)),
                 shelf("lame", Tool("d", does, off=missing), base=True),
@@ -121,7 +121,7 @@ async def test_each_toolkit_is_a_line_and_each_reason_one(folder: Path) -> None:
 @pytest.mark.parametrize(("count", "length"), [(5, 120), (25, 52), (35, 20), (36, 0)])
 async def test_the_more_toolkits_the_less_is_said_of_each(folder: Path, count: int, length: int) -> None:
     shelves = [shelf(f"kit{n}", Tool(f"t{n}", does), about="word " * 50) for n in range(count)]
-    there = ToolList(stock(Toolbox(OurShelves(shelves)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    there = ToolList(stock(Toolbox(BuiltinSource(shelves)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
     lines = (await there.shown(asked(), ())).splitlines()
     told = [each.partition("): ")[2] for each in lines]
     assert [len(each) for each in told] == [length] * count and all(each.endswith("…") for each in told if each)
@@ -169,7 +169,7 @@ def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None
 
 def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path) -> None:
     many = [Tool(f"t{n}", does) for n in range(MOST_WARNINGS + 2)]
-    twice = Toolbox(OurShelves([shelf("vault", *many), shelf("mcp:vault", *many, source="mcp")]))
+    twice = Toolbox(BuiltinSource([shelf("vault", *many), shelf("mcp:vault", *many, source="mcp")]))
     there = ToolList(stock(twice, WorkspaceToolkits(folder), Servers()), lambda: NOW)
     named = [f"- ⚠️ The tool t{n} of mcp:vault is left out: vault has one of this name." for n in range(MOST_WARNINGS)]
     lines = there.faults(asked(role="admin")).splitlines()

@@ -20,7 +20,7 @@ from handlers.replies.tool_offer import (
     compared,
 )
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import OurShelves
+from handlers.tools.tool_source import BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
@@ -39,7 +39,7 @@ from tests.handlers.replies.test_tool_list import does, shelf
 
 MODEL = "openai/gpt-5.1"
 BOX = Toolbox(
-    OurShelves(
+    BuiltinSource(
         [
             shelf("base", Tool("a", does), base=True),
             *(shelf(f"kit{n}", Tool(f"b{n}", does), Tool(f"c{n}", does)) for n in range(9)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import OurShelves, Shelf
+from handlers.tools.tool_source import BuiltinSource, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.errors import StorageFault
 from routing.types.decisions import TierDecision
@@ -48,10 +48,10 @@ def box() -> Toolbox:
     return Toolbox(shelf(*tools, Tool("off", echo, off=missing)))
 
 
-def shelf(*tools: Tool, schema: Mapping[str, object] = SCHEMA, name: str = "kit") -> OurShelves:
+def shelf(*tools: Tool, schema: Mapping[str, object] = SCHEMA, name: str = "kit") -> BuiltinSource:
     text = ToolText("…", schema)
     cards = tuple(ToolCard(tool.name, dict.fromkeys(SIZES, text)) for tool in tools)
-    return OurShelves([Shelf(Toolkit(name, "A kit.", tools=cards), tools)])
+    return BuiltinSource([Shelf(Toolkit(name, "A kit.", tools=cards), tools)])
 
 
 async def run(name: str, arguments: str, person: Person = USER) -> str:

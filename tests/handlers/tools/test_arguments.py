@@ -10,7 +10,7 @@ import pytest
 
 from handlers.tools.authoring.arguments import Arguments
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import OurShelves, Shelf
+from handlers.tools.tool_source import BuiltinSource, Shelf
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments
 from routing.types.llm import ToolCall, ToolSpec
@@ -158,7 +158,7 @@ def two_sizes() -> Toolbox:
     """A tool whose second argument only the largest models are told of."""
     texts = dict.fromkeys(SIZES, ToolText("…", FEW)) | {"XL": ToolText("…", SCHEMA)}
     kit = Toolkit("kit", "A kit.", tools=(ToolCard("echo", texts),))
-    return Toolbox(OurShelves([Shelf(kit, [Tool("echo", echo)])]))
+    return Toolbox(BuiltinSource([Shelf(kit, [Tool("echo", echo)])]))
 
 
 @pytest.mark.parametrize("size", SIZES)

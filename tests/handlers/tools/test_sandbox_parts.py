@@ -17,7 +17,7 @@ from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap
 from handlers.tools.sandbox.folder_size import Moved, Size, measure
 from handlers.tools.sandbox.limits import MIB
 from handlers.tools.sandbox.process_tree import by_children
-from handlers.tools.sandbox.resource_monitor import Watch, machine
+from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
 from handlers.tools.sandbox.transcript import MOST_BYTES, TAIL_SHARE, Transcript, shown
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -260,7 +260,7 @@ def test_half_of_what_was_left_is_time_for_another_look(tmp_path: Path) -> None:
     """In a folder of 64 MiB; the free space of the disk tells, which others change a little, too."""
     limits, folder = SandboxLimits(disk_bytes=64 * MIB), os.open(tmp_path, os.O_RDONLY)
     try:
-        watch = Watch(os.getpid(), folder, limits, machine(folder), Size(), by_children, {})
+        watch = ResourceMonitor(os.getpid(), folder, limits, machine(folder), Size(), by_children, {})
         assert watch.disk() is None and not watch.filling()
         (tmp_path / "some").write_bytes(bytes(10 * MIB))
         assert not watch.filling()

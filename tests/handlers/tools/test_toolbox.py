@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import OurShelves, Shelf
+from handlers.tools.tool_source import BuiltinSource, Shelf
 from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
@@ -158,7 +158,7 @@ async def test_a_tool_without_a_function_is_not_there() -> None:
     cards = tuple(ToolCard(name, dict.fromkeys(SIZES, ToolText("…", NOTHING))) for name in ("a", "b"))
     with_one = Shelf(Toolkit("kit", "A kit.", tools=cards), [saying("b", "")])
     without = Shelf(Toolkit("none", "None.", tools=cards[:1]), [])
-    toolbox = Toolbox(OurShelves([with_one, without]))
+    toolbox = Toolbox(BuiltinSource([with_one, without]))
     assert await offered(toolbox) == {"kit": ["b"]} and [kit.name for kit in toolbox.toolkits()] == ["kit"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from handlers.tools.sandbox import Ran
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
-from handlers.tools.workspace_source import WorkspaceShelves
+from handlers.tools.workspace_source import WorkspaceSource
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
 from routing.types.people import Role
@@ -38,7 +38,7 @@ class Own:
         self.servers = servers
         self.sandbox = Ready(Ran("sunny\n", 0, "exit", 0.1))
         self.toolkits = WorkspaceToolkits(folder)
-        self.shelves = WorkspaceShelves(self.toolkits, self.sandbox, servers.client)
+        self.shelves = WorkspaceSource(self.toolkits, self.sandbox, servers.client)
         self.toolbox = Toolbox(self.shelves)
         folder.mkdir()
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import OurShelves, Shelf
+from handlers.tools.tool_source import BuiltinSource, Shelf
 from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
@@ -55,7 +55,7 @@ async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
     text = ToolText("Reads.", {"type": "object", "properties": {}})
     read = Tool("read_file", reads)
     ours = Shelf(Toolkit("files", "Files.", tools=(ToolCard("read_file", dict.fromkeys(SIZES, text)),)), [read])
-    toolbox = Toolbox(OurShelves([ours]), on.client)
+    toolbox = Toolbox(BuiltinSource([ours]), on.client)
     await on.client.start()
     await on.connected("files")
     assert await names(toolbox) == {"files": ["read_file"], "mcp:files": ["files_search_drive"]}
