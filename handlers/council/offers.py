@@ -16,7 +16,7 @@ MOST_USED = 500
 
 
 @dataclass(slots=True)
-class Left:
+class PendingCouncil:
     """The `question` that waits for a confirmation, the `wanted` members, and the `votes` of the newest council as a
     document."""
 
@@ -29,7 +29,7 @@ class Offers:
     """Pending questions by person and chat."""
 
     def __init__(self) -> None:
-        self._left: dict[tuple[int, ChatKey], Left] = {}
+        self._left: dict[tuple[int, ChatKey], PendingCouncil] = {}
         self._used: dict[tuple[ChatKey, str], None] = {}
 
     def use(self, ask: CommandContext) -> None:
@@ -44,10 +44,10 @@ class Offers:
         press = ask.message.press
         return press is not None and (ask.message.chat, press.message_id) in self._used
 
-    def left(self, ask: CommandContext) -> Left:
+    def left(self, ask: CommandContext) -> PendingCouncil:
         """The state for this person and chat. Callers change it in place."""
         key = (ask.person.id, ask.message.chat)
-        found = self._left[key] = self._left.pop(key, Left())
+        found = self._left[key] = self._left.pop(key, PendingCouncil())
         if len(self._left) > MOST_LEFT:
             del self._left[next(iter(self._left))]
         return found

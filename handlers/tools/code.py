@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import ToolNeeds
-from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
+from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import interpreter
 from routing.errors import ToolFailed
 from routing.types.toolkits import ToolCard
@@ -71,7 +71,7 @@ class CodeTools:
         argv = [str(interpreter()), "-u", "-X", "utf8", "-"]
         return self._told(await self._sandbox.run(scope.person.id, argv, _plain(code).encode()))
 
-    def _told(self, ran: Ran) -> str:
+    def _told(self, ran: ExecResult) -> str:
         cut = _left_out(ran.cut) if ran.cut else ""
         if ran.ended != "exit":
             printed = f"{ran.output.rstrip()}\n" if ran.output.strip() else ""

@@ -10,7 +10,7 @@ from handlers.tools.authoring.manifests import Manifest
 from handlers.tools.authoring.tasks import Program
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.code import AROUND_SECONDS
-from handlers.tools.sandbox import Ran, Sandbox
+from handlers.tools.sandbox import ExecResult, Sandbox
 from routing.errors import ToolFailed
 from routing.types.tools import ToolScope, Traits
 
@@ -42,7 +42,7 @@ class _Running:
         """The program's output. Raises ToolFailed, with the output, if it is stopped or its exit code is not 0."""
         return self._told(await self._sandbox.run(scope.person.id, self._argv, json.dumps(arguments).encode()))
 
-    def _told(self, ran: Ran) -> str:
+    def _told(self, ran: ExecResult) -> str:
         printed = ran.output.strip()
         cut = f"\n[OUTPUT TRUNCATED: {ran.cut.total} chars total]" if ran.cut else ""
         if ran.ended == "exit" and ran.exit_code == 0:

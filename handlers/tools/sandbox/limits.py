@@ -64,7 +64,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ExecResult:
     """A finished command. `output` combines standard output and errors in order, without control characters except line
     breaks and tabs. `exit_code` is 128 + n after signal n, and None if a limit stopped the command. `seconds` is
     wall-clock time. `cut` is set if the middle of the output is missing."""

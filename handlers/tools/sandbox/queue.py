@@ -12,7 +12,7 @@ class Busy(Exception):
     """No slot became free in time."""
 
 
-class Places:
+class FairQueue:
     """At most `together` slots in total and `each` per person. A free slot goes to the waiting person with the fewest
     slots, then to the one served least recently. One person's many commands can't delay the others."""
 

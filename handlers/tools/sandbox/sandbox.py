@@ -23,10 +23,10 @@ from handlers.tools.sandbox import seccomp
 from handlers.tools.sandbox.bubblewrap import FORMS, Bubblewrap, Form, interpreter, sealed
 from handlers.tools.sandbox.folder_size import Moved, Size, measure
 from handlers.tools.sandbox.guard import Guard
-from handlers.tools.sandbox.limits import Ran, SandboxLimits
+from handlers.tools.sandbox.limits import ExecResult, SandboxLimits
 from handlers.tools.sandbox.process import BrokenSandbox, opened
 from handlers.tools.sandbox.process_tree import FAMILIES, Family, sees
-from handlers.tools.sandbox.queue import Busy, Places
+from handlers.tools.sandbox.queue import Busy, FairQueue
 from handlers.tools.sandbox.resource_monitor import ResourceMonitor, machine
 from handlers.tools.sandbox.transcript import Transcript
 from routing.errors import Reason, ToolFailed
@@ -88,7 +88,7 @@ class Sandbox:
         self._next_probe = -math.inf
         self._again_seconds = again_seconds
         self._probing = asyncio.Lock()
-        self._places = Places(TOGETHER, EACH)
+        self._places = FairQueue(TOGETHER, EACH)
         self._taken: dict[int, int] = {}
         self.guard = Guard()
         self._threads = ThreadPoolExecutor(3 * TOGETHER, thread_name_prefix="sandbox")
@@ -106,7 +106,7 @@ class Sandbox:
                     self._next_probe = loop.time() + self._again_seconds
             return self._off
 
-    async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> ExecResult:
         """Runs a program in the person's folder. Raises ToolFailed if it can't be started. On cancellation, kills
         everything inside and returns when the last process is gone."""
         if off := await self.reason_off():
@@ -129,7 +129,7 @@ class Sandbox:
         files = self._files.absolute()
         return Bubblewrap(self._program, self.guard.mark, form, self.limits, (files.parent, files, _SOURCE, *venv))
 
-    async def _stoppable(self, order: _Order) -> Ran:
+    async def _stoppable(self, order: _Order) -> ExecResult:
         """Runs the command in a task that is never cancelled, so that a second cancellation can't leave processes
         behind."""
         stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -145,7 +145,7 @@ class Sandbox:
                 running.exception()
             raise
 
-    async def _ran(self, order: _Order, stop: asyncio.Future[None]) -> Ran:
+    async def _ran(self, order: _Order, stop: asyncio.Future[None]) -> ExecResult:
         bubblewrap, limits = order.bubblewrap, order.bubblewrap.limits
         loop, transcript = asyncio.get_running_loop(), Transcript(limits.printed_chars)
         with ExitStack() as fds:
@@ -169,7 +169,7 @@ class Sandbox:
             if ended == "exit" and (code == _TOO_FULL or await self._in_thread(monitor.disk) is not None):
                 ended, code = "disk", None
             output, cut = transcript.told()
-            return Ran(output, code, ended, loop.time() - began, cut)
+            return ExecResult(output, code, ended, loop.time() - began, cut)
 
     def _lasting(self) -> Reason | None:
         """A permanent reason why no command can run until something is installed."""

@@ -10,7 +10,7 @@ import pytest
 
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.code import AROUND_SECONDS, LONGEST_COMMAND, NAME, CodeTools, tools_of
-from handlers.tools.sandbox import Cut, Ended, Ran, Sandbox, SandboxLimits
+from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
 from handlers.tools.tool_source import Shelf
 from routing.errors import ToolFailed
@@ -28,12 +28,12 @@ SCOPE = ToolScope(Person(ANN, "user", "Ann"), 1, TierDecision("balanced", "defau
 class Told(Sandbox):
     """A sandbox that runs nothing and says what it was told to say."""
 
-    def __init__(self, ran: Ran, limits: SandboxLimits | None = None) -> None:
+    def __init__(self, ran: ExecResult, limits: SandboxLimits | None = None) -> None:
         super().__init__(Path("/nowhere"), limits or SandboxLimits())
         self.ran = ran
         self.asked: list[tuple[int, Sequence[str], bytes]] = []
 
-    async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> Ran:
+    async def run(self, person_id: int, argv: Sequence[str], stdin: bytes = b"") -> ExecResult:
         self.asked.append((person_id, argv, stdin))
         return self.ran
 
@@ -50,7 +50,7 @@ class Told(Sandbox):
     ],
 )
 async def test_what_ends_by_itself_is_a_result(output: str, code: int, said: str) -> None:
-    tools = CodeTools(Told(Ran(output, code, "exit", 0.1)))
+    tools = CodeTools(Told(ExecResult(output, code, "exit", 0.1)))
     assert await tools.run_command(SCOPE, "true") == said
     assert await tools.run_python_code(SCOPE, "pass") == said
 
@@ -67,10 +67,10 @@ async def test_what_ends_by_itself_is_a_result(output: str, code: int, said: str
 )
 async def test_a_limit_is_a_failure_with_what_was_printed_and_what_to_do(ended: Ended, reason: str) -> None:
     with pytest.raises(ToolFailed) as failure:
-        await CodeTools(Told(Ran("so far\n\n", None, ended, 60))).run_command(SCOPE, "true")
+        await CodeTools(Told(ExecResult("so far\n\n", None, ended, 60))).run_command(SCOPE, "true")
     assert str(failure.value).startswith("so far\n[ended ") and reason in str(failure.value)
     with pytest.raises(ToolFailed) as failure:
-        await CodeTools(Told(Ran("", None, ended, 60))).run_command(SCOPE, "true")
+        await CodeTools(Told(ExecResult("", None, ended, 60))).run_command(SCOPE, "true")
     assert str(failure.value).startswith("[ended ")
 
 
@@ -88,7 +88,7 @@ async def test_however_much_is_printed_the_ending_comes_last_and_nobody_cuts_it(
     transcript.add(printed.encode())
     output, cut = transcript.told()
     assert cut is not None
-    tools = CodeTools(Told(Ran(output, 137 if ended == "exit" else None, ended, 1, cut), limits))
+    tools = CodeTools(Told(ExecResult(output, 137 if ended == "exit" else None, ended, 1, cut), limits))
     try:
         told = await tools.run_command(SCOPE, "true")
     except ToolFailed as failure:
@@ -103,7 +103,7 @@ async def test_however_much_is_printed_the_ending_comes_last_and_nobody_cuts_it(
 
 
 async def test_what_was_left_out_of_a_success_is_said_in_the_last_line() -> None:
-    ran = Ran("first\n[7 chars left out]\nlast\n", 0, "exit", 1, Cut(17, 5, 5))
+    ran = ExecResult("first\n[7 chars left out]\nlast\n", 0, "exit", 1, Cut(17, 5, 5))
     told = await CodeTools(Told(ran)).run_command(SCOPE, "true")
     assert told.splitlines()[:3] == ["first", "[7 chars left out]", "last"]
     assert told.splitlines()[3].startswith("[OUTPUT TRUNCATED: 17 chars total, showing first 5 chars and the last 5.")
@@ -134,7 +134,7 @@ def test_waiting_for_others_does_not_count_as_the_commands_own_time(tmp_path: Pa
 
 
 async def test_it_runs_for_the_person_who_asked() -> None:
-    sandbox = Told(Ran("", 0, "exit", 0))
+    sandbox = Told(ExecResult("", 0, "exit", 0))
     await CodeTools(sandbox).run_command(SCOPE, "echo 'a b'")
     await CodeTools(sandbox).run_python_code(SCOPE, "print('ü')\n")
     (person, argv, _), (other, _, code) = sandbox.asked
@@ -144,7 +144,7 @@ async def test_it_runs_for_the_person_who_asked() -> None:
 
 @pytest.mark.parametrize("text", ["a\0b", "x" * (LONGEST_COMMAND + 1)])
 async def test_what_no_program_takes_is_refused_before_it_is_tried(text: str) -> None:
-    sandbox = Told(Ran("", 0, "exit", 0))
+    sandbox = Told(ExecResult("", 0, "exit", 0))
     with pytest.raises(ToolFailed):
         await CodeTools(sandbox).run_command(SCOPE, text)
     assert sandbox.asked == []

@@ -10,7 +10,7 @@ import pytest
 
 from handlers.tools.authoring.manifests import read_toolkit
 from handlers.tools.programs import programs_of
-from handlers.tools.sandbox import Cut, Ended, Ran, SandboxLimits
+from handlers.tools.sandbox import Cut, Ended, ExecResult, SandboxLimits
 from routing.errors import ToolFailed
 from routing.types.decisions import TierDecision
 from routing.types.people import Person
@@ -21,14 +21,14 @@ from tests.handlers.tools.test_code import Told
 SCOPE = ToolScope(Person(7, "user", "Una"), 1, TierDecision("balanced", "default", "default"))
 
 
-def programs(folder: Path, ran: Ran) -> tuple[Told, Any]:
+def programs(folder: Path, ran: ExecResult) -> tuple[Told, Any]:
     sandbox = Told(ran, SandboxLimits(seconds=30))
     (tool,) = programs_of(read_toolkit(written(folder, {**document(), "role": "admin"})), sandbox)
     return sandbox, tool
 
 
 async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_path: Path) -> None:
-    sandbox, tool = programs(tmp_path, Ran("sunny\n", 0, "exit", 0.1))
+    sandbox, tool = programs(tmp_path, ExecResult("sunny\n", 0, "exit", 0.1))
     assert await tool.execute(SCOPE, city="Köln \ud800", self="s", scope="t") == "sunny"
     ((person, argv, stdin),) = sandbox.asked
     assert (person, tuple(argv)) == (7, ("python3", "-c", "x"))
@@ -46,13 +46,13 @@ async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_pa
     ],
 )
 async def test_a_program_that_fails_says_so(tmp_path: Path, output: str, code: int, ended: Ended, said: str) -> None:
-    _, tool = programs(tmp_path, Ran(output, code, ended, 0.1))
+    _, tool = programs(tmp_path, ExecResult(output, code, ended, 0.1))
     with pytest.raises(ToolFailed) as failed:
         await tool.execute(SCOPE)
     assert str(failed.value) == said
 
 
 async def test_a_program_that_prints_nothing_or_too_much_says_so(tmp_path: Path) -> None:
-    assert await programs(tmp_path, Ran(" \n", 0, "exit", 0.1))[1].execute(SCOPE) == "[no output]"
-    told = await programs(tmp_path, Ran("a…z", 0, "exit", 0.1, Cut(99, 1, 1)))[1].execute(SCOPE)
+    assert await programs(tmp_path, ExecResult(" \n", 0, "exit", 0.1))[1].execute(SCOPE) == "[no output]"
+    told = await programs(tmp_path, ExecResult("a…z", 0, "exit", 0.1, Cut(99, 1, 1)))[1].execute(SCOPE)
     assert told == "a…z\n[OUTPUT TRUNCATED: 99 chars total]"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.sandbox import Ran, Sandbox, SandboxLimits
+from handlers.tools.sandbox import ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.bubblewrap import FORMS, interpreter
 
 ANN, BEN = 7, 8
@@ -42,11 +42,11 @@ def home(tmp_path: Path, person: int = ANN) -> Path:
     return folder
 
 
-async def shell(sandbox: Sandbox, line: str, person: int = ANN) -> Ran:
+async def shell(sandbox: Sandbox, line: str, person: int = ANN) -> ExecResult:
     return await sandbox.run(person, ["/bin/sh", "-c", line])
 
 
-async def python(sandbox: Sandbox, code: str, *arguments: str) -> Ran:
+async def python(sandbox: Sandbox, code: str, *arguments: str) -> ExecResult:
     return await sandbox.run(ANN, [str(interpreter()), "-", *arguments], code.encode())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.tools.sandbox.queue import Busy, Places
+from handlers.tools.sandbox.queue import Busy, FairQueue
 from routing.errors import ToolFailed
 from tests.handlers.tools.test_sandbox import BEN, heard, home, made, pipes, shell
 
@@ -30,7 +30,7 @@ async def test_who_waits_too_long_is_told_that_others_were_first(tmp_path: Path)
 
 
 async def test_places_go_round_among_the_persons() -> None:
-    places, order, going = Places(2, 2), [], asyncio.Event()
+    places, order, going = FairQueue(2, 2), [], asyncio.Event()
 
     async def work(person: int, name: str) -> None:
         async with places.taken(person, 60):
@@ -49,7 +49,7 @@ async def test_places_go_round_among_the_persons() -> None:
 
 
 async def test_a_place_that_nobody_waits_for_any_more_goes_to_the_next() -> None:
-    places, held = Places(1, 1), asyncio.Event()
+    places, held = FairQueue(1, 1), asyncio.Event()
     got: list[str] = []
 
     async def work(person: int, name: str, until: asyncio.Event | None = None) -> None:

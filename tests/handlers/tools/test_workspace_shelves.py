@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handlers.tools.sandbox import Ran
+from handlers.tools.sandbox import ExecResult
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from handlers.tools.workspace_source import WorkspaceSource
@@ -36,7 +36,7 @@ class Own:
     def __init__(self, folder: Path, servers: Stage) -> None:
         self.folder = folder
         self.servers = servers
-        self.sandbox = Ready(Ran("sunny\n", 0, "exit", 0.1))
+        self.sandbox = Ready(ExecResult("sunny\n", 0, "exit", 0.1))
         self.toolkits = WorkspaceToolkits(folder)
         self.shelves = WorkspaceSource(self.toolkits, self.sandbox, servers.client)
         self.toolbox = Toolbox(self.shelves)
