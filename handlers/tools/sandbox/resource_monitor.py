@@ -24,7 +24,7 @@ DESCRIPTOR_BYTES = 4 * MIB
 TCP."""
 LEAST_FREE_MEMORY = 64 * MIB
 LEAST_FREE_DISK = 100 * MIB
-"""Below this, the command is stopped, whoever used the rest."""
+"""Below this, the command is stopped, even if other processes used the rest."""
 
 
 @dataclass(frozen=True, slots=True)
