@@ -1,4 +1,4 @@
-"""Every Protocol of the product: what `routing` needs from the outside, and what `storage` and `bot` implement."""
+"""All protocols: what `routing` needs from outside, implemented by `storage` and `bot`."""
 
 from __future__ import annotations
 
@@ -26,136 +26,137 @@ from routing.types.vectors import Floats, Vectors
 
 
 class SpendingStore(Protocol):
-    """What was spent, added up."""
+    """Sums of what was spent."""
 
     async def sums(self, payers: Sequence[Payer]) -> tuple[Spent, ...]:
-        """One for each, in their order."""
+        """One sum per payer, in order."""
 
     async def by_person(self, since: float = 0.0) -> tuple[PersonSpending, ...]:
-        """Everyone who used something, the dearest first."""
+        """Everyone with any usage, highest cost first."""
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TierSpending, ...]:
-        """In the order of the tiers, those that were used."""
+        """Tiers with any usage, in the order of the tiers."""
 
     async def by_day(self, days: Sequence[Period], person_id: int | None = None) -> tuple[Day, ...]:
-        """Every day asked for, also those without any use."""
+        """One entry per requested day, also without usage."""
 
 
 class BudgetStore(Protocol):
-    """What the owner set for single people."""
+    """Limits that the owner set for single people."""
 
     async def everyone(self) -> Mapping[int, PersonLimits]:
-        """By person; those for whom nothing was set are left out."""
+        """Limits by person; people without their own are left out."""
 
     async def set(self, person_id: int, limits: PersonLimits, actor: str) -> None:
-        """Both limits anew; audited. Empty ones take them away."""
+        """Replace both limits; recorded in the audit log. Empty limits remove them."""
 
 
 class TurnStore(Protocol):
-    """How turns went, from the facts that the ledger keeps."""
+    """Reports on turns, from the ledger."""
 
     async def rate(self, turn_id: str, person_id: int, rating: Rating | None) -> bool:
-        """What the person whose turn it was thinks of the answer; None takes it back. False: there is no such turn."""
+        """Store the person's rating of their turn; None removes it. False if there is no such turn."""
 
     async def by_tier(self, since: float = 0.0, person_id: int | None = None) -> tuple[TurnReport, ...]:
-        """In the order of the tiers, councils last; models by their turns. Of one person, or of everyone."""
+        """Reports in the order of the tiers, councils last; models by number of turns. For one person, or for
+        everyone."""
 
     async def newest(self, limit: int) -> Trouble:
-        """Of the newest turns, whosever; councils are none."""
+        """Counts over the newest turns of everyone, councils excluded."""
 
 
 class OwnerFiles(Protocol):
-    """What the owner may change while the bot runs."""
+    """Files that the owner may change while the bot runs."""
 
     def instructions(self) -> str:
-        """SYSTEM.md; empty when there is none."""
+        """SYSTEM.md; empty if there is none."""
 
     def skills(self) -> Skills:
-        """What the bot was taught."""
+        """The skills of the workspace."""
 
 
 class HistoryStore(Protocol):
-    """Conversations, their messages, and what was set in them."""
+    """Conversations, their messages and settings."""
 
     async def current(self, chat: ChatKey) -> Conversation:
-        """The conversation going on in a chat; begun if there is none."""
+        """The current conversation of a chat; starts one if there is none."""
 
     async def messages(
         self, conversation_id: int, limit: int, before: int | None = None, after: int = 0
     ) -> tuple[tuple[StoredMessage, ...], int]:
-        """The newest `limit` messages (older than id `before`, newer than id `after`), oldest first, and how many there
-        are in all."""
+        """The newest `limit` messages (older than id `before`, newer than id `after`), oldest first, and the number of
+        all matching ones."""
 
     async def last_question(self, conversation_id: int) -> StoredMessage | None:
         """The newest message of a person."""
 
     async def tiers(self, conversation_id: int, limit: int, before: int | None = None) -> tuple[Tier, ...]:
-        """Which tiers served the newest questions (older than message id `before`), the newest last."""
+        """The tiers of the newest questions (older than message id `before`), newest last."""
 
     async def begin(self, chat: ChatKey) -> Conversation:
-        """End the current conversation and begin another."""
+        """End the current conversation and start another."""
 
     async def recent(self, chat: ChatKey, limit: int) -> tuple[Conversation, ...]:
-        """The chat's conversations that hold messages, newest first."""
+        """The chat's conversations that have messages, newest first."""
 
     async def resume(self, conversation: Conversation) -> None:
-        """Go on with an older conversation."""
+        """Continue an older conversation."""
 
     async def unsummarised(
         self, conversation_id: int, limit: int, before: int | None = None
     ) -> tuple[Summary | None, tuple[StoredMessage, ...], int]:
-        """The newest summary; the messages behind it (the newest `limit`, older than id `before`), oldest first; and
-        how many there are."""
+        """The newest summary; the messages after it (the newest `limit`, older than id `before`), oldest first; and the
+        number of all of them."""
 
     async def summarise(self, conversation_id: int, summary: Summary) -> None:
-        """Let a summary stand for the older messages, which are kept."""
+        """Store a summary. The messages it covers are kept."""
 
     async def summary(self, conversation_id: int) -> Summary | None:
-        """The newest summary; its `number` counts them."""
+        """The newest summary; `number` counts all of them."""
 
     async def shorten(self, conversation_id: int, most_chars: int) -> None:
-        """Cut every message above `most_chars` characters (an overflow that the provider reported)."""
+        """Cut every message to `most_chars` characters, after a provider reported an overflow."""
 
     async def switches(self, conversation_id: int) -> Switches: ...
     async def set_conversation_tier(self, conversation_id: int, tier: Tier | None) -> None: ...
     async def set_skill(self, conversation_id: int, skill: str) -> None:
-        """Make a skill active; an empty name ends it."""
+        """Activate a skill; an empty name deactivates it."""
 
 
 class Ledger(Protocol):
-    """The one transaction that ends a turn."""
+    """Ends a turn in one transaction."""
 
     async def finish(
         self, inbox_ids: Sequence[int], replies: Sequence[OutboundMessage], record: TurnRecord | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Mark the messages answered, keep the history and the usage, queue the replies: all or nothing. The queued
-        replies, to be sent."""
+        """Mark the messages as answered, store history and usage, and queue the replies: all or nothing. Returns the
+        queued replies."""
 
 
 class UsageStore(Protocol):
-    """What was spent."""
+    """What was spent, by model."""
 
     async def by_model(
         self, *, person_id: int | None = None, conversation_id: int | None = None, since: float = 0.0
     ) -> tuple[Spending, ...]:
-        """One row a model, most calls first."""
+        """One row per model, most calls first."""
 
     async def seconds(self, model: str, limit: int) -> tuple[float, ...]:
-        """How long the model took, over its newest `limit` calls."""
+        """The durations of the model's newest `limit` calls."""
 
 
 class Encoder(Protocol):
-    """Anything that makes vectors; `name` says which, so that stored vectors of another are not mixed with its."""
+    """Computes vectors. `name` identifies the model, so that stored vectors of different models don't mix."""
 
     @property
     def name(self) -> str: ...
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """One row of length 1 for each text, all zero for a text without a known word. May block."""
+        """One row of length 1 per text; all zero for a text without known words. May block."""
 
 
 class Link(Protocol):
-    """How a platform is doing; times are Unix seconds, 0 for never."""
+    """The state of a platform connection; times are Unix seconds, 0 for never."""
 
     up_since: float
     last_update: float
@@ -164,7 +165,7 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The process at one moment. `failures` are (model, reason, at), newest first."""
+    """The state of the process at one moment. `failures` are (model, reason, at), newest first."""
 
     version: str
     started_at: float
@@ -181,339 +182,339 @@ class Facts:
 
 
 class Health(Protocol):
-    """Whoever can gather the facts."""
+    """Collects the facts for /status."""
 
     async def facts(self) -> Facts: ...
 
 
 class PriceList(Protocol):
-    """Where prices are looked up."""
+    """Looks up prices."""
 
     def __call__(self, model: str, /) -> Price | None:
-        """The price of `provider/model`; None when nobody knows it."""
+        """The price of `provider/model`; None if unknown."""
 
 
 class AudioPrices(Protocol):
-    """Where the prices of transcription are looked up."""
+    """Looks up prices of transcription."""
 
     def a_second(self, model: str) -> Decimal | None:
-        """US dollars for a second of audio; None for an unknown price."""
+        """US dollars per second of audio; None if unknown."""
 
 
 class EmbeddingModel(Protocol):
-    """The door to every model, as far as vectors are concerned."""
+    """Calls remote embedding models."""
 
     async def embed(self, model: str, profile: ProviderProfile, texts: Sequence[str]) -> Vectors:
-        """What the provider makes of the texts, in their order; none of them is blank. Raises ModelError."""
+        """The vectors of the texts, in order; no text may be blank. Raises ModelError."""
 
 
 class Embedder(Protocol):
-    """Anything that makes vectors. A cancelled call leaves it as it was."""
+    """Computes vectors asynchronously. A cancelled call has no effect."""
 
     @property
     def name(self) -> str:
-        """Stored vectors are kept under it; it changes when the weights do."""
+        """The key of stored vectors; changes with the weights."""
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        """A row of length 1 for each text, all zero for a text without a known word; no texts are no rows. Raises
+        """One row of length 1 per text; all zero for a text without known words; no rows for no texts. Raises
         EmbedderFailed."""
 
     def at_once(self, texts: Sequence[str]) -> Floats | None:
-        """The same, in the calling thread; None where they have to be waited for."""
+        """Like `embed`, in the calling thread; None if the vectors have to be awaited."""
 
     async def close(self) -> None:
-        """Give everything back. Afterwards `embed` raises EmbedderFailed."""
+        """Release all resources. Afterwards `embed` raises EmbedderFailed."""
 
 
 class Clock(Protocol):
-    """Unix seconds; injected so that stories can move time. Dates and what the database keeps come from the system's
-    clock; waits, deadlines and pauses from a steady one (`routing.types.deadline`)."""
+    """Returns Unix seconds; injected so that tests control time. Dates and stored times use the system clock; waits and
+    deadlines a steady one (`routing.types.deadline`)."""
 
     def __call__(self) -> float: ...
 
 
 class Llm(Protocol):
-    """The door to every model."""
+    """Calls models."""
 
     async def ready(self) -> None:
-        """The library is there: what waits for it is no fault of a model."""
+        """Wait until the library is loaded; this time is no fault of a model."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
-        """Answer `request` piece by piece; the last event is a StreamEnd. Raises ModelError before it."""
+        """Stream the answer to `request`; the last event is a StreamEnd. Raises ModelError."""
 
     async def knows(self, model: str) -> bool:
-        """Whether `provider/model` is in the library's bundled map of models."""
+        """Whether the library's bundled map contains `provider/model`."""
 
     async def transcribe(self, model: str, profile: ProviderProfile, name: str, audio: bytes) -> Transcript:
-        """The words of a voice message. Raises ModelError."""
+        """Transcribe a voice message. Raises ModelError."""
 
 
 class LiveReply(Protocol):
-    """What a person sees before the final text: best effort, never an error."""
+    """Shows progress before the final text. Best effort; never raises."""
 
     async def working(self) -> None:
-        """Show that an answer is being made."""
+        """Show that an answer is in progress."""
 
     def show(self, text: str) -> None:
-        """The answer so far, in Markdown; returns at once."""
+        """Show the answer so far, as Markdown; returns at once."""
 
     async def acknowledge(self, text: str = "", spent: bool = False) -> None:
-        """A pressed button was taken; one that is `spent` disappears, with those beside it."""
+        """Acknowledge a button press; a `spent` button disappears, with those beside it."""
 
     async def close(self) -> str:
-        """Stop; the id of a message that the final text should replace, or empty."""
+        """Stop; return the id of the message that the final text should replace, or empty."""
 
 
 class Tools(Protocol):
-    """What runs the tools that a model calls."""
+    """Runs the tools that a model calls."""
 
     def traits(self, name: str) -> Traits:
-        """How a tool may be run; unknown names have the plainest."""
+        """How a tool may run; defaults for unknown names."""
 
     async def run(self, call: ToolCall, scope: ToolScope) -> str:
-        """The result for the model. Raises ToolFailed; BadArguments when it was not called as its schema says. Ends in
-        time: a tool has a limit of its own."""
+        """Run a call and return the result for the model, within the tool's own time limit. Raises ToolFailed;
+        BadArguments if the arguments don't match the schema."""
 
 
 class Toolbox(Tools, Protocol):
-    """The tools that there are."""
+    """The available tools."""
 
     def toolkits(self) -> tuple[Toolkit, ...]:
-        """All, whoever may use them; the same tuple until one of them is another."""
+        """All toolkits, for any person; the same tuple until one changes."""
 
     async def offered(self, person: Person) -> tuple[Toolkit, ...]:
-        """What this person's role permits and this machine can run, in a stable order."""
+        """The toolkits that this person's role permits and this machine can run, in a stable order."""
 
 
 class RatingStore(Protocol):
-    """Finds the turn that is meant, for as long as its answer is kept in the outbox."""
+    """Finds the turn to rate, as long as its answer is in the outbox."""
 
     async def turn_of(self, chat: ChatKey, message_id: str) -> str | None:
-        """The turn whose answer, or a part of it, this message of a chat shows; None for any other message."""
+        """The turn whose answer, or part of it, is in this message; None for other messages."""
 
     async def newest(self, chat: ChatKey, person_id: int) -> str | None:
-        """The turn of the newest answer that this person had in this chat; None when there is none."""
+        """The turn of this person's newest answer in this chat; None if there is none."""
 
     async def take_back(self, turn_id: str, person_id: int, rating: Rating) -> bool:
-        """This rating by the person whose turn it was, if it is the one that stands, is none any more."""
+        """Remove this rating by the person of the turn if it is the current one; whether it was."""
 
 
 class PreferenceStore(Protocol):
-    """A person's tier, lock and models, and what /settings keeps."""
+    """A person's tier, lock, models and settings."""
 
     async def get(self, person_id: int) -> Preferences: ...
     async def set_tier(self, person_id: int, tier: TierChoice | None, force: bool) -> None:
-        """None: the person has no choice of their own any more."""
+        """Store the tier and the lock; None clears the person's choice."""
 
     async def set_override(self, person_id: int, tier: Tier, override: Override) -> None: ...
     async def clear_override(self, person_id: int, tier: Tier) -> bool:
-        """Remove it; False when there was none."""
+        """Remove the override; False if there was none."""
 
     async def settings(self, person_id: int) -> PersonSettings: ...
     async def set_settings(self, person_id: int, settings: PersonSettings) -> None: ...
 
 
 class PeopleStore(Protocol):
-    """Who is known, with which role; strangers who wait; every change on record."""
+    """Known people and their roles, pairing requests, and the audit log."""
 
     async def find(self, user: UserKey) -> Person | None: ...
     async def admit(self, user: UserKey, name: str, role: Role, actor: str) -> Person:
-        """Make them known, or change the role they have; audited."""
+        """Add a person or change their role; recorded in the audit log."""
 
     async def everyone(self) -> tuple[tuple[Person, tuple[UserKey, ...]], ...]: ...
     async def owners(self) -> tuple[UserKey, ...]: ...
     async def forget(self, person_id: int, actor: str) -> None:
-        """Delete a person with all that is kept of them; audited."""
+        """Delete a person and all their data; recorded in the audit log."""
 
     async def shorten(self, seconds: float) -> None:
-        """Let no stored code, for pairing or linking, be valid for longer: the system clock may have been set back."""
+        """Limit the validity of all pairing and linking codes, because the system clock may have been set back."""
 
     async def seen(self, user: UserKey, name: str, username: str) -> None:
-        """Keep the username of a known account, and the name of a person who has none yet."""
+        """Store the username of a known account, and the name of a person who has none."""
 
     async def usernames(self) -> Mapping[UserKey, str]:
-        """Of the known accounts that have one."""
+        """The usernames of known accounts that have one."""
 
     async def ask(self, pairing: Pairing, waiting_limit: int) -> Pairing:
-        """Keep a pairing request; when too many wait, the oldest is dropped. A request that still waits takes the new
-        code and the messages, and comes back with the time at which its code expires. `pairing` itself comes back when
-        the request is new, or its code had expired."""
+        """Store a pairing request; drops the oldest if too many wait. A request that still waits gets the new code and
+        the messages and is returned with the expiry of its code. Returns `pairing` itself if the request is new or its
+        code had expired."""
 
     async def waiting(self) -> tuple[Pairing, ...]: ...
     async def approve(self, asked: str | UserKey, actor: str) -> Pairing | None:
-        """Admit the stranger with this code or this account; None for a wrong or expired code, or without a request."""
+        """Admit the stranger with this code or account; None if the code is wrong or expired, or there is no
+        request."""
 
     async def burn(self, code: str) -> UserKey | None:
-        """Let a code expire, and keep the request; whose it was, None for one that was not valid."""
+        """Expire a code but keep the request; returns its user, None if the code was not valid."""
 
     async def let_in(self) -> tuple[Pairing, ...]:
-        """The requests of people who have been let in, and whose messages wait for an answer."""
+        """Requests of admitted people whose messages still wait for an answer."""
 
     async def release(self, user: UserKey) -> None:
-        """Forget a request: it has been dealt with."""
+        """Delete a request that was handled."""
 
     async def audit(self, actor: str, action: str, detail: str) -> None: ...
     async def journal(self, limit: int) -> tuple[tuple[float, str, str, str], ...]:
-        """(at, actor, action, detail), newest first."""
+        """The newest audit entries (at, actor, action, detail), newest first."""
 
 
 class LinkStore(Protocol):
-    """Which accounts are one person's; the codes that join them, one a person."""
+    """The accounts of each person, and the codes to link them, one per person."""
 
     async def offer(self, person_id: int, code: str, seconds: float) -> None:
-        """Keep a code, valid for so long; it replaces an earlier one."""
+        """Store a code that is valid for `seconds`; replaces an earlier one."""
 
     async def find(self, code: str) -> Person | None:
-        """Whose code it is, while it is valid."""
+        """The person of a valid code."""
 
     async def burn(self, code: str) -> bool:
-        """Make a code worthless; False when it was."""
+        """Invalidate a code; False if it was not valid."""
 
     async def join(
         self, code: str, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
     ) -> tuple[OutboxEntry, ...]:
-        """The account becomes one of theirs, with all that was kept of its person; the code is used up, the notices
-        are queued. Audited."""
+        """Add the account to the person of the code, with all data of its previous person; use up the code and queue
+        the notices. Recorded in the audit log."""
 
     async def part(
         self, person_id: int, user: UserKey, actor: str, notices: Sequence[OutboundMessage] = ()
     ) -> tuple[OutboxEntry, ...]:
-        """The account is a stranger's again, and the person's code worthless; audited."""
+        """Make the account a stranger's again and invalidate the person's code; recorded in the audit log."""
 
     async def accounts(self, person_id: int) -> tuple[Account, ...]:
-        """The oldest first."""
+        """The person's accounts, oldest first."""
 
     async def adoptions(self) -> tuple[Adoption, ...]: ...
     async def adopted(self, adoption: Adoption) -> None:
-        """It is done."""
+        """Mark an adoption as done."""
 
 
 class ActionStore(Protocol):
-    """Tool calls that wait for their person's confirmation."""
+    """Tool calls that wait for a confirmation."""
 
     async def add(self, action: PendingAction) -> PendingAction:
-        """Keep it; the same with its id."""
+        """Store an action; returns it with its id."""
 
     async def get(self, action_id: int) -> PendingAction | None: ...
     async def claim(self, action_id: int, state: Literal["running", "cancelled"], press: str) -> bool:
-        """A press decides what becomes of a waiting action; False when it no longer waits, or has expired."""
+        """Let a button press run or cancel a waiting action; False if it no longer waits or has expired."""
 
     async def end(self, action_id: int, state: ActionState, result: str = "") -> None:
-        """What came of one that ran."""
+        """Store the result of an action that ran."""
 
     async def sweep(self, before: float) -> None:
-        """Forget those that expired before then."""
+        """Delete actions that expired before `before`."""
 
 
 class AllowanceStore(Protocol):
-    """Tools that run without a confirmation."""
+    """Tools that run without confirmation."""
 
     async def of(self, person_id: int) -> tuple[Allowance, ...]:
-        """This person's, and those for everybody."""
+        """This person's allowances, and those for everyone."""
 
     async def allow(self, person_id: int, allowance: Allowance) -> None: ...
     async def revoke(self, person_id: int, tool: str, everybody: bool) -> bool:
-        """Take back what this person allowed themselves, with `everybody` also what anybody allowed all; False when
-        there was nothing."""
+        """Remove this person's allowance, with `everybody` also those for everyone; False if there was none."""
 
 
 class ChatStore(Protocol):
-    """What holds for a whole chat."""
+    """Settings of a chat."""
 
     async def streaming(self, chat: ChatKey) -> bool: ...
     async def set_streaming(self, chat: ChatKey, on: bool) -> None: ...
     async def allowed(self, chat: ChatKey) -> bool: ...
     async def set_allowed(self, chat: ChatKey, allowed: bool, actor: str) -> None: ...
     async def moved(self, old: ChatKey, new_chat_id: str) -> None:
-        """A group became a supergroup: everything kept under its old id goes on under the new one."""
+        """Move everything from a group's old id to the id of its supergroup."""
 
 
 class KnownChats(Protocol):
-    """Where the bot is spoken to."""
+    """The chats that the bot is used in."""
 
     async def known(self, platform: str, since: float) -> tuple[ChatKey, ...]:
-        """The chats in which somebody had an answer since then or waits for one, and those that an owner allowed."""
+        """Chats with an answer since then or a waiting message, and those that an owner allowed."""
 
 
 EDIT_KEY = "edit of person {person_id}"
-"""Of the state: the last edit of a message by somebody."""
+"""State key for the last message edit by a person."""
 
 
 class StateStore(Protocol):
-    """Small facts of the process that outlive it."""
+    """Small values that survive a restart."""
 
     async def get(self, key: str) -> str | None: ...
     async def put(self, key: str, value: str | None) -> None: ...
 
 
 class InboxStore(Protocol):
-    """Messages are written here before the platform hears that they arrived."""
+    """Stores messages before they are acknowledged to the platform."""
 
     async def accept(self, messages: Sequence[InboundMessage]) -> tuple[InboxEntry, ...]:
-        """Keep them; those already known are left out of the answer."""
+        """Store messages; returns only the new ones."""
 
     async def set_aside(self) -> int:
-        """Leave out what can't be read from now on; how many messages."""
+        """Skip messages that can't be read; returns how many."""
 
     async def unfinished(self) -> tuple[InboxEntry, ...]:
-        """What an earlier process left unanswered, in order."""
+        """Messages that an earlier process left unanswered, in order."""
 
     async def begin(self, inbox_ids: Sequence[int]) -> None:
-        """A turn starts: count the attempt."""
+        """Count an attempt at the start of a turn."""
 
     async def placeholder(self, inbox_id: int, message_id: str) -> None:
-        """Remember the half-streamed message, so that a restart goes on in it."""
+        """Remember the message being streamed, so that a restart continues in it."""
 
     async def fix(self, settings: Mapping[int, TurnSettings]) -> None:
-        """Keep what these messages, by inbox id, are to be answered with."""
+        """Store the settings to answer these messages with, by inbox id."""
 
     async def sweep(self, before: float) -> None:
-        """Forget answered messages older than `before`."""
+        """Delete answered messages older than `before`."""
 
 
 class OutboxStore(Protocol):
-    """Replies wait here until the platform has them."""
+    """Stores replies until the platform has them."""
 
     async def set_aside(self) -> int:
-        """Leave out what can't be read from now on; how many replies."""
+        """Skip replies that can't be read; returns how many."""
 
     async def unsent(self) -> tuple[OutboxEntry, ...]:
-        """Pending and attempting replies, in order: what an earlier process left."""
+        """Pending and attempted replies of an earlier process, in order."""
 
     async def get(self, outbox_id: int) -> OutboxEntry | None: ...
     async def attempting(self, outbox_id: int) -> None:
-        """Note that an attempt begins. One that a dead process left behind counts as ambiguous."""
+        """Record the start of an attempt. One left by a dead process counts as ambiguous."""
 
     async def piece_sent(self, outbox_id: int, pieces: int, message_id: str) -> None:
-        """A piece has arrived; the next one is not ambiguous yet."""
+        """Record a delivered piece; the next one is not ambiguous yet."""
 
     async def sent(self, outbox_id: int, message_id: str) -> None: ...
     async def again(self, outbox_id: int, not_before: float, ambiguous: int, error: str) -> None:
-        """An attempt failed; `ambiguous` is the new count."""
+        """Record a failed attempt; `ambiguous` is the new count."""
 
     async def dead(self, outbox_id: int, error: str) -> None: ...
     async def add(self, messages: Sequence[OutboundMessage]) -> tuple[OutboxEntry, ...]:
-        """Queue notices that answer no message, to be sent."""
+        """Queue notices that don't answer a message."""
 
     async def counts(self) -> dict[str, int]:
-        """How many replies are in each unfinished state."""
+        """The number of replies in each unfinished state."""
 
     async def sweep(self, before: float) -> None: ...
 
 
 class VectorStore(Protocol):
-    """Vectors by the encoder that made them and the hash of their text: rows of little-endian float32, as bytes.
+    """Vectors by encoder name and hash of the text: rows of little-endian float32, as bytes.
 
-    What is given out is what was kept, byte for byte; whoever asks checks the length, for a row of another length is no
-    vector of theirs. All methods raise StorageFault: the vectors are then made anew, and nothing else is lost.
+    Returns exactly the stored bytes; callers must check the length. All methods raise StorageFault; the vectors can be
+    computed again.
     """
 
     async def get(self, encoder: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """Those that are kept, by hash; the others are not in it."""
+        """The stored vectors by hash; missing ones are left out."""
 
     async def put(self, encoder: str, vectors: Mapping[str, bytes]) -> None:
-        """Keep them all, or none when it fails; the newest of a hash counts."""
+        """Store all vectors or none; a newer vector replaces an older one."""
 
     async def keep(self, encoder: str, hashes: Collection[str]) -> int:
-        """Forget what other encoders made, and texts that are not among these; how many. In small steps: when it fails
-        half-way, the next call goes on."""
+        """Delete the vectors of other encoders and of texts that aren't in `hashes`; returns how many. Works in small
+        steps, so that the next call continues after a failure."""

@@ -120,7 +120,7 @@ class Router:
         return await self._loop.run(turn, state, live, stop)
 
     async def affordable(self, person: Person, tier: Tier, tokens: int, cost: TurnCost) -> Tier | None:
-        """The best tier of a lower price class that the budget allows; coding only replaces coding."""
+        """The best tier of a lower price class that the budget allows, except coding."""
         preferences = tiers.permitted(await self._preferences.get(person.id), person.role)
         contracts = self.models.config.contracts
         for lower in reversed([each for each in TIERS if contracts[each].is_cheaper(contracts[tier])]):

@@ -1,4 +1,4 @@
-"""What is known of one model, and its form inside `models.json`."""
+"""Model cards and their format in `models.json`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from routing.config.jsonfile import Document, JsonObject
 from routing.types.sizes import SIZES, Size
 
 TINY_TOKENS = 2048
-"""A window of at most so many belongs to a model that only follows the shortest instructions."""
+"""Models with a window of at most this size only follow the shortest instructions."""
 _HOTTEST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The efforts that a model takes, weakest first, each with its context window in tokens."""
+    """The reasoning levels of a model, weakest first, each with its context window in tokens."""
 
     default: str
     levels: tuple[tuple[str, int], ...]
@@ -23,9 +23,9 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What is known of one model; windows are in tokens. `known` is False when only the defaults apply. `temperature`
-    is the one that suits it best; None leaves it to the configuration. `size_class` is the owner's word on how large it
-    is; None leaves that to its name."""
+    """What is known about a model; windows are in tokens. `known` is False if only the defaults apply. `temperature` is
+    the best one for this model; None uses the configuration's. `size_class` is the owner's choice; None derives it from
+    the name."""
 
     id: str
     provider: str
@@ -41,12 +41,12 @@ class ModelCard:
 
     @property
     def tiny(self) -> bool:
-        """Whether it is to be told as little as possible."""
+        """Whether the model needs the shortest possible instructions."""
         return self.max_input_tokens <= TINY_TOKENS
 
     @property
     def name(self) -> str:
-        """The full `provider/model`, as people and configuration write it."""
+        """The full name, `provider/model`."""
         prefix = f"{self.provider}/" if self.provider else ""
         return self.id if self.id.startswith(prefix) else prefix + self.id
 
@@ -56,19 +56,20 @@ class ModelCard:
         return tuple(level for level, _ in self.reasoning.levels) if self.reasoning else ()
 
     def limit(self, level: str | None) -> int:
-        """The window at a level: that level's, else the largest of its levels; flat without reasoning."""
+        """The window at a reasoning level; for an unknown level the largest one. Models without reasoning have just
+        one."""
         if self.reasoning is None:
             return self.max_input_tokens
         windows = dict(self.reasoning.levels)
         return windows.get(level or "", max(windows.values()))
 
 
-# What routing.md 14 gives as "defaults", for a file that leaves them out.
+# Used where the file has no defaults.
 _DEFAULTS = ModelCard("", "", "", True, True, True, 128_000, None, known=False)
 
 
 def read_defaults(entry: JsonObject | None) -> ModelCard:
-    """What holds for a name that the catalogue lacks; keys that are left out take the values above."""
+    """The card for unknown names; missing keys take the values above."""
     if entry is None:
         return _DEFAULTS
     return replace(
@@ -81,7 +82,7 @@ def read_defaults(entry: JsonObject | None) -> ModelCard:
 
 
 def read_card(models: JsonObject, key: str, defaults: ModelCard) -> ModelCard:
-    """The entry under a key. Raises ConfigError; an id that carries its provider need not name it again."""
+    """Read an entry. The provider may be omitted if the id contains it. Raises ConfigError."""
     entry = models.child(key)
     if entry is None or not key.strip():
         raise models.file.fault((*models.path, key), "must be an object under a name")
@@ -141,7 +142,7 @@ def _reasoning(entry: JsonObject | None, window: int) -> Reasoning | None:
 
 
 def write_card(card: ModelCard, old: Mapping[str, object]) -> Document:
-    """The entry for a card, with whatever else the old entry held."""
+    """The entry for a card; unknown keys of the old entry are kept."""
     new: Document = {
         **old,
         "provider": card.provider,

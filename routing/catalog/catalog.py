@@ -1,4 +1,4 @@
-"""The model catalogue: what is known of a model by its name, from `models.json`."""
+"""The model catalogue, read from `models.json`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from routing.config.jsonfile import JsonFile
 
 
 def vendor_of(model: str, catalog: Catalog) -> str:
-    """`openrouter/google/gemini-2.5-pro` and `gemini/gemini-2.5-pro` → `gemini`; of a model that the catalogue does not
-    know, what stands before its name."""
+    """The vendor of a model, also behind a gateway: `openrouter/google/gemini-2.5-pro` and `gemini/gemini-2.5-pro` →
+    `gemini`; for unknown models, the part before the name."""
     own = "/".join(model.split("/")[-2:])
     card = catalog.lookup(own)
     return card.provider if card.known else own.partition("/")[0]
@@ -34,15 +34,15 @@ BUNDLED = Path(__file__).with_name("models.json")
 
 _SEPARATORS = "-:@."
 _REMEMBERED = 2048
-# Likeness 0-100 below which a suggestion is noise; the tests hold examples on both sides.
+# Minimum similarity (0-100) of a suggestion; the tests have examples on both sides.
 _ALIKE = 60.0
 
 
 class Catalog:
-    """Model cards by name. Unchanging: an edit makes another one and keeps the keys it doesn't know."""
+    """Model cards by name. Immutable: an edit returns a new catalogue and keeps unknown keys."""
 
     def __init__(self, file: JsonFile) -> None:
-        """Raises ConfigError with file, line and reason for a value of the wrong kind."""
+        """Raises ConfigError with file, line and reason for invalid values."""
         root = file.root()
         models = root.child("models")
         if models is None:
@@ -57,33 +57,33 @@ class Catalog:
 
     @classmethod
     def load(cls, path: Path) -> Catalog:
-        """Read a file. Raises ConfigError that names file, line and reason."""
+        """Read a file. Raises ConfigError with file, line and reason."""
         return cls(jsonfile.load(path))
 
     @classmethod
     def parse(cls, text: str, origin: str) -> Catalog:
-        """The same from text; `origin` is the file's name in a complaint."""
+        """Read text; errors call it `origin`."""
         return cls(jsonfile.parse(text, origin))
 
     def models(self) -> tuple[ModelCard, ...]:
-        """Every entry, in the order of the file."""
+        """All entries, in the order of the file."""
         return tuple(self._cards.values())
 
     def lookup(self, name: str) -> ModelCard:
-        """The card for `provider/model`: exact, without provider prefix, longest prefix, else the defaults.
+        """The card for `provider/model`: exact match, match without the provider, longest prefix, else the defaults.
 
-        Within a step an id that carries its provider wins over a plain one; it never answers for another
-        provider. A gateway's several prefixes (`openrouter/openai/gpt-5.2`) come off one by one.
+        In each step an id with its provider wins over one without; it never matches another provider. Several prefixes
+        of a gateway (`openrouter/openai/gpt-5.2`) are removed one by one.
         """
         card = self._found.get(name)
         if card is None:
-            if len(self._found) >= _REMEMBERED:  # names come from people: what is remembered is bounded
+            if len(self._found) >= _REMEMBERED:  # people can enter any model name
                 self._found.clear()
             card = self._found[name] = self._resolve(name.strip())
         return card
 
     def nearest(self, name: str, allowed_providers: Collection[str], count: int = 3) -> tuple[str, ...]:
-        """The full names most like a mistyped one, best first, only of these providers."""
+        """The full names most similar to a mistyped one, best first, limited to these providers."""
         scores = {
             card.name: _likeness(name.strip().lower(), card.name.lower())
             for card in self.models()
@@ -93,22 +93,22 @@ class Catalog:
         return tuple(best[:count])
 
     def with_model(self, card: ModelCard) -> Catalog:
-        """A catalogue with this card under its id; keys of the old entry that are not ours stay."""
+        """A catalogue with this card; unknown keys of its old entry are kept."""
         models = dict(mapping(self._file.document, "models"))
         models[card.id] = write_card(card, mapping(models, card.id))
         return self._edited(models)
 
     def without_model(self, key: str) -> Catalog:
-        """A catalogue that lacks this id; the same one when there is no such id."""
+        """A catalogue without this id."""
         models = mapping(self._file.document, "models")
         return self._edited({other: entry for other, entry in models.items() if other != key})
 
     def to_json(self) -> str:
-        """The whole file, with every key it was read with."""
+        """The whole file, with all its keys."""
         return jsonfile.render(self._file.document)
 
     def save(self, path: Path) -> None:
-        """Write the file in one step."""
+        """Replace the file atomically."""
         jsonfile.write(path, self._file.document)
 
     def _edited(self, models: Mapping[str, object]) -> Catalog:
@@ -141,9 +141,9 @@ def _longest_prefix(name: str, cards: Mapping[str, ModelCard]) -> ModelCard | No
 
 
 def _ends_word(name: str, cut: int) -> bool:
-    """Whether a model's name may end before `cut`, at one of - : @ . but not inside a version number.
+    """Whether a model's name may end before `cut`: at one of - : @ . but not inside a version number.
 
-    So gpt-5.1-mini is taken for a gpt-5.1; gpt-5.10 is neither a gpt-5.1 nor a gpt-5.
+    So gpt-5.1-mini matches gpt-5.1; gpt-5.10 matches neither gpt-5.1 nor gpt-5.
     """
     if name[cut] not in _SEPARATORS:
         return False
@@ -152,6 +152,6 @@ def _ends_word(name: str, cut: int) -> bool:
 
 
 def _likeness(query: str, full: str) -> float:
-    """0-100 by the model's own part; the provider, often forgotten or mistaken, only breaks a tie."""
+    """Similarity (0-100) of the model part; the provider, often forgotten or wrong, only breaks ties."""
     provider, _, model = full.partition("/")
     return 0.99 * fuzz.WRatio(query.rpartition("/")[2], model) + query.startswith(f"{provider}/")

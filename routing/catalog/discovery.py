@@ -1,4 +1,4 @@
-"""Which models a provider serves right now, asked of the provider itself; and what it last said, kept in a file."""
+"""Asks providers for their current models, and stores the result in a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
     "save_discovered",
 ]
 
-# Where a provider is when its profile has no base URL. A key goes to its own provider or nowhere.
+# Addresses of providers without a base URL. Keys are sent only to their own provider.
 _HOMES: Mapping[tuple[str, ApiType], str] = {
     ("openai", "openai"): "https://api.openai.com/v1",
     ("anthropic", "anthropic"): "https://api.anthropic.com/v1",
@@ -37,21 +37,21 @@ _HOMES: Mapping[tuple[str, ApiType], str] = {
     ("openrouter", "openai"): "https://openrouter.ai/api/v1",
 }
 PROVIDERS = tuple(provider for provider, _ in _HOMES)
-"""Those that need nothing but a key."""
+"""Providers that only need a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredModel:
-    """A model as `provider/model`, and what its provider calls it."""
+    """A model as `provider/model`, with the provider's display name."""
 
     id: str
     display_name: str
 
 
 async def discover(profile: ProviderProfile, client: httpx.AsyncClient | None = None) -> tuple[DiscoveredModel, ...]:
-    """The provider's models by display name, within the profile's time-out.
+    """List the provider's models by display name, within the profile's time limit.
 
-    Raises DiscoveryError: 400 is ours to mend, 502 the provider's.
+    Raises DiscoveryError: status 400 for our configuration, 502 for the provider.
     """
     provider = profile.name
     key = _key(profile)
@@ -85,14 +85,14 @@ def _key(profile: ProviderProfile) -> str:
 
 
 def _models_url(profile: ProviderProfile, api_type: ApiType) -> httpx.URL:
-    """The address to ask: a base URL without a path gets the protocol's usual one."""
+    """The address of the list; a base URL without a path gets the protocol's usual one."""
     url = address_of(profile, _HOMES.get((profile.name, api_type), ""))
     path = url.path.rstrip("/") or PROTOCOLS[api_type].usual_path
     return url.copy_with(path=f"{path}/models", fragment=None)
 
 
 def address_of(profile: ProviderProfile, home: str) -> httpx.URL:
-    """The provider's base URL, else `home`. Raises DiscoveryError 400 when that is nowhere to send a request to."""
+    """The provider's base URL, else `home`. Raises DiscoveryError 400 for an invalid address."""
     setting = f"llm.providers.{profile.name}.baseUrl"
     base = (profile.base_url or "").strip() or home
     if not base:
@@ -107,7 +107,7 @@ def address_of(profile: ProviderProfile, home: str) -> httpx.URL:
 
 
 def save_discovered(path: Path, provider: str, models: Collection[DiscoveredModel]) -> None:
-    """Keep what a provider listed, in place of what it listed before; other providers' lists stay."""
+    """Store the models of a provider; other providers' lists stay."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_name(f".{path.name}.lock"), timeout=10):
         document = jsonfile.load(path).document if path.exists() else {}
@@ -116,7 +116,7 @@ def save_discovered(path: Path, provider: str, models: Collection[DiscoveredMode
 
 
 def load_discovered(path: Path) -> frozenset[str]:
-    """Every valid `provider/model` of the last discoveries; none when there is no file. Raises ConfigError."""
+    """All valid `provider/model` names in the file; none if there is no file. Raises ConfigError."""
     if not path.exists():
         return frozenset()
     file = jsonfile.load(path)

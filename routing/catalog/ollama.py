@@ -1,4 +1,4 @@
-"""Ollama: where it listens, and the best of its models that can chat."""
+"""Reads Ollama's address and model data."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import httpx
 from routing.types.model_names import OLLAMA
 
 _PORTS = {"http": "80", "https": "443"}
-"""What Ollama takes for an address that names its scheme."""
+"""Default ports for addresses with a scheme, as in Ollama."""
 _PORT = "11434"
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-"""Addresses to listen on; a client talks to this machine instead."""
+"""Listening addresses; clients connect to this machine instead."""
 MOST_MODELS = 50
-"""Models that are asked what they can do."""
+"""Maximum number of models to query."""
 MAX_BYTES = 8 * 1024 * 1024
-"""Of one answer."""
+"""Maximum size of one response."""
 _EMBEDDING_FAMILIES = frozenset({"bert", "nomic-bert", "nomic-bert-moe"})
 
 
@@ -31,18 +31,19 @@ WindowSource = Literal["catalogue", "assumed", "refusal", "loaded", "num_ctx", "
 
 @dataclass(frozen=True, slots=True)
 class ToldWindow:
-    """A context window in tokens, and who says so."""
+    """A context window in tokens, and its source."""
 
     tokens: int
     source: WindowSource
 
 
 UNTOLD = ToldWindow(4096, "default")
-"""What Ollama reads unless told otherwise (its documentation, "Context length"); it drops the rest without an error."""
+"""Ollama's default window (its documentation, "Context length"); Ollama drops the rest without an error."""
 
 
 def address(host: str) -> str:
-    """OLLAMA_HOST as Ollama reads it: host, host:port, a scheme before it or not; a bad port is the default one."""
+    """Parse OLLAMA_HOST the way Ollama does: host, host:port, with or without scheme; a bad port becomes the
+    default."""
     scheme, separator, rest = host.strip().strip("\"'").partition("://")
     if not separator:
         scheme, rest = "http", scheme
@@ -57,7 +58,7 @@ def address(host: str) -> str:
 
 
 def _split(place: str) -> tuple[str, str]:
-    """Host and port; an IPv6 address may stand without brackets when it has no port."""
+    """Split host and port; an IPv6 address without a port needs no brackets."""
     bare = place.strip("[]")
     try:
         return str(ipaddress.ip_address(bare)), ""
@@ -67,8 +68,8 @@ def _split(place: str) -> tuple[str, str]:
 
 
 async def best_chat_model(web: httpx.AsyncClient, base: str, seconds: float) -> str | None:
-    """`ollama/<name>` of the model to take when nobody chose one: of those that can chat, first those that can use
-    tools, then the largest. None when Ollama does not answer within `seconds` or has no such model."""
+    """The default model, `ollama/<name>`: of those that can chat, first those with tool support, then the largest. None
+    if Ollama doesn't answer within `seconds` or has no such model."""
     try:
         async with asyncio.timeout(seconds):
             rows = _rows(await _json(web, "GET", f"{base}/api/tags"))
@@ -83,13 +84,13 @@ async def best_chat_model(web: httpx.AsyncClient, base: str, seconds: float) -> 
 
 
 def capabilities(document: Any) -> frozenset[str]:
-    """What /api/show says a model can do; empty where it does not say."""
+    """The abilities of a model from /api/show; empty if not given."""
     said = document.get("capabilities") if isinstance(document, dict) else None
     return frozenset(each for each in said if isinstance(each, str)) if isinstance(said, list) else frozenset()
 
 
 def loaded_window(running: Any, model: str) -> ToldWindow | None:
-    """The context window of a loaded model, from /api/ps; None while it is not loaded, and from an old Ollama."""
+    """The context window of a loaded model from /api/ps; None if it isn't loaded or Ollama is too old."""
     rows = running.get("models") if isinstance(running, dict) else None
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and row.get("name") in (model, f"{model}:latest"):
@@ -99,8 +100,8 @@ def loaded_window(running: Any, model: str) -> ToldWindow | None:
 
 
 def shown_window(shown: Any) -> ToldWindow | None:
-    """The context window by /api/show: `num_ctx` of the model's own file, else Ollama's default, and no more than the
-    model was made for. None for a model of Ollama's cloud that does not tell."""
+    """The context window from /api/show: `num_ctx` of the model file, else Ollama's default, capped by the model's own
+    limit. None for a cloud model without the information."""
     if not isinstance(shown, dict):
         return None
     info = shown.get("model_info")
@@ -122,7 +123,7 @@ def _tokens(value: object) -> int | None:
 
 
 async def _capabilities(web: httpx.AsyncClient, base: str, row: Mapping[str, Any]) -> frozenset[str]:
-    """An old Ollama does not say; its embedding models are known by their family or name."""
+    """Old versions don't list abilities; embedding models are then recognised by family or name."""
     try:
         told = capabilities(await _json(web, "POST", f"{base}/api/show", {"model": row["name"]}))
     except (httpx.HTTPStatusError, ValueError, RecursionError):
@@ -147,7 +148,7 @@ async def _json(web: httpx.AsyncClient, method: str, url: str, body: Mapping[str
 
 
 def _rows(document: Any) -> Sequence[Mapping[str, Any]]:
-    """The models on this machine; those that Ollama passes on to its cloud need an account."""
+    """The models on this machine; Ollama's cloud models need an account."""
     listed = document.get("models") if isinstance(document, dict) else None
     rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
     return [row for row in rows if isinstance(row.get("name"), str) and not row.get("remote_host")][:MOST_MODELS]

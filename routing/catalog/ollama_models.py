@@ -1,4 +1,4 @@
-"""What Ollama says of its models: size, abilities, context window. Asked in the background, kept in memory."""
+"""Asks Ollama in the background for size, abilities and context window of models, and caches the answers."""
 
 from __future__ import annotations
 
@@ -18,30 +18,29 @@ from routing.types.llm import ProviderProfile
 from routing.types.model_names import OLLAMA_HOME
 
 ASKED = frozenset({"ollama", "ollama_chat"})
-"""Providers that tell it. Elsewhere nobody does."""
+"""Providers that can be asked."""
 SECONDS = 5.0
-"""For one answer; Ollama reads it from a file."""
+"""Time limit of one request; Ollama reads the answer from a file."""
 KEPT_SECONDS = 3600.0
-"""A model can be made anew under its old name; the old answer holds until the new one is there."""
+"""A model may be replaced under its name; the old answer is used until the new one arrives."""
 FAILED_SECONDS = 300.0
 UNLOADED_SECONDS = 30.0
-"""When to ask again about a model that was not loaded: only a loaded one tells what the server was set to."""
+"""When to ask again about a model that isn't loaded; only loaded models show the server's setting."""
 MOST_MODELS = 1_000
-"""Models that are remembered. Names come from people: there is no end of them."""
+"""Maximum number of models in memory. People can enter any model name."""
 MAX_BYTES = 8 * 1024 * 1024
-"""Of one answer; the licence, the template and a row for each tensor of a large model are under 1 MB."""
+"""Maximum size of one response. Licence, template and one row per tensor of a large model are under 1 MB."""
 LONGEST = 20
-"""Signs of a stated size: "7.6B", or a number of parameters."""
+"""Maximum length of a stated size: "7.6B", or a number of parameters."""
 
 Where = tuple[str, str]
-"""A base URL, empty for none, and a model."""
+"""Base URL (or empty) and model."""
 
 log = logging.getLogger("routing")
 
 
 class StatedSizes:
-    """Numbers of parameters, abilities and windows as Ollama states them. Failures are remembered, and in the debug log
-    only."""
+    """Parameter counts, abilities and windows reported by Ollama. Failures are cached and logged at debug level."""
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class StatedSizes:
         web: Callable[[], httpx.AsyncClient] = httpx.AsyncClient,
         seconds: float = SECONDS,
     ) -> None:
-        """`web` makes a client, in a thread: that reads the machine's certificates."""
+        """`web` creates a client, in a thread because it reads the system's certificates."""
         self._clock = clock
         self._web = web
         self._seconds = seconds
@@ -61,17 +60,16 @@ class StatedSizes:
         self._news = asyncio.Event()
 
     def of(self, model: str, profile: ProviderProfile) -> str | None:
-        """What is known of `provider/model` now, such as "7.6B". What is not, or no longer fresh, is wanted from now
-        on; nothing is waited for."""
+        """The known size of `provider/model`, such as "7.6B". Never waits: unknown or outdated data is requested in the
+        background."""
         return self._stated.get(self._want(model, profile))
 
     def capabilities(self, model: str, profile: ProviderProfile) -> frozenset[str]:
-        """What Ollama says a model can do ("completion", "tools", "vision", "thinking"); empty while that is not
-        known."""
+        """The model's abilities ("completion", "tools", "vision", "thinking"); empty if not known yet."""
         return self._able.get(self._want(model, profile), frozenset())
 
     def window(self, model: str, profile: ProviderProfile) -> ToldWindow | None:
-        """How much of a prompt Ollama reads for this model; None while that is not known."""
+        """The window that Ollama uses for this model; None if not known yet."""
         return self._windows.get(self._want(model, profile))
 
     def _want(self, model: str, profile: ProviderProfile) -> Where:
@@ -83,13 +81,13 @@ class StatedSizes:
         return where
 
     async def keep(self) -> None:
-        """Ask for whatever is wanted, as soon as it is, until it is cancelled."""
+        """Request data whenever some is wanted, until cancelled."""
         while True:
             await self._news.wait()
             await self.ask()
 
     async def ask(self) -> None:
-        """Ask for all that is wanted, at the same time, within the time-out. Raises nothing."""
+        """Request all wanted data concurrently, within the time limit. Never raises."""
         self._news.clear()
         asked = dict(self._wanted)
         if not asked:
@@ -101,7 +99,7 @@ class StatedSizes:
         try:
             async with await asyncio.to_thread(self._web) as web:
                 await asyncio.gather(*(self._ask(web, where, profile) for where, profile in asked.items()))
-        except Exception as error:  # a client that cannot be made: no certificates, a strange proxy
+        except Exception as error:  # creating a client may fail: no certificates, invalid proxy
             log.debug("[Sizes] No provider could be asked (%s)", type(error).__name__)
         for where in asked:
             del self._wanted[where]
@@ -120,7 +118,7 @@ class StatedSizes:
             log.debug("[Sizes] %s gives no size (%s: %s)", where[1], type(error).__name__, error)
 
     def _keep_window(self, where: Where, loaded: ToldWindow | None, shown: ToldWindow | None) -> None:
-        """Ollama unloads a model after minutes; what it was loaded with holds until it is loaded again."""
+        """Ollama unloads idle models; the window of the last load stays valid until the next one."""
         before = self._windows.get(where)
         told = loaded or (before if before is not None and before.source == "loaded" else shown)
         if told is not None:
@@ -128,7 +126,7 @@ class StatedSizes:
 
 
 async def _loaded(web: httpx.AsyncClient, profile: ProviderProfile, model: str) -> ToldWindow | None:
-    """The context window of a loaded model. An old Ollama does not say."""
+    """The context window of a loaded model; None if Ollama is too old."""
     try:
         return loaded_window(await _told(web, profile, "GET", "ps"), model)
     except (httpx.HTTPError, ValueError, RecursionError):
@@ -138,10 +136,10 @@ async def _loaded(web: httpx.AsyncClient, profile: ProviderProfile, model: str) 
 async def _told(
     web: httpx.AsyncClient, profile: ProviderProfile, method: str, call: str, body: dict[str, str] | None = None
 ) -> Any:
-    """Raises DiscoveryError, ValueError, RecursionError and what httpx raises."""
+    """Raises DiscoveryError, ValueError, RecursionError and httpx's errors."""
     base = address_of(profile, OLLAMA_HOME)
     path = base.path.rstrip("/").removesuffix("/v1")
-    key = profile.api_key if profile.base_url else None  # a key goes to its own provider or nowhere
+    key = profile.api_key if profile.base_url else None  # keys are sent only to their own provider
     async with web.stream(
         method,
         base.copy_with(path=f"{path}/api/{call}", fragment=None),
@@ -161,7 +159,7 @@ async def _told(
 
 
 def _parameters(document: Any) -> str:
-    """Of an answer, as text. Raises ValueError when it does not say."""
+    """The number of parameters, as text. Raises ValueError if there is none."""
     for part, name in (("details", "parameter_size"), ("model_info", "general.parameter_count")):
         rows = document.get(part) if isinstance(document, dict) else None
         said = rows.get(name) if isinstance(rows, dict) else None

@@ -1,4 +1,4 @@
-"""A provider's list of models over HTTP: three protocols, page by page, bounded; the key stays on its host."""
+"""Lists a provider's models over HTTP: three protocols, paged, bounded; the key is sent to one host only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from routing.errors import TierbotError
 from routing.types.llm import ApiType
 from routing.types.model_names import is_model_name
 
-# All pages together; the longest listing known, an aggregator's with prices, is about 1 MB.
+# For all pages; the longest known list, an aggregator's with prices, is about 1 MB.
 MAX_BYTES = 8 * 1024 * 1024
 MAX_PAGES = 50
 MAX_REDIRECTS = 3
@@ -23,7 +23,7 @@ Row = tuple[str, str]
 
 
 class DiscoveryError(TierbotError):
-    """One sentence for the owner. `status` is what our own HTTP answer should be, `upstream` the provider's."""
+    """One sentence for the owner. `status` is for our own HTTP response, `upstream` is the provider's."""
 
     def __init__(self, status: Literal[400, 502], sentence: str, upstream: int | None = None) -> None:
         super().__init__(sentence)
@@ -33,7 +33,7 @@ class DiscoveryError(TierbotError):
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How one kind of provider lists models. `cursor` is the parameter that asks for the next page."""
+    """How a kind of provider lists models. `cursor` is the parameter for the next page."""
 
     usual_path: str
     key_header: str
@@ -44,12 +44,12 @@ class Protocol:
     cursor: str = ""
 
     def authorised(self, key: str) -> dict[str, str]:
-        """The headers of a request; the key is never part of an address, where logs would keep it."""
+        """The headers of a request. The key is never in the URL, which logs may contain."""
         shown = f"Bearer {key}" if self.key_header == "authorization" else key
         return {"accept": "application/json", self.key_header: shown, **self.headers}
 
     def next_page(self, document: Mapping[str, Any]) -> str:
-        """The cursor of the page that follows; empty after the last."""
+        """The cursor of the next page; empty after the last."""
         if self.cursor == "after_id":
             cursor = document.get("last_id") if document.get("has_more") is True else None
         else:
@@ -67,7 +67,7 @@ PROTOCOLS: Mapping[ApiType, Protocol] = {
 
 
 class Listing:
-    """One discovery: asks until the last page. Raises DiscoveryError 502 and what httpx raises."""
+    """Reads all pages of one list. Raises DiscoveryError 502 and httpx's errors."""
 
     def __init__(self, web: httpx.AsyncClient, provider: str, variable: str, protocol: Protocol, key: str) -> None:
         self._web = web
@@ -78,7 +78,7 @@ class Listing:
         self._left = MAX_BYTES
 
     async def everything(self, url: httpx.URL) -> list[Row]:
-        """The name and display name of every model, in the provider's order."""
+        """Name and display name of every model, in the provider's order."""
         rows: list[Row] = []
         cursor, asked = "", {""}
         for _ in range(MAX_PAGES):
@@ -130,7 +130,7 @@ class Listing:
             raise self._fault("answered with something that is not JSON: check the base URL", status) from error
 
     def _rows(self, document: object) -> list[Row]:
-        # Together AI lists without an envelope; Google leaves an empty list out.
+        # Together AI sends a bare list; Google omits an empty one.
         absent: object = [] if self._protocol.rows == "models" else None
         items = document.get(self._protocol.rows, absent) if isinstance(document, dict) else document
         if not isinstance(items, list):
@@ -143,7 +143,7 @@ class Listing:
 
 
 def _name(item: Mapping[str, Any], protocol: Protocol) -> str:
-    """A model's name; empty for a model that does not generate text, and for a name that is not valid."""
+    """A model's name; empty if it can't generate text or the name is invalid."""
     name = item.get(protocol.name)
     if not isinstance(name, str):
         return ""
@@ -156,7 +156,7 @@ def _name(item: Mapping[str, Any], protocol: Protocol) -> str:
 
 
 def _shown(item: Mapping[str, Any], name: str) -> str:
-    """What the provider calls it (OpenRouter and Mistral put that under `name`), free of control characters."""
+    """The display name (`name` at OpenRouter and Mistral), without control characters."""
     given = (item.get(key) for key in ("displayName", "display_name", "name"))
     text = next((text for text in given if isinstance(text, str) and text != f"models/{name}"), name)
     return "".join(char for char in text if char.isprintable()).strip()[:MAX_NAME] or name

@@ -1,8 +1,8 @@
-"""The size class of a model from its name: how much of a tool catalogue it is shown.
+"""Derives the size class of a model from its name; it limits the tools that the model is shown.
 
-What is known of families whose names tell no size stands in `sizes.json`, and what misleads there before the digits;
-the first row that fits counts. Its names are compared token by token, so `claude-3.5-haiku`, `claude-3-5-haiku` and
-`Claude 3.5 Haiku` are one; ` * ` stands for any tokens, a leading `=` for the name's begin, a closing ` =` for its end.
+`sizes.json` lists families whose names don't tell the size, and misleading names, which are checked before digits. The
+first matching row counts. Names are compared token by token, so `claude-3.5-haiku`, `claude-3-5-haiku` and
+`Claude 3.5 Haiku` are equal. ` * ` matches any tokens, a leading `=` anchors the start, a trailing ` =` the end.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ UNKNOWN: Size = "M"
 
 _TABLE = Path(__file__).with_name("sizes.json")
 _REMEMBERED = 2048
-# Billions of parameters from which the next class begins.
+# Upper bounds of the classes, in billions of parameters.
 _BOUNDS: tuple[tuple[float, Size], ...] = ((4, "S"), (14, "M"), (35, "L"))
-# What experts do not share: two of Llama 3 8B make 13.7B, eight of Mistral 7B 46.7B.
+# The share that experts don't have in common: two of Llama 3 8B make 13.7B, eight of Mistral 7B 46.7B.
 _OWN = 0.7
-# Fewer millions are a context window: "Qwen2.5-7B-Instruct-1M".
+# Smaller numbers of millions are context windows: "Qwen2.5-7B-Instruct-1M".
 _FEWEST_MILLIONS = 14
 _BILLIONS = {"b": 1.0, "m": 1e-3, "t": 1e3}
 _ACTIVE, _VERSION = "a", "v"
@@ -44,7 +44,7 @@ _STATED_UNITS = {"": 1e-9, "k": 1e-6, "m": 1e-3, "b": 1.0, "t": 1e3}
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A row of the table: a name has to hold all `runs` of tokens, in this order. Rows of a lower `rank` win."""
+    """A row of the table: a name must contain all `runs` of tokens, in order. The lowest `rank` wins."""
 
     rank: int
     runs: tuple[str, ...]
@@ -53,15 +53,15 @@ class Family:
 
 
 Families = Mapping[str, Sequence[Family]]
-"""By the first token of their first run."""
+"""Rows by the first token of their first run."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def size_of(model: str, owner: Size | None = None, metadata: str | int | None = None) -> SizeDecision:
-    """The owner's word, the table, the digits in the name, what the provider says of it, else M.
+    """The size class from, in order: the owner, the table, digits in the name, the provider's `metadata`; else M.
 
-    `metadata` is a number of parameters, or a text such as "8.0B"; one that cannot be read is passed over.
-    Where the digits in a name tell its size, they stand above those rows of the table that only say what is usual.
+    `metadata` is a number of parameters or a text such as "8.0B"; unreadable text is ignored. Digits in a name override
+    table rows that only state the usual size.
     """
     if owner is not None:
         return SizeDecision(owner, "owner", "sizeClass in models.json")
@@ -82,9 +82,10 @@ def _class(billions: float) -> Size:
 
 
 def _parts(model: str) -> Iterator[str]:
-    """The name proper, without file type; then the folder that it lies in, which is not the provider.
+    """Yield the name without file type, then its folder unless that is the provider.
 
-    A name begins with "ollama" where Ollama's default tag is meant: that may be another size than the vendor's own.
+    A name gets the prefix "ollama" if it means Ollama's default tag, which may be another size than the vendor's
+    default.
     """
     *folders, name = model.lower().strip().rstrip("/").split("/")
     bare, _, tag = name.partition(":")
@@ -111,7 +112,7 @@ def _holds(text: str, runs: Sequence[str]) -> bool:
         found = text.find(run, at)
         if found < 0:
             return False
-        at = found + len(run) - 1  # the next run may begin with the hyphen that ends this one
+        at = found + len(run) - 1  # the next run may start with the hyphen that ends this one
     return True
 
 
@@ -138,7 +139,7 @@ def _size(text: str) -> Size:
 
 
 def _by_digits(name: str) -> SizeDecision | None:
-    """The first count of the largest kind that models are counted in: billions, else millions, else trillions."""
+    """The first count in the most likely unit: billions, else millions, else trillions."""
     counts = tuple(_counts(name))
     for unit in _BILLIONS:
         for written, found, billions in counts:
@@ -148,7 +149,7 @@ def _by_digits(name: str) -> SizeDecision | None:
 
 
 def _counts(name: str) -> Iterator[tuple[str, str, float]]:
-    """Each number of parameters: as written, its unit, in billions. Active ones ("a3b") are left out."""
+    """Yield each parameter count: text, unit, billions. Skips active parameters ("a3b")."""
     for match in _COUNT.finditer(name):
         letters, unit = match["letters"], match["unit"][-1]
         number = float(re.sub("[p_]", ".", match["number"]))
@@ -159,7 +160,7 @@ def _counts(name: str) -> Iterator[tuple[str, str, float]]:
 
 
 def _stated(metadata: str | int | None) -> float | None:
-    """Billions of parameters."""
+    """Parse billions of parameters."""
     match = _STATED.fullmatch(str(metadata)) if metadata is not None else None
     billions = float(match[1]) * _STATED_UNITS[match[2].lower()] if match else 0.0
     return billions or None

@@ -1,4 +1,4 @@
-"""How much may be spent, from `runtime-config.json` and from the owner's word on one person."""
+"""Spending limits from `runtime-config.json`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from routing.config.jsonfile import JsonObject
 from routing.types.budgets import AT_LIMIT, CEILINGS, BudgetLimits
 
 UNKNOWN_PER_MILLION = Decimal(10)
-"""US dollars a million tokens, in and out, to reckon with in a limit where nobody knows a price and the owner says
-nothing: what the answers of the default balanced model cost (LiteLLM's map, gpt-5.1). Rather too much than nothing."""
+"""US dollars per million tokens, input and output, assumed for unknown prices by default: the output price of the
+default balanced model (LiteLLM's map, gpt-5.1). Rather too high than free."""
 MOST_DOLLARS = 1_000_000
-"""More is a slip of the pen, and would come near the end of nano-dollars in 64 bits."""
+"""Larger amounts are typing errors, and would approach the limit of nano-dollars in 64 bits."""
 
 GUEST_KEY = "perGuestDailyUsd"
 GUEST_DOLLARS = Decimal("0.25")
-"""A day of a guest, where the owner says nothing: about 100 short answers of the default balanced model."""
+"""A guest's default daily limit: about 100 short answers of the default balanced model."""
 KEYS = frozenset({*CEILINGS, GUEST_KEY, "atLimit", "assumeUnknownUsdPerMillion", "timeZone"})
-"""What the section `budget` may hold."""
+"""Allowed keys of the section `budget`."""
 
 
 def read_budget(section: JsonObject) -> BudgetLimits:
-    """`budget`: seven limits in US dollars, atLimit, assumeUnknownUsdPerMillion, timeZone. Raises ConfigError."""
+    """Read `budget`: seven limits in US dollars, atLimit, assumeUnknownUsdPerMillion, timeZone. Raises ConfigError."""
     found = {where: _dollars(section, key) for key, where in CEILINGS.items()}
     at_limit = next((each for each in AT_LIMIT if each == section.values.get("atLimit", "refuse")), None)
     if at_limit is None:

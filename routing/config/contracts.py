@@ -1,4 +1,4 @@
-"""What a tier promises: time, tries, length, models. Read from `runtime-config.json` and the environment."""
+"""The contract of each tier: time, attempts, output length, models."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PRICE_CLASSES: tuple[PriceClass, ...] = get_args(PriceClass)
 
 @dataclass(frozen=True, slots=True)
 class TierContract:
-    """One tier's promise. `deadline_seconds` is for a whole turn, tools in, queueing out; `try_seconds` for one try,
-    `first_token_seconds` for the first sign of life in it. `max_output_tokens` counts visible text. `attempts` are
-    tries of models for one answer, all together: in a turn with tools each call of a model has as many. `pool` is in
-    the order in which they are asked. With `requires_peer_review` models of other vendors review each answer before the
-    turn ends; with `requires_verifier` one of them checks it after it was shown."""
+    """One tier's contract. `deadline_seconds` limits a whole turn, with tools but without queueing; `try_seconds` one
+    attempt, `first_token_seconds` its first token. `max_output_tokens` counts visible text. `attempts` limits the
+    attempts at one answer; in a turn with tools each model call has that many. `pool` lists the models in order of
+    preference. With `requires_peer_review`, models of other vendors review each answer before the turn ends; with
+    `requires_verifier`, one of them checks it after it was shown."""
 
     tier: Tier
     deadline_seconds: float
@@ -38,18 +38,18 @@ class TierContract:
     requires_verifier: bool = False
 
     def escalates_to(self, other: TierContract) -> bool:
-        """Whether a question of this tier may be taken up to the other one: by /tier auto or by a button."""
+        """Whether /tier auto or a button may move a question from this tier to the other."""
         higher = TIERS.index(other.tier) > TIERS.index(self.tier)
         return higher and self.may_escalate and other.may_be_escalated_to
 
     def is_cheaper(self, other: TierContract) -> bool:
-        """Whether it is of a lower price class."""
+        """Whether this tier is of a lower price class."""
         return PRICE_CLASSES.index(self.price_class) < PRICE_CLASSES.index(other.price_class)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolWarning:
-    """What doctor and /tier say of a pool that is legal: one outage of `vendor` takes all of it."""
+    """A warning for doctor and /tier about a valid pool: an outage of `vendor` takes all of it."""
 
     tier: Tier
     why: Literal["one vendor"]
@@ -62,7 +62,7 @@ DEFAULT_CONTRACTS: dict[Tier, TierContract] = {
     "coding": TierContract("coding", 240.0, 60.0, 150.0, 8_000, 3, (), "mid", True, True),
     "deep": TierContract("deep", 600.0, 400.0, 450.0, 16_000, 2, (), "high", False, True),
 }
-"""The table of the tier contracts' specification. Nothing is below balanced, nothing above deep."""
+"""The default contracts. Nothing is below balanced, nothing above deep."""
 DEFAULT_FALLBACKS: dict[Tier, tuple[str, ...]] = {
     "balanced": ("anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash"),
     "smart": ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"),
@@ -70,7 +70,7 @@ DEFAULT_FALLBACKS: dict[Tier, tuple[str, ...]] = {
     "deep": ("anthropic/claude-opus-4-5",),
 }
 ALLOWANCE: dict[str, int] = {"minimal": 4_000, "low": 4_000, "medium": 16_000, "high": 32_000, "xhigh": 64_000}
-"""Tokens for thinking on top of the visible text, by reasoning level (tier contracts; minimal has low's)."""
+"""Extra tokens for thinking, by reasoning level; minimal has low's."""
 CONTRACT_KEYS = frozenset(
     (
         "pool",
@@ -85,16 +85,17 @@ CONTRACT_KEYS = frozenset(
         "requiresVerifier",
     )
 )
-"""What `tiers.<tier>` may hold."""
+"""Allowed keys of `tiers.<tier>`."""
 _LONGEST_SECONDS = 86_400.0
 
 
 def read_contracts(
     root: JsonObject, models: Mapping[Tier, str], pools: Mapping[Tier, tuple[str, ...]]
 ) -> dict[Tier, TierContract]:
-    """`tiers.<tier>` of the file over the defaults; `models` are the tiers' own, `pools` the environment's, which win.
+    """Apply `tiers.<tier>` of the file to the defaults. `models` are the tiers' own models; `pools` come from the
+    environment and win.
 
-    Raises ConfigError with file, line and key; for a pool of the environment with the variable.
+    Raises ConfigError with file, line and key, or with the variable.
     """
     tiers = root.child("tiers") or JsonObject(root.file, ("tiers",), {})
     for name in tiers.values:
@@ -111,16 +112,15 @@ def read_contracts(
 
 
 def warnings(contracts: Iterable[TierContract]) -> tuple[PoolWarning, ...]:
-    """What is accepted and not wise: a pool from one vendor, a gateway counting as one."""
+    """Warn about pools that depend on one vendor; a gateway counts as one."""
     vendors = ((each.tier, {model.partition("/")[0] for model in each.pool}) for each in contracts)
     return tuple(PoolWarning(tier, "one vendor", *names) for tier, names in vendors if len(names) == 1)
 
 
 def output_limit(contract: TierContract, effort: str | None, most: int | None = None, again: bool = False) -> int:
-    """Output tokens to ask for: the visible text's, and an allowance for the thinking at `effort` (None: the model
-    does not think; a level that nobody knows has medium's). `most` is what the model can give at all, if known.
-    `again`: its first answer was cut with no text at all, so the allowance is doubled. A model that was not known to
-    think gets low's then: it did."""
+    """Output tokens to request: the visible text plus an allowance for thinking at `effort` (None: no thinking; unknown
+    levels get medium's). `most` is the model's own limit, if known. `again`: the first answer was cut without any text,
+    so the allowance doubles, and a model without an effort gets low's, because it did think."""
     allowance = 0 if effort in (None, "none") else ALLOWANCE.get(effort or "", ALLOWANCE["medium"])
     if again:
         allowance = 2 * (allowance or ALLOWANCE["low"])
@@ -172,7 +172,7 @@ def _pool(own: JsonObject, usual: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _from_environment(tier: Tier, pool: tuple[str, ...]) -> tuple[str, ...]:
-    """A complaint gives the entry's number only: a key may have been pasted there."""
+    """The error gives only the entry's number, because a key may have been pasted there."""
     for number, model in enumerate(pool, 1):
         if not is_model_name(model) or model in pool[: number - 1]:
             reason = f"entry {number} is no provider/model, or is in the pool already"

@@ -1,4 +1,4 @@
-"""What the owner may set for councils: `council` in `runtime-config.json`."""
+"""The section `council` of `runtime-config.json`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from decimal import Decimal
 from routing.config.jsonfile import JsonObject
 
 KEYS = frozenset({"confirmAboveUsd", "toolConfirmAboveUsd"})
-"""Keys of the section."""
+"""Allowed keys of the section."""
 MOST_DOLLARS = 1_000_000
-"""A larger number is a typing error."""
+"""Larger amounts are typing errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class CouncilConfig:
-    """The expected costs, in US dollars, above which a person has to confirm a council: one that they asked for, and
-    one that a model wants to consult."""
+    """Expected costs in US dollars above which a council needs a confirmation: one that a person asks for, and one that
+    a model asks for."""
 
     confirm_above: Decimal = Decimal("0.25")
     tool_confirm_above: Decimal = Decimal("0.10")
 
 
 def read_council(section: JsonObject) -> CouncilConfig:
-    """`council`: confirmAboveUsd, toolConfirmAboveUsd; with 0 every council that is not free is confirmed. Raises
+    """Read `council`: confirmAboveUsd, toolConfirmAboveUsd; 0 requires it for every council that isn't free. Raises
     ConfigError."""
     usual = CouncilConfig()
     return CouncilConfig(

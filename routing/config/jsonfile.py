@@ -1,4 +1,4 @@
-"""A JSON file that people edit: complaints name file, line and reason; it is written whole or not at all."""
+"""JSON files that people edit: errors name file, line and reason; writes are atomic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 @dataclass(frozen=True, slots=True)
 class JsonFile:
-    """A JSON object and the line (from 1) of each of its values; complaints call the file `origin`."""
+    """A JSON object with the line (from 1) of each value; errors call the file `origin`."""
 
     document: Document
     lines: Mapping[Keys, int]
@@ -35,7 +35,7 @@ class JsonFile:
         return JsonObject(self, (), self.document)
 
     def fault(self, path: Keys, reason: str) -> FileFault:
-        """The error that names the line of `path`, or of its nearest ancestor that is in the file."""
+        """An error with the line of `path`, or of its nearest ancestor in the file."""
         at = path
         while at and at not in self.lines:
             at = at[:-1]
@@ -45,7 +45,7 @@ class JsonFile:
         return FileFault(f"{self.origin} line {self.lines.get(at, 1)}: {subject}{end}", path)
 
     def without(self, path: Keys) -> JsonFile:
-        """The same file without a value, or without the list that holds it; the lines of the others stay."""
+        """The same file without a value, or without the list that contains it; the other lines stay."""
         names = [*takewhile(lambda part: isinstance(part, str), path)]
         document = deepcopy(self.document)
         inside: object = document
@@ -58,14 +58,14 @@ class JsonFile:
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """One object inside a file and the way to it; a value of the wrong kind is a fault with its line."""
+    """An object inside a file, with its path; a value of the wrong type raises an error with its line."""
 
     file: JsonFile
     path: Keys
     values: Document
 
     def child(self, key: str) -> JsonObject | None:
-        """The object under a key; None when it is absent or null."""
+        """The object under a key; None if absent or null."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, dict):
             raise self.file.fault((*self.path, key), "must be an object")
@@ -79,7 +79,7 @@ class JsonObject:
         return value
 
     def text(self, key: str, default: str) -> str:
-        """A text that is not blank; so a blank default makes the key necessary."""
+        """A text that is not blank; a blank default makes the key required."""
         value = self.values.get(key, default)
         if not isinstance(value, str) or not value.strip():
             raise self.file.fault((*self.path, key), "must be a non-empty string")
@@ -90,7 +90,7 @@ class JsonObject:
         return self.whole(key, default, "a whole number of tokens")
 
     def whole(self, key: str, default: int, kind: str = "a whole number") -> int:
-        """A positive whole number; `kind` is how a complaint calls it."""
+        """A positive whole number; errors call it `kind`."""
         value = self.values.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
             raise self.file.fault((*self.path, key), f"must be {kind} above 0")
@@ -98,7 +98,7 @@ class JsonObject:
 
 
 def load_bounded(path: Path, most_bytes: int) -> JsonFile:
-    """As `load`, of a plain file of a bearable size: a pipe would never end."""
+    """Like `load`, for plain files of limited size; a pipe would never end."""
     try:
         found = path.stat()
     except OSError as error:
@@ -111,7 +111,7 @@ def load_bounded(path: Path, most_bytes: int) -> JsonFile:
 
 
 def load(path: Path) -> JsonFile:
-    """Read and parse. Raises ConfigError when it can't be read, is not UTF-8 or not a JSON object."""
+    """Read and parse. Raises ConfigError if it can't be read, isn't UTF-8 or isn't a JSON object."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -124,7 +124,7 @@ def load(path: Path) -> JsonFile:
 
 
 def parse(text: str, origin: str) -> JsonFile:
-    """Parse one JSON object. Raises ConfigError for a fault of syntax, a key given twice, NaN or Infinity."""
+    """Parse one JSON object. Raises ConfigError for syntax errors, duplicate keys, NaN or Infinity."""
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -140,7 +140,7 @@ def parse(text: str, origin: str) -> JsonFile:
 
 
 def write(path: Path, document: Mapping[str, object]) -> None:
-    """Replace the file in one step: a reader sees the old text or the new one, also after a power cut."""
+    """Replace the file atomically, also in case of a power failure."""
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -152,20 +152,20 @@ def write(path: Path, document: Mapping[str, object]) -> None:
         if target.exists():
             os.chmod(name, target.stat().st_mode & 0o777)
         os.replace(name, target)
-    except BaseException:  # also when interrupted: nothing half written stays
+    except BaseException:  # also on interrupts: leave no partial file
         Path(name).unlink(missing_ok=True)
         raise
 
 
 def render(document: Mapping[str, object]) -> str:
-    """The document as text, keys in their order, other scripts than Latin readable."""
+    """The document as text; keeps the order of keys and non-Latin characters."""
     text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-    # A lone surrogate is valid in JSON's \u notation and has no UTF-8 form.
+    # A lone surrogate is valid as a \u escape in JSON but can't be encoded in UTF-8.
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def _locate(text: str, origin: str) -> dict[Keys, int]:
-    """The line of every value (of its key, in an object) of valid JSON. Raises for a key given twice."""
+    """The line of every value (in objects, of its key). Raises for duplicate keys."""
     lines: dict[Keys, int] = {}
     path: list[str | int] = []
     keys: list[set[str] | None] = []

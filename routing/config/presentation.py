@@ -1,4 +1,4 @@
-"""How each size class is shown tools, from `runtime-config.json`."""
+"""How tools are presented to each size class, from `runtime-config.json`."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from routing.config.jsonfile import JsonObject
 from routing.types.sizes import SIZES, Size
 
 Strategy = Literal["top_k", "reorder", "full", "hybrid", "all"]
-"""The most relevant ones, all others by name; all selected ones by relevance; all selected ones in stable order; the
-most relevant ones, all others as definitions without description and parameters (as yantrikos/tier published it);
-every tool in stable order, whatever the message is about and whatever that takes."""
+"""`top_k`: the most relevant tools, the others by name; `reorder`: all selected ones by relevance; `full`: all selected
+ones in stable order; `hybrid`: the most relevant ones, the others as definitions without description and parameters (as
+published by yantrikos/tier); `all`: every tool in stable order, whatever its size."""
 
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 MOST_DEFINITIONS = 128
-"""What OpenAI takes in one request, stubs among them."""
+"""OpenAI's limit per request, stubs included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """How a size class is shown tools, and its limits: definitions, and tokens of definitions and names together. The
-    stubs of `hybrid` come on top of both, as published."""
+    """How tools are presented to a size class. Limits: the number of definitions, and the tokens of definitions and
+    names together. The stubs of `hybrid` don't count towards them, as published."""
 
     strategy: Strategy
     most_tools: int
@@ -38,11 +38,11 @@ PRESENTATIONS: Mapping[Size, Presentation] = {
     "L": Presentation("reorder", 40, 8_000),
     "XL": Presentation("full", MOST_DEFINITIONS, 32_000),
 }
-"""S and M: published runs of a 1.5 B model got best with 4 to 8 tools."""
+"""S and M: in published runs, a 1.5 B model was best with 4 to 8 tools."""
 
 
 def read_presentations(tools: JsonObject) -> Mapping[Size, Presentation]:
-    """`tools.presentation`: for each size class `strategy`, `maxTools`, `maxTokens`. Raises ConfigError."""
+    """Read `tools.presentation`: for each size class `strategy`, `maxTools`, `maxTokens`. Raises ConfigError."""
     given = tools.child("presentation")
     if given is None:
         return PRESENTATIONS

@@ -1,4 +1,4 @@
-"""The owner's configuration of providers and tiers: `preferences/runtime-config.json`, checked line by line."""
+"""The owner's configuration of providers and tiers, `preferences/runtime-config.json`."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _KNOWN: dict[str, set[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RouterConfig:
-    """Which models serve the tiers, and how providers are reached. `internal_model` is for calls that are not a
-    person's: the critic's. `default_tier` is for people who have not chosen one. `allowed_tools` are names of tools and
-    toolkits. `unknown_keys` are for doctor to report."""
+    """The models of the tiers, and how to reach providers. `internal_model` is for the critic's calls. `default_tier`
+    is for people without a choice. `allowed_tools` are names of tools and toolkits. `unknown_keys` are reported by
+    doctor."""
 
     profiles: Mapping[str, ProviderProfile]
     reasoning: Mapping[Tier, str | None]
@@ -82,17 +82,17 @@ class RouterConfig:
 
     @property
     def pools(self) -> Mapping[Tier, tuple[str, ...]]:
-        """The models of each tier, in the order in which they are asked."""
+        """The models of each tier, in order of preference."""
         return {tier: contract.pool for tier, contract in self.contracts.items()}
 
     def profile(self, provider: str) -> ProviderProfile:
-        """How to reach a provider; one that nobody configured has no key."""
+        """How to reach a provider; an unknown one has no key."""
         known = self.profiles.get(OLLAMA if provider == "ollama_chat" else provider)  # LiteLLM has two names for it
         return known or ProviderProfile(provider, None, None, None, DEFAULT_TIMEOUT_SECONDS, variable(provider))
 
 
 def variable(provider: str) -> str:
-    """The environment variable that holds a provider's key: `my-router` → MY_ROUTER_API_KEY."""
+    """The environment variable of a provider's key: `my-router` → MY_ROUTER_API_KEY."""
     return "".join(sign if sign.isalnum() else "_" for sign in provider).upper() + "_API_KEY"
 
 
@@ -103,11 +103,11 @@ def read_config(
     allowed: tuple[str, ...] = (),
     ollama: str = OLLAMA_HOME,
 ) -> RouterConfig:
-    """Merge the file with the keys, pools and allowed providers of the environment (`keys` by provider; environment
-    pools win). Without a list, people may choose openai, anthropic, Ollama, the local model and every configured
-    provider. `ollama` is where Ollama listens unless the file says otherwise; it needs no key.
+    """Merge the file with keys (by provider), pools and allowed providers from the environment; its pools win. Without
+    allowed providers, people may choose openai, anthropic, Ollama, the local model and every configured provider.
+    `ollama` is Ollama's address unless the file sets one; it needs no key.
 
-    Raises ConfigError with file, line and reason for a value of the wrong kind.
+    Raises ConfigError with file, line and reason for invalid values.
     """
     root = file.root()
     router = _section(root, "modelRouter")
@@ -138,7 +138,7 @@ def read_config(
 
 
 def _default_tier(router: JsonObject) -> TierChoice | None:
-    """None where the owner sets none."""
+    """The owner's default tier; None if not set."""
     value = router.values.get("defaultTier")
     chosen = next((each for each in (AUTO, *TIERS) if each == value), None)
     if value is not None and chosen is None:
@@ -151,7 +151,7 @@ def _section(root: JsonObject, name: str) -> JsonObject:
 
 
 def _allowed_tools(tools: JsonObject) -> frozenset[str]:
-    """Tools and toolkits that run without a confirmation, for everybody."""
+    """Tools and toolkits that run without confirmation, for everyone."""
     value = tools.values.get("allow", [])
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise tools.file.fault((*tools.path, "allow"), "must be a list of names of tools or toolkits")
@@ -159,7 +159,7 @@ def _allowed_tools(tools: JsonObject) -> frozenset[str]:
 
 
 def parse_pool(text: str) -> tuple[str, ...]:
-    """`a/x, b/y` as the environment writes it: blanks stripped, empty items dropped."""
+    """Parse a pool from the environment, `a/x, b/y`; empty items are dropped."""
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
@@ -171,8 +171,8 @@ def _slot(router: JsonObject, slot: Slot) -> str:
 
 
 def _level(router: JsonObject, tier: Tier, first: str) -> str | None:
-    """The reasoning level of a tier's first model; None leaves it to the catalogue. The built-in one belongs to the
-    built-in model alone."""
+    """The reasoning level of a tier's first model; None uses the catalogue's. The built-in level only applies to the
+    built-in model."""
     model, usual = DEFAULT_SLOTS[tier]
     level = router.text(f"{tier}ModelReasoning", usual if first == model and usual else "default")
     return None if level == "default" else level
@@ -201,7 +201,7 @@ def _profiles(root: JsonObject, keys: Mapping[str, str], ollama: str) -> dict[st
 
 
 def _api_type(own: JsonObject, name: str, written: bool) -> ApiType | None:
-    """Blank means openai for a profile with an address; None leaves the protocol to the provider's name."""
+    """Blank means openai for a profile with an address; None derives the protocol from the provider."""
     value = _optional(own, "apiType")
     if value is None:
         native = next((kind for kind in API_TYPES if kind == name), None)
@@ -227,7 +227,7 @@ def _number(own: JsonObject, key: str, default: float, most: float) -> float:
 
 
 def known_keys() -> tuple[str, ...]:
-    """Every key of the file that means something, with its section; providers have any name."""
+    """Every known key of the file, with its section; providers may have any name."""
     tiers = (f"tiers.{tier}.{key}" for tier in TIERS for key in sorted(CONTRACT_KEYS))
     inside = (f"{section}.{key}" for section, keys in _KNOWN.items() for key in sorted(keys))
     return (*_KNOWN, *inside, *tiers)

@@ -1,4 +1,4 @@
-"""Skills: instructions in a folder, `<name>/SKILL.md`, that a person or the model switches on (specification, 11)."""
+"""Reads skills: instructions in `<name>/SKILL.md` that a person or the model can activate."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from routing.types.tiers import TIERS, Tier
 FILE = "SKILL.md"
 MOST_BYTES = 200_000
 _MOST_FRONTMATTER = 16_000
-"""Characters; YAML takes about a second for 100,000."""
+"""Maximum length in characters; YAML takes about a second for 100,000."""
 _LONGEST_NAME = 64
 MOST_CATALOGUE_CHARS = 6_000
-"""It goes along with every call."""
+"""Sent with every call."""
 _CATALOGUE_CHARS = 300
-"""Of one skill's description and of its keywords in the list for the model."""
+"""Maximum length of a skill's description, and of its keywords, in the list for the model."""
 _ABSENT = ("", "~", "null")
 _FRONTMATTER = re.compile(r"\s*^---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 
 
 def read_skills(folder: Path) -> Skills:
-    """Every skill of a folder; a folder that is not there has none. One that is broken harms no other; of two with
-    the same name the first folder's counts. Reads files, so not for the event loop."""
+    """Read every skill of a folder, which may be missing. Broken skills are reported and don't affect others; of two
+    with the same name the first folder's wins. Blocks on disk access."""
     found: dict[str, Skill] = {}
     broken: dict[str, str] = {}
     owners: dict[str, str] = {}
@@ -56,8 +56,8 @@ def read_skills(folder: Path) -> Skills:
 
 
 def parse_skill(folder_name: str, text: str) -> Skill:
-    """A skill from the text of its file. Raises ConfigError, naming file and line or key. Every value is taken as it
-    is written: a date, a number or `yes` is a text."""
+    """Parse a skill file. Raises ConfigError with the file and line or key. Values are texts as written, even dates,
+    numbers and `yes`."""
     origin = f"{_printable(folder_name)}/{FILE}"
     parts = _FRONTMATTER.match(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     if parts is None:
@@ -76,8 +76,7 @@ def parse_skill(folder_name: str, text: str) -> Skill:
 
 
 def prompt_section(skill: Skill, tier_in_effect: bool) -> str:
-    """What the system prompt says of the active skill. `tier_in_effect` is whether its tier serves the turn, rather
-    than a locked one, for instance."""
+    """The section of the system prompt about the active skill. `tier_in_effect`: the skill's tier serves the turn."""
     lines = [f"The skill {skill.name} is active in this conversation. Follow its instructions where they apply."]
     if tier_in_effect and skill.model_tier is not None:
         switched = f"Because of this skill, this conversation was switched to the `{skill.model_tier}` tier"
@@ -86,8 +85,8 @@ def prompt_section(skill: Skill, tier_in_effect: bool) -> str:
 
 
 def catalogue(skills: Skills) -> str:
-    """A line for every skill, from which the model chooses; empty when there is none. Of very many the last are named
-    only."""
+    """One line per skill, for the model to choose from; empty without skills. If there are too many, the last ones are
+    listed by name only."""
     lines: list[str] = []
     length = 0
     for skill in skills.found.values():
@@ -99,7 +98,7 @@ def catalogue(skills: Skills) -> str:
 
 
 def _text(path: Path, title: str) -> str:
-    """A skill's file, which must be a plain file of a bearable size: a pipe would never end."""
+    """Read a skill's file, which must be a plain file of limited size; a pipe would never end."""
     origin = f"{title}/{FILE}"
     try:
         found = os.stat(path)
@@ -121,11 +120,11 @@ def _text(path: Path, title: str) -> str:
 
 
 def _frontmatter(origin: str, text: str, first_line: int) -> Mapping[str, object]:
-    """The frontmatter as texts and lists of texts. This loader makes nothing else: no dates, no objects, no merged
-    keys, and an alias stays one object however often it is used."""
+    """Parse the frontmatter as texts and lists of texts. This loader creates no dates, objects or merged keys, and an
+    alias stays one object however often it is used."""
     if len(text) > _MOST_FRONTMATTER:
         raise ConfigError(f"{origin}: the frontmatter is longer than {_MOST_FRONTMATTER:,} characters.")
-    import yaml  # 20 ms that only those with skills should wait for
+    import yaml  # takes 20 ms, needed only with skills
 
     try:
         values = yaml.load(text, Loader=yaml.BaseLoader)
@@ -158,7 +157,7 @@ def _tier(origin: str, values: Mapping[str, object]) -> Tier | None:
 
 
 def _keywords(origin: str, values: Mapping[str, object]) -> tuple[str, ...]:
-    """A list of texts, or one text with commas; blanks and repetitions dropped."""
+    """A list of texts, or one text with commas; blanks and duplicates are dropped."""
     given = values.get("keywords", "")
     words = _value(origin, values, "keywords").split(",") if isinstance(given, str) else given
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -176,5 +175,5 @@ def _short(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """A folder's name as a text that every channel takes."""
+    """A folder name as printable text."""
     return "".join(sign if sign.isprintable() else "?" for sign in text)

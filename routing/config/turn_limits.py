@@ -1,4 +1,4 @@
-"""What a turn and its prompt may take at most, from `runtime-config.json`."""
+"""Limits of a turn and its prompt, from `runtime-config.json`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decimal import Decimal
 from routing.config.jsonfile import JsonObject
 
 MAX_RESULT_CHARS = 100_000
-"""Characters of a tool's result that the model gets (routing specification, 22)."""
+"""Maximum length of a tool result for the model, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class TurnBounds:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """When older messages become a summary: above `most_tokens` (or 0.8 of the model's window), but for the last
+    """When older messages are summarised: above `most_tokens` (or 0.8 of the model's window), except the last
     `keep_last` messages."""
 
     enabled: bool = True
@@ -32,7 +32,7 @@ class Compaction:
 
 
 def read_turn(section: JsonObject) -> TurnBounds:
-    """`turn`: maxModelCalls, maxToolCalls, deadlineSeconds, maxUsd. Raises ConfigError."""
+    """Read `turn`: maxModelCalls, maxToolCalls, deadlineSeconds, maxUsd. Raises ConfigError."""
     usual = TurnBounds()
     return TurnBounds(
         model_calls=section.whole("maxModelCalls", usual.model_calls),
@@ -43,7 +43,7 @@ def read_turn(section: JsonObject) -> TurnBounds:
 
 
 def read_compaction(section: JsonObject) -> Compaction:
-    """`compaction`: enabled, maxContextTokens, keepLastMessages. Raises ConfigError."""
+    """Read `compaction`: enabled, maxContextTokens, keepLastMessages. Raises ConfigError."""
     usual = Compaction()
     return Compaction(
         enabled=section.flag("enabled", usual.enabled),

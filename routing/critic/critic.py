@@ -1,4 +1,4 @@
-"""A second look at an answer: models of other vendors say what they doubt."""
+"""A second look at answers by models of other vendors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from routing.types.stop import Stop
 from routing.types.usage import TurnCost
 
 SECONDS = 6.0
-"""In all, with the line for a place in it (tier contracts, Critic)."""
+"""Time limit, queueing included."""
 REVIEW_SECONDS = 30.0
-"""For a review that the person waits for, within the deadline of the tier."""
+"""Time limit of a review that the person waits for, within the deadline of the tier."""
 REVIEWERS = 2
 MOST_TOKENS = 200
 MOST_QUESTION_CHARS = 8_000
@@ -46,7 +46,7 @@ Reply with one JSON object and nothing else: {{"doubt": false}} if there is no r
 {{"doubt": true, "why": "..."}}. The why names the most serious one in at most 20 plain words, in the language of the \
 question, without links."""
 _CLAUDE = "claude"
-"""These do not think where nothing asks them to; of the others that can, many do."""
+"""Claude models think only on request; many others think by default."""
 _TAG = re.compile(r"<(?=\s*+/?\s*+(?:question|answer)-)", re.IGNORECASE)
 
 log = logging.getLogger("routing.critic")
@@ -54,14 +54,14 @@ log = logging.getLogger("routing.critic")
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What a model doubts in another one's answer, in its own unchecked words; empty if it doubts nothing."""
+    """What a model doubts in another model's answer, in its own unchecked words; empty if nothing."""
 
     model: str
     why: str
 
 
 class Critic:
-    """Asks, and believes nothing but a verdict in the form that was asked for: whatever else comes is no doubt."""
+    """Asks models for a verdict in a fixed form; anything else counts as no doubt."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Critic:
         clock: Clock,
         seconds: float = SECONDS,
     ) -> None:
-        """`config` is the configuration's, which may change."""
+        """`config` returns the current configuration."""
         self._models = models
         self._caller = caller
         self._config = config
@@ -80,27 +80,27 @@ class Critic:
 
     @property
     def enabled(self) -> bool:
-        """Whether the owner wants it."""
+        """Whether the owner enabled it."""
         return self._config().enabled
 
     def model(self, author: str) -> str | None:
-        """Who may judge an answer of this model: of another vendor, with a key, in health; None when nobody can."""
+        """The model to judge an answer by `author`: of another vendor, with a key, healthy; None if there is none."""
         return next(self._able(author), None)
 
     async def look(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
-        """A doubt, or nothing: within its seconds and what its payer may spend. The call goes on the cost."""
+        """Ask for a doubt within the time limit and the payer's budget. The call is added to `cost`."""
         found = await self.verify(question, answer, author, cost) if self.enabled else None
         return found if found is not None and found.why else None
 
     async def verify(self, question: str, answer: str, author: str, cost: TurnCost) -> Doubt | None:
-        """What a model of another vendor says of the answer, also that it doubts nothing; None without a verdict."""
+        """The verdict of another vendor's model, which may be that it doubts nothing; None without a verdict."""
         model = self.model(author)
         return None if model is None else await self._ask(model, question, answer, cost, self._seconds)
 
     async def review(
         self, question: str, answer: str, author: str, cost: TurnCost, seconds: float
     ) -> tuple[Doubt, ...]:
-        """The verdicts of up to two models of other vendors, asked side by side, each of another vendor."""
+        """The verdicts of up to two models, each of a different vendor, asked concurrently."""
         catalog = self._models.catalog
         peers: dict[str, str] = {}
         for model in self._able(author):
@@ -138,7 +138,7 @@ class Critic:
         return health.breaker.state == "closed" and not resting
 
     def _request(self, model: str, question: str, answer: str) -> ModelRequest:
-        """As little thinking as the model knows, on top of the words that it may write."""
+        """A request with the least thinking that the model supports, in addition to its text."""
         mark = secrets.token_hex(8)
         asked, said = shorten(question, MOST_QUESTION_CHARS), shorten(answer, MOST_ANSWER_CHARS)
         data = f"{_block('question', mark, asked)}\n{_block('answer', mark, said)}"
@@ -151,7 +151,7 @@ class Critic:
 
 
 def judges(models: Models, wanted: CriticConfig, author: str) -> tuple[str, ...]:
-    """Who could judge this model's answers, if they are in health: of another vendor, with a key."""
+    """Models of other vendors with a key, which may judge this model's answers if they are healthy."""
     config = models.config
     pool = (wanted.model,) if wanted.model else (config.internal_model, *config.contracts["balanced"].pool)
     whose = vendor_of(author, models.catalog)
@@ -160,5 +160,5 @@ def judges(models: Models, wanted: CriticConfig, author: str) -> tuple[str, ...]
 
 
 def _block(name: str, mark: str, text: str) -> str:
-    """A text that can't end the block that it stands in."""
+    """Delimit a text so that it can't end its own block."""
     return f"<{name}-{mark}>\n{_TAG.sub('‹', text)}\n</{name}-{mark}>"

@@ -1,4 +1,4 @@
-"""What a critic said, and how its words may be shown."""
+"""Parses a critic's verdict and makes its words safe to show."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from routing.text import storable
 
 MOST_WORDS = 20
 LONG_WORD = 15
-"""Characters; more than so many a word are cut off."""
+"""Maximum characters per word; longer ones are cut."""
 _LINK = re.compile(r"://|www\.|@", re.IGNORECASE)
 _UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 def verdict(text: str) -> str | None:
-    """Why the answer is doubted, as words for a code span; empty where it is not; None for what is no verdict."""
+    """The reason for doubting the answer, for a code span; empty if there is no doubt; None if it is no verdict."""
     bare = text.strip()
     if bare.startswith("```") and bare.endswith("```"):
         bare = bare.removeprefix("```").removeprefix("json").removesuffix("```")
@@ -32,8 +32,8 @@ def verdict(text: str) -> str | None:
 
 
 def plain(why: str) -> str:
-    """Somebody else's words so that they can be shown in a code span, where no platform makes a link of `Node.js`: at
-    most MOST_WORDS of them, without links and what nobody sees."""
+    """Make foreign text safe for a code span, in which no platform links words such as `Node.js`: at most MOST_WORDS
+    words, without links and invisible characters."""
     seen = _UNSEEN.sub("", storable(why)).replace("`", "'").split()
     words = ["…" if _LINK.search(word) else word for word in seen]
     cut = " ".join(words[:MOST_WORDS])[: MOST_WORDS * LONG_WORD].rstrip()
