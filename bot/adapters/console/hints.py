@@ -1,4 +1,4 @@
-"""What can be typed: commands with their choices, and the commands behind buttons."""
+"""Hints for typing: commands with their choices, and the commands of buttons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from routing.types.messages import Button
 
 PRESS = "/press"
-"""Presses a button of the newest reply whose buttons have no command; only in the terminal."""
+"""Terminal command that presses a button of the newest reply, for buttons without a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Suggestion:
 
 
 def suggestions(commands: Sequence[CommandHint], typed: str) -> tuple[Suggestion, ...]:
-    """Completions of the text before the cursor; none if it is no command or the argument is free text."""
+    """Completions of the text before the cursor; none if it is not a command or the argument is free text."""
     if not typed.startswith("/") or "\n" in typed:
         return ()
     *before, last = re.split(" +", typed[1:])
@@ -46,7 +46,7 @@ def suggestions(commands: Sequence[CommandHint], typed: str) -> tuple[Suggestion
 
 
 def typed_instead(buttons: Iterable[Iterable[Button]]) -> str:
-    """What to type instead of pressing a button: its command or, without one, `/press` and its number."""
+    """What to type instead of pressing a button: its command, or `/press` and its number."""
     typed = {button.command: button.command for row in buttons for button in row if not button.press_only}
     numbers = (f"{PRESS} {number} ({label})" for number, (_, label) in enumerate(press_only(buttons), 1))
     return " · ".join((*typed, *numbers))

@@ -1,4 +1,4 @@
-"""Markdown for a terminal: bold, tables, coloured code. Everything written is shown."""
+"""Markdown for a terminal: bold, tables, coloured code. No text is left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bot.rendering.plain import guarded
 
 CODE_THEME = "ansi_dark"
 """The terminal's own sixteen colours on its own background."""
-_PADDING = re.compile(r"(?<! ) ++((?:\x1b\[0m)?)(?=\n)")  # to the full width, which would wrap and be copied
+_PADDING = re.compile(r"(?<! ) ++((?:\x1b\[0m)?)(?=\n)")  # padding to the full width, which would wrap and be copied
 
 
 def rendered(text: str, width: int) -> str:
@@ -33,7 +33,7 @@ def dim(text: str, width: int) -> str:
 
 
 class _Cell(TableDataElement):
-    """A table's cell that breaks a long word instead of cutting it."""
+    """A table cell that breaks long words instead of cutting them."""
 
     def __init__(self, justify: JustifyMethod) -> None:
         super().__init__(justify)
@@ -59,7 +59,7 @@ class _Written(Markdown):
 
 
 def _readable(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Tokens that rich shows in full. Cleaned again, since an address may hide control characters."""
+    """Convert tokens so that rich shows all of their text. Cleaned again, since a URL may hide control characters."""
     for token in tokens:
         if token.markup == "autolink" and token.type in ("link_open", "link_close"):
             continue

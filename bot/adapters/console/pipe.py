@@ -1,4 +1,4 @@
-"""One line in, one reply out, for scripts. A document is printed instead of the text that comes with it."""
+"""One line in, one reply out, for scripts. A document is printed in place of the text sent with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAVE = ("/exit", "/quit")
 
 
 class Pipe:
-    """Takes a line only after the reply to the previous one has been printed."""
+    """Takes a line only after printing the reply to the previous one."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Pipe:
             self._replied.clear()
             try:
                 await self._take(message)
-            except Exception as error:  # whatever the storage error, no answer will come
+            except Exception as error:  # any storage error means that no reply will come
                 await self._complain(not_taken(error) + "\n")
                 return 1
             await self._reply(message)
@@ -62,7 +62,7 @@ class Pipe:
         return self._code
 
     async def say(self, message: OutboundMessage, recovered: bool) -> None:
-        """Print the reply to the current line on stdout, and anything else, such as a recovered reply, on stderr."""
+        """Print the reply to the current line on stdout, and everything else, such as recovered replies, on stderr."""
         if message.document is not None:
             message = replace(message, text=message.document.text)
         elif commands := typed_instead(message.buttons):
@@ -79,19 +79,19 @@ class Pipe:
         return NullLiveReply()
 
     async def waiting(self, message: InboundMessage) -> None:
-        """No line waits: the next one is taken after the reply."""
+        """Does nothing, because lines are taken one at a time."""
 
     def stop(self) -> None:
-        """Take no more lines and wait for no more replies."""
+        """Take no more lines, and stop waiting for replies."""
         self._over.set()
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._reading.close()
         self._writing.close()
 
     async def _next(self) -> str | None:
-        """The next line; None at the end."""
+        """The next line; None at end of input."""
         reading = asyncio.ensure_future(self._reading.run(lambda: next(self._lines, None)))
         try:
             await _first(reading, asyncio.ensure_future(self._over.wait()))
@@ -127,7 +127,7 @@ class Pipe:
 
 
 async def _first(*ends: asyncio.Future[Any]) -> None:
-    """Wait for the first of them and cancel the others; raises what the first raised."""
+    """Wait for the first future and cancel the others. Raises the first one's exception."""
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -22,18 +22,18 @@ __all__ = ["ConsolePlatform", "Unanswered"]
 
 _PRESS = re.compile(rf"\s{{0,9}}{PRESS} (\d{{1,2}})\s{{0,9}}")
 NOTICE = "notice"
-"""The `reply_to` of a message that bypasses the outbox; the current line still waits for its reply."""
+"""The `reply_to` of a notice that bypasses the outbox; the current line still waits for its reply."""
 GONE_SECONDS = 60.0
-"""When to try again after the terminal was closed; the process ends before that."""
+"""Retry delay after the terminal was closed; the process ends before that."""
 
 
 class ConsolePlatform:
-    """One person at a terminal, or a script behind a pipe. `start` it, then `run` it to the end of its input.
+    """One person at a terminal, or a script behind a pipe. Call `start`, then `run` until the input ends.
 
-    A line is answered by the first reply whose `reply_to` is its `message_id` (or empty). A pipe needs
-    `unanswered` so as not to wait for a reply that never comes. A prompt uses the terminal of the process, which
-    `stdin` and `stdout` must be; it saves documents in the folder `exports` beside `history_file`, a pipe prints them.
-    `notice` is shown below the banner of a prompt.
+    A line is answered by the first reply whose `reply_to` is its `message_id` or empty. A pipe needs `unanswered` to
+    learn that no reply will come. A prompt requires `stdin` and `stdout` to be the process's terminal. It saves
+    documents in the folder `exports` beside `history_file`; a pipe prints them. `notice` is shown below the banner of a
+    prompt.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ConsolePlatform:
         return stdin.isatty() and stdout.isatty()
 
     async def start(self) -> None:
-        """Get ready to print; `run` takes the lines."""
+        """Prepare for printing; `run` takes the lines."""
         if self._front is None:
             self._front = await asyncio.to_thread(self._prompt) if self.interactive else self._pipe()
             self.progress.up_since = self.progress.last_contact = self._steady()
@@ -88,7 +88,7 @@ class ConsolePlatform:
             self._front.stop()
 
     async def close(self) -> None:
-        """End the threads that read and write."""
+        """Stop the threads that read and write."""
         if self._front is not None:
             self._front.stop()
             self._front.close()
@@ -96,7 +96,7 @@ class ConsolePlatform:
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
     ) -> AsyncIterator[Sent]:
-        """Print a reply as one piece. Raises SendLater if the terminal was closed."""
+        """Print a reply in one piece. Raises SendLater if the terminal was closed."""
         if places := tuple(place for place, _ in press_only(message.buttons)):
             self._pressable = outbox_id, places
         if not outbox_id:
@@ -110,7 +110,7 @@ class ConsolePlatform:
         yield Sent(message_id=str(outbox_id), last=True)
 
     def live(self, message: InboundMessage, placeholder: str, streaming: bool, keep: KeepPlaceholder) -> LiveReply:
-        """The growing answer above the prompt; nothing in a pipe. There is no placeholder to continue."""
+        """The growing answer above the prompt; shows nothing in a pipe. `placeholder` is ignored."""
         return self._ready().live(message, streaming)
 
     async def waiting(self, message: InboundMessage) -> None:
@@ -126,7 +126,7 @@ class ConsolePlatform:
         self.progress.last_contact = self.progress.last_update = self._steady()
 
     def _pressed(self, message: InboundMessage) -> InboundMessage:
-        """A line such as `/press 2` as a pressed button; any other line as it is."""
+        """A line such as `/press 2` as a button press; other lines unchanged."""
         outbox_id, places = self._pressable
         found = _PRESS.fullmatch(message.text)
         if found is None or not 0 < int(found[1]) <= len(places):
@@ -143,7 +143,7 @@ class ConsolePlatform:
         return Pipe(self._speaker, self._take, self._unanswered, *self._streams)
 
     def _prompt(self) -> Front:
-        # A tenth of a second of imports that a pipe does not need.
+        # Imports for 0.1 s, which a pipe does not need.
         from bot.adapters.console.prompt import Prompt
 
         return Prompt(self._speaker, self._take, self._commands, self._history_file, self._streams[2], self._notice)

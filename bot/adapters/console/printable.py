@@ -1,4 +1,4 @@
-"""Text that a terminal only shows: nothing in it moves the cursor, changes a title or answers a query."""
+"""Text that is safe to print: nothing moves the cursor, changes the title or queries the terminal."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, longest: int = 60) -> str:
-    """The beginning of the text, for a note about it."""
+    """The beginning of the text on one line, for a note about it."""
     words = " ".join(printable(text).split())
     return words if len(words) <= longest else words[: longest - 1] + "…"

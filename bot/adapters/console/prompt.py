@@ -1,4 +1,4 @@
-"""A prompt for a person, usable while answers grow above it."""
+"""An interactive prompt, usable while answers grow above it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ MENU_ROWS = 8
 
 
 class Prompt:
-    """A line editor that shows the end of the unfinished answer; finished replies are printed above it.
+    """A line editor with the end of the unfinished answer above it; finished replies are printed above both.
 
-    A document becomes a file in `exports` beside the history file. `notice` is shown below the banner.
+    Documents are saved in `exports` beside the history file. `notice` is shown below the banner.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Prompt:
         )
 
     async def run(self) -> int:
-        """Run until Ctrl-D, `/exit` or the end of the terminal; always returns 0."""
+        """Run until Ctrl-D, `/exit` or end of input; always returns 0."""
         await self._note(BANNER)
         if self._notice:
             await self._note(self._notice)
@@ -113,7 +113,7 @@ class Prompt:
         self._end_if_stopped()
 
     def close(self) -> None:
-        """There are no threads to end."""
+        """Does nothing: there are no threads."""
 
     async def _read(self) -> str:
         # prompt_toolkit's own exception handler would print a traceback and wait for Enter.
@@ -160,7 +160,7 @@ class Prompt:
             await asyncio.sleep(max(REFRESH_SECONDS, 4 * (loop.time() - begun)))
 
     async def _picture(self) -> StyleAndTextTuples:
-        """The last lines of the newest unfinished answer that leave room for typing."""
+        """The last lines of the newest unfinished answer, with room left for typing."""
         if not self._views.text:
             status = self._views.status()
             return [("fg:ansibrightblack", status + "\n")] if status else []

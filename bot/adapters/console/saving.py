@@ -1,4 +1,4 @@
-"""Saving a document as a file without overwriting another."""
+"""Saves documents as files without overwriting others."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from bot.adapters.console.printable import one_line
 from routing.types.messages import Document
 
 LONGEST_NAME = 60
-"""Characters of a name, with up to 4 bytes each; most file systems allow 255 bytes."""
+"""Maximum length of a name in characters of up to 4 bytes; most file systems allow 255 bytes."""
 
 
 def saved(document: Document, folder: Path) -> Path:
-    """Save under the document's name, or with the next free number if another file has it; returns the path.
+    """Save a document under its name, or with the next free number if another file has that name. Returns the path.
 
-    An existing file with the same content is used, so a repetition leaves no second one. Only the owner of the process
-    can read the file. Raises OSError.
+    If a file with the same content exists, it is used. Only the process's user can read the file. Raises OSError.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     data = document.text.encode(errors="replace")
@@ -36,7 +35,7 @@ def saved(document: Document, folder: Path) -> Path:
 
 
 def told(document: Document, folder: Path) -> str:
-    """Save the document and return a line that says where, or why not."""
+    """Save the document and return a line that says where it is, or why it could not be saved."""
     try:
         return f"Saved as {saved(document, folder)}"
     except OSError as error:
@@ -44,7 +43,7 @@ def told(document: Document, folder: Path) -> str:
 
 
 def _safe(name: str) -> str:
-    """A name without folders, leading dots and control characters; a long one keeps its ending."""
+    """A name without folders, leading dots or control characters. A long name is shortened before its extension."""
     last = one_line(name.replace("\\", "/"), len(name) + 1).rpartition("/")[2]
     return last[-LONGEST_NAME:].lstrip(". ") or "document"
 
@@ -54,7 +53,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _fill(handle: int, path: Path, data: bytes) -> None:
-    """Write everything, or remove the file."""
+    """Write all data, or remove the file."""
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

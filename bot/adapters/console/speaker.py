@@ -49,10 +49,10 @@ class Speaker:
 
 
 class Front(Protocol):
-    """A prompt or a pipe."""
+    """Interface of prompt and pipe."""
 
     async def run(self) -> int:
-        """Take lines until they end; returns the exit code."""
+        """Take lines until the input ends; returns the exit code."""
 
     async def say(self, message: OutboundMessage, recovered: bool) -> None:
         """Print a reply. Raises OSError if the output is closed."""
@@ -67,7 +67,7 @@ class Front(Protocol):
         """Make `run` return; replies are still printed."""
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
 
 
 def body(message: OutboundMessage, recovered: bool) -> str:
@@ -77,7 +77,7 @@ def body(message: OutboundMessage, recovered: bool) -> str:
 
 
 def not_taken(error: Exception) -> str:
-    """One sentence for a line that could not be saved; unexpected errors are also logged."""
+    """A sentence about a line that could not be saved; unexpected errors are also logged."""
     if not isinstance(error, TierbotError):
         log.debug("A message could not be saved", exc_info=error)
     reason = one_line(str(error), 200).rstrip(".") or type(error).__name__

@@ -1,6 +1,6 @@
-"""Blocking input and output, on threads of their own and without Python's buffers.
+"""Blocking input and output on separate threads, without Python's buffers.
 
-A thread that blocks inside a buffered stream holds its lock, which aborts the interpreter when it exits.
+A thread blocked inside a buffered stream holds the stream's lock, and the interpreter aborts if it exits then.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _Call = Callable[[], None]
 
 
 class BlockingCalls:
-    """Runs calls one after the other on a daemon thread.
+    """Runs calls one after another on a daemon thread.
 
-    The event loop waits for its own executor when it ends, so there a read that never returns would keep the process
-    alive.
+    The event loop waits for the threads of its own executor when it ends, so a read that never returns would keep the
+    process alive there.
     """
 
     def __init__(self, name: str) -> None:
@@ -34,7 +34,7 @@ class BlockingCalls:
         self._thread: threading.Thread | None = None
 
     async def run(self, call: Callable[[], T]) -> T:
-        """What `call` returns or raises. If this is cancelled, the call goes on and its result is lost."""
+        """Returns or raises what `call` does. On cancellation the call continues and its result is lost."""
         done: Future[T] = Future()
 
         def execute() -> None:
@@ -54,7 +54,7 @@ class BlockingCalls:
         return await asyncio.wrap_future(done)
 
     def close(self) -> None:
-        """End the thread after the calls it was given."""
+        """End the thread after the queued calls."""
         self._calls.put(None)
 
     def _work(self) -> None:
@@ -63,7 +63,7 @@ class BlockingCalls:
 
 
 def lines(stream: TextIO) -> Iterator[str]:
-    """The lines without their ends, decoded as UTF-8 with U+FFFD for invalid bytes. Raises OSError."""
+    """Lines without line ends, decoded as UTF-8 with U+FFFD for invalid bytes. Raises OSError."""
     read = _reader(stream)
     begun: list[bytes] = []
     while chunk := read():
@@ -77,7 +77,7 @@ def lines(stream: TextIO) -> Iterator[str]:
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Write and flush the text; characters that the stream's encoding lacks become "?". Raises OSError."""
+    """Write and flush the text; characters that the stream's encoding can't represent become "?". Raises OSError."""
     number = _number(stream)
     if number is None:
         stream.write(text)
@@ -107,7 +107,7 @@ def _reader(stream: TextIO) -> Callable[[], bytes]:
 
 
 def _number(stream: TextIO) -> int | None:
-    """The file descriptor; None for a stream in memory."""
+    """The stream's file descriptor; None for an in-memory stream."""
     try:
         return stream.fileno()
     except io.UnsupportedOperation:

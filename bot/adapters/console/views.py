@@ -10,14 +10,14 @@ from typing import Literal
 from routing.ports import Clock
 
 LINGER_SECONDS = 1.0
-"""How long a finished answer stays visible until its reply is printed, so that the screen does not flicker."""
+"""How long a finished answer stays visible until its reply is printed, to avoid flicker."""
 PATIENCE_SECONDS = 10.0
-"""After this time without text the spinner says how to stop."""
+"""The spinner says how to stop after this time without text."""
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class View:
-    """A LiveReply: nothing until `working` or `show`, a spinner until the first words, then the text."""
+    """A LiveReply: empty until `working` or `show`, then a spinner, then the text."""
 
     def __init__(self, views: Views, streaming: bool) -> None:
         self._views = views
@@ -37,10 +37,10 @@ class View:
             self.text = text
 
     async def acknowledge(self, text: str = "", spent: bool = False) -> None:
-        """There are no buttons to press in a terminal."""
+        """Does nothing: a terminal has no buttons."""
 
     async def close(self) -> str:
-        """The reply follows as a message of its own."""
+        """The reply follows as a separate message."""
         self._views.closed(self)
         return ""
 
@@ -66,11 +66,11 @@ class Views:
             self.shown.set()
 
     def closed(self, view: View) -> None:
-        """The reply is on its way."""
+        """Note that this view's reply is about to be printed."""
         view.state, view.since = "closed", self._clock()
 
     def drop_closed(self, older_than: float = 0.0) -> None:
-        """Forget views that were closed at least `older_than` seconds ago."""
+        """Remove views that were closed at least `older_than` seconds ago."""
         now = self._clock()
         self._views = [each for each in self._views if each.state == "open" or now - each.since < older_than]
         if not self._views:
@@ -78,12 +78,12 @@ class Views:
 
     @property
     def answering(self) -> bool:
-        """Whether there is an answer that could be stopped."""
+        """Whether there is an answer to stop."""
         return any(view.state == "open" for view in self._views)
 
     @property
     def text(self) -> str:
-        """The newest answer so far; empty before its first words."""
+        """The text of the newest answer; empty before its first words."""
         return self._views[-1].text if self._views else ""
 
     def status(self) -> str:

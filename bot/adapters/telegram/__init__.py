@@ -1,1 +1,1 @@
-"""Telegram: the Bot API through python-telegram-bot's `Bot`, polled or by webhook."""
+"""Telegram: the Bot API through python-telegram-bot's `Bot`, by polling or webhook."""

@@ -1,9 +1,7 @@
-"""The Bot API: python-telegram-bot's Bot with two connection pools and errors that keep the status.
+"""The Bot API: python-telegram-bot's Bot with two connection pools, and errors that keep the HTTP status.
 
-TelegramError (the library's)
-├── TooMany        429; `seconds` to wait
-└── NetworkError
-    └── ServerTrouble  5xx with its `code`: after a gateway time-out the call may have been carried out
+Besides the library's errors it raises TooMany, a TelegramError, for a 429 with `seconds` to wait, and ServerTrouble, a
+NetworkError, for a 5xx with its `code`: after a gateway timeout the call may have been carried out.
 """
 
 from __future__ import annotations
@@ -25,16 +23,16 @@ from routing.errors import ConfigError
 
 Json = dict[str, Any]
 UPDATES = ("message", "edited_message", "callback_query", "my_chat_member", "message_reaction")
-_SLACK = 10.0  # seconds that a long poll's answer may come late
-_UNSTATED = 5.0  # seconds to wait after a 429 that does not say how long
-_TRANSFER = 60.0  # seconds more for a file
+_SLACK = 10.0  # seconds that the response to a long poll may be late
+_UNSTATED = 5.0  # wait in seconds after a 429 without a time
+_TRANSFER = 60.0  # extra seconds for a file
 _POOL = 64  # connections
-_KEEP = 30.0  # seconds; with httpx's 5 nearly every reply would begin with a handshake
-LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a Bot API server of one's own, not behind any proxy
+_KEEP = 30.0  # seconds; with httpx's default of 5, nearly every reply would need a new handshake
+LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a local Bot API server, which is not behind a proxy
 
 
 class TooMany(TelegramError):
-    """Flood control: nothing was done; wait `seconds`."""
+    """Flood control: the call was not carried out; wait `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"Too Many Requests: retry after {seconds:g}")
@@ -42,7 +40,7 @@ class TooMany(TelegramError):
 
 
 class ServerTrouble(NetworkError):
-    """The server or a gateway before it answered with 5xx."""
+    """The server, or a gateway before it, answered with a 5xx."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"the server answered {code}")
@@ -50,7 +48,7 @@ class ServerTrouble(NetworkError):
 
 
 class Request(HTTPXRequest):
-    """The library's HTTP client with a limit on the whole call, because its own time-outs start again with every byte,
+    """The library's HTTP client with a timeout for the whole call, because its own timeouts restart with every byte,
     and with errors that keep the HTTP status."""
 
     def __init__(self, *, read_timeout: float, connect_timeout: float, **given: Any) -> None:
@@ -76,7 +74,7 @@ class Request(HTTPXRequest):
                 )
         except TimeoutError as error:
             raise TimedOut from error
-        if code == 413:  # a proxy before a local server; repeating the call would not help
+        if code == 413:  # from a proxy before a local server; repeating the call would not help
             raise BadRequest("the file is too large for the server")
         if code == 429:
             raise TooMany(_retry_after(body))
@@ -86,7 +84,7 @@ class Request(HTTPXRequest):
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> Json:
-        """The library raises KeyError for JSON that is not the Bot API's."""
+        """Parse a response. The library raises KeyError for JSON that is not from the Bot API."""
         data: Json = HTTPXRequest.parse_json_payload(payload)
         if not isinstance(data, dict) or not ("result" in data or "description" in data):
             raise TelegramError("Invalid server response")
@@ -94,14 +92,14 @@ class Request(HTTPXRequest):
 
 
 class Api(Bot):
-    """One bot. Polling has its own connections, so a hanging poll never delays a reply."""
+    """One bot. Polling uses separate connections, so that a long poll never delays a reply."""
 
     __slots__ = ("_calls", "_polls")
 
     def __init__(self, options: TelegramOptions) -> None:
         quiet()
         root, pace = options.api_root.rstrip("/"), options.pace
-        # Loading the certificates takes 20 to 60 ms: once for both pools, and not at all for plain HTTP.
+        # Loading the certificates takes 20 to 60 ms: done once for both pools, and not at all for plain HTTP.
         verify = httpx.create_ssl_context() if root.startswith("https") else False
         limits = httpx.Limits(max_connections=_POOL, keepalive_expiry=_KEEP)
         kwargs: Json = {"httpx_kwargs": {"verify": verify, "limits": limits, "trust_env": False}}
@@ -119,11 +117,12 @@ class Api(Bot):
         super().__init__(options.token, f"{root}/bot", f"{root}/file/bot", self._calls, self._polls)
 
     async def call(self, method: str, data: Json) -> Any:
-        """The plain result of a method. The library's own methods build objects and take five times as long."""
+        """Call a method and return its plain result. The library's own methods build objects and take five times as
+        long."""
         return await self._post(method, data)
 
     async def poll(self, offset: int | None, seconds: int) -> list[Json]:
-        """Unparsed updates: one that the library can't read must not hide the others."""
+        """Fetch unparsed updates, so that one the library can't parse does not hide the others."""
         data: Json = {"timeout": seconds, "allowed_updates": UPDATES}
         if offset is not None:
             data["offset"] = offset
@@ -131,24 +130,24 @@ class Api(Bot):
         return updates
 
     async def renew_polling(self) -> None:
-        """Replace the polling connections; a dead one may not even close, so that gets two seconds."""
+        """Replace the polling connections. Closing a dead one may hang, so it gets two seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2):
                 await self._polls.shutdown()
         await self._polls.initialize()
 
     async def hang_up(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         await asyncio.gather(self._polls.shutdown(), self._calls.shutdown(), return_exceptions=True)
 
 
 def upload(name: str, data: bytes) -> InputFile:
-    """A file as a parameter of `call`. The first one may read the system's list of file types: call it in a thread."""
+    """A file as a parameter of `call`. The first call may read the system's MIME types, so run it in a thread."""
     return InputFile(data, filename=name)
 
 
 def quiet() -> None:
-    """Keep the token out of the log: these loggers write whole addresses at INFO or DEBUG."""
+    """Keep the token out of the log: these loggers write full URLs at INFO or DEBUG."""
     for name in ("httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("telegram").setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""What replies and previews share: the API, the rate limiter, and what previews show."""
+"""State shared by replies and previews: the API, the rate limiter, and what previews show."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from handlers.access.bounded_table import Recent
 
 log = logging.getLogger(__name__)
 _MESSAGES = ("sendMessage", "editMessageText", "sendPhoto", "sendDocument")  # what Telegram counts as messages
-_SHOWN = 256  # previews remembered; only those that never got their final text stay
+_SHOWN = 256  # remembered previews; only those that never got their final text remain
 
 
 @dataclass(slots=True)
 class ClientContext:
-    """`shown`: what previews show, by chat id and message id, because Telegram refuses edits that change nothing.
-    `drafts`: whether Telegram accepts them."""
+    """`shown` is the content of previews by chat id and message id, because Telegram refuses edits that change nothing.
+    `drafts` is whether Telegram accepts drafts."""
 
     api: Api
     flood: RateLimiter
@@ -33,7 +33,7 @@ class ClientContext:
     background: Background = field(default_factory=lambda: Background("Telegram"))
 
     async def call(self, chat_id: str, method: str, data: Json) -> Any:
-        """Make a call for one chat; after a 429 the next ones there wait. Raises TelegramError."""
+        """Make a call for one chat; after a 429, later calls there wait. Raises TelegramError."""
         try:
             result = await self.api.call(method, data)
         except TooMany as error:
@@ -44,7 +44,7 @@ class ClientContext:
         return result
 
     async def best_effort(self, chat_id: str, method: str, data: Json) -> None:
-        """Make a call whose failure does not matter."""
+        """Make a call that may fail."""
         try:
             await self.call(chat_id, method, data)
         except TelegramError as error:

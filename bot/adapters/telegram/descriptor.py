@@ -1,4 +1,4 @@
-"""Telegram for the rest of the bot: settings, factory, doctor check."""
+"""Telegram's descriptor: settings, factory, doctor check."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TelegramSettings(CommonSettings):
     telegram_webhook_secret: SecretStr | None = Field(None, description="Secret of the webhook; generated when empty.")
 
     def telegram_options(self) -> TelegramOptions:
-        """Raises ConfigError for a value that can't work."""
+        """Raises ConfigError for an invalid value."""
         return TelegramOptions(
             token=secret(self.telegram_bot_token),
             api_root=self.telegram_api_root,

@@ -1,4 +1,4 @@
-"""The doctor's check of Telegram: the token, groups, and who receives the updates. It takes none of them."""
+"""The doctor's check of Telegram: the token, groups, and who receives the updates. It fetches no updates."""
 
 from __future__ import annotations
 

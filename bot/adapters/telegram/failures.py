@@ -11,12 +11,12 @@ from bot.adapters.shared.failures import not_sent, token_refused, unanswered
 from bot.adapters.telegram.api import ServerTrouble, TooMany
 from bot.platform import SendFailed, SendLater, SendRefused
 
-# Raised before a request has left; the library wraps them like later errors.
+# Raised before a request was sent; the library wraps them like later errors.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
 
 class Refusal(Enum):
-    """The 400s that are told apart, which only their text allows."""
+    """Kinds of status 400 that need different handling. Only the error text tells them apart."""
 
     UNCHANGED = auto()
     NOT_EDITABLE = auto()
@@ -41,13 +41,13 @@ _TEXTS = (
 
 
 def refusal(error: BadRequest) -> Refusal:
-    """Which 400 this is."""
+    """The kind of this refusal."""
     text = error.message.lower()
     return next((kind for part, kind in _TEXTS if part in text), Refusal.OTHER)
 
 
 def may_have_arrived(error: TelegramError) -> bool:
-    """Whether the call may have been carried out although it failed."""
+    """Whether the call may have been carried out despite the error."""
     if isinstance(error, (TooMany, InvalidToken, Forbidden, BadRequest)):
         return False
     if isinstance(error, ServerTrouble):
@@ -56,7 +56,7 @@ def may_have_arrived(error: TelegramError) -> bool:
 
 
 def failure(error: TelegramError, editing: bool = False) -> SendFailed:
-    """What the outbox is told. Repeating an edit is harmless."""
+    """The error for the outbox. Repeating an edit is harmless."""
     if isinstance(error, TooMany):
         return SendLater("flood control", error.seconds)
     if isinstance(error, InvalidToken):

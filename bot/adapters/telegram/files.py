@@ -1,4 +1,4 @@
-"""The bytes of what people send. A file's address contains the token, so it is never logged or shown."""
+"""Downloads attachments. A file's URL contains the token, so it is never logged or shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def fetch(api: Api, attachment: Attachment) -> bytes:
         if "too big" in error.message:
             raise Refused(_TOO_LARGE, limit=MAX_MEGABYTES) from None
         raise Refused(_GONE) from None
-    except InvalidToken:  # the library raises this for a 404, too
+    except InvalidToken:  # also raised for a 404
         raise Refused(_GONE) from None
     except TelegramError as error:
         log.warning("a file could not be fetched: %s", type(error).__name__)

@@ -1,6 +1,6 @@
 """A rate limiter for Telegram's flood limits. Replies to a chat wait in order; previews give way to them.
 
-It uses sliding windows: a leaky bucket would let 39 messages into a group's first minute, where Telegram allows 20.
+It uses sliding windows. A leaky bucket would allow 39 messages in a group's first minute, and Telegram allows 20.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 from bot.platform import SendLater
 from routing.errors import ConfigError
 
-MAX_WAIT = 5.0  # seconds that a reply waits here; a longer wait goes back to the outbox
+MAX_WAIT = 5.0  # maximum wait of a reply in seconds; after that it goes back to the outbox
 _BURST = 3  # messages at once in one chat, if the average holds: "short bursts" in the Bot FAQ
-_MARGIN = 1.03  # calls may arrive closer together than they were sent
-_EVERYBODY = 4  # chats with a 429 in a row: the limit may be that of the whole bot
-_PROBE = 1.0  # seconds between the replies that are then sent to find out
-_MANY = 512  # chats remembered before idle ones are forgotten
+_MARGIN = 1.03  # factor, because calls may arrive closer together than they were sent
+_EVERYBODY = 4  # after 429s in this many chats in a row, the limit may apply to the whole bot
+_PROBE = 1.0  # seconds between the probing replies sent then
+_MANY = 512  # number of chats above which idle ones are dropped
 _PART = re.compile(r"(\d+)\s*/\s*(s|sec|second|m|min|minute)(?:\s+per\s+(chat|group))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `count` calls in any `seconds`."""
+    """At most `count` calls per `seconds`."""
 
     count: int
     seconds: float
@@ -34,7 +34,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """None means no limit."""
+    """Flood limits; None means no limit."""
 
     total: Rate | None = None
     chat: Rate | None = None
@@ -42,7 +42,7 @@ class Limits:
 
 
 def parse(text: str) -> Limits:
-    """TELEGRAM_FLOOD_LIMIT, as "30/s,1/s per chat,20/min per group", parts of it, or "off". Raises ConfigError."""
+    """Parse TELEGRAM_FLOOD_LIMIT: "30/s,1/s per chat,20/min per group", parts of it, or "off". Raises ConfigError."""
     rates: dict[str, Rate] = {}
     for part in () if text.strip().lower() == "off" else text.split(","):
         match = _PART.fullmatch(part.strip())
@@ -62,7 +62,7 @@ class _Window:
     times: deque[float] = field(default_factory=deque)
 
     def wait(self, now: float, kept: int = 0) -> float:
-        """Seconds until one more call fits while `kept` places stay free."""
+        """Seconds until another call fits, with `kept` places left free."""
         times, span = self.times, self.rate.seconds * _MARGIN
         while times and times[0] <= now - span:
             times.popleft()
@@ -83,7 +83,7 @@ class _Chat:
 
 
 class RateLimiter:
-    """`now` is monotonic seconds."""
+    """Limits calls per chat and in total. `now` returns monotonic seconds."""
 
     def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
@@ -92,7 +92,7 @@ class RateLimiter:
         self._chats: dict[str, _Chat] = {}
         self._blocked_until = self._probe_at = 0.0
         self._refused: dict[str, float] = {}
-        """Chats whose last call got a 429, and until when; cleared when any message gets through."""
+        """Chats whose last call got a 429, with the end of the wait; cleared when any message gets through."""
 
     async def turn(self, chat_id: str) -> None:
         """Wait in order until a reply may be sent. Raises SendLater if that takes longer than MAX_WAIT."""
@@ -119,8 +119,8 @@ class RateLimiter:
         return True
 
     def refuse(self, chat_id: str, seconds: float) -> None:
-        """Telegram answered 429, without saying whether for one chat or for the bot. After several in a row, the other
-        chats send one reply a second until one gets through."""
+        """Note a 429. Telegram does not say whether it is for one chat or for the bot, so after several in a row the
+        other chats send one reply per second until one gets through."""
         now = self._now()
         chat = self._chat(chat_id)
         chat.blocked_until = max(chat.blocked_until, now + seconds)
@@ -131,7 +131,7 @@ class RateLimiter:
             self._probe_at = now + _PROBE
 
     def passed(self) -> None:
-        """A message got through: earlier refusals were for single chats."""
+        """Note that a message got through, so earlier 429s were for single chats."""
         self._refused.clear()
         self._blocked_until = 0.0
 

@@ -18,7 +18,7 @@ from bot.rendering.telegram import Piece, preview
 from routing.types.messages import InboundMessage
 
 log = logging.getLogger(__name__)
-MAX_NOTICE = 200  # characters that answerCallbackQuery shows
+MAX_NOTICE = 200  # maximum length of the text that answerCallbackQuery shows
 _FINAL = (Refusal.OTHER, Refusal.THREAD)
 
 
@@ -91,7 +91,7 @@ class TelegramLive(StreamedReply):
             self._shown(gap)
 
     async def _draft(self, piece: Piece) -> bool:
-        """Whether Telegram accepted it; if not, answers are shown by edits from now on."""
+        """Whether Telegram accepted the draft; if not, answers are shown by edits from now on."""
         number = int(self._message.message_id or 0) % 2**31 or 1
         try:
             await self._call("sendMessageDraft", self._where() | body(piece) | {"draft_id": number})
@@ -121,14 +121,14 @@ class TelegramLive(StreamedReply):
         try:
             sent = await self._call("sendMessage", data)
         except TelegramError as error:
-            self._streaming = self._streaming and not may_have_arrived(error)  # one lost preview is enough
+            self._streaming = self._streaming and not may_have_arrived(error)  # at most one preview may be duplicated
             raise
         self._placeholder = str(sent["message_id"])
         self._context.shown.put((chat_id, self._placeholder), piece)
         await self._keep(self._placeholder)
 
     def _call_failed(self, error: Exception) -> bool:
-        """A refused call is not repeated; after anything else the next one may work."""
+        """Stop previews if the call was refused; after other errors the next one may succeed."""
         if not isinstance(error, TelegramError):
             return False
         log.debug("live reply: %s", error)

@@ -1,4 +1,4 @@
-"""Telegram's updates as inbound messages: who is addressed, what was said, pressed or rated."""
+"""Converts Telegram updates to inbound messages: messages, button presses and ratings for this bot."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from routing.types.messages import (
 
 PLATFORM = "telegram"
 REF = "telegram:"
-MAX_QUOTE = 1000  # characters of the message replied to
+MAX_QUOTE = 1000  # maximum length of the quoted message
 GENERAL_TOPIC = 1
 _COMMAND = re.compile(r"/[A-Za-z0-9_]{1,64}(?:@(\w+))?(?=\s|$)")
 _MENTION_END = " \t\n,:"
-_LARGEST_SIDE = 2560  # pixels; the largest photo size that Telegram makes, models scale down further
+_LARGEST_SIDE = 2560  # pixels; the largest photo size Telegram makes, and models scale down further
 _NOUNS = {
     "sticker": "stickers",
     "animation": "animations",
@@ -85,7 +85,8 @@ def moved(update: Update) -> tuple[ChatKey, str] | None:
 
 
 def read(update: Update, me: BotIdentity, now: float) -> InboundMessage | None:
-    """The message in an update; None if it is not for this bot. `now` dates presses, which have no date."""
+    """The message in an update; None if it is not for this bot. `now` is the date of button presses, which have
+    none."""
     if update.message_reaction is not None:
         return _reaction(update.message_reaction, update.update_id, me)
     if update.callback_query is not None:
@@ -104,7 +105,7 @@ def chat_key(message: Message) -> ChatKey:
 
 
 def attachment(message: Message) -> Attachment | None:
-    """The file in a message if the bot can read it."""
+    """The attachment of a message if the bot can read it."""
     if message.photo:
         return _photo(message.photo)
     if message.voice is not None:
@@ -117,7 +118,7 @@ def attachment(message: Message) -> Attachment | None:
 
 
 def unsupported(message: Message) -> str:
-    """A short English plural noun for what the bot can't read; empty for service messages."""
+    """A short English plural noun for unsupported content; empty for service messages."""
     for name, noun in _NOUNS.items():
         if getattr(message, name, None):
             return unreadable(message.document.file_name or "") if name == "document" and message.document else noun
@@ -140,7 +141,7 @@ def _message(message: Message, update_id: int, me: BotIdentity, kind: InboundKin
         return None
     file = attachment(message)
     if file is None and (noun := unsupported(message)):
-        if kind == "edited":  # a live location reports every step in this way
+        if kind == "edited":  # a live location reports every move as an edit
             return None
         kind, text = "unsupported", noun
     elif file is None and not text and not mentioned:
@@ -195,7 +196,8 @@ def _press(query: CallbackQuery, update_id: int, me: BotIdentity, now: float) ->
 
 
 def _author(message: Message) -> tuple[str, str, str] | None:
-    """Id, name and language; None for other bots. Anonymous administrators and channels write as a chat."""
+    """Id, name and language of the author; None for other bots. Anonymous administrators and channels write as a
+    chat."""
     if message.is_automatic_forward:
         return None
     if message.sender_chat is not None:
@@ -207,7 +209,7 @@ def _author(message: Message) -> tuple[str, str, str] | None:
 
 
 def _forwarded_from(message: Message) -> str | None:
-    """The author of a forwarded text or the inline bot that wrote it; None for the sender's own words."""
+    """The author of forwarded or inline-bot text; None for the sender's own text."""
     match message.forward_origin:
         case MessageOriginUser(sender_user=user):
             return user.full_name
@@ -276,8 +278,8 @@ def _mention(entity: MessageEntity, units: bytes, me: BotIdentity) -> tuple[int,
 
 
 def _reaction(update: MessageReactionUpdated, update_id: int, me: BotIdentity) -> InboundMessage | None:
-    """A thumb that somebody added or removed; None for anything else. Telegram reports reactions to all messages of a
-    chat, and does not say in which topic."""
+    """A thumb that was added or removed; None for other reactions. Telegram reports reactions to all messages in a chat
+    without their topic."""
     said = _change(_thumbs(update.old_reaction), _thumbs(update.new_reaction))
     user, chat = update.user, update.chat
     if not said or user is None or user.is_bot:
@@ -299,7 +301,7 @@ def _reaction(update: MessageReactionUpdated, update_id: int, me: BotIdentity) -
 
 
 def _change(old: Sequence[str], new: Sequence[str]) -> str:
-    """The newest thumb; else a thumb that remains after another was removed; else the removed one."""
+    """The newest thumb, else one that remains after another was removed, else the removed one."""
     fresh = [each for each in new if each not in old]
     gone = [each for each in old if each not in new]
     if fresh or (gone and new):

@@ -20,7 +20,7 @@ from handlers.replies.callback_buttons import token
 from routing.ports import ChatStore
 from routing.types.messages import ChatKey, OutboundMessage, Picture
 
-_REMEMBERED = 256  # pieces whose file was refused
+_REMEMBERED = 256  # pieces remembered whose file was refused
 
 log = logging.getLogger(__name__)
 _ENTITIES = ("entities", "caption_entities")
@@ -28,7 +28,7 @@ _ENTITIES = ("entities", "caption_entities")
 
 @dataclass(slots=True)
 class _Target:
-    """Where a reply goes; changes if the chat has moved or the topic is gone. `plain`: an entity was refused."""
+    """Where a reply goes; changes if the chat has moved or the topic is gone. `plain`: entities were refused."""
 
     chat_id: str
     thread_id: str
@@ -36,7 +36,7 @@ class _Target:
 
 
 class _FileRefused(Exception):
-    """A file of code was refused; `parts` say the same as text."""
+    """A file with code was refused; `parts` hold the same code as text."""
 
     def __init__(self, parts: list[Part]) -> None:
         super().__init__()
@@ -44,18 +44,18 @@ class _FileRefused(Exception):
 
 
 class Outbound:
-    """Sends replies. All errors of the network and of Telegram leave as SendLater or SendRefused."""
+    """Sends replies. Network and Telegram errors are raised as SendLater or SendRefused."""
 
     def __init__(self, context: ClientContext, chats: ChatStore) -> None:
         self._context = context
         self._chats = chats
         self._unsent: Recent[tuple[int, int], list[tuple[Part, Json]]] = Recent(_REMEMBERED)
-        """By reply and piece, the messages still to send instead of a refused file of code."""
+        """Per reply and piece, the messages left to send in place of a refused file."""
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
     ) -> AsyncIterator[Sent]:
-        """See Platform.send. Yields nothing when every piece had been sent."""
+        """See Platform.send. Yields nothing if all pieces were sent before."""
         made = parts(message)
         if not made:
             raise SendRefused("the reply has no visible content")
@@ -67,14 +67,15 @@ class Outbound:
             if index == 0 and message.edits and part.file is None:
                 sent = await self._edit(target, message.edits, part.piece, markup)
             if not sent:
-                quoted = index == 0 and target.chat_id.startswith("-")  # in private chats it is clear what is answered
+                quoted = index == 0 and target.chat_id.startswith("-")  # a private chat needs no quote
                 extras = _extras(markup, message.reply_to if quoted else "")
                 again = recovered and index == first_piece
                 sent = await self._send_piece((outbox_id, index), target, part, extras, again)
             yield Sent(sent, last)
 
     async def _send_piece(self, place: tuple[int, int], target: _Target, part: Part, extras: Json, again: bool) -> str:
-        """The id of its last message. Code instead of a refused file continues where an earlier attempt stopped."""
+        """Send a piece and return the id of its last message. Code sent in place of a refused file resumes where an
+        earlier attempt stopped."""
         unsent = self._unsent.get(place) or [(part, extras)]
         while True:
             part, extras = unsent[0]
@@ -92,7 +93,8 @@ class Outbound:
             again = False
 
     async def _edit(self, target: _Target, message_id: str, piece: Piece, markup: Json | None) -> str:
-        """The message's id; empty if it can't be edited and a new one is needed. Repeating an edit is harmless."""
+        """Edit a message and return its id; empty if it can't be edited and a new one is needed. Repeating an edit is
+        harmless."""
         shown = self._context.shown.get((target.chat_id, message_id))
         self._context.shown.drop((target.chat_id, message_id))
         if shown == piece and markup is None:
@@ -111,8 +113,8 @@ class Outbound:
         return message_id
 
     async def _new(self, target: _Target, part: Part, extras: Json) -> str:
-        """Send a new message. If its file is refused, the text says so: a reply without its picture has arrived, one
-        without its document has not. Raises _FileRefused for code."""
+        """Send a new message. If its file is refused, the text gets a note: without a picture the reply counts as
+        delivered, without a document it does not. Raises _FileRefused for code."""
         method, data = await part.call()
         try:
             result: Json = await self._call(method, address(target.chat_id, target.thread_id) | data | extras, target)
@@ -129,16 +131,17 @@ class Outbound:
         return str(result["message_id"])
 
     async def _marked(self, target: _Target, part: Part) -> Part:
-        """The part marked as perhaps a copy; if it would become too long, the mark is a message before it."""
+        """The part with a mark that it may be a copy. If that makes it too long, the mark is sent as a message before
+        it."""
         if (marked := part.marked()) is not None:
             return marked
         await self._new(target, Part(Piece(RECOVERED, ())), {})
         return part
 
     async def _call(self, method: str, data: Json, target: _Target) -> Json:
-        """Make a call, and correct it if the chat has moved, the topic is gone or entities are refused.
+        """Make a call, and repeat it with corrections if the chat has moved, the topic is gone or entities are refused.
 
-        Raises BadRequest for other refusals, SendLater and SendRefused for everything else.
+        Raises BadRequest for other refusals, and SendLater or SendRefused for other errors.
         """
         if target.plain:
             data = _plain(data)
@@ -163,7 +166,7 @@ class Outbound:
         target.chat_id = str(new_chat_id)
 
     def _repair(self, error: BadRequest, data: Json, target: _Target) -> Json:
-        """The call without what was refused; raises the error if nothing can be left out."""
+        """The call without what was refused. Raises the error if nothing can be left out."""
         what = refusal(error)
         if what is Refusal.ENTITIES and any(name in data for name in _ENTITIES):
             target.plain = True

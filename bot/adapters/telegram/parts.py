@@ -1,7 +1,7 @@
-"""A reply as the messages that it becomes.
+"""Splits a reply into messages.
 
-A short text is the caption of its file. Otherwise a picture goes before the text and documents after it. Text that
-replaces a preview comes first: a text message can't become a file.
+A short text becomes the caption of its file. Otherwise a picture goes before the text and documents after it. Text that
+replaces a preview comes first, because a text message can't become a file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Part:
     instead: str = ""
 
     async def call(self) -> tuple[str, Json]:
-        """The method that sends it and its parameters, without the chat."""
+        """The API method to send it and its parameters, without the chat."""
         given = body(self.piece)
         if self.file is None:
             return "sendMessage", given | {"link_preview_options": NO_PREVIEW}
@@ -44,7 +44,7 @@ class Part:
         return "sendDocument", {"document": await asyncio.to_thread(upload, self.file.name, data)} | caption
 
     def marked(self) -> Part | None:
-        """Marked as perhaps a copy; None if it would become too long."""
+        """The part with a mark that it may be a copy; None if that makes it too long."""
         shift = len(RECOVERED) + 1
         if utf16_length(self.piece.text) + shift > (MAX_TEXT if self.file is None else MAX_CAPTION):
             return None
@@ -52,13 +52,13 @@ class Part:
         return replace(self, piece=Piece(f"{RECOVERED} {self.piece.text}", tuple(moved)))
 
     def noted(self, why: str) -> Part:
-        """Without its file, with a note about it below the text."""
+        """The part without its file, with a note about it below the text."""
         note = f"⚠️ {self.file.name}: {why}" if self.file else ""
         return Part(Piece(f"{self.piece.text}\n{note}".strip(), self.piece.entities))
 
 
 def parts(message: OutboundMessage) -> tuple[Part, ...]:
-    """The messages of a reply; none if nothing in it is visible."""
+    """The messages of a reply; none if it has no visible content."""
     text, code = with_code_files(message.text, message.attached, MAX_TEXT, lambda block: len(pieces(block)))
     texts = [Part(piece) for piece in pieces(text)]
     before = [] if message.picture is None else [Part(_BARE, message.picture)]

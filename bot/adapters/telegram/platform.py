@@ -32,8 +32,8 @@ MAX_COMMANDS = 100
 MAX_SUMMARY = 256
 _DEFAULT_LANGUAGE = "en"
 _SCOPES = (BotCommandScopeAllPrivateChats(), BotCommandScopeAllGroupChats())
-_FIRST_TRY = 3.0  # seconds that start() waits to learn whether the token is valid
-_GRACE = 1.0  # seconds that close() gives to acknowledgements on their way
+_FIRST_TRY = 3.0  # seconds that start() waits for the result of the first attempt
+_GRACE = 1.0  # seconds that close() gives to pending acknowledgements
 _EYES = [{"type": "emoji", "emoji": "👀"}]
 
 
@@ -48,7 +48,7 @@ class Source(Protocol):
 
 
 class TelegramPlatform:
-    """See bot.platform.Platform. Raises ConfigError for options that can't work."""
+    """See bot.platform.Platform. Raises ConfigError for invalid options."""
 
     name = PLATFORM
 
@@ -79,7 +79,7 @@ class TelegramPlatform:
         self._source = self._make_source()
 
     async def start(self) -> None:
-        """Return once updates can come, or after a few seconds while connecting goes on."""
+        """Return once updates can arrive, or after a few seconds while connecting continues."""
         self.progress.up_since = self._steady()
         first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._connecting = asyncio.create_task(self._connect(first))
@@ -118,12 +118,12 @@ class TelegramPlatform:
         options = self._options
         if not options.webhook_url:
             return Poller(self._api, self.progress, self._steady, options.pace)
-        from bot.adapters.telegram.webhook import Webhook  # imports a web server that polling does not need
+        from bot.adapters.telegram.webhook import Webhook  # imports a web server, which polling does not need
 
         return Webhook(options, self._api, self.progress, self._steady)
 
     async def _connect(self, first: asyncio.Future[None]) -> None:
-        """Greet until Telegram answers, then receive. `first` gets the outcome of the first attempt."""
+        """Greet until Telegram answers, then receive. `first` is set to the outcome of the first attempt."""
         backoff = TelegramBackoff(self.progress, self._options.pace)
         try:
             while (user := await self._greet(backoff, first)) is None:

@@ -1,4 +1,4 @@
-"""Receiving: updates are parsed and accepted, and only then acknowledged to Telegram by the next offset."""
+"""Receives updates: they are parsed and accepted, and then acknowledged to Telegram by the next offset."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from routing.types.messages import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
 Take = Callable[[Sequence[Json]], Awaitable[None]]
-"""Makes everything in the updates durable; if it raises, none may be acknowledged."""
+"""Makes all messages in the updates durable. If it raises, none may be acknowledged."""
 
 OTHER_POLLER = Reason("another program is polling with this token; stop it, or give this bot its own token")
 OTHER_WEBHOOK = Reason("another program has set a webhook for this token; stop it and restart this bot")
@@ -90,7 +90,7 @@ class Receiver:
             await self._accept(messages)
 
     def _parse(self, raw: Json, now: float) -> tuple[InboundMessage | None, tuple[ChatKey, str] | None]:
-        """An update that the library can't parse is skipped: it would block all others for ever."""
+        """Parse an update. One that the library can't parse is skipped, because it would block all others."""
         try:
             update = Update.de_json(raw, None)
             return read(update, self._me, now), moved(update)
@@ -107,7 +107,7 @@ def _outline(raw: object) -> object:
 
 
 class Poller:
-    """Long polling, with a watchdog that replaces connections on which nothing arrives any more."""
+    """Long polling, with a watchdog that replaces connections on which nothing arrives."""
 
     def __init__(self, api: Api, progress: Progress, clock: Clock, pace: Pace) -> None:
         self._api = api
@@ -125,7 +125,7 @@ class Poller:
         self._watchdog: asyncio.Task[None] | None = None
 
     async def greet(self) -> None:
-        """Delete a webhook, which would keep polling from working. Raises TelegramError."""
+        """Delete a webhook, which would prevent polling. Raises TelegramError."""
         await self._api.delete_webhook(drop_pending_updates=False)
 
     def start(self, take: Take) -> None:
@@ -135,7 +135,7 @@ class Poller:
         self._watchdog = asyncio.create_task(self._watch())
 
     async def stop(self) -> None:
-        """Receive nothing more. Updates that are being accepted are finished and acknowledged."""
+        """Stop receiving. Updates being accepted are finished and acknowledged."""
         if self._task is None or self._watchdog is None:
             return
         self._watchdog.cancel()
@@ -174,12 +174,12 @@ class Poller:
                 continue
 
     async def _accepted(self, updates: Sequence[Json]) -> bool:
-        """Whether the updates are durable and may be acknowledged; pauses after a failure."""
+        """Whether the updates are durable and may be acknowledged. Pauses after a failure."""
         assert self._take is not None, "set by start"
         self._taking = True
         try:
             await self._take(updates)
-        except Exception as error:  # whatever went wrong, Telegram is asked for them again
+        except Exception as error:  # after any error, Telegram sends them again
             log.debug("accepting failed", exc_info=True)
             self._taking = False
             await asyncio.sleep(self._backoff.saving_failed(error))

@@ -21,13 +21,13 @@ from routing.ports import Clock
 
 log = logging.getLogger(__name__)
 _HEADER = "X-Telegram-Bot-Api-Secret-Token"
-_LARGEST = 4 * 2**20  # bytes of one update
-_DEEPEST = 64  # nested objects and arrays; Telegram's own updates have fewer than 20
-_RECENT = 300.0  # seconds for which a failed delivery counts as trouble
+_LARGEST = 4 * 2**20  # maximum size of an update in bytes
+_DEEPEST = 64  # maximum nesting of objects and arrays; Telegram's own updates have fewer than 20 levels
+_RECENT = 300.0  # seconds during which a failed delivery counts as trouble
 
 
 class Webhook:
-    """The server that Telegram calls. It listens before Telegram is told its address."""
+    """The server that Telegram calls. It listens before its address is given to Telegram."""
 
     def __init__(self, options: TelegramOptions, api: Api, progress: Progress, clock: Clock) -> None:
         self._url = options.webhook_url or ""
@@ -66,12 +66,12 @@ class Webhook:
         self._runner = runner
 
     def start(self, take: Take) -> None:
-        """Accept deliveries from now on; earlier ones got a 503, and Telegram repeats them."""
+        """Accept deliveries from now on. Earlier ones got a 503, and Telegram repeats them."""
         self._take = take
         self._check = asyncio.create_task(self._look_after())
 
     async def stop(self) -> None:
-        """Accept nothing more; Telegram delivers what comes after the next start."""
+        """Accept no more deliveries; Telegram repeats them after the next start."""
         self._take = None
         if self._check is not None:
             self._check.cancel()
@@ -95,7 +95,7 @@ class Webhook:
             return web.Response(status=400)
         try:
             await self._take([update])
-        except Exception as error:  # whatever went wrong, Telegram sends it again
+        except Exception as error:  # after any error, Telegram sends it again
             log.error("a Telegram update can't be saved (%s); Telegram will send it again", type(error).__name__)
             log.debug("accepting failed", exc_info=True)
             self._progress.trouble = Reason("updates can't be saved; Telegram will send them again")
@@ -105,7 +105,7 @@ class Webhook:
         return web.Response()
 
     async def _look_after(self) -> None:
-        """Ask Telegram regularly whether its deliveries arrive: silence may also mean a broken address."""
+        """Ask Telegram regularly whether its deliveries arrive, because silence may also mean a wrong address."""
         while True:
             await asyncio.sleep(self._every)
             try:
