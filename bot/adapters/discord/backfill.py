@@ -1,4 +1,4 @@
-"""Messages sent while the bot was not connected, fetched from the chats in which people address it."""
+"""Fetches messages sent while the bot was not connected, from chats in which people address it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from routing.types.messages import ChatKey, InboundMessage
 
 log = logging.getLogger(__name__)
 KNOWN_SECONDS = 30 * 86400.0
-"""A chat is searched this long after the last message in it."""
+"""A chat is searched for this long after its last message."""
 ANSWERED_SECONDS = 47 * 3600.0
-"""Older messages are not answered: the inbox remembers answered ones for 48 hours."""
+"""Older messages are not answered, because the inbox remembers answered ones for 48 hours."""
 OVERLAP_SECONDS = 300.0
-"""Always fetched again, because the cursor follows the events of all connections together."""
+"""This much is always fetched again, because the cursor covers the events of all connections together."""
 STATE_KEY = "discord_heard"
 _PAGE = 100  # messages; Discord's maximum
 _AT_ONCE = 4
 _ATTEMPTS = 8
 _LONGEST_PAUSE = 3600.0
-_REFUSED = (400, 403, 404)  # 400 for forums, which hold threads and no messages
+_REFUSED = (400, 403, 404)  # 400 for forums, which hold threads but no messages
 T = TypeVar("T")
 
 
 class Cursors:
     """The id of the last message seen per gateway connection.
 
-    `since` has an entry for each connection that may lack messages: the id up to which it has everything, 0 for the
-    cursor that an earlier process saved.
+    `since` maps each connection that may lack messages to the id up to which it is complete; 0 means the cursor saved
+    by an earlier process.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Cursors:
         self._seen[shard] = max(self._seen.get(shard, 0), message_id)
 
     def session_started(self, shard: int) -> None:
-        """Messages after the last one seen may be missing."""
+        """Note that messages after the last one seen may be missing."""
         self._connected.add(shard)
         self.since.setdefault(shard, self._seen.get(shard, 0))
 
@@ -66,18 +66,18 @@ class Cursors:
         self._connected.discard(shard)
 
     def complete(self, shards: int) -> bool:
-        """Whether nothing before the newest message is missing. With one connection, what it lacks is newer."""
+        """Whether no message before the newest is missing. With a single connection, anything missing is newer."""
         return not self.since and (shards == 1 or len(self._connected) >= shards)
 
 
 def shard_of(payload: Json) -> int:
-    """The connection of a READY, or of a RESUMED, to which the library adds it."""
+    """The connection of a READY or RESUMED event; the library adds it to RESUMED."""
     own = payload.get("shard") or (0,)
     return int(payload.get("__shard_id__") or own[0])
 
 
 class Missed(NamedTuple):
-    """A message for the bot. `fresh`: it came after the cursor, so it can't have been handled."""
+    """A message for the bot. `fresh`: it is newer than the cursor, so it can't have been handled."""
 
     payload: Json
     place: Place
@@ -86,7 +86,7 @@ class Missed(NamedTuple):
 
 
 class Backfill:
-    """Fetches missed messages. The saved cursor is the id of the newest message before which nothing is missing."""
+    """Fetches missed messages. The saved cursor is the id of the newest message with none missing before it."""
 
     def __init__(
         self,
@@ -106,23 +106,23 @@ class Backfill:
         self._limit = asyncio.Semaphore(_AT_ONCE)
 
     async def known(self) -> tuple[ChatKey, ...]:
-        """The chats in which somebody may have written to the bot. The bot receives no messages where a person uses
-        their own installation, and was not spoken to in a direct chat that it only sent notices to."""
+        """Chats in which people may have written to the bot. Excluded are places where the bot is only a person's own
+        installation, which receives no messages, and direct chats that only received notices."""
         known = await self._chats.known(PLATFORM, self._clock() - KNOWN_SECONDS)
         return tuple(chat for chat in known if not (chat.person or chat.visitor))
 
     async def cursor(self) -> int:
-        """The saved one; 0 if there is none."""
+        """The saved cursor; 0 if there is none."""
         kept = await self._state.get(STATE_KEY)
         bot_id, _, cursor = (kept or "").partition(" ")
         return int(cursor) if bot_id == str(self._me().id) and cursor.isdecimal() else 0
 
     async def start_now(self) -> None:
-        """Without a saved cursor: from now on a restart fetches what was missed."""
+        """If no cursor is saved, save one, so that a restart fetches what is missed from now on."""
         await self.save(_ids(self._clock() - EPOCH))
 
     async def save(self, cursor: int) -> None:
-        """Make it durable; if that fails, the older one does no harm."""
+        """Store the cursor. A failure is harmless, because the older one stays valid."""
         try:
             await self._state.put(STATE_KEY, f"{self._me().id} {cursor}")
         except StorageFault as fault:
@@ -133,7 +133,7 @@ class Backfill:
         return await self._attempt(channel_id, lambda: self._channels.fetch(channel_id))
 
     async def missed(self, channel_id: int, cursor: int) -> AsyncIterator[Sequence[Missed]]:
-        """Pages of messages for the bot after the cursor, oldest first; ends early if they can't be fetched."""
+        """Pages of messages for the bot after the cursor, oldest first. Ends early if they can't be fetched."""
         after = max(cursor - _ids(OVERLAP_SECONDS), _ids(self._clock() - ANSWERED_SECONDS - EPOCH), 0)
         full = True
         while full:
@@ -147,7 +147,7 @@ class Backfill:
             after, full = int(page[-1]["id"]), len(page) == _PAGE
 
     async def _attempt(self, channel_id: int, call: Callable[[], Awaitable[T]]) -> T | None:
-        """The result of the call, repeated for some minutes; None if Discord refuses it or keeps failing."""
+        """Make a call, with retries for some minutes; None if Discord refuses it or keeps failing."""
         for failures in range(1, _ATTEMPTS + 1):
             try:
                 async with self._limit:
@@ -171,10 +171,10 @@ class Backfill:
             try:
                 message = read(payload, place, me)
                 fresh = int(payload["id"]) > cursor
-                # Before the cursor the bot may not have joined this thread yet.
+                # The bot may have joined this thread only after messages older than the cursor.
                 if message is not None and (fresh or place.private or addresses(payload, me)):
                     found.append(Missed(payload, place, message, fresh))
-            except Exception as error:  # one unreadable message must not hide the others
+            except Exception as error:  # an unreadable message must not hide the others
                 log.error("Discord: can't parse message %s: %s", payload.get("id"), type(error).__name__)
         return found
 

@@ -1,4 +1,4 @@
-"""Where messages are written: the conversation's key, the server, threads, and which of them the bot has joined."""
+"""Channels, threads and servers, and which threads the bot has joined."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`guild` is None in direct messages; `joined`: a thread the bot takes part in; `starts_threads`: a thread can
-    start from a message here."""
+    """A channel or thread. `guild` is None in direct messages. `joined`: a thread the bot takes part in.
+    `starts_threads`: a thread can be started from a message here."""
 
     chat: ChatKey
     guild: discord.Guild | None
@@ -39,7 +39,7 @@ class Place:
 
 
 class Channels:
-    """Knows channels from the gateway's cache and asks Discord about others; opens threads."""
+    """Finds channels in the gateway's cache or by asking Discord, and opens threads."""
 
     def __init__(self, client: Client, thread_per_mention: bool = False) -> None:
         self._client = client
@@ -49,7 +49,7 @@ class Channels:
         self._joined: Recent[int, bool] = Recent()
 
     def join(self, chats: Iterable[ChatKey]) -> None:
-        """The bot was addressed in these chats: it has joined the threads among them."""
+        """Note that the bot was addressed in these chats, so that it joins the threads among them."""
         for chat in chats:
             if chat.thread_id:
                 self._joined.put(int(chat.thread_id), True)
@@ -58,7 +58,7 @@ class Channels:
         return self._client.get_guild(int(guild_id)) if guild_id else None
 
     def find(self, channel_id: int, guild_id: int | None, kind: int | None = None) -> Place | None:
-        """The place of a message, None if only Discord can tell; `kind` is the channel type if the event has it."""
+        """The place of a message; None if Discord has to be asked. `kind` is the channel type if the event has it."""
         if guild_id is None:
             return Place(ChatKey(PLATFORM, str(channel_id)), None, private=True)
         guild = self._client.get_guild(guild_id)
@@ -81,11 +81,11 @@ class Channels:
         return self._client.shard_count or 1
 
     def shard(self, guild_id: int | None) -> int:
-        """The connection that brings a guild's events; direct messages come by the first."""
+        """The connection for a guild's events; direct messages use the first."""
         return 0 if guild_id is None else (guild_id >> 22) % self.shards
 
     def shard_of(self, channel_id: int) -> int | None:
-        """The same for a channel; None if the gateway has not listed it."""
+        """The connection for a channel's events; None if the gateway has not listed the channel."""
         guild = getattr(self._client.get_channel(channel_id), "guild", None)
         return None if guild is None else self.shard(guild.id)
 
@@ -98,7 +98,7 @@ class Channels:
         return may.view_channel and may.read_message_history
 
     async def locate(self, channel_id: int) -> Place:
-        """The place of a channel of which only the id is known. Raises like `fetch`."""
+        """The place of a channel, from its id alone. Raises like `fetch`."""
         channel = self._client.get_channel(channel_id)
         guild = getattr(channel, "guild", None)
         place = self.find(channel_id, guild.id) if guild is not None else None
@@ -115,12 +115,14 @@ class Channels:
         return place
 
     def starts_thread(self, payload: Json, place: Place, message: InboundMessage) -> bool:
-        """Whether this message gets a thread of its own: the owner wants that, and it is no command and no reply."""
+        """Whether this message gets its own thread: the owner wants threads, and it is neither a command nor a
+        reply."""
         plain = message.kind == "message" and not message.text.startswith("/") and payload.get("type") == _PLAIN
         return self._thread_per_mention and plain and place.starts_threads and not message.chat.thread_id
 
     async def open_thread(self, message: InboundMessage) -> InboundMessage:
-        """The message in its new thread, which has the id of the message; in its channel if that fails."""
+        """Open a thread, which has the id of its message, and move the message there. On failure it stays in its
+        channel."""
         chat = replace(message.chat, thread_id=message.message_id)
         name = " ".join(message.text.split())[:MAX_THREAD_NAME] or message.user_name[:MAX_THREAD_NAME] or "…"
         try:

@@ -1,7 +1,7 @@
-"""discord.py's client for this bot: events in the order of the gateway, calls with a time limit.
+"""discord.py's client for this bot: events in gateway order, and calls with a timeout.
 
-Messages and interactions stay as Discord sent them. The library's objects for them need its caches, and its events
-run as separate tasks, before READY or after it.
+Messages and interactions stay as raw JSON. The library's objects for them need its caches, and its events run as
+separate tasks, before or after READY.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 NETWORK = (OSError, aiohttp.ClientError, TimeoutError)
 CALL_TIMEOUT = aiohttp.ClientTimeout(total=20.0, sock_connect=10.0)
 """For calls without a timeout of their own; the library's default is five minutes."""
-_LONGEST_LIMIT = 30.0  # seconds to sit out a 429 within a call; a longer one is raised as RateLimited
-_HANG_UP = 2.0  # seconds for closing; a dead connection does not even close
+_LONGEST_LIMIT = 30.0  # maximum seconds to wait out a 429 within a call; longer ones raise RateLimited
+_HANG_UP = 2.0  # seconds for closing; closing a dead connection may hang
 
 
 class Listener(Protocol):
-    """Receives gateway events; no method may block."""
+    """Receives gateway events. Methods must not block."""
 
     def session_started(self, payload: Json) -> None:
-        """READY: events before it may be missing."""
+        """READY: events may have been missed."""
 
     def session_resumed(self, payload: Json) -> None:
-        """RESUMED: nothing is missing."""
+        """RESUMED: no events were missed."""
 
     def disconnected(self, shard: int) -> None:
         """A connection ended or could not be reopened."""
@@ -57,7 +57,7 @@ class Listener(Protocol):
 
 
 class Client(discord.Client):
-    """One gateway connection for the life of the platform."""
+    """One gateway connection for the platform's lifetime."""
 
     def __init__(self, options: DiscordOptions, listener: Listener) -> None:
         self._wanted = discord.Intents(
@@ -85,7 +85,7 @@ class Client(discord.Client):
         return self._wanted.message_content
 
     async def enter(self, token: str) -> None:
-        """Log in; may be repeated. Raises LoginFailure, or what a call raises."""
+        """Log in; may be called again. Raises LoginFailure, or what a call raises."""
         await self.http.close()
         self.http.connector = discord.utils.MISSING
         await self.login(token)
@@ -95,12 +95,13 @@ class Client(discord.Client):
         self._wanted.message_content = False
 
     async def setup_hook(self) -> None:
-        """The gateway closes connections that ask for an intent the application lacks."""
+        """Ask for the message content intent only if the application has it; otherwise the gateway closes the
+        connection."""
         flags = self.application_flags
         self._wanted.message_content = flags.gateway_message_content or flags.gateway_message_content_limited
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
-        """Discord accepts one IDENTIFY in five seconds."""
+        """Space out logins: Discord accepts one IDENTIFY in five seconds."""
         if not initial:
             await asyncio.sleep(self._gap)
 
@@ -114,7 +115,7 @@ class Client(discord.Client):
         log.exception("Discord: %s failed", event_method)
 
     def heartbeats(self) -> tuple[float, ...]:
-        """Seconds that the last heartbeat of each connection took; the value changes with each acknowledgement."""
+        """Duration in seconds of each connection's last heartbeat; changes with each acknowledgement."""
         return (self.latency,)
 
     async def hang_up(self) -> None:
@@ -125,12 +126,13 @@ class Client(discord.Client):
                     await self.ws.close()
 
     async def close(self) -> None:
-        """Does nothing before `leave`: the library calls it when the gateway refuses it, and replies must go on."""
+        """Ignored before `leave`: the library closes the client when the gateway refuses it, but replies must
+        continue."""
         if self._leaving:
             await super().close()
 
     async def leave(self) -> None:
-        """End the session and close every connection."""
+        """End the session and close all connections."""
         self._leaving = True
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_HANG_UP):
@@ -139,14 +141,14 @@ class Client(discord.Client):
 
 
 class ShardedClient(Client, discord.AutoShardedClient):
-    """As many gateway connections as Discord recommends."""
+    """A client with the number of gateway connections that Discord recommends."""
 
     async def launch_shard(self, gateway: yarl.URL, shard_id: int, *, initial: bool = False) -> None:
         """Connect to the address from the options instead of the recommended one."""
         await super().launch_shard(DiscordWebSocket.DEFAULT_GATEWAY, shard_id, initial=initial)
 
     async def on_disconnect(self) -> None:
-        """`on_shard_disconnect` follows with the shard's number."""
+        """Does nothing: `on_shard_disconnect` follows with the shard's number."""
 
     async def on_shard_disconnect(self, shard_id: int) -> None:
         self._listener.disconnected(shard_id)
@@ -168,8 +170,8 @@ def make_client(options: DiscordOptions, listener: Listener) -> Client:
 
 @contextlib.contextmanager
 def unlocking(client: discord.Client) -> Iterator[None]:
-    """Put this around calls that may be cancelled. While the library sits out a global rate limit, it holds back every
-    call; if the waiting call is cancelled, it would hold them back for ever."""
+    """Context manager for calls that may be cancelled. During a global rate limit the library blocks all calls, and
+    cancelling the one that waits would leave them blocked."""
     try:
         yield
     except asyncio.CancelledError:
@@ -190,12 +192,12 @@ def configure_library(options: DiscordOptions) -> None:
 
 
 def proxy_for(options: DiscordOptions) -> str | None:
-    """None for a server on this machine."""
+    """The proxy to use; None for a server on this machine."""
     return None if urlsplit(options.api_root).hostname in LOOPBACK else options.proxy
 
 
 def _listen(parsers: dict[str, Callable[[Any], None]], listener: Listener) -> None:
-    """Route the events that matter to the listener, instead of to the library or after it."""
+    """Send the events that matter to the listener, instead of the library or in addition to it."""
     for event, parse in parsers.items():
         parsers[event] = _guarded(event, parse)
     for event, handle in (
@@ -215,12 +217,12 @@ def _listen(parsers: dict[str, Callable[[Any], None]], listener: Listener) -> No
 
 
 def _guarded(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Skip an event that can't be parsed: raised, the error would end this connection and the ones after it."""
+    """Skip events that can't be parsed. The exception would end this connection and later ones."""
 
     def guarded(payload: Any) -> None:
         try:
             parse(payload)
-        except Exception as error:  # events of unknown kinds may raise anything
+        except Exception as error:  # unknown kinds of events may raise anything
             log.error("Discord: can't parse a %s event, skipping it: %s", event, type(error).__name__)
             log.debug("the unreadable event", exc_info=True)
 

@@ -1,4 +1,4 @@
-"""Slash commands: how Discord registers them, what a filled-in one is as typed text, and suggestions for options."""
+"""Slash commands: their registration, converting them to typed text, and suggestions for options."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ _TYPED: Mapping[str, Mapping[str, str]] = {
         "reset": "{tier} reset",
     },
 }
-"""The text after a command, by subcommand. Other commands have one option of their own name that holds all of it."""
+"""Templates for the text after a command, by subcommand. Other commands have a single option, named like the command,
+with the whole text."""
 
 
 class _Described:
-    """Writes descriptions in every language."""
+    """Builds descriptions in all languages."""
 
     def __init__(self) -> None:
         self._others = tuple(Say(code) for code in languages() if code != _ENGLISH)
@@ -109,14 +110,14 @@ def _subcommand(name: str, description: Json, *options: Json) -> Json:
 
 
 def _argument(spec: CommandSpec) -> Json:
-    """One option for all text after the command, described by examples, which need no translation."""
+    """An option for all text after the command. Its description consists of examples, which need no translation."""
     examples = [" ".join(line.split()[1:]) for line in spec.usage]
     option = {"type": STRING, "name": spec.name, "description": _cut(" · ".join(filter(None, examples)))}
     return option | (_choices(spec.choices[0]) if _fixed(spec) else {"autocomplete": True})
 
 
 def _fixed(spec: CommandSpec) -> bool:
-    """Whether the command takes one of a few words. A choice with a digit stands for any number."""
+    """Whether the command takes one of a few words. A choice that contains a digit stands for any number."""
     if spec.most_words != 1 or len(spec.choices) != 1:
         return False
     return len(spec.choices[0]) <= MAX_CHOICES and all(word.isalpha() for word in spec.choices[0])
@@ -131,7 +132,7 @@ def _cut(text: str) -> str:
 
 
 def options_of(data: Json) -> tuple[str, list[Json]]:
-    """The subcommand, empty without one, and the options of an interaction's `data`."""
+    """The subcommand (or "") and the options in an interaction's `data`."""
     options: list[Json] = data.get("options") or []
     if options and options[0]["type"] == SUBCOMMAND:
         return options[0]["name"], options[0].get("options") or []
@@ -139,10 +140,9 @@ def options_of(data: Json) -> tuple[str, list[Json]]:
 
 
 def as_typed(data: Json) -> str:
-    """The command as a person would type it elsewhere, such as `/model coding openai/gpt-5.2`.
+    """The command as typed elsewhere, such as `/model coding openai/gpt-5.2`.
 
-    A command's only option is taken as written, with several words; of other options each is one word, quoted if it
-    has to be.
+    A single option is used as written and may have several words. Other options are one word each, quoted if necessary.
     """
     name = data["name"]
     subcommand, options = options_of(data)
@@ -153,7 +153,7 @@ def as_typed(data: Json) -> str:
 
 
 class _Words(dict[str, Any]):
-    """Option values as words of a command: a switch that is on is its own name, a missing option is empty."""
+    """Option values as words of a command: an enabled switch becomes its name, a missing option is empty."""
 
     def __getitem__(self, name: str) -> str:
         value = self.get(name, "")
@@ -163,7 +163,7 @@ class _Words(dict[str, Any]):
 
 
 async def suggest(data: Json, user: UserKey, suggestions: Suggestions) -> list[str]:
-    """Values for the option that is being typed; Discord refuses longer ones."""
+    """Values for the option being typed; longer ones, which Discord refuses, are left out."""
     typing = focused(data)
     if typing is None:
         return []
@@ -175,7 +175,7 @@ async def suggest(data: Json, user: UserKey, suggestions: Suggestions) -> list[s
 
 
 def focused(data: Json) -> Typing | None:
-    """The option that is being typed, with the values of the others; None if there is none."""
+    """The option being typed, with the values of the others; None if there is none."""
     _, options = options_of(data)
     typed = next((option for option in options if option.get("focused")), None)
     if typed is None:

@@ -1,4 +1,4 @@
-"""Logs in, keeps the gateway connected, and replaces a connection on which nothing arrives any more."""
+"""Logs in, keeps the gateway connected, and replaces connections on which nothing arrives."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ NO_CONTENT = (
 SHARDS = "Discord asks for sharding; set DISCORD_SHARDED=true and restart"
 CLOSED = "Discord closed the connection ({code})"
 _REFUSED, _SHARDING = 4004, 4011  # the gateway's close codes
-_UNPLANNED = 4  # times the longest wait after an unknown error: each IDENTIFY counts, and there are 1000 a day
+_UNPLANNED = 4  # factor on the longest wait after an unknown error, because each IDENTIFY counts towards 1000 a day
 
 
 class Alert(Protocol):
-    """Takes a sentence for the owners; an empty one when all is well."""
+    """Called with a sentence for the owners, or with an empty one when the problem is solved."""
 
     def __call__(self, template: str, /, **values: object) -> None: ...
 
 
 class DiscordBackoff(ConnectionBackoff):
-    """`alert` gets what the owners have to fix, and an empty sentence once it is fixed."""
+    """Backoff that also tells the owners through `alert` what they have to fix, and when it is fixed."""
 
     def __init__(self, progress: Progress, pace: Pace, alert: Alert) -> None:
         super().__init__("Discord", progress, pace.backoff, pace.longest_backoff)
@@ -81,8 +81,8 @@ class DiscordBackoff(ConnectionBackoff):
 
 
 class Connection:
-    """The library resumes a session by itself, with growing pauses between its attempts. After `Pace.deaf` seconds
-    without an acknowledged heartbeat this starts a new session."""
+    """The library resumes sessions by itself, with growing pauses. After `Pace.deaf` seconds without an acknowledged
+    heartbeat, this starts a new session."""
 
     def __init__(
         self, client: Client, options: DiscordOptions, progress: Progress, backoff: DiscordBackoff, clock: Clock
@@ -98,15 +98,15 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._watchdog: asyncio.Task[None] | None = None
         self._beats: dict[int, tuple[float, float]] = {}
-        """By shard: how long its last heartbeat took, and when that was seen."""
+        """Per shard: duration of its last heartbeat, and when that was noticed."""
         self._heard_at = 0.0
         self._losses: dict[int, int] = {}
-        """By shard: disconnects since it last worked."""
+        """Per shard: disconnects since it last worked."""
 
     async def start(self) -> None:
-        """Return once Discord sends events, or after `Pace.first_try` seconds while connecting goes on.
+        """Return once Discord sends events, or after `Pace.first_try` seconds while connecting continues.
 
-        Raises ConfigError for a refused token.
+        Raises ConfigError if the token is refused.
         """
         self._first = asyncio.get_running_loop().create_future()
         self._heard_at = self._clock()
@@ -118,14 +118,14 @@ class Connection:
             self._first.result()
 
     async def stop(self) -> None:
-        """Open no connection from now on."""
+        """Stop connecting."""
         tasks = [task for task in (self._watchdog, self._task) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def connected(self, shard: int) -> None:
-        """The gateway accepted the session of this shard, new or resumed."""
+        """Note that the gateway accepted a new or resumed session of this shard."""
         self._losses.pop(shard, None)
         self._heard_at = self._progress.last_step = self._progress.last_contact = self._clock()
         if max(self._losses.values(), default=0) <= 1:
@@ -133,7 +133,7 @@ class Connection:
         self._first_attempt(None)
 
     def disconnected(self, shard: int) -> None:
-        """The first disconnect is no problem yet: Discord asks for one now and then."""
+        """Note a disconnect. A single one is normal, because Discord sometimes asks for it."""
         self._progress.last_step = self._clock()
         self._losses[shard] = self._losses.get(shard, 0) + 1
         if self._losses[shard] > 1:
@@ -141,7 +141,7 @@ class Connection:
             self._first_attempt(None)
 
     def _first_attempt(self, error: Exception | None) -> None:
-        """Tell `start` how the first attempt went."""
+        """Give `start` the result of the first attempt."""
         if self._first is not None and not self._first.done():
             self._first.set_exception(error) if error is not None else self._first.set_result(None)
 
@@ -156,7 +156,7 @@ class Connection:
             except discord.PrivilegedIntentsRequired as error:
                 pause = 0.0 if self._client.content else self._backoff.connection_failed(error)
                 self._client.do_without_content()
-            except Exception as error:  # after any error the next attempt may work
+            except Exception as error:  # the next attempt may succeed after any error
                 first = self._first is not None and not self._first.done()
                 if first and is_refusal(error):
                     self._progress.trouble = refused(self._options.api_root)
@@ -171,7 +171,7 @@ class Connection:
             await asyncio.sleep(pause)
 
     async def _watch(self) -> None:
-        """Look for acknowledged heartbeats. Other events do not show that what we send arrives."""
+        """Watch for acknowledged heartbeats. Other events do not show that our own messages arrive."""
         while True:
             await asyncio.sleep(self._pace.watch)
             now = self._clock()
@@ -192,7 +192,7 @@ class Connection:
 
 
 def refused(api_root: str) -> str:
-    """The sentence for a token that can't log in."""
+    """The error for a token that can't log in."""
     own = "" if api_root == OFFICIAL_ROOT else f", and see that DISCORD_API_ROOT ({api_root}) is right"
     how = "copy the token again from the developer portal (Bot, Reset Token)"
     return f"Discord refuses DISCORD_BOT_TOKEN; {how}{own}."
@@ -206,12 +206,12 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def why(error: BaseException) -> str:
-    """One clause without secrets."""
+    """The reason for an error in one clause, without secrets."""
     return f"it answered {error.status}" if isinstance(error, discord.HTTPException) else type(error).__name__
 
 
 def _cause(error: BaseException) -> BaseException:
-    """The library raises AttributeError after a first connection that failed; the error before it is the cause."""
+    """The cause of an error: the library raises AttributeError after a failed first connection."""
     before = error.__context__
     known = isinstance(before, (*NETWORK, discord.DiscordException))
     return before if isinstance(error, AttributeError) and known and before is not None else error

@@ -1,5 +1,5 @@
-"""What replies and previews share: the HTTP client, what previews show, background tasks, and references to
-interactions. Nothing sent from here can ping anybody."""
+"""State shared by replies and previews: the HTTP client, what previews show, background tasks, and references to
+interactions. Nothing sent from here can ping anyone."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ EPOCH = 1420070400.0
 TOKEN_SECONDS = 14.5 * 60
 """How long an interaction's token is used; Discord forgets it after 15 minutes."""
 MENTIONS: Json = {"parse": []}
-"""`allowed_mentions` of everything that is sent: nobody."""
+"""`allowed_mentions` of all messages: none."""
 EPHEMERAL = 1 << 6
 PROTECTED_SECONDS = 120.0
 """How long a nonce keeps Discord from showing a message twice."""
 _NO_EMBEDS = 1 << 2
 _CONNECT = 10.0  # seconds
 _UPLOAD = 60.0  # seconds more for a call with a file
-_SHOWN = 256  # previews remembered; only those that never got their final text stay
-_FORGOTTEN = 256  # interactions remembered that Discord does not know
-_DEFERRING = 10.0  # seconds after an interaction in which its deferral may be on its way
+_SHOWN = 256  # remembered previews; only those that never got their final text remain
+_FORGOTTEN = 256  # number of remembered interactions that Discord does not know
+_DEFERRING = 10.0  # seconds after an interaction during which its deferral may still be in progress
 _DEFER_ATTEMPTS, _DEFER_GAP = 12, 0.25
 _PACKED = re.compile(r"i:(\d{1,20}):(c?e?a?):(\d{1,20}):([^:]*):(.+)", re.DOTALL)
 
@@ -48,11 +48,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class InteractionRef:
-    """A command's interaction, or that of a button or menu (`component`).
+    """A reference to the interaction of a command, button or menu (`component` for the latter two).
 
-    It travels as the text of `pack` where ids of messages do, so it survives a restart. `ephemeral`: only `user_id`,
-    who speaks `language` (empty if unknown), sees the answer. `apart`: the answer is a message of its own instead of a
-    new text for the message whose button was pressed.
+    `pack` turns it into text, which is used in place of a message id and survives a restart. `ephemeral`: only
+    `user_id`, whose language is `language` (empty if unknown), sees the answer. `apart`: the answer is a separate
+    message and does not replace the text of the message with the button.
     """
 
     interaction_id: int
@@ -64,13 +64,13 @@ class InteractionRef:
     apart: bool = False
 
     def pack(self) -> str:
-        """What `unpack` reads."""
+        """Text for `unpack`."""
         flags = "c" * self.component + "e" * self.ephemeral + "a" * self.apart
         return f"i:{self.interaction_id}:{flags}:{self.user_id}:{self.language}:{self.token}"
 
     @staticmethod
     def unpack(text: str) -> InteractionRef | None:
-        """None for anything else, such as a message id."""
+        """The reference in a packed text; None for other texts, such as message ids."""
         found = _PACKED.fullmatch(text)
         if found is None:
             return None
@@ -82,7 +82,7 @@ class InteractionRef:
         return now - created(self.interaction_id) < TOKEN_SECONDS
 
     def beside(self) -> InteractionRef:
-        """The same for an answer that leaves the pressed message as it is."""
+        """A copy whose answer is a separate message."""
         return replace(self, apart=True)
 
 
@@ -97,8 +97,8 @@ class Shown:
 
 @dataclass(slots=True)
 class ClientContext:
-    """`answer`: seconds until a call counts as failed. `shown`: previews by message id or, before that is known, by
-    interaction id."""
+    """`answer` is the timeout of a call in seconds. `shown` has the previews by message id, or by interaction id before
+    the message id is known."""
 
     client: discord.Client
     pace: Pace
@@ -114,13 +114,13 @@ class ClientContext:
         self._began = self.clock()
 
     async def send(self, channel_id: str, content: Json, files: Sequence[File] = ()) -> Json:
-        """Send a new message; `@` and a user's id is their direct channel."""
+        """Send a new message. `@` and a user id address the direct channel with that user."""
         if channel_id.startswith("@"):
             channel_id = await self._direct_channel(channel_id[1:])
         return await self._write("POST", "/channels/{channel_id}/messages", content, files, channel_id=channel_id)
 
     async def edit(self, channel_id: str, message_id: str, content: Json, files: Sequence[File] = ()) -> Json:
-        """Edit a message; what the content does not name stays."""
+        """Edit a message; fields that the content lacks stay unchanged."""
         place = {"channel_id": channel_id, "message_id": message_id}
         return await self._write("PATCH", "/channels/{channel_id}/messages/{message_id}", content, files, **place)
 
@@ -130,28 +130,28 @@ class ClientContext:
         return await self._write_deferred("PATCH", path, ref, content, files)
 
     async def follow_up(self, ref: InteractionRef, content: Json, files: Sequence[File] = ()) -> Json:
-        """Send a further message, as visible as `ref` says. Never repeated here if it may have arrived, because no
-        nonce would hide the copy."""
+        """Send another message for the interaction, with the visibility of `ref`. Not repeated if it may have arrived,
+        because no nonce would hide the copy."""
         return await self._write_deferred("POST", "/webhooks/{webhook_id}/{webhook_token}", ref, content, files)
 
     def accepts(self, ref: InteractionRef) -> bool:
-        """Whether the interaction still takes an answer, as far as is known."""
+        """Whether the interaction may still take an answer."""
         return ref.alive(self.clock()) and ref.interaction_id not in self._forgotten
 
     def forget(self, interaction_id: int) -> None:
-        """Discord does not know this interaction: send nothing more there."""
+        """Note that Discord does not know this interaction, so that nothing more is sent to it."""
         self._forgotten.append(interaction_id)
 
     def inherits(self, asked: float) -> bool:
-        """Whether an earlier process may have begun the answer, under a nonce that is still valid."""
+        """Whether an earlier process may have started the answer with a nonce that is still valid."""
         return asked < self._began and self.clock() - asked < PROTECTED_SECONDS
 
     async def type(self, channel_id: str) -> None:
-        """Show typing for ten seconds, or until a message comes."""
+        """Show typing for ten seconds, or until a message arrives."""
         await self.call("POST", "/channels/{channel_id}/typing", channel_id=channel_id)
 
     async def call(self, method: str, path: str, content: Json | None = None, **place: Any) -> Any:
-        """Make a call; the library waits for rate limits. Raises `failures.CALL_ERRORS`."""
+        """Make a call. The library waits for rate limits. Raises `failures.CALL_ERRORS`."""
         given = {} if content is None else {"json": content}
         return await self._request(Route(method, path, **place), self.answer, **given)
 
@@ -161,7 +161,8 @@ class ClientContext:
             await asyncio.sleep(before.at + self.pace.edit_gap - asyncio.get_running_loop().time())
 
     def keep_shown(self, key: str, content: str, message: Json) -> None:
-        """Remember what a preview shows. The nonce may have found an older message, so Discord's answer counts."""
+        """Remember what a preview shows, from Discord's response, because the nonce may have matched an older
+        message."""
         text = content if message.get("content", content) == content else ""
         self.shown.put(key, Shown(text, str(message["id"]), asyncio.get_running_loop().time()))
 
@@ -170,7 +171,7 @@ class ClientContext:
         return getattr(self.client.get_channel(int(channel_id)), "guild", None) is not None
 
     async def best_effort(self, work: Coroutine[None, None, Any]) -> None:
-        """Make a call whose failure does not matter."""
+        """Make a call that may fail."""
         try:
             await work
         except CALL_ERRORS as error:
@@ -186,7 +187,7 @@ class ClientContext:
     async def _write_deferred(
         self, method: str, path: str, ref: InteractionRef, content: Json, files: Sequence[File]
     ) -> Json:
-        """By the interaction's token, which is unknown to Discord until the deferral has arrived."""
+        """Make a call with the interaction's token, which Discord does not know before the deferral has arrived."""
         attempts = 0
         while True:
             try:
@@ -225,12 +226,12 @@ class ClientContext:
 
 
 def created(snowflake: int) -> float:
-    """When Discord made this id, in Unix seconds."""
+    """The creation time of an id in Unix seconds."""
     return (snowflake >> 22) / 1000 + EPOCH
 
 
 def body(text: str, controls: Sequence[Json] = (), flags: int = 0) -> Json:
-    """A message's content. Without controls it loses those it had; links show no preview."""
+    """The content of a message. Without `controls`, existing ones are removed; links show no preview."""
     return {"content": text, "components": list(controls), "flags": _NO_EMBEDS | flags}
 
 
@@ -241,6 +242,6 @@ def _form_field(file: File) -> Json:
 
 
 async def _raise_5xx(response: aiohttp.ClientResponse) -> None:
-    """Given to a call, keeps the library from repeating it after a server error."""
+    """Passed to a call so that the library does not repeat it after a server error."""
     if response.status >= 500:
         raise discord.DiscordServerError(response, None)

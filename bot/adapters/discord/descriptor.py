@@ -1,4 +1,4 @@
-"""Discord for the rest of the bot: settings, factory, doctor check."""
+"""Discord's descriptor: settings, factory, doctor check."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DiscordSettings(CommonSettings):
     discord_threads: bool = Field(False, description="Answer each mention in its own thread.")
 
     def discord_options(self) -> DiscordOptions:
-        """Raises ConfigError for a value that can't work."""
+        """Raises ConfigError for an invalid value."""
         return DiscordOptions(
             token=secret(self.discord_bot_token),
             api_root=self.discord_api_root,

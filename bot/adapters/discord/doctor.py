@@ -1,5 +1,5 @@
-"""The doctor's check of Discord: the token, what the application may read, how many sessions may start. It does not
-connect to the gateway."""
+"""The doctor's check of Discord: the token, the message content intent, and remaining sessions. It does not connect to
+the gateway."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FEW_STARTS = 50
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What Discord says of a bot. `content`: it may read messages that do not mention it; `endpoint`: interactions go
-    to an address instead of the gateway; `starts`: sessions that may still start today; `dates`: HTTP dates."""
+    """Discord's answers about a bot. `content`: it may read messages that do not mention it. `endpoint`: interactions
+    go to a URL instead of the gateway. `starts`: sessions left today. `dates`: HTTP dates."""
 
     name: str
     servers: int
@@ -37,7 +37,7 @@ class Report:
 
 
 async def check(settings: DiscordSettings, inspection: Inspection) -> list[Finding]:
-    """Ask Discord about the token; a running bot is not disturbed."""
+    """Ask Discord about the token; a running bot is not affected."""
     try:
         report = await ask(settings.discord_options(), inspection.network_seconds)
     except ConfigError as error:
@@ -85,7 +85,7 @@ async def ask(options: DiscordOptions, seconds: float) -> Report:
 
 
 def findings(report: Report, sharded: bool, now: float) -> list[Finding]:
-    """What Discord's answers mean; `now` is the machine's time in Unix seconds."""
+    """The findings for a report; `now` is the machine's time in Unix seconds."""
     where = f"{report.servers} server{'' if report.servers == 1 else 's'}"
     found = [ok("discord", f"the token belongs to {report.name}, which is in {where}"), _content(report)]
     if report.endpoint:

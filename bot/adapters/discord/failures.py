@@ -12,19 +12,19 @@ from bot.adapters.shared.failures import not_sent, token_refused, unanswered
 from bot.platform import SendFailed, SendLater, SendRefused
 
 UNKNOWN_WEBHOOK = 10015  # also an interaction that has not been acknowledged yet
-_BLOCKED = 60.0  # seconds to wait after a 429 that does not say how long
-# Raised before a request has left. A refusal by a proxy is the proxy's answer.
+_BLOCKED = 60.0  # wait in seconds after a 429 without a time
+# Raised before a request was sent, or by a proxy that refused it.
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
 CALL_ERRORS = (discord.DiscordException, aiohttp.ClientError, asyncio.TimeoutError, OSError)
-"""Everything a failed call raises."""
+"""All errors that a call can raise."""
 
 
 class Offline(discord.DiscordException):
-    """The client has not logged in yet or has ended: nothing was sent."""
+    """The client is not logged in or has stopped, so nothing was sent."""
 
 
 class Refusal(Enum):
-    """The refusals that are told apart."""
+    """Kinds of refusals that need different handling."""
 
     NOT_EDITABLE = auto()
     REFERENCE = auto()
@@ -40,7 +40,7 @@ _CODES = {
     10008: Refusal.NOT_EDITABLE,
     30046: Refusal.NOT_EDITABLE,  # too many edits of a message older than an hour
     50005: Refusal.NOT_EDITABLE,
-    50083: Refusal.NOT_EDITABLE,  # an archived thread; a new message opens it again
+    50083: Refusal.NOT_EDITABLE,  # an archived thread; a new message reopens it
     160002: Refusal.REFERENCE,
     UNKNOWN_WEBHOOK: Refusal.INTERACTION,
     10062: Refusal.INTERACTION,
@@ -63,7 +63,7 @@ REASONS = {
 
 
 def refusal(error: discord.HTTPException) -> Refusal:
-    """Which 4xx this is."""
+    """The kind of a 4xx."""
     if error.code == 50035 and "message_reference" in error.text:
         return Refusal.REFERENCE
     return Refusal.FILE if error.status == 413 else _CODES.get(error.code, Refusal.OTHER)
@@ -75,7 +75,7 @@ def refused_as(error: BaseException, *kinds: Refusal) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """One clause for the owner without secrets; names a missing permission."""
+    """The reason for an error in one clause for the owner, without secrets; names a missing permission."""
     if isinstance(error, discord.HTTPException):
         said = " ".join(error.text.split()) if not error.text.lstrip().startswith("<") else ""
         return REASONS.get(error.code) or said or f"Discord answered {error.status}"
@@ -83,14 +83,14 @@ def reason(error: BaseException) -> str:
 
 
 def may_have_arrived(error: BaseException) -> bool:
-    """Whether the call may have been carried out although it failed."""
+    """Whether the call may have been carried out despite the error."""
     if isinstance(error, discord.HTTPException):
         return error.status >= 500 and error.status not in (502, 503)
     return not isinstance(error, (Offline, discord.RateLimited, *_NOT_SENT))
 
 
 def failure(error: BaseException, repeatable: bool, protected: bool = False) -> SendFailed:
-    """What the outbox is told; see `shared.failures.unanswered` for the flags."""
+    """The error for the outbox; see `shared.failures.unanswered` for the flags."""
     if isinstance(error, Offline):
         return SendLater(reason(error))
     if isinstance(error, discord.RateLimited):
@@ -105,7 +105,7 @@ def failure(error: BaseException, repeatable: bool, protected: bool = False) -> 
 
 
 def retry_after(error: discord.HTTPException) -> float:
-    """Seconds to wait after a 429 that the library did not sit out, such as one of the proxy before the API."""
+    """Seconds to wait after a 429 that the library did not wait out, such as one from a proxy."""
     try:
         return max(float(error.response.headers["Retry-After"]), 1.0)
     except (KeyError, ValueError):

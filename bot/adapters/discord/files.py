@@ -1,4 +1,4 @@
-"""The bytes of what people send. Discord's addresses expire after a day; `fetch` gets a new one then."""
+"""Downloads attachments. Discord's URLs expire after a day; `fetch` then gets a new one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from routing.errors import Refused
 from routing.types.messages import Attachment
 
 log = logging.getLogger(__name__)
-MAX_MEGABYTES = 20  # like other platforms
+MAX_MEGABYTES = 20  # as on the other platforms
 _SECONDS = 30.0
 _TOO_LARGE = "That file is too large; I accept up to {limit} MB. Send a smaller one."
 _GONE = "Discord no longer has that file. Send it again."
@@ -39,7 +39,7 @@ async def fetch(client: Client, attachment: Attachment) -> bytes:
 
 
 async def _new_address(client: Client, place: str) -> str:
-    """Raises LookupError if the message no longer has the file, or what a call raises."""
+    """A new URL. Raises LookupError if the message no longer has the file, or what a call raises."""
     channel_id, message_id, file_id = place.split("/")
     with unlocking(client):
         payload = dict(await client.http.get_message(int(channel_id), int(message_id)))

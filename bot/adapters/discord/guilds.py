@@ -1,4 +1,4 @@
-"""What the owners have to fix on Discord: removals from servers, missing permissions, and refused connections."""
+"""Problems that the owners have to fix on Discord: removals from servers, missing permissions, refused connections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class OwnerAlerts:
-    """Tells the owners of a problem once, also across restarts, and again only if it was fixed in between."""
+    """Tells the owners about a problem once, even across restarts, and again only if it was fixed in between."""
 
     def __init__(self, tell: Tell, state: StateStore) -> None:
         self._tell_owners = tell
@@ -44,7 +44,7 @@ class OwnerAlerts:
         self._missing: set[str] | None = None
 
     async def connection(self, template: str, /, **values: object) -> None:
-        """A problem with the connection; empty if there is none."""
+        """Report a problem with the connection; empty if there is none."""
         sentence = template.format(**values)
         async with self._lock:
             if (await retry_storage(self._state.get, TOLD_KEY) or "") == sentence:
@@ -54,7 +54,7 @@ class OwnerAlerts:
             await retry_storage(self._state.put, TOLD_KEY, sentence or None)
 
     async def permission(self, name: str, template: str, /, **values: object) -> None:
-        """A missing permission, `name` with its channel; the template is empty if it is granted."""
+        """Report a missing permission; `name` includes its channel. The template is empty if it is granted."""
         async with self._lock:
             if self._missing is None:
                 kept = await retry_storage(self._state.get, LACKS_KEY)
@@ -70,8 +70,8 @@ class OwnerAlerts:
 
 
 class Guilds:
-    """Reports removals from servers, also those while the bot was away, and the permissions missing in channels where
-    people address the bot. Without View Channel or Send Messages no answer arrives at all, which the outbox reports."""
+    """Reports removals from servers, including those while the bot was offline, and missing permissions in channels
+    where people address the bot. Without View Channel or Send Messages no answer arrives, which the outbox reports."""
 
     def __init__(
         self, client: discord.Client, state: StateStore, tell: Tell, alerts: OwnerAlerts, threads: bool
@@ -86,7 +86,7 @@ class Guilds:
         self._lock = asyncio.Lock()
 
     async def compare(self, left: str = "") -> None:
-        """Look for servers that are gone, once the client knows all of them; `left` is one just removed."""
+        """Find servers that are gone, once the client knows all servers; `left` was just removed."""
         async with self._lock:
             kept = await retry_storage(self._state.get, GUILDS_KEY)
             before: dict[str, str] = json.loads(kept or "{}")
@@ -102,7 +102,7 @@ class Guilds:
         await self._tell_owners(REMOVED, server=name)
 
     async def check_permissions(self, chats: Iterable[ChatKey]) -> None:
-        """In the channels of these chats, as far as the client knows them."""
+        """Check the channels of these chats that the client knows."""
         for channel_id in dict.fromkeys(chat.chat_id for chat in chats):
             channel = self._client.get_channel(int(channel_id)) if channel_id.isdecimal() else None
             if not isinstance(channel, discord.abc.GuildChannel) or channel.guild.me is None:

@@ -1,4 +1,4 @@
-"""Commands, pressed buttons and menu choices as messages; suggestions while a command is typed."""
+"""Converts commands, button presses and menu choices to messages, and answers autocomplete requests."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from routing.types.messages import ChatKey, InboundMessage, Press, UserKey
 COMMAND, COMPONENT, AUTOCOMPLETE = 2, 3, 4
 """Kinds of interactions."""
 SAVE_SECONDS = 1.5
-"""After this an interaction is acknowledged though it is not saved yet: Discord waits three seconds."""
+"""After this time an interaction is acknowledged even if it is not saved yet; Discord waits three seconds."""
 _THREAD_KINDS = frozenset({10, 11, 12})
 _BOT_DM = 1  # the context of the bot's own direct messages
-_CALLBACK_SECONDS = 5.0  # later Discord does not know the interaction any more
+_CALLBACK_SECONDS = 5.0  # after this, Discord no longer knows the interaction
 _UNKNOWN, _ACKNOWLEDGED = 10062, 40060  # Discord's codes for interactions
 
 Unanswered = Callable[[InboundMessage], Coroutine[None, None, None]]
@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One interaction. `visiting`: by the person's own installation, in a place that the bot has not joined, so only
-    this person sees the answers. `hidden`: only one person sees the message whose button was pressed."""
+    """One interaction. `visiting`: the person used their own installation where the bot is not a member, so only they
+    see the answers. `hidden`: only one person sees the message with the button."""
 
     id: int
     token: str
@@ -67,7 +67,7 @@ def read(payload: Json) -> Incoming:
     direct = payload.get("context", _BOT_DM if "guild_id" not in payload else 0) == _BOT_DM
     owners = payload.get("authorizing_integration_owners") or {"0": ""}
     visiting = not direct and "0" not in owners
-    if visiting:  # a history of its own: others there do not see these answers
+    if visiting:  # a separate history, because others there do not see these answers
         thread = f"{thread}@{user['id']}"
     return Incoming(
         id=int(payload["id"]),
@@ -86,8 +86,8 @@ def read(payload: Json) -> Incoming:
 
 
 class Interactions:
-    """Once `take` has returned, a command or press is durable. It is acknowledged in the background as soon as it is
-    saved, or after `save_seconds`. Calls of `take` must not wait for each other."""
+    """When `take` returns, a command or button press is durable. It is acknowledged in the background once it is saved,
+    or after `save_seconds`. Calls of `take` must run concurrently."""
 
     def __init__(
         self,
@@ -120,13 +120,13 @@ class Interactions:
             self._context.background.spawn(self._autocomplete(incoming, payload))
 
     async def close(self) -> None:
-        """Stop waiting for messages without a reply; acknowledgements are the context's background tasks."""
+        """Stop waiting for messages without a reply. Acknowledgements are background tasks of the context."""
         for task in self._no_replies:
             task.cancel()
         await asyncio.gather(*self._no_replies, return_exceptions=True)
 
     async def _save(self, incoming: Incoming, message: InboundMessage, payload: Json) -> None:
-        """If it can't be saved, it is not acknowledged, and the person sees that it failed."""
+        """Save the message. If that fails, it is not acknowledged, and the person sees that it failed."""
         no_reply = self._watch(message) if incoming.kind == COMMAND else None
         saving = asyncio.create_task(retry_storage(self._accept, [message]))
         try:
@@ -144,14 +144,15 @@ class Interactions:
                 no_reply.cancel()
 
     def _watch(self, message: InboundMessage) -> asyncio.Task[None]:
-        """Started before the message is accepted: that it gets no reply may be known at once."""
+        """Watch for a message without a reply. Started before the message is accepted, since that may be known at
+        once."""
         task = asyncio.create_task(self._unanswered(message))
         self._no_replies.add(task)
         task.add_done_callback(self._no_replies.discard)
         return task
 
     async def _acknowledge(self, message: InboundMessage, payload: Json, no_reply: asyncio.Task[None] | None) -> None:
-        """Announce a reply, and withdraw the announcement if there is none, as after a /stop."""
+        """Announce a reply, and withdraw that if there is none, as after /stop."""
         if no_reply is None:
             await self._defer(payload, ephemeral=False)
             return
@@ -163,7 +164,7 @@ class Interactions:
         no_reply.cancel()
 
     async def _defer(self, payload: Json, ephemeral: bool) -> bool:
-        """False if Discord does not know the interaction any more. A call without an answer may have been taken."""
+        """False if Discord no longer knows the interaction. If a call got no response, it may have succeeded."""
         asked = self._interaction(payload)
         try:
             async with asyncio.timeout(_CALLBACK_SECONDS):
@@ -187,7 +188,7 @@ class Interactions:
         await self._try(self._interaction(payload).response.autocomplete(choices))
 
     async def _try(self, call: Coroutine[Any, Any, object]) -> None:
-        """Make a call whose failure does not matter."""
+        """Make a call that may fail."""
         try:
             async with asyncio.timeout(_CALLBACK_SECONDS):
                 await call
@@ -228,7 +229,7 @@ class Interactions:
         )
 
     async def _is_private(self, incoming: Incoming, text: str) -> bool:
-        """Whether only one person sees the answer; refusals of strangers are private, too."""
+        """Whether only one person sees the answer. This includes refusals of strangers."""
         if incoming.direct:
             return False
         command = parse_command(text, "")
@@ -239,6 +240,6 @@ class Interactions:
 
 
 def _chosen(data: Json) -> str:
-    """The token of the pressed button or of the menu choice."""
+    """The token of the button or menu choice."""
     values = data.get("values") or [data["custom_id"]]
     return str(values[0])

@@ -22,9 +22,9 @@ log = logging.getLogger(__name__)
 
 
 class Draft:
-    """The message that will become the answer: a deferred answer, one that an earlier process began, or a new one.
+    """The message that becomes the answer: a deferred answer, one started by an earlier process, or a new one.
 
-    `message_id` is empty while there is none; `ref` is the interaction to answer.
+    `message_id` is empty until the message exists; `ref` is the interaction to answer.
     """
 
     def __init__(self, context: ClientContext, message: InboundMessage, message_id: str, keep: KeepPlaceholder) -> None:
@@ -46,7 +46,7 @@ class Draft:
 
     @property
     def hidden(self) -> bool:
-        """Whether the answer is for one person while a draft would be visible to all."""
+        """Whether only one person may see the answer while a draft would be visible to everyone."""
         return self.ref is not None and self.ref.ephemeral and self.deferred is None
 
     async def write(self, text: str) -> None:
@@ -54,7 +54,7 @@ class Draft:
         if (ref := self.deferred) is not None:
             shown = await self._context.edit_original(ref, body(text))
             self._context.keep_shown(str(ref.interaction_id), text, shown)
-            if not (ref.ephemeral or self.message_id):  # when the token has expired, it is edited as a message
+            if not (ref.ephemeral or self.message_id):  # after the token has expired, the answer is edited as a message
                 await self._remember(shown)
         elif self.message_id:
             shown = await self._context.edit(self.channel, self.message_id, body(text))
@@ -63,8 +63,8 @@ class Draft:
             await self._begin(text)
 
     async def find(self, markdown: str) -> None:
-        """Find a message that this process or an earlier one may have begun without learning its id, so that it does
-        not stay beside the final text."""
+        """Find a message that was started, by this or an earlier process, but whose id is unknown, so that it does not
+        remain beside the final text."""
         new = bool(markdown) and not (self.message_id or self.hidden or self.deferred)
         if not self._may_exist and not (new and self._context.inherits(self._message.sent_at)):
             return
@@ -72,18 +72,18 @@ class Draft:
         try:
             async with asyncio.timeout(FAREWELL):
                 await self._begin(preview(markdown, ROOM))
-        except Exception:  # looking for the draft must never hold back the final text
+        except Exception:  # a failed search must not delay the final text
             log.debug("a preview may not have been deleted", exc_info=True)
 
     @property
     def _quotes(self) -> bool:
-        """In direct messages, and in a thread started from the message, it is clear what is answered."""
+        """Whether to quote the question. Direct messages, and a thread started from the question, need no quote."""
         message = self._message
         clear = message.private or self.pressed or message.message_id == message.chat.thread_id
         return not clear and message.message_id.isdigit()
 
     async def _begin(self, text: str) -> None:
-        """The nonce finds the message again if the response to this call is lost."""
+        """Create the message. If the response is lost, its nonce finds the message again."""
         nonce = blake2s(self._message.update_id.encode()).hexdigest()[:24]
         text += CONTINUES
         content: Json = body(text) | {"nonce": nonce, "enforce_nonce": True}
@@ -100,7 +100,7 @@ class Draft:
         await self._remember(shown)
 
     async def _remember(self, shown: Json) -> None:
-        """Continue in this message, also after a restart."""
+        """Store the message's id, so that a restarted process continues in it."""
         self.message_id = str(shown["id"])
         await self._keep(self.message_id)
 
@@ -118,7 +118,7 @@ class DiscordLive(StreamedReply):
         self._acknowledged = not self._draft.pressed
 
     async def working(self) -> None:
-        """A deferred answer already shows that the bot is working."""
+        """Show typing, except for a deferred answer, which already shows that the bot is working."""
         if self._draft.deferred is None:
             await super().working()
 
@@ -127,7 +127,7 @@ class DiscordLive(StreamedReply):
             super().show(text)
 
     async def acknowledge(self, text: str = "", spent: bool = False) -> None:
-        """The press was deferred when it arrived; the text is only for the person who pressed."""
+        """Answer a button press, which was deferred on arrival; only the person who pressed sees the text."""
         ref = self._draft.ref
         if not self._draft.pressed or ref is None or not self._context.accepts(ref):
             return
@@ -165,7 +165,7 @@ class DiscordLive(StreamedReply):
             self._shown(self._context.pace.edit_gap)
 
     def _call_failed(self, error: Exception) -> bool:
-        """A refused call is not repeated; after anything else the next one may work."""
+        """Stop previews if the call was refused; after other errors the next one may succeed."""
         if not isinstance(error, CALL_ERRORS):
             return False
         log.debug("live reply: %s", type(error).__name__)

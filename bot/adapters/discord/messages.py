@@ -1,4 +1,4 @@
-"""Discord's messages and reactions as inbound messages: who is addressed, and what was said."""
+"""Converts Discord messages and reactions to inbound messages for this bot."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bot.mime_types import kind_of, unreadable
 from handlers.ratings import TAKEN_BACK, thumb
 from routing.types.messages import Attachment, ChatKey, InboundMessage, UserKey
 
-MAX_QUOTE = 1000  # characters of the message replied to
+MAX_QUOTE = 1000  # maximum length of the quoted message
 REF = "discord:"
 UNREADABLE = "replies that don't mention me"
-"""What a bot without the message content intent receives without its text."""
-_PLAIN, _REPLY = 0, 19  # types of messages that people write; the others report joins, pins and the like
+"""Messages that reach a bot without the message content intent, but without their text."""
+_PLAIN, _REPLY = 0, 19  # types of messages that people write; others report joins, pins etc.
 _MENTION = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
 _EMOJI = re.compile(r"<a?:(\w{2,32}):\d{1,20}>")
 _AROUND_MENTION = " \t\n,:"
@@ -30,7 +30,7 @@ Name = Callable[[int], str]
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """The bot's own account; `content` says whether it may read what does not mention it."""
+    """The bot's account. `content`: it may read messages that do not mention it."""
 
     id: int
     name: str
@@ -83,7 +83,7 @@ def read(payload: Json, place: Place, me: BotIdentity) -> InboundMessage | None:
 
 
 def read_edit(payload: Json, place: Place, me: BotIdentity) -> InboundMessage | None:
-    """The same for an edit. Link previews, pins and ended polls arrive as edits without a time and change nothing."""
+    """Like `read`, for edits. Link previews, pins and ended polls arrive as edits without a time and are ignored."""
     at = payload.get("edited_timestamp")
     message = read(payload, place, me) if at else None
     if message is None or message.kind != "message":
@@ -93,13 +93,14 @@ def read_edit(payload: Json, place: Place, me: BotIdentity) -> InboundMessage | 
 
 
 def is_rating(payload: Json, me: BotIdentity) -> bool:
-    """Whether a reaction may be a thumb on one of the bot's answers; a removal does not say whose message it was."""
+    """Whether a reaction may be a thumb on the bot's message. Removals do not say who wrote the message."""
     author = str(payload.get("message_author_id") or me.id)
     return bool(_thumb(payload)) and author == str(me.id) != str(payload["user_id"])
 
 
 def read_reaction(payload: Json, place: Place, me: BotIdentity, now: float, removed: bool) -> InboundMessage:
-    """A reaction that `is_rating`. The event has no id and comes once, so it gets an id here; `now` dates it."""
+    """Convert a reaction for which `is_rating` holds. The event has no id and arrives once, so it gets an id here;
+    `now` is its date."""
     return InboundMessage(
         user=UserKey(PLATFORM, str(payload["user_id"])),
         chat=place.chat,
@@ -115,13 +116,13 @@ def read_reaction(payload: Json, place: Place, me: BotIdentity, now: float, remo
 
 
 def files(payload: Json) -> tuple[Attachment, ...]:
-    """The attachments the bot can read, those of a forwarded message among them."""
+    """Attachments that the bot can read, including those of a forwarded message."""
     found = (_attachment(part, one) for part in with_forwarded(payload) for one in part.get("attachments") or ())
     return tuple(file for file in found if file is not None)
 
 
 def unsupported(payload: Json) -> str:
-    """A short English plural noun for what the bot can't read; empty if there is nothing."""
+    """A short English plural noun for unsupported content; empty if there is none."""
     parts = tuple(with_forwarded(payload))
     for part in parts:
         for one in part.get("attachments") or ():
@@ -133,14 +134,14 @@ def unsupported(payload: Json) -> str:
 
 
 def with_forwarded(payload: Json) -> Iterable[Json]:
-    """The message, then what it forwards, which gets the ids of the message."""
+    """The message, then the messages it forwards, with the ids of the message."""
     yield payload
     for snapshot in payload.get("message_snapshots") or ():
         yield {**snapshot["message"], "id": payload["id"], "channel_id": payload["channel_id"]}
 
 
 def without_mention(text: str, own: frozenset[str]) -> str:
-    """The text without mentions of the bot, written as in `own`, at its start and end."""
+    """The text without mentions of the bot (`own`) at its start and end."""
     text = text.strip()
     while (found := _MENTION.match(text)) is not None and found[0] in own:
         text = text[found.end() :].lstrip(_AROUND_MENTION)
@@ -150,7 +151,7 @@ def without_mention(text: str, own: frozenset[str]) -> str:
 
 
 def with_names(text: str, users: Mapping[int, str], role: Name, channel: Name) -> str:
-    """The text as a person reads it; ids without a known name stay."""
+    """The text with names in place of ids; ids without a known name stay."""
 
     def named(found: re.Match[str]) -> str:
         sign, number = found[1], int(found[2])
@@ -161,7 +162,7 @@ def with_names(text: str, users: Mapping[int, str], role: Name, channel: Name) -
 
 
 def _attachment(part: Json, one: Json) -> Attachment | None:
-    """Discord's addresses expire after a day; the reference also says where to get a new one."""
+    """An attachment. Its reference says where to get a new URL, because Discord's URLs expire after a day."""
     name, mime = str(one.get("filename") or "file"), _mime(one)
     kind = kind_of(name, mime)
     if kind is None:
@@ -175,18 +176,19 @@ def _mime(one: Json) -> str:
 
 
 def _thumb(payload: Json) -> str:
-    """Custom emoji have an id and can have any name."""
+    """The thumb of a reaction. Custom emoji have an id and can have any name, so they do not count."""
     emoji = payload.get("emoji") or {}
     return "" if emoji.get("id") else thumb(str(emoji.get("name") or ""))
 
 
 def _own_mentions(user_id: int, role_id: int | None) -> frozenset[str]:
-    """People often pick the bot's role, which the invitation made and which has its name."""
+    """Mentions of the bot. People often pick its role, which was created by the invitation and has the bot's name."""
     return frozenset({f"<@{user_id}>", f"<@!{user_id}>", *([f"<@&{role_id}>"] if role_id else [])})
 
 
 def _is_for_bot(payload: Json, place: Place, me: BotIdentity, own_role: int | None) -> bool:
-    """In a thread it has joined, the bot reads everything that is not addressed to somebody else."""
+    """Whether the bot should read a message. In a thread it has joined, it reads all that is not addressed to
+    others."""
     if place.private or addresses(payload, me, own_role):
         return True
     return place.joined and not payload.get("mentions") and _author_of_replied(payload) is None
@@ -211,7 +213,7 @@ def _replied(payload: Json) -> Json | None:
 
 
 def _is_forwarded(payload: Json) -> bool:
-    """Whether the text is that of a forwarded message; Discord does not say who wrote it."""
+    """Whether the text was forwarded; Discord does not say who wrote it."""
     return bool(payload.get("message_snapshots")) and not str(payload.get("content") or "").strip()
 
 
@@ -238,7 +240,7 @@ def _author_name(payload: Json) -> str:
 
 
 def _chat(payload: Json, place: Place, me: BotIdentity) -> ChatKey:
-    """A message for which the bot opened a thread is answered there."""
+    """The chat for the answer. A message for which the bot opened a thread is answered there."""
     thread = payload.get("thread")
     if thread and not place.chat.thread_id and str(thread.get("owner_id")) == str(me.id):
         return replace(place.chat, thread_id=str(thread["id"]))
@@ -246,7 +248,7 @@ def _chat(payload: Json, place: Place, me: BotIdentity) -> ChatKey:
 
 
 def _text(payload: Json) -> str:
-    """What was written; for a message without own words, what it forwards."""
+    """The text of a message; if it is empty, the text of the message it forwards."""
     return next((text for part in with_forwarded(payload) if (text := str(part.get("content") or "").strip())), "")
 
 
@@ -256,7 +258,7 @@ def _quoted(payload: Json, place: Place, me: BotIdentity) -> str:
 
 
 def _spoken(text: str, payload: Json, place: Place, me: BotIdentity) -> str:
-    """A text of this payload with names instead of ids."""
+    """A text in this payload with names in place of ids."""
     users = {
         int(user["id"]): (user.get("member") or {}).get("nick") or user.get("global_name") or user.get("username") or ""
         for user in payload.get("mentions") or ()

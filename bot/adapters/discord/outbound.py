@@ -1,4 +1,4 @@
-"""Final replies: sent as messages, written over a preview, or given as the answer to an interaction."""
+"""Final replies: sent as messages, written over a preview, or sent as the answer to an interaction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOO_LATE_FOR_ONE = (
     "📭 Your answer is private and came too late to be shown here, and I can't "
     "send you direct messages. Please ask again."
 )
-_REMEMBERED = 256  # pieces
+_REMEMBERED = 256  # pieces remembered
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ _Write = Callable[[Json, Sequence[File]], Awaitable[Json]]
 
 
 class _FileRefused(Exception):
-    """The person is told why, and the whole answer goes as text, however long it is."""
+    """Discord refused the files. The person is told why, and the whole answer is sent as text."""
 
     def __init__(self, error: discord.HTTPException) -> None:
         super().__init__(error.text)
@@ -39,10 +39,10 @@ class _FileRefused(Exception):
 
 @dataclass(slots=True)
 class Target:
-    """Where a reply goes, and where it goes instead if that is gone.
+    """Where a reply goes, and the alternative if that is gone.
 
-    `asked`: when the question was asked, in Unix seconds, 0 if unknown. `person`: the one who may see the rest, whose
-    interaction takes no answer any more. `unreachable`: this person accepts no direct messages.
+    `asked` is the time of the question in Unix seconds, 0 if unknown. `person` is set when the interaction takes no
+    more answers and only this person may see the rest. `unreachable`: this person accepts no direct messages.
     """
 
     channel_id: str
@@ -56,38 +56,38 @@ class Target:
 
     @staticmethod
     def of(message: OutboundMessage) -> Target:
-        """Interactions travel where message ids do."""
+        """The target of a reply. References to interactions are stored in the message's `reply_to` or `edits`."""
         chat, pressed = message.chat, InteractionRef.unpack(message.edits)
         ref = pressed or InteractionRef.unpack(message.reply_to)
         if ref is not None and message.apart:
             ref = ref.beside()
         reply_to = message.reply_to if message.reply_to.isdigit() else ""
         asked = ref.interaction_id if ref else int(reply_to or 0)
-        reply_to = reply_to if reply_to != chat.topic else ""  # the message that started this thread
+        reply_to = reply_to if reply_to != chat.topic else ""  # the thread was started from that message
         edits = "" if pressed else message.edits
         channel_id = chat.topic or chat.chat_id
         return Target(channel_id, chat.chat_id, ref, edits, reply_to, created(asked) if asked else 0.0)
 
     @property
     def room(self) -> str:
-        """The channel for a message; `@` and a user's id is their direct channel."""
+        """The channel for a message; `@` and a user id for a direct channel."""
         return self.channel_id if self.person is None or self.unreachable else f"@{self.person.user_id}"
 
     def leave_interaction(self) -> None:
-        """It takes no answer any more: the rest goes to the channel, or to the person if it is private."""
+        """The interaction takes no more answers: send the rest to the channel, or to the person if it is private."""
         if self.ref is not None and self.ref.ephemeral:
             self.person, self.edits = self.ref, ""
         self.ref = None
 
     def leave_thread(self) -> bool:
-        """Continue in the parent of a thread that is gone; False if there is none."""
+        """Continue in the parent of a deleted thread; False if there is none."""
         if self.room != self.channel_id or self.channel_id == self.parent_id:
             return False
         self.channel_id = self.parent_id
         return True
 
     def leave_person(self) -> str:
-        """They can't be written to: the note for the channel, empty if there is nothing to say."""
+        """The person accepts no direct messages. Returns a note for the channel; empty if none is needed."""
         if self.person is None or self.unreachable:
             return ""
         self.unreachable = True
@@ -95,23 +95,23 @@ class Target:
 
 
 class Outbound:
-    """Sends replies. All errors of the network and of Discord leave as SendLater or SendRefused."""
+    """Sends replies. Network and Discord errors are raised as SendLater or SendRefused."""
 
     def __init__(self, context: ClientContext) -> None:
         self._context = context
         self._unconfirmed: Recent[str, float] = Recent(_REMEMBERED)
-        """By nonce, since when a piece may have arrived without our knowing it."""
+        """Per nonce, the time at which a piece may first have arrived without confirmation."""
         self._unsent: Recent[tuple[int, int], list[Part]] = Recent(_REMEMBERED)
-        """By reply and piece, the messages still to send instead of refused files of code."""
+        """Per reply and piece, the messages left to send in place of refused files."""
 
     async def send(
         self, message: OutboundMessage, outbox_id: int, first_piece: int, recovered: bool
     ) -> AsyncIterator[Sent]:
-        """See Platform.send. Yields nothing when every piece had been sent."""
+        """See Platform.send. Yields nothing if all pieces were sent before."""
         made = parts(message, outbox_id)
         if not made:
             raise SendRefused("the reply has no visible content")
-        if made[0].whole and first_piece:  # as a file it has no second piece, so the file was refused earlier
+        if made[0].whole and first_piece:  # a reply sent as a file has one piece, so its file was refused earlier
             made = parts(message, outbox_id, in_full=True)
         target, index = Target.of(message), first_piece
         while index < len(made):
@@ -132,7 +132,8 @@ class Outbound:
                 return
 
     async def _send_piece(self, target: Target, place: tuple[int, int], part: Part, again: bool) -> str:
-        """The id of its last message. Code instead of a refused file continues where an earlier attempt stopped."""
+        """Send a piece and return the id of its last message. Code sent in place of a refused file resumes where an
+        earlier attempt stopped."""
         unsent = self._unsent.get(place) or [part]
         while True:
             sent = await self._deliver(target, unsent[0], place[1] == 0 and unsent[0].nonce == part.nonce, again)
@@ -142,19 +143,19 @@ class Outbound:
                 return sent
 
     async def _deliver(self, target: Target, part: Part, first: bool, again: bool) -> str:
-        """The message's id."""
+        """Send one message and return its id."""
         if target.ref is not None:
             if self._context.accepts(target.ref) and (sent := await self._answer(target.ref, part, first, again)):
                 return sent
             target.leave_interaction()
         if first and target.edits and (sent := await self._edit(target, part)):
             return sent
-        if target.person is not None:  # a button pressed in their direct channel would belong to no conversation
+        if target.person is not None:  # a button in the direct channel would belong to no conversation
             part = replace(part, controls=())
         return await self._new(target, part, first, again)
 
     async def _answer(self, ref: InteractionRef, part: Part, first: bool, again: bool) -> str:
-        """The message's id; empty if the interaction takes no answer any more."""
+        """Answer the interaction and return the message's id; empty if it takes no more answers."""
         rewriting = first and not ref.apart
         if rewriting and (sent := await self._as_shown(str(ref.interaction_id), part)):
             return sent
@@ -170,7 +171,8 @@ class Outbound:
             raise failure(error, repeatable=rewriting) from error
 
     async def _edit(self, target: Target, part: Part) -> str:
-        """The message's id; empty if it can't be edited and a new one is needed. Repeating an edit is harmless."""
+        """Edit a message and return its id; empty if it can't be edited and a new one is needed. Repeating an edit is
+        harmless."""
         if sent := await self._as_shown(target.edits, part):
             return sent
         try:
@@ -182,7 +184,7 @@ class Outbound:
             raise failure(error, repeatable=True) from error
 
     async def _new(self, target: Target, part: Part, first: bool, again: bool) -> str:
-        """Send a new message. If the message it answers or its thread is gone, it is sent without them."""
+        """Send a new message. If the message it replies to or its thread is gone, it is sent without them."""
         now = self._context.clock()
         if again:  # an earlier process may have sent it, at the earliest when the question was asked
             self._note_unconfirmed(part.nonce, target.asked)
@@ -207,19 +209,19 @@ class Outbound:
             return sent
 
     def _failure(self, error: BaseException, part: Part, now: float) -> SendFailed:
-        """The failure of a new message, which may have arrived, now or in an earlier attempt."""
+        """The error for a new message, which may have arrived in this attempt or an earlier one."""
         if may_have_arrived(error):
             self._note_unconfirmed(part.nonce, now)
         return failure(error, repeatable=False, protected=self._unconfirmed_for(part, now) < PROTECTED_SECONDS)
 
     async def _write(self, write: _Write, content: Json, part: Part) -> str:
-        """The message's id. Raises _FileRefused if Discord refuses the files."""
+        """Make the call and return the message's id. Raises _FileRefused if Discord refuses the files."""
         try:
             return str((await write(content, part.files))["id"])
         except discord.HTTPException as error:
             if not part.files or not (refused_as(error, Refusal.FILE) or error.status == 403):
                 raise
-            log.warning("Discord refused a file: %s", error.text or error.status)  # by its code it is about the message
+            log.warning("Discord refused a file: %s", error.text or error.status)  # `reason` is about messages
             raise _FileRefused(error) from error
 
     async def _as_shown(self, key: str, part: Part) -> str:
@@ -238,6 +240,6 @@ class Outbound:
             self._unconfirmed.put(nonce, since)
 
     def _unconfirmed_for(self, part: Part, now: float) -> float:
-        """Seconds since this part may have arrived for the first time."""
+        """Seconds since this part may first have arrived."""
         since = self._unconfirmed.get(part.nonce)
         return 0.0 if since is None else now - since
