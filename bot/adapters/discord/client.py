@@ -28,8 +28,8 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 NETWORK = (OSError, aiohttp.ClientError, TimeoutError)
 CALL_TIMEOUT = aiohttp.ClientTimeout(total=20.0, sock_connect=10.0)
 """For calls without a timeout of their own; the library's default is five minutes."""
-_LONGEST_LIMIT = 30.0  # maximum seconds to wait out a 429 within a call; longer ones raise RateLimited
-_HANG_UP = 2.0  # seconds for closing; closing a dead connection may hang
+_MAX_RATE_LIMIT = 30.0  # maximum seconds to wait out a 429 within a call; longer ones raise RateLimited
+_CLOSE_SECONDS = 2.0  # seconds for closing; closing a dead connection may hang
 
 
 class Listener(Protocol):
@@ -74,7 +74,7 @@ class Client(discord.Client):
             chunk_guilds_at_startup=False,
             allowed_mentions=discord.AllowedMentions.none(),
             heartbeat_timeout=options.pace.silence,
-            max_ratelimit_timeout=_LONGEST_LIMIT,
+            max_ratelimit_timeout=_MAX_RATE_LIMIT,
         )
         _listen(self._connection.parsers, listener)
         self.http.request = partial(self.http.request, timeout=CALL_TIMEOUT)  # type: ignore[method-assign]
@@ -122,7 +122,7 @@ class Client(discord.Client):
         """Drop the gateway connections so that `connect` starts anew; HTTP is not affected."""
         if self.ws is not None:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_HANG_UP):
+                async with asyncio.timeout(_CLOSE_SECONDS):
                     await self.ws.close()
 
     async def close(self) -> None:
@@ -135,7 +135,7 @@ class Client(discord.Client):
         """End the session and close all connections."""
         self._leaving = True
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_HANG_UP):
+            async with asyncio.timeout(_CLOSE_SECONDS):
                 await self.close()
         await self.http.close()
 
@@ -158,7 +158,7 @@ class ShardedClient(Client, discord.AutoShardedClient):
 
     async def hang_up(self) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_HANG_UP):
+            async with asyncio.timeout(_CLOSE_SECONDS):
                 await asyncio.gather(*(shard.disconnect() for shard in self.shards.values()))
 
 

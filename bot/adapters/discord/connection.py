@@ -25,7 +25,7 @@ NO_CONTENT = (
 SHARDS = "Discord asks for sharding; set DISCORD_SHARDED=true and restart"
 CLOSED = "Discord closed the connection ({code})"
 _REFUSED, _SHARDING = 4004, 4011  # the gateway's close codes
-_UNPLANNED = 4  # factor on the longest wait after an unknown error, because each IDENTIFY counts towards 1000 a day
+_UNKNOWN_FACTOR = 4  # times the longest wait after an unknown error: IDENTIFY is limited to 1000 a day
 
 
 class Alert(Protocol):
@@ -73,7 +73,7 @@ class DiscordBackoff(ConnectionBackoff):
         if isinstance(cause, (*NETWORK, discord.HTTPException)):
             return self._pause()
         log.debug("the connection broke", exc_info=error)
-        return self._pause(longest=self._longest * _UNPLANNED)
+        return self._pause(longest=self._longest * _UNKNOWN_FACTOR)
 
     def disconnected(self) -> None:
         """The connection could not be reopened at once."""

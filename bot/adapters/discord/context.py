@@ -37,8 +37,8 @@ PROTECTED_SECONDS = 120.0
 _NO_EMBEDS = 1 << 2
 _CONNECT = 10.0  # seconds
 _UPLOAD = 60.0  # seconds more for a call with a file
-_SHOWN = 256  # remembered previews; only those that never got their final text remain
-_FORGOTTEN = 256  # number of remembered interactions that Discord does not know
+_MAX_PREVIEWS = 256  # remembered previews; only those that never got their final text remain
+_MAX_UNKNOWN = 256  # number of remembered interactions that Discord does not know
 _DEFERRING = 10.0  # seconds after an interaction during which its deferral may still be in progress
 _DEFER_ATTEMPTS, _DEFER_GAP = 12, 0.25
 _PACKED = re.compile(r"i:(\d{1,20}):(c?e?a?):(\d{1,20}):([^:]*):(.+)", re.DOTALL)
@@ -104,11 +104,11 @@ class ClientContext:
     pace: Pace
     clock: Clock
     answer: float = 20.0
-    shown: Recent[str, Shown] = field(default_factory=lambda: Recent(_SHOWN))
+    shown: Recent[str, Shown] = field(default_factory=lambda: Recent(_MAX_PREVIEWS))
     background: Background = field(default_factory=lambda: Background("Discord"))
     _began: float = field(init=False)
     _direct: Recent[str, str] = field(default_factory=Recent)
-    _forgotten: deque[int] = field(default_factory=lambda: deque(maxlen=_FORGOTTEN))
+    _forgotten: deque[int] = field(default_factory=lambda: deque(maxlen=_MAX_UNKNOWN))
 
     def __post_init__(self) -> None:
         self._began = self.clock()

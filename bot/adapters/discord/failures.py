@@ -12,7 +12,7 @@ from bot.adapters.shared.failures import not_sent, token_refused, unanswered
 from bot.platform import SendFailed, SendLater, SendRefused
 
 UNKNOWN_WEBHOOK = 10015  # also an interaction that has not been acknowledged yet
-_BLOCKED = 60.0  # wait in seconds after a 429 without a time
+_DEFAULT_RETRY = 60.0  # wait in seconds after a 429 without a time
 # Raised before a request was sent, or by a proxy that refused it.
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
 CALL_ERRORS = (discord.DiscordException, aiohttp.ClientError, asyncio.TimeoutError, OSError)
@@ -109,4 +109,4 @@ def retry_after(error: discord.HTTPException) -> float:
     try:
         return max(float(error.response.headers["Retry-After"]), 1.0)
     except (KeyError, ValueError):
-        return _BLOCKED
+        return _DEFAULT_RETRY

@@ -24,10 +24,10 @@ from routing.errors import ConfigError
 Json = dict[str, Any]
 UPDATES = ("message", "edited_message", "callback_query", "my_chat_member", "message_reaction")
 _SLACK = 10.0  # seconds that the response to a long poll may be late
-_UNSTATED = 5.0  # wait in seconds after a 429 without a time
-_TRANSFER = 60.0  # extra seconds for a file
+_DEFAULT_RETRY = 5.0  # wait in seconds after a 429 without a time
+_UPLOAD = 60.0  # extra seconds for a file
 _POOL = 64  # connections
-_KEEP = 30.0  # seconds; with httpx's default of 5, nearly every reply would need a new handshake
+_KEEPALIVE = 30.0  # seconds; with httpx's default of 5, nearly every reply would need a new handshake
 LOOPBACK = ("localhost", "127.0.0.1", "::1")  # a local Bot API server, which is not behind a proxy
 
 
@@ -68,7 +68,7 @@ class Request(HTTPXRequest):
         answer = read_timeout if isinstance(read_timeout, float | int) else self.read_timeout or 0.0
         is_file = method == "GET" or bool(request_data and request_data.contains_files)
         try:
-            async with asyncio.timeout(answer + self._connecting + _TRANSFER * is_file):
+            async with asyncio.timeout(answer + self._connecting + _UPLOAD * is_file):
                 code, body = await super().do_request(
                     url, method, request_data, read_timeout, write_timeout, connect_timeout, pool_timeout
                 )
@@ -101,7 +101,7 @@ class Api(Bot):
         root, pace = options.api_root.rstrip("/"), options.pace
         # Loading the certificates takes 20 to 60 ms: done once for both pools, and not at all for plain HTTP.
         verify = httpx.create_ssl_context() if root.startswith("https") else False
-        limits = httpx.Limits(max_connections=_POOL, keepalive_expiry=_KEEP)
+        limits = httpx.Limits(max_connections=_POOL, keepalive_expiry=_KEEPALIVE)
         kwargs: Json = {"httpx_kwargs": {"verify": verify, "limits": limits, "trust_env": False}}
         if urlsplit(root).hostname not in LOOPBACK:
             kwargs["proxy"] = options.proxy
@@ -157,4 +157,4 @@ def _retry_after(body: bytes) -> float:
     try:
         return max(float(json.loads(body)["parameters"]["retry_after"]), 0.0)
     except (ValueError, LookupError, TypeError):
-        return _UNSTATED
+        return _DEFAULT_RETRY

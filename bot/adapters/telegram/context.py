@@ -17,7 +17,7 @@ from handlers.access.bounded_table import Recent
 
 log = logging.getLogger(__name__)
 _MESSAGES = ("sendMessage", "editMessageText", "sendPhoto", "sendDocument")  # what Telegram counts as messages
-_SHOWN = 256  # remembered previews; only those that never got their final text remain
+_MAX_PREVIEWS = 256  # remembered previews; only those that never got their final text remain
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class ClientContext:
     flood: RateLimiter
     pace: Pace
     drafts: bool = True
-    shown: Recent[tuple[str, str], Piece] = field(default_factory=lambda: Recent(_SHOWN))
+    shown: Recent[tuple[str, str], Piece] = field(default_factory=lambda: Recent(_MAX_PREVIEWS))
     background: Background = field(default_factory=lambda: Background("Telegram"))
 
     async def call(self, chat_id: str, method: str, data: Json) -> Any:

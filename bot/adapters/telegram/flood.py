@@ -18,9 +18,9 @@ from routing.errors import ConfigError
 MAX_WAIT = 5.0  # maximum wait of a reply in seconds; after that it goes back to the outbox
 _BURST = 3  # messages at once in one chat, if the average holds: "short bursts" in the Bot FAQ
 _MARGIN = 1.03  # factor, because calls may arrive closer together than they were sent
-_EVERYBODY = 4  # after 429s in this many chats in a row, the limit may apply to the whole bot
+_GLOBAL_AFTER = 4  # after 429s in this many chats in a row, the limit may apply to the whole bot
 _PROBE = 1.0  # seconds between the probing replies sent then
-_MANY = 512  # number of chats above which idle ones are dropped
+_MAX_CHATS = 512  # number of chats above which idle ones are dropped
 _PART = re.compile(r"(\d+)\s*/\s*(s|sec|second|m|min|minute)(?:\s+per\s+(chat|group))?", re.IGNORECASE)
 
 
@@ -126,7 +126,7 @@ class RateLimiter:
         chat.blocked_until = max(chat.blocked_until, now + seconds)
         self._refused = {name: until for name, until in self._refused.items() if until > now}
         self._refused[chat_id] = now + seconds
-        if len(self._refused) >= _EVERYBODY:
+        if len(self._refused) >= _GLOBAL_AFTER:
             self._blocked_until = max(self._blocked_until, min(self._refused.values()))
             self._probe_at = now + _PROBE
 
@@ -156,7 +156,7 @@ class RateLimiter:
     def _chat(self, chat_id: str) -> _Chat:
         chat = self._chats.get(chat_id)
         if chat is None:
-            if len(self._chats) >= _MANY:
+            if len(self._chats) >= _MAX_CHATS:
                 self._forget()
             chat = self._chats[chat_id] = _Chat(tuple(self._windows(chat_id)))
         return chat

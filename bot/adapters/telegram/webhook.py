@@ -21,8 +21,8 @@ from routing.ports import Clock
 
 log = logging.getLogger(__name__)
 _HEADER = "X-Telegram-Bot-Api-Secret-Token"
-_LARGEST = 4 * 2**20  # maximum size of an update in bytes
-_DEEPEST = 64  # maximum nesting of objects and arrays; Telegram's own updates have fewer than 20 levels
+_MAX_BYTES = 4 * 2**20  # maximum size of an update in bytes
+_MAX_NESTING = 64  # maximum nesting of objects and arrays; Telegram's own updates have fewer than 20 levels
 _RECENT = 300.0  # seconds during which a failed delivery counts as trouble
 
 
@@ -52,7 +52,7 @@ class Webhook:
         """Raises ConfigError if the address is in use or not on this machine."""
         if self._runner is not None:
             return
-        app = web.Application(client_max_size=_LARGEST)
+        app = web.Application(client_max_size=_MAX_BYTES)
         app.router.add_post(urlsplit(self._url).path or "/", self._deliver)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
@@ -91,7 +91,7 @@ class Webhook:
             update = json.loads(await request.read())
         except (ValueError, RecursionError):
             return web.Response(status=400)
-        if not isinstance(update, dict) or nesting(update) > _DEEPEST:
+        if not isinstance(update, dict) or nesting(update) > _MAX_NESTING:
             return web.Response(status=400)
         try:
             await self._take([update])
