@@ -1,1 +1,1 @@
-"""Several models answer one question, rank each other, and one of the strongest writes the final answer."""
+"""Several models answer one question and rank each other; one of the strongest writes the final answer."""

@@ -1,4 +1,4 @@
-"""The calls of a council: each within its seconds, several at the same time."""
+"""Concurrent calls of a council, each with its own time limit."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from routing.types.llm import ChatMessage
 from routing.types.usage import CallRecord
 
 LEAST_SECONDS = 2.0
-"""No call is made for less."""
+"""No call starts with less time left."""
 
 
 class AskModel(Protocol):
-    """Calls to models, without tools. What is no longer wanted is cancelled; a Stop that it listens to must be its own,
-    for a Stop has one listener."""
+    """Calls models without tools. Unwanted calls are cancelled. A Stop passed to it must be its own, because a Stop has
+    one listener."""
 
     @property
-    def books(self) -> Sequence[CallRecord]:
-        """All calls so far that are to be paid for: without a count those that were ended."""
+    def paid_calls(self) -> Sequence[CallRecord]:
+        """All calls so far that have to be paid for; cancelled ones have no token count."""
 
     async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
-        """What the model says. Raises ModelError; TimeoutError when `seconds` were too few."""
+        """Return the model's answer. Raises ModelError, or TimeoutError after `seconds`."""
 
 
 class Asking:
-    """Asks, and knows why there is no answer."""
+    """Calls models and turns failures into values."""
 
     def __init__(self, ask: AskModel, clock: Clock) -> None:
         self._ask = ask
         self._clock = clock
 
     async def words(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str | Failure:
-        """What a model says, or why it says nothing."""
+        """A model's answer, or the reason why there is none."""
         if seconds < LEAST_SECONDS:
             return Failure("late")
         began, before = self._clock(), self._calls(seat)
@@ -52,8 +52,8 @@ class Asking:
         return storable(text).strip() or Failure("empty")
 
     def _calls(self, seat: Seat) -> int:
-        """How many of the calls that a provider had are this seat's."""
-        return sum(call.model == seat.model for call in self._ask.books)
+        """The number of this seat's calls that reached the provider."""
+        return sum(call.model == seat.model for call in self._ask.paid_calls)
 
 
 async def side_by_side(
@@ -61,7 +61,7 @@ async def side_by_side(
     tell: Callable[[tuple[str, ...]], None],
     enough: Callable[[Sequence[str]], bool] = lambda waiting: False,
 ) -> tuple[str, ...]:
-    """Run all named work at the same time. `tell` hears who is still waited for; once that is `enough`, the rest is
+    """Run all named tasks concurrently. `tell` gets the names still running; once they are `enough`, the rest is
     cancelled and its names are returned."""
     names = {asyncio.create_task(each): name for name, each in work.items()}
     waiting = set(names)

@@ -1,4 +1,4 @@
-"""What members of a council think of each other's answers: ballots as models write them, scores, an early end."""
+"""Parses the ballots of council members and counts them; detects an early winner."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from itertools import permutations, product
 from math import perm, prod
 
 MOST_CHARS = 20_000
-"""Of a reply, from its end, where the ballot is asked for; the rest is not read."""
+"""The length of a reply's end that is searched for a ballot."""
 
 MOST_OUTCOMES = 300
-"""Outcomes of a vote that are tried; with more of them all ballots are waited for."""
+"""Maximum number of outcomes to try; above that, all ballots are awaited."""
 
 Ranking = tuple[str, ...]
-"""Labels, the best first. An empty one is an abstention."""
+"""Labels, best first. An empty ranking is an abstention."""
 
-# Lists without lists in them, so that hostile nesting costs nothing.
+# Only flat lists, so that hostile nesting costs nothing.
 _LIST = re.compile(r"\[[^\[\]]*\]")
 _NAMED = re.compile(r'"ranking"\s*:\s*\Z', re.IGNORECASE)
 _NAME_REACH = 40
@@ -29,27 +29,26 @@ _DRESS = " \t\r\n*_`'\"()<>#:.-"
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """`scores` are from 0 to 1 and exact; who could be ranked by nobody has none. `places` are the labels by score, the
-    best first; labels that share a place are tied."""
+    """`scores` are exact, from 0 to 1; a label without votes has none. `places` groups the labels by score, best first;
+    labels in one place are tied."""
 
     scores: Mapping[str, Fraction] = field(default_factory=dict)
     places: tuple[tuple[str, ...], ...] = ()
 
     @property
     def leader(self) -> str | None:
-        """Who is first alone."""
+        """The only label in first place, if any."""
         return self.places[0][0] if self.places and len(self.places[0]) == 1 else None
 
     @property
     def ties(self) -> tuple[tuple[str, ...], ...]:
-        """The places that several share."""
+        """The places with several labels."""
         return tuple(place for place in self.places if len(place) > 1)
 
 
 def read_ballot(reply: str, voter: str, labels: Collection[str]) -> Ranking:
-    """The ranking in a member's reply, whatever is written around it: the last list named "ranking", else the last that
-    ranks anybody. Unknown labels, repetitions and the voter's own are dropped, the others move up. A refusal, and what
-    is no JSON, abstains."""
+    """Parse the ranking in a reply: the last list named "ranking", else the last list with a known label. Unknown,
+    repeated and the voter's own labels are dropped. A refusal or invalid JSON is an abstention."""
     text = reply[-MOST_CHARS:]
     others = {label.lower(): label for label in labels if label != voter}
     plain: Ranking = ()
@@ -62,9 +61,9 @@ def read_ballot(reply: str, voter: str, labels: Collection[str]) -> Ranking:
 
 
 def count(labels: Collection[str], votes: Mapping[str, Ranking]) -> Tally:
-    """The mean of the normalised Borda points: on each ballot the first has 1, the last 0, the others lie evenly
-    between. Whom a ballot leaves out stands last on it. `votes` are sanitised rankings by voter; nobody is ranked by
-    themselves, and abstentions count for nothing."""
+    """Average the normalised Borda points: on each ballot the first gets 1, the last 0, the others evenly spaced
+    values. Labels missing on a ballot count as last. `votes` are clean rankings by voter; self-votes and abstentions
+    don't count."""
     cast = {voter: ranking for voter, ranking in votes.items() if ranking}
     scores: dict[str, Fraction] = {}
     for label in sorted(labels):
@@ -76,8 +75,8 @@ def count(labels: Collection[str], votes: Mapping[str, Ranking]) -> Tally:
 
 
 def unassailable(labels: Collection[str], votes: Mapping[str, Ranking], left: Collection[str]) -> str | None:
-    """The label that is first alone whatever the voters `left` still do: rank all, some or nobody. None as long as
-    there is no such label, or there are more outcomes than MOST_OUTCOMES. Tries each: 25 for two voters of three."""
+    """The label that stays first alone whatever the voters `left` do. None if there is none yet, or if there are more
+    outcomes than MOST_OUTCOMES. Tries each outcome: 25 for two voters of three."""
     if prod(_ballots(len(labels) - (voter in labels)) for voter in left) > MOST_OUTCOMES:
         return None
     outcomes = product(*(tuple(possible(labels, voter)) for voter in left))
@@ -86,14 +85,14 @@ def unassailable(labels: Collection[str], votes: Mapping[str, Ranking], left: Co
 
 
 def possible(labels: Collection[str], voter: str) -> Iterator[Ranking]:
-    """Every sanitised ballot that this voter can cast, the abstention first."""
+    """Every valid ballot of this voter, the abstention first."""
     others = sorted(label for label in labels if label != voter)
     for length in range(len(others) + 1):
         yield from permutations(others, length)
 
 
 def _ballots(others: int) -> int:
-    """How many sanitised ballots rank so many labels, or some of them."""
+    """The number of valid ballots that rank up to `others` labels."""
     return sum(perm(others, length) for length in range(others + 1))
 
 
@@ -113,7 +112,7 @@ def _items(text: str) -> Sequence[object]:
 
 
 def _sanitised(items: Sequence[object], others: Mapping[str, str]) -> Ranking:
-    """Of the others' labels those that were named, each once; `others` by their lower case."""
+    """The known labels in `items`, each once; `others` is keyed by lower case."""
     bare = [_bare(item) for item in items if isinstance(item, str)]
     return tuple(dict.fromkeys(others[each] for each in bare if each in others))
 

@@ -1,4 +1,4 @@
-"""The calls of a council to real models: with places, breakers and the log of any other call."""
+"""Calls models for a council, with the concurrency limits, breakers and log of any call."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from routing.types.tokens import estimate as tokens
 from routing.types.usage import CallRecord, TurnCost
 
 EFFORT = "low"
-"""Several models think side by side: little each, where they can be told so."""
+"""Several models think at the same time, so each should think little."""
 BROKEN = "\n\n[…]"
-"""Behind an answer that broke off."""
+"""Appended to an answer that broke off."""
 LEAST_TOKENS = 256
-"""Asked for in any case: whether there is room for them the provider knows better."""
+"""Minimum output limit of a request, in tokens. The provider decides whether it fits."""
 MOST_TOKENS = 4_000
-"""Visible ones of any call: twice what is reckoned with, or a deep member could write ten times what was announced."""
+"""Maximum visible tokens per call: twice the estimate; without it a deep member could write ten times the estimate."""
 
 
 def obstacle(models: Models, model: str, now: float) -> Passed | None:
-    """Why a model can't be asked now; None when it can."""
+    """Why a model can't be called now; None if it can."""
     profile = models.config.profile(provider_of(model))
     if not models.has_key(profile.name):
         return Passed(model, "key")
@@ -43,7 +43,7 @@ def obstacle(models: Models, model: str, now: float) -> Passed | None:
 
 
 class ModelCalls:
-    """`routing.council.asking.CommandContext`, on one cost."""
+    """`routing.council.asking.AskModel`, with all calls charged to one turn."""
 
     def __init__(self, models: Models, caller: ModelCaller, clock: Clock, cost: TurnCost) -> None:
         self._models = models
@@ -52,11 +52,11 @@ class ModelCalls:
         self._cost = cost
 
     @property
-    def books(self) -> Sequence[CallRecord]:
+    def paid_calls(self) -> Sequence[CallRecord]:
         return self._cost.calls
 
     async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
-        contract = self._models.config.contracts[seat.tier]  # but a council has times of its own:
+        contract = self._models.config.contracts[seat.tier]  # councils have their own time limits
         contract = replace(contract, first_token_seconds=seconds + 1, try_seconds=seconds + 1)
         options = CallOptions(contract, Deadline(self._clock, seconds), self._cost)
         completion = await self._caller.complete(self._request(seat, messages), options, NullLiveReply(), Stop())

@@ -1,4 +1,4 @@
-"""The run of a council: answers side by side, a vote, a synthesis; within its time, and ended by /stop at any point."""
+"""Runs a council: concurrent answers, a vote, a synthesis. Limited in time; /stop ends it at any point."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from routing.ports import Clock
 from routing.types.stop import Stop
 
 ANSWER_SECONDS = 60.0
-"""For each member's answer."""
+"""Time limit of each member's answer."""
 SYNTHESIS_AT = 150.0
-"""Seconds after the begin at which the votes that are still out are given up and the chairman begins."""
+"""Seconds after the start when missing votes are dropped and the chair begins to write."""
 ALL_SECONDS = 180.0
 LEAST_FOR_VOTE = 3
-"""Of two, each could only rank the other one, which says nothing."""
+"""With two members each could only rank the other one."""
 LABELS = "ABCDEFGH"
 
 
 class Council:
-    """Asks the members, lets them rank each other, has the chairman write. It always comes to a verdict."""
+    """Asks the members, lets them rank each other and lets the chair write. Always returns a verdict."""
 
     def __init__(self, ask: AskModel, clock: Clock, random: Random) -> None:
         self._ask = ask
@@ -34,14 +34,14 @@ class Council:
         self._random = random
 
     async def run(self, question: str, seats: Sequence[Seat], stop: Stop, show: Callable[[Progress], None]) -> Verdict:
-        """What two or more different models, the strongest first, make of a question. `show` returns at once."""
+        """Ask two or more different models, the strongest first. `show` returns at once."""
         sitting = _Sitting(question, seats, self._ask, self._clock, self._random, show)
         finished = await stop.guard(sitting.run())
         return sitting.verdict(stopped=not finished)
 
 
 class _Sitting:
-    """One question, and what there is of its verdict so far."""
+    """The state of one council."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class _Sitting:
         show: Callable[[Progress], None],
     ) -> None:
         self._question, self._seats = question, seats
-        self._asking, self._books = Asking(ask, clock), ask.books
+        self._asking, self._paid_calls = Asking(ask, clock), ask.paid_calls
         self._clock, self._random, self._show = clock, random, show
         self._began = clock()
         self._members = {seat.model: Member(seat, failure=Failure("stopped")) for seat in seats}
@@ -77,7 +77,7 @@ class _Sitting:
             await self._conclude()
 
     def verdict(self, stopped: bool) -> Verdict:
-        """What there is; for several answers without a synthesis the best of them."""
+        """The current verdict; if several members answered and there is no synthesis, the best answer."""
         answered = self._answered()
         writer, answer, form = self._chairman, self._answer, _form(len(answered), bool(self._answer))
         if answered and form != "synthesis":
@@ -96,7 +96,7 @@ class _Sitting:
             stopped=stopped,
             chairman=self._chairman,
             trouble=self._trouble,
-            calls=tuple(self._books),
+            calls=tuple(self._paid_calls),
         )
 
     async def _hear(self, seat: Seat) -> None:
@@ -105,7 +105,7 @@ class _Sitting:
         self._members[seat.model] = given
 
     def _label(self, answered: Sequence[Member]) -> None:
-        """Labels that tell nothing of the seats, and a mark that was made after all answers were."""
+        """Assign labels that don't reveal the seats, and a delimiter chosen after all answers were written."""
         order = list(answered)
         self._random.shuffle(order)
         for label, member in zip(LABELS, order, strict=False):
@@ -135,12 +135,12 @@ class _Sitting:
         self._tally = count(self._answers(), self._votes())
 
     def _decided(self, waiting: Sequence[str]) -> bool:
-        """Whether the ballots that are still out can't change who leads."""
+        """Whether the missing ballots can no longer change the leader."""
         left = [self._members[model].label for model in waiting]
         return unassailable(self._answers(), self._votes(), left) is not None
 
     async def _conclude(self) -> None:
-        """The strongest of those who answered writes: a member that just failed would fail again."""
+        """Let the strongest member that answered write; one that just failed would fail again."""
         chair = strongest([member.seat for member in self._answered()])
         self._chairman, self._trouble = chair.model, Failure("stopped")
         self._tell("synthesis", (chair.model,))

@@ -1,4 +1,4 @@
-"""What a council will take, said before it begins."""
+"""Estimates the cost and time of a council."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from routing.types.llm import ChatMessage
 from routing.types.tokens import estimate as tokens
 
 ANSWER_TOKENS = 2_000
-"""What the 1,200 words that a member is told to keep take, and a little thought. An assumption, on the high side."""
+"""Tokens of the 1,200 words that a member may write, plus some thinking. An assumption, on the high side."""
 BALLOT_TOKENS = 400
-"""A line of JSON, and the thought before it."""
+"""A line of JSON, and the thinking before it."""
 SYNTHESIS_TOKENS = 2_500
 
 Price = Callable[[str, int, int], Decimal | None]
-"""US dollars for a model, tokens in, tokens out; None is unknown."""
+"""US dollars by model, input tokens and output tokens; None if unknown."""
 
 _MARK = "0" * 16
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`calls` if all goes well, `seconds` at most; `cost` in US dollars is of the calls whose price is known, `unknown`
-    counts the others."""
+    """The number of calls if nothing fails, and the maximum time. `cost` sums the known prices in US dollars, `unknown`
+    counts the other calls."""
 
     calls: int
     seconds: float
@@ -36,14 +36,14 @@ class Estimate:
 
 
 def estimate(question: str, seats: Sequence[Seat], price: Price) -> Estimate:
-    """The calls that these members make for a question when all of them answer and all vote."""
+    """Estimate the calls for a question if all members answer and vote."""
     costs = [price(model, int(into), out) for model, into, out in _calls(question, seats)]
     known = [cost for cost in costs if cost is not None]
     return Estimate(len(costs), ALL_SECONDS, sum(known, Decimal(0)), len(costs) - len(known))
 
 
 def _calls(question: str, seats: Sequence[Seat]) -> list[tuple[str, float, int]]:
-    """Model, tokens in, tokens out."""
+    """Model, input tokens and output tokens of each call."""
     labels = {seat.model: "" for seat in seats}
     calls = [(seat.model, tokens(for_member(question)), ANSWER_TOKENS) for seat in seats]
     if len(seats) >= LEAST_FOR_VOTE:

@@ -1,4 +1,4 @@
-"""What a council holds of its payer's limits, and what it is charged."""
+"""Reserves and charges the cost of a council."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from routing.types.usage import CallRecord
 
 
 def expected(question: str, seats: Sequence[Seat], prices: PriceList, assumed: Price | None = None) -> Estimate:
-    """What the council will take; `assumed` stands in for a price that nobody knows."""
+    """The expected cost; `assumed` replaces unknown prices."""
 
     def price(model: str, into: int, out: int) -> Decimal | None:
         known = prices(model) or assumed
@@ -25,13 +25,13 @@ def expected(question: str, seats: Sequence[Seat], prices: PriceList, assumed: P
 
 
 def to_hold(reckoned: Estimate) -> Decimal | None:
-    """US dollars to hold for all the calls; None where no price is known at all."""
+    """US dollars to reserve for all calls; None if no price is known."""
     return None if reckoned.unknown == reckoned.calls else reckoned.cost
 
 
 def charged(calls: Sequence[CallRecord], assumed: Price | None = None, each: Decimal | None = None) -> Usage:
-    """The calls as one: what is known of their costs, the others at the `assumed` price; unknown where there is
-    neither. Without the provider's count one is taken to have cost what was expected of `each`."""
+    """Combine the calls into one usage: known costs, plus the others at the `assumed` price; unknown without one. Calls
+    without the provider's count cost `each`, the expected amount."""
     counted = [call.usage for call in calls if call.usage is not None]
     costs = [_cost(usage, assumed) for usage in counted] + [each] * (len(calls) - len(counted))
     known = [cost for cost in costs if cost is not None]
@@ -43,7 +43,7 @@ def charged(calls: Sequence[CallRecord], assumed: Price | None = None, each: Dec
 
 
 def for_books(calls: Sequence[CallRecord], each: Decimal | None) -> tuple[CallRecord, ...]:
-    """The calls with what was charged for those without the provider's count."""
+    """The calls, with the charged amount for those without the provider's count."""
     return tuple(replace(call, charged=each) if call.usage is None else call for call in calls)
 
 

@@ -1,4 +1,4 @@
-"""What the members and the chairman of a council are told. The answers are data, between marks that no answer knows."""
+"""Prompts for members and chair. Answers are delimited as data, with marks that they can't contain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from routing.types.llm import ChatMessage
 
 MOST_QUESTION_CHARS = 24_000
 MOST_ANSWER_CHARS = 24_000
-"""What the others and the chairman read of one answer: three times the 1,200 words that a member is told to keep."""
+"""The part of an answer that others read: three times the 1,200 words that a member may write."""
 
 ANSWERING = """\
 You are one of several experts who answer the same question, each alone. Answer it as well as you can, in the language \
@@ -61,12 +61,12 @@ _TAG = re.compile(r"<(?=\s*+/?\s*+(?:question|answer)-)", re.IGNORECASE)
 
 
 def for_member(question: str) -> tuple[ChatMessage, ...]:
-    """What a member is asked first."""
+    """The prompt for a member's answer."""
     return ChatMessage("system", ANSWERING), ChatMessage("user", question)
 
 
 def for_voter(question: str, others: Mapping[str, str], mark: str) -> tuple[ChatMessage, ...]:
-    """What a member is asked about the `others`' answers, by label."""
+    """The prompt for a vote on the `others`' answers, by label."""
     labels = ", ".join(others)
     example = ", ".join(f'"<label {place}>"' for place in range(1, len(others) + 1))
     system = RANKING.format(data=DATA.format(mark=mark), labels=labels, example=example)
@@ -76,7 +76,7 @@ def for_voter(question: str, others: Mapping[str, str], mark: str) -> tuple[Chat
 def for_chairman(
     question: str, answers: Mapping[str, str], scores: Mapping[str, Fraction], mark: str
 ) -> tuple[ChatMessage, ...]:
-    """What the chairman is asked, with the `scores` if there was a vote. Nothing that a voter wrote gets here."""
+    """The prompt for the chair, with the `scores` if there was a vote. Contains no text by voters."""
     system = CHAIRING.format(data=DATA.format(mark=mark), dissent=f"dissent-{mark}")
     ranked = ", ".join(f"{label} {float(score):.2f}" for label, score in scores.items())
     return _asked(
@@ -85,14 +85,14 @@ def for_chairman(
 
 
 def split_dissent(reply: str, mark: str) -> tuple[str, str]:
-    """The chairman's answer and its dissent, which may be empty."""
+    """Split the chair's reply into answer and dissent, which may be empty."""
     parts = re.split(rf"(?mi)^[^\w\n]{{0,9}}dissent[^\w\n]{{1,3}}{re.escape(mark)}[^\w\n]{{0,9}}$", reply)
     answer, dissent = parts[0].strip(), "\n".join(parts[1:]).strip()
     return (answer, dissent) if answer else (dissent, "")
 
 
 def unknown_mark(make: Callable[[], str], texts: Iterable[str]) -> str:
-    """A mark that is in none of the texts."""
+    """Generate a mark that is in none of the texts."""
     known = "\n".join(texts)
     mark = make()
     while mark in known:
@@ -109,5 +109,5 @@ def _asked(system: str, question: str, answers: Mapping[str, str], mark: str, no
 
 
 def _inside(text: str, most: int) -> str:
-    """A text that can't end the block that it stands in, even to a reader who overlooks the mark."""
+    """A text that can't end its own block, even for a reader who ignores the mark."""
     return _TAG.sub("‹", shorten(text, most))

@@ -1,4 +1,4 @@
-"""Who sits in a council: two to seven models, from several vendors; the strongest of them is its chair."""
+"""Selects the members of a council: two to seven models of several vendors, chaired by the strongest."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ USUAL_SEATS = 3
 LEAST_SEATS = 2
 MOST_SEATS = 7
 STRONGEST_FIRST: tuple[Tier, ...] = ("deep", "coding", "smart", "balanced")
-"""How strong a model is, is said by the strongest tier that it serves."""
+"""A model is as strong as the strongest tier it serves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One member: a `provider/model`, whose it is (behind a gateway, too), and the tier that it sits for: the
-    wanted one where it serves that, else the strongest that it serves."""
+    """One member: `provider/model`, its vendor (also behind a gateway), and its tier: the wanted one if the model
+    serves it, else the strongest it serves."""
 
     model: str
     vendor: str
@@ -29,8 +29,8 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why there is no council: too few models can be asked, or all are of one vendor. `found` could sit in it, `passed`
-    could if they were ready."""
+    """Why there is no council: too few models, or only one vendor. `found` are usable models, `passed` those that are
+    not ready."""
 
     why: Literal["models", "vendors"]
     found: tuple[Seat, ...]
@@ -44,9 +44,8 @@ def members(
     tier: Tier | None = None,
     most: int = USUAL_SEATS,
 ) -> tuple[Seat, ...] | Missing:
-    """Up to `most` members, those of the wanted `tier` first, then the strongest. `pools` are those of the tiers that
-    the person may use; `ready` says whether a model can be asked at all (it has a key). A model that only follows the
-    shortest instructions has no seat."""
+    """Select up to `most` members, first those of the wanted `tier`, then by strength. `pools` are those of the tiers
+    that the person may use; `ready` tells whether a model can be called (it has a key). Tiny models are excluded."""
     known = tuple(_seats(pools, catalog, tier))
     found = tuple(seat for seat in known if ready(seat.model))
     chosen = _different(found, tier, most)
@@ -57,17 +56,17 @@ def members(
 
 
 def strength(seat: Seat) -> int:
-    """The larger, the stronger."""
+    """Higher is stronger."""
     return -STRONGEST_FIRST.index(seat.tier)
 
 
 def strongest(seats: Sequence[Seat]) -> Seat:
-    """Of one or more; of equals the first."""
+    """The strongest of at least one seat; the first of equals."""
     return max(seats, key=strength)
 
 
 def _seats(pools: Mapping[Tier, Sequence[str]], catalog: Catalog, wanted: Tier | None) -> Iterator[Seat]:
-    """Every model once, those of the wanted tier first, then the strongest; within a tier as its pool has them."""
+    """Every model once: those of the wanted tier first, then by strength, in pool order."""
     seen: set[str] = set()
     for tier in sorted(STRONGEST_FIRST, key=lambda each: each != wanted):
         for model in pools.get(tier, ()):
@@ -77,8 +76,8 @@ def _seats(pools: Mapping[Tier, Sequence[str]], catalog: Catalog, wanted: Tier |
 
 
 def _different(found: Sequence[Seat], tier: Tier | None, most: int) -> tuple[Seat, ...]:
-    """One after the other: first those of the tier, then whose vendor has the fewest seats so far, then the strongest.
-    The last seat goes to another vendor if all others have the same one."""
+    """Select seats one by one: first those of the tier, then the vendor with the fewest seats, then the strongest. If
+    all other seats have one vendor, the last seat goes to another."""
     chosen: list[Seat] = []
     seats = min(most, len(found))
     while len(chosen) < seats:

@@ -1,4 +1,4 @@
-"""What a council did and what came of it: frozen, slotted, without I/O, and without words for people."""
+"""The progress and the result of a council."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from routing.council.seats import Seat
 from routing.types.usage import CallRecord, known_cost
 
 Form = Literal["synthesis", "member", "single", "none"]
-"""What the answer is: the chairman's; that of one member for several, because the chairman's did not come; that of the
-only member that answered; nothing."""
+"""The source of the answer: the chair; one of several members, because the chair failed; the only member that
+answered; none."""
 Stage = Literal["answers", "ranking", "synthesis"]
 Cause = Literal["late", "line", "failed", "empty", "stopped"]
-"""`line`: its seconds were over before its provider had a place for it, so it was never asked."""
+"""`line`: the time was over before the provider had a free slot, so the model was never called."""
 Voting = Literal["none", "counted", "abstained", "late", "line", "failed", "stopped", "unneeded"]
-"""`none`: was not asked for a ranking. `unneeded`: the leader was certain before this ballot came."""
+"""`none`: not asked to vote. `unneeded`: the leader was certain before this ballot arrived."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call brought nothing; `reason` is a short clause of the ModelError, free of secrets, or empty."""
+    """Why a call failed; `reason` is a short clause without secrets, or empty."""
 
     cause: Cause
     reason: str = ""
@@ -30,8 +30,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a council is, by the names of the models: "answers 2/3 · ranking 0/3" is `answered` of `asked`, `voted`
-    of `voters` (0: no vote is held). `waiting` are those whom the stage waits for."""
+    """The progress of a council, by model names: "answers 2/3 · ranking 0/3" is `answered` of `asked`, `voted` of
+    `voters` (0: no vote). `waiting` are the models that haven't responded yet."""
 
     stage: Stage
     asked: int
@@ -43,8 +43,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member and what it gave: an answer, with a `label` from the end of that stage on, or a `failure`. `ranking` are
-    labels, the best first."""
+    """A member's result: an answer, with a `label` once all have answered, or a `failure`. `ranking` lists labels, best
+    first."""
 
     seat: Seat
     label: str = ""
@@ -60,9 +60,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is shown of a council. `writer` is the model whose words `answer` are; `dissent` is the chairman's, by
-    labels. `early`: the vote ended before the last ballot. `trouble` is why the chairman wrote nothing. `members` are
-    in the order of their seats, `calls` for the books. `seconds` are those of all of it."""
+    """The result of a council. `writer` is the model that wrote `answer`; `dissent` is the chair's text about dissent,
+    by labels. `early`: the vote ended before the last ballot. `trouble` is why the chair wrote nothing. `members` are
+    in seat order; `calls` are all paid calls; `seconds` is the total time."""
 
     form: Form
     answer: str
@@ -79,25 +79,25 @@ class Verdict:
 
     @property
     def answered(self) -> tuple[Member, ...]:
-        """ "2 of 3 answered": of `members`."""
+        """The members that answered."""
         return tuple(member for member in self.members if member.answer)
 
     @property
     def late(self) -> tuple[Member, ...]:
-        """ "z timed out"."""
+        """The members that timed out."""
         return tuple(member for member in self.members if member.failure and member.failure.cause == "late")
 
     @property
     def leader(self) -> Member | None:
-        """Whose answer the members rank first, alone."""
+        """The member ranked first alone."""
         return next((member for member in self.answered if member.label == self.tally.leader), None)
 
     @property
     def cost(self) -> Decimal:
-        """US dollars, of the calls whose price is known."""
+        """The sum of the known costs, in US dollars."""
         return known_cost(self.calls)
 
     @property
     def unknown(self) -> int:
-        """How many calls have no known price, those among them that were ended before they were counted."""
+        """The number of calls of unknown cost, including cancelled ones."""
         return sum(each.usage is None or each.usage.cost is None for each in self.calls)

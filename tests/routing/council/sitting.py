@@ -98,7 +98,7 @@ class Members:
     costs: Mapping[str, Decimal | None] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     cancelled: list[tuple[str, Stage]] = field(default_factory=list)
-    books: list[CallRecord] = field(default_factory=list)
+    paid_calls: list[CallRecord] = field(default_factory=list)
 
     async def __call__(self, seat: Seat, messages: tuple[ChatMessage, ...], seconds: float) -> str:
         stage = stage_of(messages)
@@ -110,12 +110,12 @@ class Members:
             await asyncio.sleep(took)
         except asyncio.CancelledError:
             self.cancelled.append((seat.model, stage))
-            self.books.append(CallRecord(seat.tier, seat.model, None, elapsed() - began))
+            self.paid_calls.append(CallRecord(seat.tier, seat.model, None, elapsed() - began))
             raise
         if isinstance(said, ModelError):
             raise said
         counted = Usage(10, 20, cost=self.costs.get(seat.model, Decimal("0.001")))
-        self.books.append(CallRecord(seat.tier, seat.model, counted, took))
+        self.paid_calls.append(CallRecord(seat.tier, seat.model, counted, took))
         return said
 
     def made(self, stage: Stage) -> list[Call]:

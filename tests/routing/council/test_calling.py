@@ -63,7 +63,7 @@ def test_an_answer_costs_little_thought_and_is_in_the_books_under_its_tier() -> 
     assert said == "yes"
     [request] = llm.asked
     assert (request.model, request.reasoning, request.tools, request.messages) == (GPT.model, "low", (), ASKED)
-    assert [(each.tier, each.model, each.usage) for each in calls.books] == [("deep", GPT.model, Usage(1, 2))]
+    assert [(each.tier, each.model, each.usage) for each in calls.paid_calls] == [("deep", GPT.model, Usage(1, 2))]
 
 
 def test_nobody_writes_ten_times_what_was_announced() -> None:
@@ -78,7 +78,7 @@ def test_who_has_no_low_effort_has_its_usual_one() -> None:
 def test_its_seconds_over_are_no_failure_of_the_model() -> None:
     said, calls, _, took = called(GPT, [asyncio.Event()])
     assert isinstance(said, TimeoutError) and took == 60.0
-    assert [each.usage for each in calls.books] == [None]
+    assert [each.usage for each in calls.paid_calls] == [None]
 
 
 def test_a_council_has_its_own_seconds_whatever_a_tier_promises() -> None:
@@ -96,7 +96,7 @@ def test_half_an_answer_is_marked(finish: str) -> None:
 
 def test_an_error_comes_through() -> None:
     said, calls, _, _ = called(GPT, [KeyRejected(GPT.model, "no")])
-    assert isinstance(said, KeyRejected) and calls.books == []
+    assert isinstance(said, KeyRejected) and calls.paid_calls == []
 
 
 def test_the_caller_may_be_left_at_any_moment() -> None:
@@ -107,7 +107,7 @@ def test_the_caller_may_be_left_at_any_moment() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert [each.usage for each in calls.books] == [None]
+        assert [each.usage for each in calls.paid_calls] == [None]
 
     in_no_time(story())
 
