@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from routing.errors import ModelError
 from routing.types.budgets import Reached
@@ -90,9 +90,6 @@ Why = Literal[
     "nobody left",
 ]
 
-
-if TYPE_CHECKING:
-    pass
 
 Bound = Literal["calls", "tools", "seconds", "money", "budget"]
 """The limits of a turn: model calls, tool calls, time, money, and the person's budget."""
