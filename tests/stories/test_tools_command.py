@@ -41,7 +41,7 @@ def taught(on: Stage) -> Stage:
 async def indexed(on: Stage) -> None:
     """Until the index is there, and the vectors, where there are any."""
     async with asyncio.timeout(PATIENCE):
-        while re.search("still being|noch aufgebaut", (await ask(on, "/status full")).text):
+        while re.search("still being|noch (aufgebaut|berechnet)", (await ask(on, "/status full")).text):
             pass
 
 
