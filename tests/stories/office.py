@@ -58,7 +58,7 @@ async def connected(app: App) -> None:
     await until(lambda: any(kit.source == "mcp" for kit in app.engine.tooling.toolbox.toolkits()))
     chooser = app.engine.tooling.chooser
     chooser.start()
-    await chooser._index.ready.wait()
+    await until(lambda: chooser.doubt != LOADING)
 
 
 def calls(on: Stage, tool: str, arguments: Mapping[str, Any], server: str = "office_") -> None:
