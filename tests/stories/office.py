@@ -11,6 +11,7 @@ from typing import Any
 
 from bot.app import App
 from routing.ports import Clock
+from routing.tools.fallback_reasons import LOADING
 from tests.servers.model.request import ModelRequest
 from tests.servers.model.script import Script, ToolCall
 from tests.servers.telegram import Message, User
