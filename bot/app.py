@@ -186,7 +186,9 @@ async def assembled(
     )
     commands = build_commands(needs) | {CONFIRM.name: (CONFIRM, confirmations)}
     dispatcher = Dispatcher(access, limit, buttons, commands, chat, edits, approvals, kept.ledger, after)
-    order = CommandOrder(kept.inbox, kept.people, kept.links, kept.preferences, kept.history)
+    order = CommandOrder(
+        kept.inbox, kept.people, kept.links, kept.preferences, kept.history, settings.bot_access == "open"
+    )
     reactions = Reactions(kept.people, kept.turns, kept.ratings, kept.ledger)
     inbox = Inbox(kept.inbox, kept.chats, dispatcher, outbox, platforms, running, no_replies, reactions, order)
     tips = Suggestions(COMMANDS, engine.models, engine.tooling.toolbox, engine.owned.skills, access, kept.preferences)

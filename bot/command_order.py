@@ -9,6 +9,7 @@ from dataclasses import replace
 from handlers.storage_retry import retry_storage
 from routing.ports import HistoryStore, InboxStore, LinkStore, PeopleStore, PreferenceStore
 from routing.types.messages import ChatKey, UserKey
+from routing.types.people import PersonSettings, Preferences
 from routing.types.queues import InboxEntry
 from routing.types.turns import TurnSettings
 
@@ -27,7 +28,10 @@ class CommandOrder:
         links: LinkStore,
         preferences: PreferenceStore,
         history: HistoryStore,
+        open_access: bool,
     ) -> None:
+        """With `open_access`, questions of people who are not known yet are answered, too."""
+        self._open_access = open_access
         self._inbox = inbox
         self._people = people
         self._links = links
@@ -85,16 +89,16 @@ class CommandOrder:
         return [account.user for account in accounts]
 
     async def _settings(self, entry: InboxEntry) -> TurnSettings | None:
-        """The fixed settings of a question, or else the current ones; None for an unknown or blocked person."""
+        """The fixed settings of a question, or else the current ones; None for somebody who gets no answer."""
         if entry.id not in self._fixed:
             person = await retry_storage(self._people.find, entry.message.user)
-            if person is None or person.role == "blocked":
+            if person.role == "blocked" if person else not self._open_access:
                 return None
             conversation = await retry_storage(self._history.current, entry.message.chat)
             fixed = TurnSettings(
                 conversation.id,
-                await retry_storage(self._preferences.get, person.id),
-                await retry_storage(self._preferences.settings, person.id),
+                await retry_storage(self._preferences.get, person.id) if person else Preferences(),
+                await retry_storage(self._preferences.settings, person.id) if person else PersonSettings(),
                 await retry_storage(self._history.switches, conversation.id),
             )
             if entry.id not in self._unanswered.get(entry.message.chat, {}):  # answered meanwhile

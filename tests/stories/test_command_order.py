@@ -163,3 +163,20 @@ async def test_stop_is_done_once_the_stopped_answer_is_kept(on: Stage) -> None:
         await until(lambda: on.rows(states)[1:] == [("done",)])
         assert on.rows(states)[:1] == [("done",)]
         gate.open()
+
+
+@pytest.mark.parametrize("command", ["/new", "/tier smart"])
+async def test_the_order_holds_for_somebody_who_writes_for_the_first_time(
+    on: Stage, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where everybody is answered; turns wait for the rest of a backlog, commands don't."""
+    monkeypatch.setattr("bot.admission.BURST", 1)
+    on.env["BOT_ACCESS"] = "open"
+    for text in ("one", command, "two"):
+        last = on.tg.say(text, user="bob")
+    async with running(on):
+        await on.tg.reply(last)
+        await settled(on)
+    one, two = asked_with(call_for(on, "one")), asked_with(call_for(on, "two"))
+    assert one[-1] == "one"
+    assert (one[:2] == two[:2], two[-1]) == ((True, "two") if command == "/new" else (False, "one"))
