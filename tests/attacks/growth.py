@@ -11,6 +11,9 @@ MOST = 11.0
 """How many times longer a text four times as long may take: 4 is linear, 16 is quadratic."""
 LONG = 1_000
 """From here on four times as long still ends, whatever is wrong."""
+AT_LEAST = 0.0005
+"""Seconds taken for the shorter text where it took less: it may be too short to be worked on at all, so that the longer
+one only looks superlinear."""
 SIZES = (16, 24, 250, 1_000, 6_000)
 """The small ones find what is exponential before it is hopeless."""
 
@@ -32,7 +35,7 @@ def _worse(work: Callable[[int], object], size: int) -> bool:
 
 
 def _ratio(work: Callable[[int], object], size: int) -> float:
-    return min(_seconds(work, size) for _ in range(2)) / min(_seconds(work, size // 4) for _ in range(3))
+    return min(_seconds(work, size) for _ in range(3)) / max(min(_seconds(work, size // 4) for _ in range(3)), AT_LEAST)
 
 
 def _seconds(work: Callable[[int], object], size: int) -> float:

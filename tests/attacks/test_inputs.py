@@ -101,7 +101,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "telegram preview": telegram.preview,
     "discord": discord.pieces,
     "discord preview": discord.preview,
-    "code files": lambda text: code_files.with_code_files(f"{text}```py\n{text}", "{name}", 100, len),
+    "code files": lambda text: code_files.with_code_files(f"{text}```py\n{text}", "{name}", 10, len),
     "terminal": lambda text: markdown.rendered(text, 80),
     "columns": columns,
     "export": _export,
