@@ -36,7 +36,9 @@ class ChildProcess:
     """
 
     def __init__(self, process: Process, watchdog: Process, grace_seconds: float) -> None:
-        assert process.stdin is not None and process.stdout is not None and watchdog.stdin is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert watchdog.stdin is not None
         self.stdin = process.stdin
         self.stdout = process.stdout
         self._process = process

@@ -40,7 +40,8 @@ def test_every_link_leads_somewhere(page: str) -> None:
     for link in local:
         path, _, anchor = link.partition("#")
         target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
-        assert target.is_file() and target.is_relative_to(ROOT), link
+        assert target.is_file()
+        assert target.is_relative_to(ROOT), link
         assert not anchor or anchor in anchors(target.relative_to(ROOT).as_posix()), link
 
 

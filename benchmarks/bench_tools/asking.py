@@ -60,7 +60,10 @@ def score(found: Sequence[Asked], families: Mapping[str, str]) -> Score:
     discovering = proportion([called == DISCOVERY for called in calls])
     invented = proportion([_is_invented(each, families) for each in found])
     seconds = mean([each.answer.seconds for each in found])
-    assert silent is not None and discovering is not None and invented is not None and seconds is not None
+    assert silent is not None
+    assert discovering is not None
+    assert invented is not None
+    assert seconds is not None
     return Score(
         way=found[0].showing.way,
         parts=parts(outcomes),

@@ -97,7 +97,9 @@ def row(found: Sequence[Showing], families: Mapping[str, str]) -> Row:
     exact = [each.tokens for each in found if each.tokens is not None]
     sizes, estimates = mean([len(each.told.shown.specs) for each in found]), mean([each.estimate for each in found])
     reachable = proportion([each.reachable for each in found])
-    assert sizes is not None and estimates is not None and reachable is not None
+    assert sizes is not None
+    assert estimates is not None
+    assert reachable is not None
     return Row(
         way=found[0].way,
         size=found[0].size,

@@ -32,7 +32,8 @@ class MiniLm:
 
         torch.set_num_threads(1)
         spec = find_spec(PACKAGES[1])
-        assert spec is not None and spec.origin is not None
+        assert spec is not None
+        assert spec.origin is not None
         self._model: Any = SentenceTransformer(str(Path(spec.origin).parent / "model"), device="cpu")
 
     def encode(self, texts: Sequence[str]) -> Floats:

@@ -200,4 +200,5 @@ def test_an_argument_forms_nothing_on_the_card(value: str) -> None:
     assert told.isprintable() or ("\n" in told and all(line.isprintable() for line in told.split("\n")))
     block = fenced(told)
     fence = block.split("\n")[0]
-    assert fence not in told and block.endswith(fence)
+    assert fence not in told
+    assert block.endswith(fence)

@@ -30,7 +30,9 @@ async def test_the_files_of_a_running_bot_are_closed_to_others(on: Stage) -> Non
         modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (on.workspace, *on.workspace.rglob("*"))}
         assert await bot.terminate() == 0
     models = {path for path in modes if path.name in ("models", "models.json", "preferences")}
-    assert modes[on.workspace] == 0o700 and on.database in modes and on.database.with_name("tierbot.db-wal") in modes
+    assert modes[on.workspace] == 0o700
+    assert on.database in modes
+    assert on.database.with_name("tierbot.db-wal") in modes
     assert not {path: oct(mode) for path, mode in modes.items() if mode & 0o077 and path not in models}
 
 

@@ -147,12 +147,14 @@ async def test_yes_is_a_button(on: Stage, dc: DiscordServer) -> None:
         await up(dc, app)
         await ask(on, "hi", user="bob")
         asked = await ask(on, "/access forget me yes", user="bob")
-        assert "for good" in asked.text and asked.buttons[0]["text"] == "🗑 Delete it all"
+        assert "for good" in asked.text
+        assert asked.buttons[0]["text"] == "🗑 Delete it all"
         said = dc.say("hi", user="bobby")
         await dc.reply(said, after=said)
         before = on.rows(PEOPLE)
         said = dc.say(f"/access link {await code(on, 'bob')} yes", user="bobby")
         offered = await dc.reply(said, after=said)
-        assert "to Bob" in offered.text and on.rows(PEOPLE) == before
+        assert "to Bob" in offered.text
+        assert on.rows(PEOPLE) == before
         dc.press(offered, "That is me", user="bobby")
         await dc.wait_for(lambda _: offered.text.startswith("🔗 You are one person"))

@@ -102,7 +102,8 @@ async def test_neither_a_command_nor_a_stored_choice_reaches_another_path(on: St
     async with running(on):
         for typed in (f"/model smart {attack}", f"/model smart {attack} anyway"):
             said = await ask(on, typed)
-            assert "is not a valid model name" in said.text and "Nothing was changed." in said.text
+            assert "is not a valid model name" in said.text
+            assert "Nothing was changed." in said.text
         await ask(on, "/model smart gemini/gemini-2.5-pro")
     on.change("update overrides set model = ?", attack)
     async with running(on):

@@ -71,7 +71,8 @@ async def test_a_crowd_neither_grows_nor_floods(on: Stage) -> None:
         assert on.rows("select count(*) from pairings") == [(WAITING_LIMIT,)]
         code_in(await ask(on, "hello", user="honest"))
     notices = [message.text for message in on.tg.private().from_bot()]
-    assert len(notices) == 6 and notices[-1].startswith("🔔 More people want to use me.")
+    assert len(notices) == 6
+    assert notices[-1].startswith("🔔 More people want to use me.")
 
 
 async def test_the_first_words_are_answered_once_they_are_let_in(on: Stage) -> None:
@@ -138,7 +139,8 @@ async def test_the_log_names_people(on: Stage) -> None:
         await ask(on, "hi", user=bob)
         await ask(on, f"/budget {account(bob)} 1")
         logged = (await ask(on, "/access log")).text
-        assert "Alice set a budget: Bob:" in logged and "person " not in logged
+        assert "Alice set a budget: Bob:" in logged
+        assert "person " not in logged
         await press(on, str(bob.id), await ask(on, "/access forget Bob"))
         assert f"Alice deleted {account(bob)}" in (await ask(on, "/access log")).text
 
@@ -166,7 +168,8 @@ async def test_a_name_that_means_several_is_asked_back(on: Stage) -> None:
             await ask(on, f"/access allow {account(person)}")
             await ask(on, "hi", user=person)
         asked = await ask(on, "/access block Bob")
-        assert asked.text.startswith("Who do you mean?") and "@bobby" in asked.text
+        assert asked.text.startswith("Who do you mean?")
+        assert "@bobby" in asked.text
         await press(on, str(second.id), asked)
         assert asked.text == "✅ Bob is blocked."
         asked = await ask(on, "/access role bob smith admin")
@@ -187,9 +190,11 @@ async def test_a_display_name_alone_gives_no_power(on: Stage) -> None:
     async with running(on):
         await ask(on, "hello", user=eve)
         asked = await ask(on, "/access role Carol admin")
-        assert asked.text.startswith("Do you mean this account?") and f"telegram:{eve.id}" in asked.text
+        assert asked.text.startswith("Do you mean this account?")
+        assert f"telegram:{eve.id}" in asked.text
         asked = await ask(on, "/access forget @eve")
-        assert asked.text.startswith("Do you mean this account?") and f"telegram:{eve.id}" in asked.text
+        assert asked.text.startswith("Do you mean this account?")
+        assert f"telegram:{eve.id}" in asked.text
     assert on.rows("select count(*) from people where role = 'admin'") == [(0,)]
 
 
@@ -209,7 +214,8 @@ async def test_who_missed_the_owner_code_is_told_how_to_get_one(on: Stage) -> No
         assert "each start prints a new one" in (await ask(on, "hello")).text
     async with running(on) as app:
         code = await app.access.owner_code(app.platforms)
-        assert code is not None and code != missed
+        assert code is not None
+        assert code != missed
         assert (await ask(on, code)).text.startswith("👑")
         await on.ms.journal.wait(lambda: len(on.ms.calls) == 1, 30)
     assert on.ms.last.last_user_text == "hello"

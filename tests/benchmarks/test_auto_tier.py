@@ -118,7 +118,8 @@ def test_rows_of_others_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     assert auto_tier.main(["--rows", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["accepted"] == 0.5 and found["rows"] == [{"text": "hi", "tier": "balanced"}] * 2
+    assert found["accepted"] == 0.5
+    assert found["rows"] == [{"text": "hi", "tier": "balanced"}] * 2
     assert found["p99_ms"] >= found["p50_ms"] > 0
 
 

@@ -19,11 +19,14 @@ OURS = our_toolkits(frozenset())
 
 def test_the_parts_multiply_to_the_whole() -> None:
     found = parts([(True, True)] * 6 + [(True, False)] * 2 + [(False, False)] * 2)
-    assert found.tool and found.family and found.within
+    assert found.tool
+    assert found.family
+    assert found.within
     assert (found.tool.value, found.family.value, found.within.value) == (0.6, 0.8, 0.75)
     assert found.within.high - found.within.low > found.family.high - found.family.low
     nothing = parts([(False, False)])
-    assert nothing.within is None and nothing.family is not None
+    assert nothing.within is None
+    assert nothing.family is not None
 
 
 def test_a_row_counts_what_is_shown_named_and_paid(study: Study) -> None:
@@ -34,12 +37,17 @@ def test_a_row_counts_what_is_shown_named_and_paid(study: Study) -> None:
     ]
     showing = list(showings(study, found, ["8 + stubs"], ["S"], len))
     counted = row(showing, study.families())
-    assert counted.tools.value == 20 and counted.reachable.value == 1
-    assert counted.parts.tool and counted.parts.family and counted.parts.within
+    assert counted.tools.value == 20
+    assert counted.reachable.value == 1
+    assert counted.parts.tool
+    assert counted.parts.family
+    assert counted.parts.within
     assert [each.shown for each in showing] == [True, False, True]
-    assert counted.parts.tool.value == pytest.approx(2 / 3) and counted.parts.family.value == pytest.approx(2 / 3)
+    assert counted.parts.tool.value == pytest.approx(2 / 3)
+    assert counted.parts.family.value == pytest.approx(2 / 3)
     assert counted.parts.within.value == 1
-    assert counted.tokens and counted.tokens.value == len(on_the_wire(showing[0].told.shown))
+    assert counted.tokens
+    assert counted.tokens.value == len(on_the_wire(showing[0].told.shown))
     assert counted.most_tokens == counted.tokens.value > counted.estimate.value
     assert row(list(showings(study, found, ["8 + stubs"], ["S"], None)), study.families()).tokens is None
 
@@ -48,8 +56,12 @@ def test_the_score_of_a_model_tells_wrong_calls_from_none(study: Study) -> None:
     found = list(showings(study, [ranking(study, "web_3", ["web_3"], ["web"])] * 5, ["8 + stubs"], ["S"], None))
     model = Scripted(["web_3", "web_2", None, DISCOVERY, "fly"])
     scored = score(list(asked(model, found)), study.families())
-    assert [prompt for prompt, _ in model.asked] == ["do it"] * 5 and model.asked[0][1] == found[0].told.shown
-    assert scored.parts.tool and scored.parts.family and scored.parts.within and scored.tokens
+    assert [prompt for prompt, _ in model.asked] == ["do it"] * 5
+    assert model.asked[0][1] == found[0].told.shown
+    assert scored.parts.tool
+    assert scored.parts.family
+    assert scored.parts.within
+    assert scored.tokens
     assert (scored.parts.tool.value, scored.parts.family.value, scored.parts.within.value) == (0.2, 0.4, 0.5)
     assert (scored.silent.value, scored.discovering.value, scored.invented.value) == (0.2, 0.2, 0.2)
     assert (scored.tokens.value, scored.seconds.value) == (100, 0.5)
@@ -59,7 +71,8 @@ def test_a_call_of_a_tool_of_ours_is_wrong_but_not_invented(study: Study) -> Non
     found = ranking(study, "web_3", ["calculate", *(card.name for kit in OURS for card in kit.tools)], ["web"])
     shown = list(showings(study, [], [default("XL")], ["XL"], None, [found] * 2))
     scored = score(list(asked(Scripted(["calculate", "fly"]), shown)), study.families())
-    assert scored.parts.tool and (scored.parts.tool.value, scored.invented.value) == (0, 0.5)
+    assert scored.parts.tool
+    assert (scored.parts.tool.value, scored.invented.value) == (0, 0.5)
 
 
 @pytest.mark.parametrize(("way", "right"), [("8 + stubs", True), ("top 5 + discovery", False)])

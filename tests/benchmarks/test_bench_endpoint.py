@@ -37,10 +37,13 @@ async def ask(url: str, shown: Shown = SHOWN, key: str | None = "sesame") -> Ans
 async def test_the_first_call_and_the_providers_count_are_the_answer(ms: ModelServer) -> None:
     ms.call_tools([("look", {"at": "me"}), ("leap", {})], usage=(77, 5))
     found = await ask(ms.root)
-    assert (found.called, found.tokens) == ("look", 77) and found.seconds > 0
+    assert (found.called, found.tokens) == ("look", 77)
+    assert found.seconds > 0
     sent = ms.last
-    assert sent.path == "/v1/chat/completions" and sent.headers["authorization"] == "Bearer sesame"
-    assert sent.body["temperature"] == 0 and sent.body["model"] == "gpt-x"
+    assert sent.path == "/v1/chat/completions"
+    assert sent.headers["authorization"] == "Bearer sesame"
+    assert sent.body["temperature"] == 0
+    assert sent.body["model"] == "gpt-x"
     assert sent.body["messages"] == [
         {"role": "system", "content": "More tools: none."},
         {"role": "user", "content": "look at me"},

@@ -28,7 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_tokenizer_is_the_real_one() -> None:
     count = counter()
     assert count is not None
-    assert count("hello world") == 2 and count("<|endoftext|>") > 1
+    assert count("hello world") == 2
+    assert count("<|endoftext|>") > 1
 
 
 def test_every_figure_is_a_line_of_json(tmp_path: Path, study: Study) -> None:
@@ -41,7 +42,9 @@ def test_every_figure_is_a_line_of_json(tmp_path: Path, study: Study) -> None:
         out.write("answer", lines.answer("m", Asked(showing, Answer("web_3", None, 0.1))))
         written = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert [each["kind"] for each in written] == ["rank", "showing", "answer"]
-    assert written[0]["rank"] == 1 and written[1]["shown"] is True and written[2]["right"] is True
+    assert written[0]["rank"] == 1
+    assert written[1]["shown"] is True
+    assert written[2]["right"] is True
     with lines.Lines(None) as out:
         out.write("rank", {})
 
@@ -65,8 +68,10 @@ def test_the_command_writes_tables_lines_and_a_picture(folder: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     kinds = [json.loads(line)["kind"] for line in out.read_text("utf-8").splitlines()]
-    assert kinds.count("rank") == 6 and kinds.count("showing") == len(WAYS) * len(SIZES) * 2
-    assert all(f"| {way}" in ended.stdout for way in WAYS) and drawn.stat().st_size > 1_000
+    assert kinds.count("rank") == 6
+    assert kinds.count("showing") == len(WAYS) * len(SIZES) * 2
+    assert all(f"| {way}" in ended.stdout for way in WAYS)
+    assert drawn.stat().st_size > 1_000
 
 
 def test_a_missing_study_is_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +79,9 @@ def test_a_missing_study_is_one_sentence(folder: Path, capsys: pytest.CaptureFix
 
     assert main(["--study", str(folder / "absent"), "--rounds", "0"]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and "tools.json cannot be read" in err
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "tools.json cannot be read" in err
 
 
 def found_for(study: Study) -> Sequence[Showing]:
@@ -90,4 +97,5 @@ def test_the_tables_have_a_cell_for_each_heading(study: Study) -> None:
         report.answers(scored, "m", "S"),
     )
     for section in sections:
-        assert {len(line) for line in section.lines} == {len(section.lines[0])} and len(section.lines) == 2
+        assert {len(line) for line in section.lines} == {len(section.lines[0])}
+        assert len(section.lines) == 2

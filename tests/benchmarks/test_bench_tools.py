@@ -100,11 +100,13 @@ def test_the_published_ways_show_what_was_published(study: Study) -> None:
     eight = best | {"files_0", "files_1", "files_2"}
     assert shown_by("all in full", study) == (20, everything, set(), "")
     count, detailed, named, hint = shown_by("all, reordered", study)
-    assert (count, detailed, named) == (20, everything, set()) and hint.startswith("Kinds of tools here: ")
+    assert (count, detailed, named) == (20, everything, set())
+    assert hint.startswith("Kinds of tools here: ")
     assert shown_by("8 + stubs", study) == (20, eight, everything - eight, "")
     count, detailed, named, hint = shown_by("top 8 + names", study)
     assert on_the_wire(Shown((), (), hint)) == f"[]{hint}"
-    assert (count, detailed, named) == (9, eight, everything - eight) and DISCOVERY in hint
+    assert (count, detailed, named) == (9, eight, everything - eight)
+    assert DISCOVERY in hint
     assert shown_by("top 5 + discovery", study) == (6, best, set(), "")
     assert set(PUBLISHED) | set(OURS) | set(BESIDE) == set(WAYS)
 
@@ -114,7 +116,8 @@ def test_our_ways_show_what_was_selected_within_the_limits_of_the_class(study: S
     assert shown_by("full", study, "XL")[:3] == (11, selected, set())
     assert shown_by("reorder", study, "L")[:2] == (11, selected)
     count, detailed, named, _ = shown_by("top_k", study, "S")
-    assert count == PRESENTATIONS["S"].most_tools and {f"web_{number}" for number in range(5)} < detailed < selected
+    assert count == PRESENTATIONS["S"].most_tools
+    assert {f"web_{number}" for number in range(5)} < detailed < selected
     assert detailed | named == {card.name for card in study.cards}
 
 
@@ -122,13 +125,16 @@ def test_what_the_bot_does_has_its_own_tools_among_the_others(study: Study) -> N
     assert [BESIDE[default(size)] for size in SIZES] == [PRESENTATIONS[size].strategy for size in SIZES]
     ours = our_toolkits(frozenset({"help", "web_3"}))
     base = {card.name for kit in ours if kit.base for card in kit.tools}
-    assert {"calculate", DISCOVERY} < base and "help" not in {card.name for kit in ours for card in kit.tools}
+    assert {"calculate", DISCOVERY} < base
+    assert "help" not in {card.name for kit in ours for card in kit.tools}
     order = [*(card.name for card in study.cards[:4]), *sorted(base), "show_config", "health", "consult_council"]
     for size in SIZES:
         found = told(default(size), ranking(study, "web_3", [*order, "help"], ["web"]), study.cards, size, discovery())
         shown = {spec.name for spec in found.shown.specs}
-        assert {f"web_{number}" for number in range(5)} <= found.detailed <= {*study.families()} and DISCOVERY in shown
-        assert "health" not in shown and ("calculate" in shown) == (size != "S")
+        assert {f"web_{number}" for number in range(5)} <= found.detailed <= {*study.families()}
+        assert DISCOVERY in shown
+        assert "health" not in shown
+        assert ("calculate" in shown) == (size != "S")
         assert ("files_0" in shown) == (size in ("S", "M"))
 
 

@@ -162,7 +162,8 @@ def test_halves_share_no_row(tmp_path: Path) -> None:
 def test_words_alone_know_nothing_of_vectors(tmp_path: Path) -> None:
     choice = next(choices(data(tmp_path), "bfcl_live"))
     bare = words_only(choice)
-    assert np.allclose(bare.entry, choice.entry[:, : len(LEXICAL)], atol=1e-6) and bare.right == choice.right
+    assert np.allclose(bare.entry, choice.entry[:, : len(LEXICAL)], atol=1e-6)
+    assert bare.right == choice.right
     told = dict(zip(QUESTION, bare.asked, strict=True))
     assert told["best of all"] == told["negatives"] == told["best - negatives"] == 0
     kept = [QUESTION.index(name) for name in ("words", "entries", "coverage of all", "no examples", "chatter")]

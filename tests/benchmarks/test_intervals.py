@@ -15,22 +15,26 @@ from benchmarks.intervals import Interval, mean, proportion
 )
 def test_wilsons_interval_as_it_is_published(hits: int, count: int, low: float, high: float) -> None:
     found = proportion([True] * hits + [False] * (count - hits))
-    assert found is not None and found.value == hits / count
+    assert found is not None
+    assert found.value == hits / count
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=80))
 def test_a_share_lies_in_its_interval_and_turns_round_with_it(hits: list[bool]) -> None:
     found, turned = proportion(hits), proportion([not hit for hit in hits])
-    assert found is not None and turned is not None
-    assert 0 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
+    assert found is not None
+    assert turned is not None
+    assert 0 <= found.low <= found.value + 1e-12
+    assert found.value - 1e-12 <= found.high <= 1
     assert (1 - turned.high, 1 - turned.low) == pytest.approx((found.low, found.high))
 
 
 def test_a_mean_has_the_interval_that_theory_says_and_the_same_one_every_time() -> None:
     values = [0.0] * 100 + [1.0] * 100
     found = mean(values)
-    assert found is not None and found.value == 0.5
+    assert found is not None
+    assert found.value == 0.5
     assert (found.low, found.high) == pytest.approx((0.5 - 0.0693, 0.5 + 0.0693), abs=0.01)
     assert mean(values) == found
 
@@ -40,7 +44,8 @@ def test_values_that_are_all_alike_leave_no_doubt() -> None:
 
 
 def test_nothing_has_no_figure() -> None:
-    assert proportion([]) is None and mean([]) is None
+    assert proportion([]) is None
+    assert mean([]) is None
 
 
 def test_an_interval_is_told_with_its_bounds() -> None:

@@ -73,7 +73,8 @@ def test_languages_are_measured_alone_and_pooled_english_first() -> None:
     queries = [query("pl")] * 40 + [query("de")] * 20 + [query("en")] * 30 + [query("ja")] * 19
     found = slices(queries)
     assert list(found) == ["en", "pl", "de", SEVEN_OTHERS, ALL_OTHERS]
-    assert found["en"] == list(range(60, 90)) and found["de"] == list(range(40, 60))
+    assert found["en"] == list(range(60, 90))
+    assert found["de"] == list(range(40, 60))
     assert found[SEVEN_OTHERS] == [*range(40, 60), *range(90, 109)]
     assert found[ALL_OTHERS] == [*range(60), *range(90, 109)]
 
@@ -120,7 +121,10 @@ def test_words_alone_are_scored_by_the_best_tool_of_an_entry() -> None:
     scorer = Bm25(entries(catalogue, {"mail": ["post this"]}))
     assert scorer.names == ("home", "mail")
     lock, stamp, post, nothing = map(scorer.scores, ("locks", "stamp", "post", "zebra"))
-    assert lock[0] > lock[1] == 0 and stamp[1] > stamp[0] == 0 and post[1] > 0 and not nothing.any()
+    assert lock[0] > lock[1] == 0
+    assert stamp[1] > stamp[0] == 0
+    assert post[1] > 0
+    assert not nothing.any()
 
 
 def test_vectors_alone_take_the_best_of_descriptions_and_examples() -> None:
@@ -166,7 +170,8 @@ def test_the_figures_are_those_of_the_yardstick(contestant: Contestant, data: Pa
     built: Any = contestant.build(CATALOGUE, measured.examples)
     assert bare(found["slices"][ALL]) == bare(measure(built, CATALOGUE, measured.queries))
     assert (found["slices"][ALL]["wanted"], found["slices"][ALL]["none"]) == (3, 2)
-    assert 0 < found["whole"]["p50_cpu_ms"] <= found["whole"]["p95_cpu_ms"] and found["whole"]["p95_ms"] > 0
+    assert 0 < found["whole"]["p50_cpu_ms"] <= found["whole"]["p95_cpu_ms"]
+    assert found["whole"]["p95_ms"] > 0
     assert found["whole"]["megabytes"] is None or found["whole"]["megabytes"] > 10
 
 
@@ -175,8 +180,10 @@ def test_a_scorer_shows_as_much_as_ours_in_each_slice(data: Path) -> None:
     measured = Set(small.catalogue, small.examples, small.queries, {"one": [0, 1], "two": [2, 3, 4], "none": [3]})
     found = trial(BM25, measured, {"one": 0.25, "two": 0.5})["slices"]
     assert set(found) == {"one", "two"}
-    assert found["one"]["shown"] <= 0.25 and found["two"]["shown"] == 0.5
-    assert found["two"]["recall"] == 1 and found["one"]["recall"] == 0.5
+    assert found["one"]["shown"] <= 0.25
+    assert found["two"]["shown"] == 0.5
+    assert found["two"]["recall"] == 1
+    assert found["one"]["recall"] == 0.5
     assert found["two"]["false_activation"] == 0
 
 
@@ -256,4 +263,6 @@ def test_the_command_compares_everybody_in_one_run(data: Path, capsys: pytest.Ca
 def test_a_set_that_is_not_there_is_one_sentence(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--data", str(data), "--sets", "absent"]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and "ours absent" in err.splitlines()[-1] and "ended with code 1: FileNotFound" in err
+    assert out == ""
+    assert "ours absent" in err.splitlines()[-1]
+    assert "ended with code 1: FileNotFound" in err

@@ -96,7 +96,8 @@ def test_a_name_may_hold_what_other_files_end_a_line_with(mark: str, names: Path
 def test_half_a_character_is_printed_as_a_mark(names: Path) -> None:
     names.write_text('{"model": "\\ud800-32b", "accept": ["S"]}', encoding="utf-8")
     code, out, err = run("--names", str(names))
-    assert (code, err) == (0, "") and "?-32b" in out
+    assert (code, err) == (0, "")
+    assert "?-32b" in out
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -96,7 +96,8 @@ def test_the_figures_of_a_selector_made_by_hand(files: Path) -> None:
 
 def test_what_was_not_asked_has_no_figure() -> None:
     figures = measure(Answers({}), CATALOGUE, [Query("hello", "en", frozenset(), "none")])
-    assert figures["false_activation"] == 0 and figures["by"] == {}
+    assert figures["false_activation"] == 0
+    assert figures["by"] == {}
     assert {"recall", "shown", "oos_activation"}.isdisjoint(figures)
 
 
@@ -148,14 +149,16 @@ def test_one_object_is_all_that_is_printed_whatever_the_figures(files: Path, for
     ended = run("-m", "benchmarks.tool_routing", *asked(files, "--examples", str(files / "small.examples.json"), *form))
     assert (ended.returncode, ended.stderr) == (0, "")
     figures = json.loads(ended.stdout)
-    assert {*TIMES, "recall", "shown", "false_activation", "by"} <= {*figures} and figures["n"] == 6
+    assert {*TIMES, "recall", "shown", "false_activation", "by"} <= {*figures}
+    assert figures["n"] == 6
     assert (ended.stdout.count("\n") == 1) is bool(form)
 
 
 def test_one_language_may_be_measured_alone(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tool_routing.main(asked(files, "--language", "de", "--json")) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert figures["n"] == 1 and {*figures["by"]} == {"de", "kind:single"}
+    assert figures["n"] == 1
+    assert {*figures["by"]} == {"de", "kind:single"}
 
 
 @pytest.mark.parametrize(
@@ -206,8 +209,10 @@ def test_a_file_of_another_form_is_one_sentence(
         (files / name).write_bytes(content)
     assert tool_routing.main(asked(files, "--examples", str(files / "small.examples.json"))) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1
-    assert name in err and complaint in err
+    assert out == ""
+    assert err.count("\n") == 1
+    assert name in err
+    assert complaint in err
 
 
 def test_our_catalogue_is_read_as_it_stands(files: Path) -> None:
@@ -231,11 +236,13 @@ def test_a_clone_alone_has_every_set(name: str) -> None:
     assert DATA.is_relative_to(ROOT)
     entries = {entry["name"] for entry in read_catalogue(DATA / f"{name}.catalog.json")}
     queries = read_queries(DATA / "dev" / f"{name}.jsonl")
-    assert queries and all(query.gold <= entries for query in queries)
+    assert queries
+    assert all(query.gold <= entries for query in queries)
 
 
 def test_every_set_has_its_licence() -> None:
     told = (DATA.parent / "LICENCES.md").read_text("utf-8")
     sets = {path.name.partition(".")[0] for path in DATA.rglob("*.json*")}
     missing = [name for name in sorted(sets) if f"/{name}." not in told]
-    assert missing == [] and STUDY.name in told
+    assert missing == []
+    assert STUDY.name in told

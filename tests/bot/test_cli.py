@@ -56,12 +56,12 @@ async def test_a_model_that_can_be_no_folder_is_one_sentence(tmp_path: Path, mod
     given = f"sentence-transformers:{model}"
     code, output, complaint = await tierbot(tmp_path / "ws", "chat", EMBEDDINGS=given)
     assert (code, output) == (2, "")
-    assert complaint.startswith(f"tierbot: EMBEDDINGS={given[:80]}") and complaint.count("\n") == 1
+    assert complaint.startswith(f"tierbot: EMBEDDINGS={given[:80]}")
+    assert complaint.count("\n") == 1
     code, output, complaint = await tierbot(tmp_path / "ws", "doctor", EMBEDDINGS=given)
     assert (code, complaint) == (1, "")
-    assert (
-        " ".join(output.split()).startswith(f"fail environment EMBEDDINGS={given[:80]}") and "broke off" not in output
-    )
+    assert " ".join(output.split()).startswith(f"fail environment EMBEDDINGS={given[:80]}")
+    assert "broke off" not in output
 
 
 async def test_a_secret_in_a_complaint_is_hidden(tmp_path: Path) -> None:

@@ -25,8 +25,10 @@ def test_its_token_may_be_a_file_and_is_a_secret(tmp_path: Path) -> None:
     }
     environment = load(given)
     told = environment.settings
-    assert told.discord_bot_token is not None and told.discord_bot_token.get_secret_value() == "a.b.secret-1"
-    assert told.discord_sharded and told.discord_threads
+    assert told.discord_bot_token is not None
+    assert told.discord_bot_token.get_secret_value() == "a.b.secret-1"
+    assert told.discord_sharded
+    assert told.discord_threads
     assert {"a.b.secret-1", "secret-2"} <= set(environment.secrets())
     assert "secret-1" not in repr(told)
     (tmp_path / ".env").write_text("DISCORD_TOKEN=x\nDISCORD_BOT_TOKEN_FILE=y\n", encoding="utf-8")

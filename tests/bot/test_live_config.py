@@ -63,7 +63,8 @@ def test_keys_and_pools_hold_without_a_restart_and_a_token_asks_for_one(tmp_path
     env.write_text("\n".join(lines), encoding="utf-8")
     assert workspace.reload_environment() == ("TELEGRAM_BOT_TOKEN", "LOG_LEVEL")
     config = workspace.config()
-    assert config.profile("gemini").api_key == "sk-new" and config.pools["smart"] == ("gemini/a",)
+    assert config.profile("gemini").api_key == "sk-new"
+    assert config.pools["smart"] == ("gemini/a",)
     assert environment.settings.log_level == "INFO", "only what is read late changes"
     assert env in workspace.stamps()
 

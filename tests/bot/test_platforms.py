@@ -22,7 +22,5 @@ def test_a_platform_is_off_without_its_token(tmp_path: Path) -> None:
         token = load({"WORKSPACE": str(tmp_path), platform.token.upper(): "1:x"}).settings
         assert [each.name for each in PLATFORMS if each.configured(token)] == [platform.name]
         prefix = f"{platform.name}_"
-        assert (
-            platform.token.startswith(prefix)
-            and {f"{prefix}api_root", f"{prefix}proxy"} <= Settings.model_fields.keys()
-        )
+        assert platform.token.startswith(prefix)
+        assert {f"{prefix}api_root", f"{prefix}proxy"} <= Settings.model_fields.keys()

@@ -58,11 +58,13 @@ def test_every_spec_has_a_handler_of_its_own() -> None:
 @pytest.mark.parametrize("spec", COMMANDS, ids=lambda spec: spec.name)
 def test_a_command_fits_the_menus_and_its_own_usage(spec: CommandSpec) -> None:
     assert re.fullmatch(r"[a-z0-9_]{1,32}", spec.name)
-    assert 0 < len(spec.summary) <= 256 and not spec.summary.endswith(".")
+    assert 0 < len(spec.summary) <= 256
+    assert not spec.summary.endswith(".")
     assert spec.usage
     for line in spec.usage:
         typed = parse_command(line, "tierbot")
-        assert typed is not None and typed.name == spec.name, line
+        assert typed is not None
+        assert typed.name == spec.name, line
     assert all(words and len(set(words)) == len(words) for words in spec.choices)
 
 
@@ -105,4 +107,5 @@ def test_names_are_read_from_the_first_column_only() -> None:
 
 def test_every_setting_is_explained_in_one_sentence() -> None:
     for name, field in Settings.model_fields.items():
-        assert field.description and field.description.endswith("."), name
+        assert field.description
+        assert field.description.endswith("."), name

@@ -31,7 +31,8 @@ from routing.types.messages import Attachment, ChatKey, InboundMessage, UserKey
 )
 def test_a_command_with_its_words(text: str, name: str, arguments: tuple[str, ...]) -> None:
     typed = parse_command(text, "tierbot")
-    assert typed is not None and (typed.name, typed.arguments, typed.elsewhere) == (name, arguments, False)
+    assert typed is not None
+    assert (typed.name, typed.arguments, typed.elsewhere) == (name, arguments, False)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,8 @@ def test_a_command_with_its_words(text: str, name: str, arguments: tuple[str, ..
 )
 def test_a_quoted_word_is_read_as_one(word: str) -> None:
     typed = parse_command(f"/tools off {quoted(word)}", "tierbot")
-    assert typed is not None and typed.arguments == ("off", word)
+    assert typed is not None
+    assert typed.arguments == ("off", word)
 
 
 @pytest.mark.parametrize("text", ["", "tier", "/", "// x", "/usr/bin", "/tier/x", "hi /tier", "/ tier", "/a@b@c"])
@@ -50,12 +52,14 @@ def test_no_command(text: str) -> None:
 @pytest.mark.parametrize("text", ["/tier@OtherBot", "/tier@tierbot2 x", "/tier@tier"])
 def test_another_bots_command(text: str) -> None:
     typed = parse_command(text, "tierbot")
-    assert typed is not None and typed.elsewhere
+    assert typed is not None
+    assert typed.elsewhere
 
 
 def test_the_rest_is_kept_as_written() -> None:
     typed = parse_command('/settings instructions  Call me "X".\nAlways. ', "tierbot")
-    assert typed is not None and typed.rest == 'instructions  Call me "X".\nAlways.'
+    assert typed is not None
+    assert typed.rest == 'instructions  Call me "X".\nAlways.'
 
 
 @pytest.mark.parametrize(
@@ -81,5 +85,6 @@ def part(text: str, *names: str) -> InboundMessage:
 
 def test_parts_become_one_message_in_order() -> None:
     whole = merge([part("one", "a"), part("", "b"), part("two", "c")])
-    assert whole.text == "one\ntwo" and [each.name for each in whole.attachments] == ["a", "b", "c"]
+    assert whole.text == "one\ntwo"
+    assert [each.name for each in whole.attachments] == ["a", "b", "c"]
     assert merge([part("alone")]) == part("alone")

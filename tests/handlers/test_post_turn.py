@@ -45,7 +45,8 @@ async def test_what_fails_is_in_the_log_and_holds_up_no_other(caplog: pytest.Log
     after = PostTurnHooks(fail, look)
     after(HERE, Reply("an answer", record=TURN))
     await done.wait()
-    assert "The check after turn t failed" in caplog.text and "no such column" in caplog.text
+    assert "The check after turn t failed" in caplog.text
+    assert "no such column" in caplog.text
 
 
 async def test_at_the_end_it_is_left() -> None:

@@ -57,7 +57,8 @@ async def test_levels_are_those_of_the_tiers_own_model() -> None:
     assert await offered("model", argument="level", known=known, tier="coding") == ("max",)
     assert await offered("model", argument="level", known=known, tier="deep") == ("low", "xhigh")
     anything = await offered("model", argument="level", known=known)
-    assert set(anything) == {"low", "xhigh", "max"} and len(anything) == 3
+    assert set(anything) == {"low", "xhigh", "max"}
+    assert len(anything) == 3
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,8 @@ async def test_words_that_a_place_takes(command: str, text: str, words: tuple[st
 
 
 async def test_help_names_every_command() -> None:
-    assert "tier" in await offered("help") and await offered("help", "who") == ("whoami",)
+    assert "tier" in await offered("help")
+    assert await offered("help", "who") == ("whoami",)
 
 
 class Box:
@@ -186,4 +188,5 @@ def test_never_more_than_discord_shows() -> None:
 
 
 def test_the_models_of_these_tests_are_what_they_seem() -> None:
-    assert isinstance(models(), Models) and len(models().catalog.models()) > len(CARDS)
+    assert isinstance(models(), Models)
+    assert len(models().catalog.models()) > len(CARDS)

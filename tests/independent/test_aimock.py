@@ -59,7 +59,8 @@ async def test_a_turn_with_tools(on: Stage, aimock: Aimock, station: Station) ->
     assert FIRST in str(on.rows("SELECT calls, call_id FROM messages")), "stored as it came"
     if station.kind != "gemini":
         first, second = (rounds("openai", each.body) for each in sent)
-        assert (len(first), len(second)) == (1, 2) and first[0] == second[0]
+        assert (len(first), len(second)) == (1, 2)
+        assert first[0] == second[0]
         assert all(re.fullmatch("call_[0-9a-f]{24}", each.id) and "42" in each.result for each in second)
         assert second[0].id != second[1].id, "the same id twice is two"
 
@@ -82,11 +83,14 @@ async def test_a_turn_that_another_model_began_goes_on_at_a_claude_that_thinks(a
     for _ in range(2):
         *words, end = [event async for event in llm.stream(request)]
         assert "".join(each.text for each in words if isinstance(each, TextDelta)) == "c is old."
-        assert isinstance(end, StreamEnd) and end.finish == "stop"
+        assert isinstance(end, StreamEnd)
+        assert end.finish == "stop"
     first, second = await aimock.sent()
     assert (first.status, second.status) == (200, 200)
     told, again = (rounds("openai", each.body) for each in (first, second))
-    assert told == again and told[0].result == "c is old" and "foreign" not in str(first.body)
+    assert told == again
+    assert told[0].result == "c is old"
+    assert "foreign" not in str(first.body)
 
 
 # Controls

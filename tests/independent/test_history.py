@@ -72,12 +72,14 @@ def by_station(stations: tuple[Station, ...], sent: list[Sent]) -> list[tuple[St
 def hold(found: list[Round], kind: ApiType) -> None:
     """The rounds of the history, whole and legal."""
     assert [bool(LEGAL_NAME.fullmatch(each.name)) for each in found] == [True] * 4
-    assert [each.name for each in found[:2]] == ["web_search_v2", "unknown"] and found[3].name == "web_search_v2"
+    assert [each.name for each in found[:2]] == ["web_search_v2", "unknown"]
+    assert found[3].name == "web_search_v2"
     assert [each.arguments for each in found] == [{"q": "a"}, {"_raw": "not json"}, {}, {"q": "c"}]
     assert all(text in each.result for text, each in zip(RESULTS, found, strict=True))
     ids = [each.id for each in found]
     if kind != "gemini":  # it pairs by name and place
-        assert [bool(LEGAL_ID.fullmatch(each)) for each in ids] == [True] * 4 and len(set(ids)) == 4
+        assert [bool(LEGAL_ID.fullmatch(each)) for each in ids] == [True] * 4
+        assert len(set(ids)) == 4
         assert ids[2] == LEGAL, "a legal id is left as it is"
 
 
@@ -114,7 +116,8 @@ async def test_what_aimock_understands_is_whole(on: Stage, aimock: Aimock) -> No
         if station.kind == "openai":
             assert judged(first) == judged(second) == []
         if station.kind == "anthropic":
-            assert first.headers["anthropic-version"] and "foreign" not in str((first.body, second.body))
+            assert first.headers["anthropic-version"]
+            assert "foreign" not in str((first.body, second.body))
 
 
 # Controls

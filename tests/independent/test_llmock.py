@@ -90,7 +90,9 @@ async def test_what_passes_is_tried_once_more(
 ) -> None:
     await judge.will(fault)
     answer = await complete(caller, asked)
-    assert isinstance(answer, Completion) and answer.finish == "stop" and "four" in answer.text
+    assert isinstance(answer, Completion)
+    assert answer.finish == "stop"
+    assert "four" in answer.text
     assert await judge.verdict() == Verdict(1, 2, (), ())
 
 
@@ -99,7 +101,8 @@ async def test_a_stream_cut_before_its_first_word_is_no_answer(
 ) -> None:
     await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)]))
     answer = await complete(caller, asked)
-    assert isinstance(answer, Completion) and answer.finish == "stop"
+    assert isinstance(answer, Completion)
+    assert answer.finish == "stop"
     assert await judge.verdict() == Verdict(1, 2, (), ())
 
 
@@ -142,7 +145,8 @@ async def test_many_at_once_are_no_storm(caller: ModelCaller, judge: Llmock, ask
     failed = await asyncio.gather(*(complete(caller, each) for each in questions))
     assert all(isinstance(each, ModelError) for each in failed)
     found = await judge.verdict()
-    assert 3 <= found.attempts < 15 and found.errors == ()  # then its breaker keeps the others from asking
+    assert 3 <= found.attempts < 15
+    assert found.errors == ()
 
 
 # What breaks in the middle
@@ -153,9 +157,13 @@ async def test_a_truncated_answer_is_known_as_one(caller: ModelCaller, judge: Ll
     calls a truncation accepted until the same request comes again."""
     await judge.will(cut("truncate", SILENT[str(asked.profile.api_type)] + 2))
     broken = await complete(caller, asked)
-    assert isinstance(broken, Completion) and broken.finish == "cut" and broken.text
+    assert isinstance(broken, Completion)
+    assert broken.finish == "cut"
+    assert broken.text
     whole = await complete(caller, asked)
-    assert isinstance(whole, Completion) and whole.finish == "stop" and whole.text.startswith(broken.text)
+    assert isinstance(whole, Completion)
+    assert whole.finish == "stop"
+    assert whole.text.startswith(broken.text)
     assert await judge.verdict() == Verdict(1, 2, (), ())
 
 
@@ -165,7 +173,9 @@ async def test_a_broken_answer_is_known_as_one(
 ) -> None:
     await judge.will(cut(kind, SILENT[str(asked.profile.api_type)] + 2))
     broken = await complete(caller, asked)
-    assert isinstance(broken, Completion) and broken.finish == "cut" and broken.text
+    assert isinstance(broken, Completion)
+    assert broken.finish == "cut"
+    assert broken.text
     assert (await judge.verdict()).errors == ()
 
 

@@ -27,7 +27,8 @@ async def test_a_bad_day_at_the_provider(on: Stage, judge: Llmock, station: Stat
         assert (await ask(on, "second")).text == "Two."
         await judge.will(cut("truncate", SILENT[station.kind] + 2), {"type": "reply", "text": "a b c d", "times": 2})
         broken = await ask(on, "third")
-        assert broken.text.startswith("a b") and "cut the answer off here" in broken.text
+        assert broken.text.startswith("a b")
+        assert "cut the answer off here" in broken.text
         on.tg.press("🔁 Retry", message=broken)
         assert (await on.tg.reply(after=broken)).text == "a b c d"
         await judge.will(DOWN | {"times": 2}, {"type": "reply", "text": "Four."})
@@ -65,8 +66,10 @@ async def test_a_turn_with_tools_even_broken_ones(
     assert judged(first) == judged(second) == []
     (told,) = rounds(station.kind, second.body)
     if fault == "unknown_tool":
-        assert told.name == "llmock_unknown_tool" and "calculate" in told.result
+        assert told.name == "llmock_unknown_tool"
+        assert "calculate" in told.result
     else:
         lacking = "expression" if station.kind == "gemini" else "JSON"  # an object there, never half a text
-        assert told.name == "calculate" and (lacking if fault else "42") in told.result
+        assert told.name == "calculate"
+        assert (lacking if fault else "42") in told.result
     assert (await judge.verdict()).errors == ()

@@ -36,9 +36,12 @@ def judge(told: dict[str, Any]) -> None:
     say, fail = told["tools"]
     assert (say["name"], say["inputSchema"], fail["name"]) == ("say", LONG, "fail")
     tiers = say["_meta"]["io.github.tierbot/capabilityHints"]["tiers"]
-    assert list(tiers) == ["small", "medium", "large"] and tiers["small"]["inputSchema"] == SHORT
-    assert told["say"]["content"] == [{"type": "text", "text": "GRÜSS DICH"}] and not told["say"].get("isError")
-    assert told["fail"]["isError"] and told["fail"]["content"][0]["text"] == "The disk is full. Delete something."
+    assert list(tiers) == ["small", "medium", "large"]
+    assert tiers["small"]["inputSchema"] == SHORT
+    assert told["say"]["content"] == [{"type": "text", "text": "GRÜSS DICH"}]
+    assert not told["say"].get("isError")
+    assert told["fail"]["isError"]
+    assert told["fail"]["content"][0]["text"] == "The disk is full. Delete something."
 
 
 def test_over_stdio(era: str) -> None:

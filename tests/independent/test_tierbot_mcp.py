@@ -35,8 +35,12 @@ def test_tools_with_hints_are_listed_and_called(era: str, tmp_path: Path) -> Non
     assert (told["server"]["name"], told["server"]["version"]) == ("tierbot", VERSION)
     tools = {tool["name"]: tool for tool in told["tools"]}
     hints = tools["read_file"]["_meta"]["io.github.tierbot/capabilityHints"]
-    assert set(hints["tiers"]) == {"small", "medium", "large"} and hints["category"] == "files"
-    assert tools["read_file"]["annotations"]["readOnlyHint"] and not tools["write_file"]["annotations"]["readOnlyHint"]
+    assert set(hints["tiers"]) == {"small", "medium", "large"}
+    assert hints["category"] == "files"
+    assert tools["read_file"]["annotations"]["readOnlyHint"]
+    assert not tools["write_file"]["annotations"]["readOnlyHint"]
     written, read, sums, failed = told["results"]
-    assert not written.get("isError") and read["content"][0]["text"] == "grüß dich"
-    assert sums["content"][0]["text"] == "6*7 = 42" and failed["isError"]
+    assert not written.get("isError")
+    assert read["content"][0]["text"] == "grüß dich"
+    assert sums["content"][0]["text"] == "6*7 = 42"
+    assert failed["isError"]

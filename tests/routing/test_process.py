@@ -21,7 +21,9 @@ async def test_it_gets_its_environment_and_nothing_else() -> None:
     child = await start("env; pwd")
     said = (await child.stdout.read()).decode().splitlines()
     await child.stop()
-    assert "GIVEN=yes" in said and said[-1] == "/" and not any(line.startswith("HOME=") for line in said)
+    assert "GIVEN=yes" in said
+    assert said[-1] == "/"
+    assert not any(line.startswith("HOME=") for line in said)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,8 @@ async def test_of_a_flood_the_end_is_kept() -> None:
     child = await start("head -c 1000000 /dev/zero >&2; echo end >&2")
     assert await child.exited(30)
     await child.stop()
-    assert len(child.log) <= 16_384 and child.log.endswith("end\n")
+    assert len(child.log) <= 16_384
+    assert child.log.endswith("end\n")
 
 
 async def test_a_process_that_writes_without_end_and_ignores_signals_is_killed_with_its_children() -> None:
@@ -56,7 +59,8 @@ async def test_a_process_that_writes_without_end_and_ignores_signals_is_killed_w
 async def test_a_long_secret_is_whole_at_the_end_of_the_log() -> None:
     child = await start("printf 'PRIVATE KEY %3000s' | tr ' ' x >&2")
     await child.stop()
-    assert child.log.startswith("PRIVATExKEYx") and len(child.log) == 3_012
+    assert child.log.startswith("PRIVATExKEYx")
+    assert len(child.log) == 3_012
 
 
 async def test_a_program_that_is_not_there() -> None:

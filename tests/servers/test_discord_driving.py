@@ -41,23 +41,31 @@ async def test_a_failed_wait_shows_the_log() -> None:
         await http.call(f"POST /channels/{said.channel.id}/messages", {"content": "yes", "components": [row]})
         with pytest.raises(AssertionError) as failure:
             await dc.wait_for(lambda dc: False, timeout=0.01)
-        assert "Team #general" in str(failure.value) and "Alice: 'is anybody there?'" in str(failure.value)
+        assert "Team #general" in str(failure.value)
+        assert "Alice: 'is anybody there?'" in str(failure.value)
         assert "tierbot [buttons Go]: 'yes'" in dc.transcript(said.channel)
 
 
 async def test_people_and_places_are_what_the_test_says() -> None:
     async with DiscordServer() as dc:
         bob = dc.user("bob")
-        assert dc.user("Bob") is bob and dc.user(bob.id) is bob and dc.user("alice").id == dc.user().id == 1001
+        assert dc.user("Bob") is bob
+        assert dc.user(bob.id) is bob
+        assert dc.user("alice").id == dc.user().id == 1001
         said = dc.say("hi", user=bob, channel="general", mention=bob)
-        assert said.text == f"{bob.mention} hi" and said.channel is dc.channel() is dc.channel(said.channel.id)
-        assert said.channel.guild is dc.guild("Team") is dc.guild(dc.guild().id) and bob.id in dc.guild().members
-        assert dc.say("x", user=bob).channel is dc.dm(bob) and dc.say("x", channel=bob).channel is dc.dm("bob")
+        assert said.text == f"{bob.mention} hi"
+        assert said.channel is dc.channel() is dc.channel(said.channel.id)
+        assert said.channel.guild is dc.guild("Team") is dc.guild(dc.guild().id)
+        assert bob.id in dc.guild().members
+        assert dc.say("x", user=bob).channel is dc.dm(bob)
+        assert dc.say("x", channel=bob).channel is dc.dm("bob")
         answer = dc.say("x", user="carol", reply_to=said)
-        assert answer.channel is said.channel and answer.pings.users == {bob.id}
+        assert answer.channel is said.channel
+        assert answer.pings.users == {bob.id}
         assert dc.say("x", guild="Other").channel.guild is dc.guild("Other")
         assert dc.private_channel("bob", "carol") is dc.private_channel("bob", "carol") is not dc.dm("bob")
-        assert dc.thread("T") is dc.thread("T") and dc.role("Staff") is dc.role("Staff")
+        assert dc.thread("T") is dc.thread("T")
+        assert dc.role("Staff") is dc.role("Staff")
         with pytest.raises(ValueError, match=r"message\.txt"):
             dc.say("x" * 2001)
         with pytest.raises(ValueError, match="larger"):
@@ -95,7 +103,8 @@ async def test_the_schema_is_read_at_the_first_call_only() -> None:
 
 async def test_the_servers_own_answers_are_held_against_the_schema() -> None:
     async with DiscordServer() as dc, raw(dc) as http:
-        assert (await http.call("GET /users/@me"))[0] == 200 and strange_answers(dc) == []
+        assert (await http.call("GET /users/@me"))[0] == 200
+        assert strange_answers(dc) == []
         del dc.requests[0].answer["username"]
         assert "'username' is a required property" in strange_answers(dc)[0]
 
@@ -139,9 +148,11 @@ async def test_a_person_can_make_trouble() -> None:
     async with talking() as (dc, client):
         assert (await dc.reply(obey(dc, "bob: hello"))).text == "echo: hello"
         said = obey(dc, "bob: @general hello")
-        assert said.author is dc.user("bob") and said.channel is dc.channel()
+        assert said.author is dc.user("bob")
+        assert said.channel is dc.channel()
         thread = obey(dc, "!thread Plans hello").channel
-        assert thread is dc.thread("Plans") and (await dc.reply(thread)).text.endswith("hello")
+        assert thread is dc.thread("Plans")
+        assert (await dc.reply(thread)).text.endswith("hello")
         obey(dc, "!forbid general send_messages attach_files")
         assert dc.channel().forbidden == {"send_messages", "attach_files"}
         obey(dc, "!allow general send_messages")
@@ -170,8 +181,11 @@ def test_it_runs_by_hand(tmp_path: Path) -> None:
     )
     told = dict(line.split("=", 1) for line in ran.stdout.splitlines() if line.startswith("DISCORD_"))
     settings = load({"WORKSPACE": str(tmp_path)} | told).settings  # as the bot that it is printed for
-    assert settings.discord_bot_token is not None and len(told) == 3
+    assert settings.discord_bot_token is not None
+    assert len(told) == 3
     assert settings.discord_bot_token.get_secret_value() == told["DISCORD_BOT_TOKEN"]
-    assert settings.discord_api_root.startswith("http://127.0.0.1:") and settings.discord_api_root.endswith("/api/v10")
+    assert settings.discord_api_root.startswith("http://127.0.0.1:")
+    assert settings.discord_api_root.endswith("/api/v10")
     assert settings.discord_gateway_url.startswith("ws://127.0.0.1:")
-    assert "? /nothing is not registered" in ran.stdout and ran.stdout.endswith("bye\n")
+    assert "? /nothing is not registered" in ran.stdout
+    assert ran.stdout.endswith("bye\n")

@@ -42,10 +42,13 @@ async def test_each_refusal(kind: Any, details: dict[str, Any], status: int, cod
         call = f"POST /channels/{dc.dm().id}/messages"
         fault = dc.fault(SEND, kind, skip=1, **details)
         answers = [await http.call(call, {"content": text}) for text in ("before", "struck", "after")]
-        assert [answer[0] for answer in answers] == [200, status, 200] and answers[1][1]["code"] == code
+        assert [answer[0] for answer in answers] == [200, status, 200]
+        assert answers[1][1]["code"] == code
         assert answers[1][1].get("retry_after") == details.get("retry_after", 1.0 if status == 429 else None)
         assert [message.text for message in dc.dm().messages] == ["before", "after"]
-        assert fault.hits == 1 and [entry.code for entry in dc.refusals] == [code] and dc.violations == []
+        assert fault.hits == 1
+        assert [entry.code for entry in dc.refusals] == [code]
+        assert dc.violations == []
 
 
 @pytest.mark.parametrize("kind", ["drop", "drop_after", "hang", "hang_after", "slow"])
@@ -73,9 +76,11 @@ async def test_what_a_429_says_of_itself() -> None:
         route, everything, proxy, fine = told
         assert (route["Via"], route["X-RateLimit-Scope"], route["Retry-After"]) == ("1.1 google", "user", "2")
         assert (everything["X-RateLimit-Scope"], everything["X-RateLimit-Global"]) == ("global", "true")
-        assert proxy["type"] == "text/html" and "Via" not in proxy
+        assert proxy["type"] == "text/html"
+        assert "Via" not in proxy
         assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset-After"} < fine.keys()
-        assert fine["X-RateLimit-Bucket"] == route["X-RateLimit-Bucket"] and "X-RateLimit-Reset" in fine
+        assert fine["X-RateLimit-Bucket"] == route["X-RateLimit-Bucket"]
+        assert "X-RateLimit-Reset" in fine
 
 
 async def test_faults_choose_their_calls() -> None:
@@ -84,9 +89,11 @@ async def test_faults_choose_their_calls() -> None:
         fault = dc.fault("POST **/messages", "server_error", times=None, when=lambda body: body["content"] == "bad")
         assert [(await http.call(call, {"content": text}))[0] for text in ("good", "bad", "bad")] == [200, 502, 502]
         dc.clear_faults()
-        assert (await http.call(call, {"content": "bad"}))[0] == 200 and fault.hits == 2
+        assert (await http.call(call, {"content": "bad"}))[0] == 200
+        assert fault.hits == 2
         elsewhere = dc.fault("PATCH /channels/{channel_id}/messages/{message_id}", "server_error")
-        assert (await http.call(call, {"content": "x"}))[0] == 200 and not elsewhere.hits
+        assert (await http.call(call, {"content": "x"}))[0] == 200
+        assert not elsewhere.hits
         with pytest.raises(ValueError, match="unknown fault"):
             dc.fault("*", "gremlins")  # type: ignore[arg-type]
 

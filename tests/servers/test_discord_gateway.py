@@ -13,13 +13,15 @@ from tests.servers.discord.sdk import IDENTIFY, Client, Socket, running, talking
 
 async def test_a_client_logs_in_and_hears_what_is_said() -> None:
     async with talking() as (dc, client):
-        assert client.user is not None and client.user.id == dc.bot.id
+        assert client.user is not None
+        assert client.user.id == dc.bot.id
         assert [guild.name for guild in client.guilds] == ["Team"]
         assert [channel.name for channel in client.guilds[0].text_channels] == ["general"]
         said = dc.say("hello")
         assert (await dc.reply(after=said)).text == "echo: hello"
         heard = client.heard[0]
-        assert isinstance(heard.channel, discord.DMChannel) and heard.author.id == dc.user().id
+        assert isinstance(heard.channel, discord.DMChannel)
+        assert heard.author.id == dc.user().id
         assert heard.created_at.timestamp() == pytest.approx(said.at, abs=0.01)
 
 
@@ -34,7 +36,8 @@ async def test_a_reconnect_resumes_and_loses_nothing(order: str) -> None:
             "echo: missed 1",
             "echo: missed 2",
         ]
-        assert dc.sessions[0].resumes == ["/resume/"] and len(dc.sessions) == 1
+        assert dc.sessions[0].resumes == ["/resume/"]
+        assert len(dc.sessions) == 1
         await client.until(lambda: "resumed" in client.told)
 
 
@@ -45,7 +48,8 @@ async def test_an_invalid_session_is_begun_anew_and_what_was_missed_is_lost() ->
         await dc.wait_for(lambda dc: len(dc.sessions) == 2 and dc.sessions[1].is_connected)
         dc.say("kept")
         assert (await dc.reply()).text == "echo: kept"
-        assert dc.sessions[0].ended and not dc.sessions[0].resumes
+        assert dc.sessions[0].ended
+        assert not dc.sessions[0].resumes
         assert client.told.count("connect") == 2
 
 
@@ -64,7 +68,8 @@ async def test_an_outage_refuses_connections_and_keeps_events() -> None:
         async with dc.outage():
             await dc.wait_for(lambda dc: not dc.sessions[0].is_connected)
             dc.say("said meanwhile")
-        assert (await dc.reply()).text == "echo: said meanwhile" and dc.port == port
+        assert (await dc.reply()).text == "echo: said meanwhile"
+        assert dc.port == port
 
 
 async def test_tokens_and_intents_are_checked() -> None:
@@ -128,7 +133,8 @@ async def test_edits_deletions_reactions_threads_and_guilds_are_told() -> None:
         thread = dc.thread("Plans", "general", user="bob")
         dc.say("in the thread", thread=thread)
         reply = await dc.reply(thread)
-        assert reply.text == "echo: in the thread" and isinstance(client.heard[-1].channel, discord.Thread)
+        assert reply.text == "echo: in the thread"
+        assert isinstance(client.heard[-1].channel, discord.Thread)
         dc.archive(thread)
         dc.kick()
         dc.say("unheard", channel="general")
@@ -190,7 +196,8 @@ async def test_a_heartbeat_says_nothing_that_was_not_sent() -> None:
         socket = await Socket.identified(dc, session)
         await socket.send(1, dc.sessions[0].seq)
         await socket.send(1, dc.sessions[0].seq + 1)
-        assert await socket.close_code() == 4002 and len(dc.sessions[0].heartbeats) == 1
+        assert await socket.close_code() == 4002
+        assert len(dc.sessions[0].heartbeats) == 1
 
 
 async def test_no_frame_too_many_and_twice() -> None:

@@ -13,8 +13,12 @@ async def test_a_command_is_deferred_answered_and_followed_up() -> None:
         asked = dc.slash("tier", {"tier": "Smart", "force": True}, where="general")
         first, second = await dc.reply(asked, count=2)
         assert (first.text, second.text) == ("smart True 1", "that is all")
-        assert asked.deferred and asked.ephemeral and first.ephemeral and second.ephemeral
-        assert asked.message is first and asked.followups == [second]
+        assert asked.deferred
+        assert asked.ephemeral
+        assert first.ephemeral
+        assert second.ephemeral
+        assert asked.message is first
+        assert asked.followups == [second]
         assert 0 <= (asked.acknowledged_after or -1) < 3
 
 
@@ -23,13 +27,15 @@ async def test_an_ephemeral_answer_is_no_event_and_not_in_the_history() -> None:
         hidden = await dc.reply(dc.slash("tier", {"tier": "fast"}, where="general"), count=2)
         open_one = await dc.reply(dc.slash("panel", where="general"))
         told = {frame["d"].get("id") for frame in dc.sessions[0].backlog}
-        assert str(open_one.id) in told and not told & {str(message.id) for message in hidden}
+        assert str(open_one.id) in told
+        assert not told & {str(message.id) for message in hidden}
         general = client.get_channel(dc.channel().id)
         assert isinstance(general, discord.TextChannel)
         assert [message.id async for message in general.history()] == [open_one.id]
         with pytest.raises(discord.NotFound, match="10008"):
             await general.fetch_message(hidden[0].id)
-        assert open_one.kind == 20 and (await general.fetch_message(open_one.id)).interaction_metadata is not None
+        assert open_one.kind == 20
+        assert (await general.fetch_message(open_one.id)).interaction_metadata is not None
 
 
 async def test_subcommands_complete_what_is_typed() -> None:
@@ -46,12 +52,15 @@ async def test_buttons_menus_and_forms() -> None:
         await dc.answered(dc.press(panel, "More"))
         assert [version.text for version in panel.versions] == ["panel", "more"]
         chosen = dc.choose(panel, "Pick one", ["Red", "blue"], user="bob")
-        assert (await dc.reply(chosen)).text == "red and blue" and chosen.ephemeral
+        assert (await dc.reply(chosen)).text == "red and blue"
+        assert chosen.ephemeral
         opened = await dc.answered(dc.press(panel, "Ask"))
         assert (await dc.reply(dc.submit(opened, {"name": "Bob"}))).text == "hello Bob"
         later = dc.press(panel, "later")
         await dc.wait_for(lambda _: panel.text == "later")
-        assert later.deferred and later.message is panel and panel.buttons == []
+        assert later.deferred
+        assert later.message is panel
+        assert panel.buttons == []
 
 
 async def test_a_button_works_after_a_restart() -> None:
@@ -76,14 +85,16 @@ async def test_contexts_and_installations() -> None:
         assert (await dc.reply(dc.slash("anywhere"))).text == "[1] False"
         dc.forbid("general", "send_messages")
         permissions = int(dc.slash("anywhere", where="general").event["app_permissions"])
-        assert not discord.Permissions(permissions).send_messages and discord.Permissions(permissions).view_channel
+        assert not discord.Permissions(permissions).send_messages
+        assert discord.Permissions(permissions).view_channel
 
 
 async def test_people_come_with_the_command() -> None:
     async with commanded() as (dc, _):
         bob = dc.user("bob")
         reply = await dc.reply(dc.slash("who", {"person": bob}))
-        assert reply.text == bob.mention and not reply.pings
+        assert reply.text == bob.mention
+        assert not reply.pings
 
 
 @pytest.mark.parametrize(

@@ -31,13 +31,15 @@ async def test_a_message_is_sent_edited_and_deleted() -> None:
             await sent.edit(content=text)
         message = await dc.reply("general", matching="two")
         assert [version.text for version in message.versions] == ["…", "one", "one two"]
-        assert message.reply_to is said and dc.typing[0].channel is said.channel
+        assert message.reply_to is said
+        assert dc.typing[0].channel is said.channel
         await client.heard[0].add_reaction("👀")
         await client.heard[0].add_reaction("✅")
         await client.heard[0].remove_reaction("👀", client.user)  # type: ignore[arg-type]
         assert list(said.reactions) == ["✅"]
         await sent.delete()
-        assert message.deleted and message not in said.channel.from_bot()
+        assert message.deleted
+        assert message not in said.channel.from_bot()
         with pytest.raises(discord.NotFound, match="10008"):
             await sent.edit(content="too late")
 
@@ -48,7 +50,8 @@ async def test_a_nonce_is_enforced_for_two_minutes() -> None:
         first = await dm.send("once", nonce="n-1")
         again = await dm.send("twice", nonce="n-1")
         other = await dm.send("other", nonce="n-2")
-        assert first.id == again.id != other.id and first.nonce == "n-1"
+        assert first.id == again.id != other.id
+        assert first.nonce == "n-1"
         dc.advance(115)
         assert (await dm.send("still", nonce="n-1")).id == first.id
         dc.advance(6)
@@ -84,7 +87,8 @@ async def test_files_go_both_ways() -> None:
         await dc.reply()
         first, second = client.heard[0].attachments
         assert (first.content_type, second.content_type, second.size) == ("image/png", "text/x-notes", 3)
-        assert await first.read() == b"\x89PNG" and first.url == said.attachments[0].url
+        assert await first.read() == b"\x89PNG"
+        assert first.url == said.attachments[0].url
         sent = await client.heard[0].reply(
             "here", file=discord.File(io.BytesIO(b"long"), "answer.md", description="all")
         )
@@ -95,7 +99,8 @@ async def test_files_go_both_ways() -> None:
         await sent.edit(attachments=[*sent.attachments, discord.File(io.BytesIO(b"2"), "b.md")])
         assert [file.name for file in message.attachments] == ["answer.md", "b.md"]
         await sent.edit(content="only text", attachments=[])
-        assert message.attachments == [] and message.text == "only text"
+        assert message.attachments == []
+        assert message.text == "only text"
 
 
 async def test_threads_are_opened_and_open_again() -> None:
@@ -106,7 +111,8 @@ async def test_threads_are_opened_and_open_again() -> None:
         assert thread.id == said.id
         await thread.send("an answer")
         reply = await dc.reply(dc.channels[thread.id])
-        assert reply.channel.starter is said and said.thread is reply.channel
+        assert reply.channel.starter is said
+        assert said.thread is reply.channel
         with pytest.raises(discord.HTTPException, match="160004"):
             await client.heard[0].create_thread(name="Again")
         own = await there(client, said.channel).create_thread(name="Own", type=discord.ChannelType.public_thread)
@@ -167,7 +173,8 @@ async def test_one_client_may_say_where_it_is() -> None:
         dc.say("hello", user=bob, channel="general")
         await dc.reply("general")
         guild = await client.fetch_guild(client.guilds[0].id)
-        assert guild.owner_id == dc.user().id and (await guild.fetch_member(bob.id)).name == "bob"
+        assert guild.owner_id == dc.user().id
+        assert (await guild.fetch_member(bob.id)).name == "bob"
         assert [channel.name for channel in await guild.fetch_channels()] == ["general"]
         dc.role("Staff")
         assert [role.name for role in await guild.fetch_roles()] == ["@everyone", "Staff"]
@@ -181,7 +188,8 @@ async def test_one_client_may_say_where_it_is() -> None:
         with pytest.raises(discord.NotFound):
             await client.fetch_user(5)
         info = await client.application_info()
-        assert info.flags.gateway_message_content_limited and info.owner.id == dc.user().id
+        assert info.flags.gateway_message_content_limited
+        assert info.owner.id == dc.user().id
         with pytest.raises(discord.Forbidden):
             await info.edit(tags=["mine"])
         assert [str(violation) for violation in dc.violations] == [

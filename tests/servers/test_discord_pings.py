@@ -19,7 +19,9 @@ async def test_components_v2_are_text_that_can_ping() -> None:
         view.add_item(discord.ui.TextDisplay(f"# {dc.user('bob').mention}"))
         sent = await dm.send(view=view)
         message = await dc.reply()
-        assert message.flags == 1 << 15 and message.pings.users == {dc.user("bob").id} and message.text == ""
+        assert message.flags == 1 << 15
+        assert message.pings.users == {dc.user("bob").id}
+        assert message.text == ""
         view.add_item(discord.ui.ActionRow(discord.ui.Button(label="Go", custom_id="go")))
         await sent.edit(view=view)
         assert [button["label"] for button in message.buttons] == ["Go"]

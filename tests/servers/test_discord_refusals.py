@@ -83,7 +83,8 @@ async def test_what_is_large_or_empty() -> None:
         assert (await http.call(f"PATCH /channels/{dc.dm().id}/messages/{sent.id}", {"content": ""}))[1][
             "code"
         ] == 50006
-        assert len(dc.violations) == 5 and len(dc.dm().messages) == 2
+        assert len(dc.violations) == 5
+        assert len(dc.dm().messages) == 2
 
 
 async def test_ids_may_be_numbers_and_a_file_needs_no_words() -> None:
@@ -97,7 +98,9 @@ async def test_ids_may_be_numbers_and_a_file_needs_no_words() -> None:
         form.add_field("files[0]", b"abc", filename="a.txt", content_type="text/plain")
         assert (await http.call(f"POST /channels/{dc.dm().id}/messages", data=form))[0] == 200
         [sent] = dc.dm().from_bot()
-        assert sent.reply_to is said and sent.attachments[0].data == b"abc" and dc.violations == []
+        assert sent.reply_to is said
+        assert sent.attachments[0].data == b"abc"
+        assert dc.violations == []
 
 
 STRANGE: list[tuple[str, Any, int, int, str]] = [

@@ -31,7 +31,8 @@ async def test_members_are_told_with_the_intent_only() -> None:
 async def test_other_bots_are_people() -> None:
     async with talking() as (dc, client):
         said = dc.say("beep", user=dc.user("other", is_bot=True), channel="general")
-        assert (await dc.reply("general")).text == "echo: beep" and client.heard[0].author.bot
+        assert (await dc.reply("general")).text == "echo: beep"
+        assert client.heard[0].author.bot
         assert said not in dc.channel().from_bot()
 
 
@@ -62,7 +63,8 @@ async def test_a_sharded_client_is_on_every_shard() -> None:
                 heard = [await client.heard.get() for _ in said]
             await task
         assert {message.id for message in heard} == {message.id for message in said}
-        assert {one.shard for one in dc.sessions} == {(0, 2), (1, 2)} and dc.violations == []
+        assert {one.shard for one in dc.sessions} == {(0, 2), (1, 2)}
+        assert dc.violations == []
 
 
 async def test_shards_get_their_own_guilds_and_the_first_one_the_dms() -> None:

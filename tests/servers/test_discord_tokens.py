@@ -59,7 +59,9 @@ async def test_an_interaction_is_answered_once() -> None:
         original = await seen.original_response()
         await original.edit(content="edited")
         await seen.delete_original_response()
-        assert asked.message is not None and asked.message.deleted and asked.message.text == "edited"
+        assert asked.message is not None
+        assert asked.message.deleted
+        assert asked.message.text == "edited"
         with pytest.raises(discord.NotFound, match="10008"):
             await seen.edit_original_response(content="x")
 
@@ -84,7 +86,8 @@ async def test_a_token_lives_for_a_quarter_of_an_hour() -> None:
             with pytest.raises(discord.HTTPException, match="50027") as refused:
                 await late
             assert refused.value.status == 401
-        assert [message.text for message in asked.answers] == ["in time"] and asked.ephemeral
+        assert [message.text for message in asked.answers] == ["in time"]
+        assert asked.ephemeral
 
 
 async def test_a_visitor_says_five_more_things() -> None:

@@ -61,11 +61,14 @@ async def embed(ms: ModelServer, client: httpx.AsyncClient, path: str, **more: A
 async def test_each_text_has_a_vector_of_its_own(ms: ModelServer, client: httpx.AsyncClient) -> None:
     wanted = [list(vector(text)) for text in TEXTS]
     plain = (await embed(ms, client, "/v1/embeddings")).json()
-    assert [row["embedding"] for row in plain["data"]] == wanted and len(wanted[0]) == WIDTH
-    assert [row["index"] for row in plain["data"]] == [0, 1] and plain["usage"]["prompt_tokens"] > 0
+    assert [row["embedding"] for row in plain["data"]] == wanted
+    assert len(wanted[0]) == WIDTH
+    assert [row["index"] for row in plain["data"]] == [0, 1]
+    assert plain["usage"]["prompt_tokens"] > 0
     packed = (await embed(ms, client, "/house/v1/embeddings", encoding_format="base64")).json()
     assert [list(array.array("f", base64.b64decode(row["embedding"]))) for row in packed["data"]] == wanted
-    assert ms.last.vendor == "house" and ms.last.embeds
+    assert ms.last.vendor == "house"
+    assert ms.last.embeds
     local = (await embed(ms, client, "/api/embed")).json()
     assert local["embeddings"] == wanted
     assert (ms.last.provider, ms.last.model, ms.last.outcome) == ("ollama", "bge-m3", "completed")
@@ -90,7 +93,8 @@ async def test_only_ollama_needs_no_key(ms: ModelServer) -> None:
         assert (await embed(ms, client, "/api/embed")).status_code == 200
         ms.missing_models.add("bge-m3")
         missing = await embed(ms, client, "/api/embed")
-        assert missing.status_code == 404 and isinstance(missing.json()["error"], str)
+        assert missing.status_code == 404
+        assert isinstance(missing.json()["error"], str)
 
 
 async def test_scripts_for_answers_and_for_vectors_do_not_mix(ms: ModelServer, client: httpx.AsyncClient) -> None:

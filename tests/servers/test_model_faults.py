@@ -31,11 +31,13 @@ async def test_failures_in_the_provider_s_form(ms: ModelServer, client: httpx.As
     ms.fail(429, retry_after=3)
     ms.fail(400, code="context_length_exceeded")
     limited, long = [await client.request(**ask(ms, wire)) for _ in range(2)]
-    assert limited.status_code == 429 and limited.headers["retry-after"] == "3"
+    assert limited.status_code == 429
+    assert limited.headers["retry-after"] == "3"
     kinds = {"messages": ("type", "rate_limit_error"), "generate": ("status", "RESOURCE_EXHAUSTED")}
     field, value = kinds.get(wire, ("code", "rate_limit_exceeded"))
     assert limited.json()["error"][field] == value
-    assert long.status_code == 400 and "maximum context length" in long.json()["error"]["message"]
+    assert long.status_code == 400
+    assert "maximum context length" in long.json()["error"]["message"]
     assert [call.outcome for call in ms.calls] == ["faulted", "faulted"]
 
 
@@ -46,7 +48,8 @@ async def test_a_truncated_stream_ends_without_a_finish_reason(
     ms.truncate(after_chunks=2, text="abcdefgh")
     got = await client.request(**ask(ms, wire))
     chunks = events(got.text)
-    assert streamed(wire, chunks) == "ab" and "[DONE]" not in got.text
+    assert streamed(wire, chunks) == "ab"
+    assert "[DONE]" not in got.text
     assert not any(finish(wire, each) not in (None, "in_progress") for each in chunks)
     ms.truncate(abrupt=True)
     with pytest.raises(httpx.RemoteProtocolError):
@@ -67,7 +70,8 @@ async def test_reset_garbage_and_a_broken_stream(ms: ModelServer, client: httpx.
         events((await client.request(**ask(ms, wire))).text)
     ms.break_stream(529, after_chunks=1, text="abcdefgh")
     chunks = events((await client.request(**ask(ms, wire))).text)
-    assert "verloaded" in json.dumps(chunks[-1]) and streamed(wire, chunks[:-1]) == "a"
+    assert "verloaded" in json.dumps(chunks[-1])
+    assert streamed(wire, chunks[:-1]) == "a"
     ms.garbage()
     with pytest.raises(json.JSONDecodeError):
         (await client.request(**ask(ms, wire, stream=False))).json()
@@ -77,7 +81,9 @@ async def test_a_gate_before_the_headers(ms: ModelServer, client: httpx.AsyncCli
     gate = ms.gate()
     answer = asyncio.create_task(client.request(**ask(ms, "chat", "wait", stream=False)))
     request = await gate.reached()
-    assert request is ms.last and request.outcome == "pending" and not answer.done()
+    assert request is ms.last
+    assert request.outcome == "pending"
+    assert not answer.done()
     gate.open()
     assert said("chat", (await answer).json()) == "You said: wait"
     assert await request.finished() == "completed"

@@ -85,7 +85,8 @@ async def test_text_tools_thinking_length_and_usage(litellm: Any, model: str, st
         assert (cut.text, cut.finish) == ("cut sh", "length")
         assert [call.outcome for call in ms.calls] == ["completed"] * 4
         assert {call.reading.system_text for call in ms.calls} == {"Be brief."}
-        assert {call.key for call in ms.calls} == {"sk-test"} and ms.calls[1].reading.tool_names == ("weather",)
+        assert {call.key for call in ms.calls} == {"sk-test"}
+        assert ms.calls[1].reading.tool_names == ("weather",)
 
 
 @pytest.mark.parametrize("model", WIRES)
@@ -119,14 +120,17 @@ async def test_openai_s_library_takes_the_responses_wire() -> None:
         ms.length_cut("cut sh")
         asked: Any = {"model": "gpt-5.2-codex", "input": "hi", "reasoning": {"effort": "xhigh"}}
         whole = await client.responses.create(**asked)
-        assert whole.output_text == "42" and whole.usage.output_tokens_details.reasoning_tokens == 1
+        assert whole.output_text == "42"
+        assert whole.usage.output_tokens_details.reasoning_tokens == 1
         events = [event async for event in await client.responses.create(**asked, stream=True)]
         deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
         assert "".join(deltas) == "42"
         assert [event.sequence_number for event in events] == list(range(len(events)))
-        assert events[-1].type == "response.completed" and events[-1].response.output_text == "42"
+        assert events[-1].type == "response.completed"
+        assert events[-1].response.output_text == "42"
         called = [event async for event in await client.responses.create(**asked, stream=True)][-1].response
         assert called.output[0].arguments == '{"city": "Kyiv"}'
         cut = await client.responses.create(**asked)
-        assert cut.status == "incomplete" and cut.incomplete_details.reason == "max_output_tokens"
+        assert cut.status == "incomplete"
+        assert cut.incomplete_details.reason == "max_output_tokens"
         assert ms.last.reading.effort == "xhigh"

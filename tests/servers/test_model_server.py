@@ -37,7 +37,8 @@ async def test_the_default_is_an_echo_streamed_and_whole(ms: ModelServer, client
     assert stream.headers["content-type"].startswith("text/event-stream")
     assert [call.outcome for call in ms.calls] == ["completed", "completed"]
     assert [call.stream for call in ms.calls] == [False, True]
-    assert ms.last.last_user_text == "grüße 🙂" and ms.last.key == KEY
+    assert ms.last.last_user_text == "grüße 🙂"
+    assert ms.last.key == KEY
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,8 @@ async def test_usage_as_told_estimated_and_absent(ms: ModelServer, client: httpx
     got = [(await client.request(**ask(ms, wire, stream=False))).json() for wire in WIRES]
     assert got[0]["usage"]["prompt_tokens_details"]["cached_tokens"] == 60
     assert got[1]["usage"]["output_tokens_details"]["reasoning_tokens"] == 5
-    assert got[2]["usage"]["input_tokens"] == 40 and got[2]["usage"]["cache_read_input_tokens"] == 60
+    assert got[2]["usage"]["input_tokens"] == 40
+    assert got[2]["usage"]["cache_read_input_tokens"] == 60
     assert got[3]["usageMetadata"]["candidatesTokenCount"] == 15
     ms.reply("ok", usage=None)
     assert "usage" not in (await client.request(**ask(ms, "chat", stream=False))).json()
@@ -138,20 +140,24 @@ async def test_scripts_are_first_in_first_out_and_wait_for_their_request(
     ms.default = lambda request: f"{request.model} here"
     answer = await client.request(**ask(ms, "generate", stream=False))
     assert said("generate", answer.json()) == "gemini-2.5-flash here"
-    assert len(ms.for_model("gpt-4o-mini")) == 4 and not ms.pending
+    assert len(ms.for_model("gpt-4o-mini")) == 4
+    assert not ms.pending
 
 
 async def test_models_are_listed_in_three_forms(ms: ModelServer, client: httpx.AsyncClient) -> None:
     bearer = {"authorization": f"Bearer {KEY}"}
     plain = (await client.get(f"{ms.openai_base}/models", headers=bearer)).json()
-    assert plain["object"] == "list" and plain["data"][0]["id"] == "gpt-5.1"
+    assert plain["object"] == "list"
+    assert plain["data"][0]["id"] == "gpt-5.1"
     version = {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
     claude = (await client.get(f"{ms.root}/v1/models", headers=version)).json()
-    assert claude["has_more"] is False and claude["data"][0]["display_name"] == "Claude Opus 4 5"
+    assert claude["has_more"] is False
+    assert claude["data"][0]["display_name"] == "Claude Opus 4 5"
     gemini = (await client.get(f"{ms.gemini_base}/models", params={"key": KEY})).json()["models"]
     assert gemini[0]["name"] == "models/gemini-2.5-pro"
     assert [m["name"] for m in gemini if "generateContent" not in m["supportedGenerationMethods"]]
-    assert ms.calls == [] and [entry.endpoint for entry in ms.journal] == ["models"] * 3
+    assert ms.calls == []
+    assert [entry.endpoint for entry in ms.journal] == ["models"] * 3
 
 
 async def test_keys_models_paths_and_vendors(ms: ModelServer, client: httpx.AsyncClient) -> None:
@@ -168,7 +174,9 @@ async def test_keys_models_paths_and_vendors(ms: ModelServer, client: httpx.Asyn
     assert statuses == [401, 401, 401, 404, 404]
     asked = ask(ms, "chat", model="llama")
     answer = await client.request(**{**asked, "url": f"{ms.vendor('acme')}/v1/chat/completions"})
-    assert answer.status_code == 200 and ms.last.vendor == "acme" and ms.last.model == "llama"
+    assert answer.status_code == 200
+    assert ms.last.vendor == "acme"
+    assert ms.last.model == "llama"
 
 
 async def test_by_hand_and_from_another_process(client: httpx.AsyncClient) -> None:
@@ -206,6 +214,7 @@ async def _control_it(client: httpx.AsyncClient, root: str, other: ModelServer) 
     journal = (await client.get(f"{root}/control/journal", params={"since": 2})).json()["journal"]
     assert [entry["endpoint"] for entry in journal] == ["messages"]
     refused = await client.post(f"{root}/control/script", json={"kind": "joke"})
-    assert refused.status_code == 400 and "joke" in refused.json()["error"]
+    assert refused.status_code == 400
+    assert "joke" in refused.json()["error"]
     await control("reset")
     assert (await client.get(f"{root}/control/journal")).json() == {"journal": []}

@@ -41,9 +41,12 @@ async def test_a_failed_wait_shows_the_log(tg: TelegramServer, bot: Bot) -> None
 
 async def test_people_are_who_the_test_says(tg: TelegramServer) -> None:
     bob = tg.user("bob")
-    assert tg.user("Bob") is bob and tg.user(bob.id) is bob and tg.user("alice").id == tg.user().id == 1001
+    assert tg.user("Bob") is bob
+    assert tg.user(bob.id) is bob
+    assert tg.user("alice").id == tg.user().id == 1001
     said = tg.say("hi Bob", user=bob, group="Team", mention=bob)
-    assert said.chat is tg.group("Team") and said.entities[0]["type"] == "text_mention"
+    assert said.chat is tg.group("Team")
+    assert said.entities[0]["type"] == "text_mention"
     assert tg.say("x", user=bob, chat=said.chat.id).chat is said.chat
     assert tg.say("x", user=bob).chat is tg.private(bob)
     assert tg.say("x", user=77, chat=77).chat is tg.private(77)
@@ -66,13 +69,15 @@ async def test_another_process_can_drive_the_server(tg: TelegramServer, bot: Bot
 
     said = await post("say", text="hello", user="bob")
     many = await post("say_many", count=50, users=5, text="question {n}")
-    assert many["count"] == 50 and len(await bot.get_updates()) == 51
+    assert many["count"] == 50
+    assert len(await bot.get_updates()) == 51
     before = (await control.get("/control/state")).json()
     waiting = asyncio.create_task(control.get("/control/state", params={"since": before["seq"], "wait": 10}))
     await bot.send_message(said["chat_id"], "Choose", reply_markup=button("Go", "go"))
     state = (await waiting).json()
     assert [message["text"] for message in state["messages"]] == ["Choose"]
-    assert state["counts"]["sent"] == 1 and state["counts"]["pending"] == 51
+    assert state["counts"]["sent"] == 1
+    assert state["counts"]["pending"] == 51
     press = await post("press", chat=said["chat_id"], message_id=state["messages"][0]["id"], button="Go")
     await bot.answer_callback_query(press["id"], "ok")
     await post("edit", chat=said["chat_id"], message_id=said["id"], text="hello?")
@@ -125,4 +130,6 @@ async def test_nothing_in_the_server_blocks_the_loop(control: httpx.AsyncClient)
 
 async def test_the_page_is_one_file(control: httpx.AsyncClient) -> None:
     page = (await control.get("/")).text
-    assert "<title>" in page and "src=" not in page and 'href="http' not in page
+    assert "<title>" in page
+    assert "src=" not in page
+    assert 'href="http' not in page

@@ -43,7 +43,9 @@ async def test_the_sdk_reads_every_kind_of_message(tg: TelegramServer, bot: Bot)
     for update in tg.updates.pending.values():
         SCHEMA.check("Update")(update, "update")
     photo = updates[1].message
-    assert photo is not None and photo.media_group_id == "album" and photo.caption == "look"
+    assert photo is not None
+    assert photo.media_group_id == "album"
+    assert photo.caption == "look"
     largest = max(photo.photo, key=lambda size: size.width)
     assert bytes(await (await bot.get_file(largest.file_id)).download_as_bytearray()) == b"jpeg"
 
@@ -123,7 +125,8 @@ async def test_sending_editing_and_deleting(tg: TelegramServer, bot: Bot) -> Non
 async def test_files_go_both_ways(tg: TelegramServer, bot: Bot) -> None:
     chat = tg.private()
     sent = await bot.send_document(chat.id, b"long answer", filename="answer.md", caption="here")
-    assert sent.document is not None and sent.document.file_name == "answer.md"
+    assert sent.document is not None
+    assert sent.document.file_name == "answer.md"
     stored = await bot.get_file(sent.document.file_id)
     assert bytes(await stored.download_as_bytearray()) == b"long answer"
     kept = tg.document(chat.messages[-1])
@@ -169,7 +172,9 @@ async def test_a_button_press_is_answered_once(tg: TelegramServer, bot: Bot) -> 
     press = tg.press("Smart")
     *_, update = await bot.get_updates()
     query = update.callback_query
-    assert query is not None and query.data == "t:smart" and query.from_user.id == 1001
+    assert query is not None
+    assert query.data == "t:smart"
+    assert query.from_user.id == 1001
     await query.answer("Done", show_alert=True)
     assert await tg.answered(press) == {"text": "Done", "show_alert": True}
     with pytest.raises(BadRequest, match=r"(?i)query is too old"):
@@ -181,7 +186,8 @@ async def test_a_button_press_is_answered_once(tg: TelegramServer, bot: Bot) -> 
     with pytest.raises(AssertionError, match="no button 'Fast'"):
         tg.press("Fast")
     forged = tg.press("t:everything", user="mallory", message=chat.messages[-1], force=True)
-    assert forged.update is not None and forged.update["callback_query"]["from"]["first_name"] == "Mallory"
+    assert forged.update is not None
+    assert forged.update["callback_query"]["from"]["first_name"] == "Mallory"
 
 
 async def test_commands_are_kept_by_scope_and_language(tg: TelegramServer, bot: Bot) -> None:
@@ -201,7 +207,8 @@ async def test_topics_close_vanish_and_general_has_no_number(tg: TelegramServer,
     forum = tg.group("Forum", forum=True)
     plans = tg.topic(forum, "Plans")
     said = tg.say("in the topic", group=forum, topic=plans)
-    assert said.json()["is_topic_message"] and said.json()["reply_to_message"]["forum_topic_created"]
+    assert said.json()["is_topic_message"]
+    assert said.json()["reply_to_message"]["forum_topic_created"]
     sent = await bot.send_message(forum.id, "answer", message_thread_id=plans.id)
     assert sent.message_thread_id == plans.id
     await bot.send_message(forum.id, "to General")

@@ -12,9 +12,12 @@ _UP = re.compile(r"parents\[(\d+)\]")
 
 
 def test_the_schema_lies_in_the_project_with_its_licence() -> None:
-    assert DATA.is_relative_to(ROOT) and SCHEMA.version == "Bot API 10.1"
+    assert DATA.is_relative_to(ROOT)
+    assert SCHEMA.version == "Bot API 10.1"
     licence = DATA.with_suffix(".LICENCE.md").read_text(encoding="utf-8")
-    assert SCHEMA.version in licence and "MIT License" in licence and "permission notice" in licence
+    assert SCHEMA.version in licence
+    assert "MIT License" in licence
+    assert "permission notice" in licence
 
 
 def test_nothing_here_looks_beside_the_project() -> None:
@@ -26,4 +29,5 @@ def test_nothing_here_looks_beside_the_project() -> None:
         for climbed in _UP.findall(path.read_text(encoding="utf-8"))
         if int(climbed) >= len(path.relative_to(ROOT).parts)
     ]
-    assert len(files) > 100 and beside == []
+    assert len(files) > 100
+    assert beside == []

@@ -66,7 +66,8 @@ async def test_a_command_that_came_too_late_is_answered_all_the_same(
         place = team.general if command == "retry" else team.bob.user.dm_channel
         assert (await team.reply(place, matching=answer)).content.startswith(answer)
         await settled(on)
-    assert asked.response is None and {code for _, code in team.sim.refusals} == {UNKNOWN_INTERACTION}
+    assert asked.response is None
+    assert {code for _, code in team.sim.refusals} == {UNKNOWN_INTERACTION}
     assert len(team.from_bot(team.general)) + len(team.from_bot(team.bob.user.dm_channel)) == 2
 
 

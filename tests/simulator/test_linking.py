@@ -24,7 +24,8 @@ async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(team: Team
         code = CODE.search((await ask(on, "/access link")).text)
         assert code is not None
         told = await team.answer(await alice.slash("access", access=f"link {code.group()}"))
-        assert f"`telegram:{OWNER}`" in told and f"`discord:{alice.id}`" in told
+        assert f"`telegram:{OWNER}`" in told
+        assert f"`discord:{alice.id}`" in told
         assert f"discord:{alice.id}" in (await on.tg.reply(matching="is linked with this account now")).text
         assert (await team.answer(await alice.slash("tier"))).startswith("Tier: deep, Force: on")
         await team.reply(room, matching="You said: hello")  # it waited for them to be let in
@@ -42,7 +43,8 @@ async def test_two_known_people_become_one_once_the_second_says_so(team: Team, o
         code = CODE.search((await ask(on, "/access link", user="bob")).text)
         assert code is not None
         asked = await bob.slash("access", access=f"link {code.group()}")
-        assert "smart" not in await team.answer(asked) and asked.response is not None
+        assert "smart" not in await team.answer(asked)
+        assert asked.response is not None
         assert on.rows("select count(distinct person_id) from identities") == [(3,)], "it takes a press"
         await bob.click(asked.response, label="🔗 That is me")
         await team.answer(asked, "🔗 You are one person")

@@ -26,17 +26,21 @@ async def test_a_mention_is_answered_by_typing_and_a_message_that_grows(
         said = await team.bob.send(team.general, f"{team.mention} count")
         await gate.reached(60.0)
         half = await team.reply(team.general)
-        assert half.content.startswith("one two") and half.content != "one two three four"
+        assert half.content.startswith("one two")
+        assert half.content != "one two three four"
         assert sim.bodies("POST", f"/channels/{team.general.id}/typing")
         gate.open()
         await team.reply(team.general, matching=lambda message: message.content == "one two three four")
     [whole] = team.from_bot(team.general)
-    assert whole.id == half.id and whole.edited_at is not None
-    assert whole.reference is not None and whole.reference.message_id == said.id
+    assert whole.id == half.id
+    assert whole.edited_at is not None
+    assert whole.reference is not None
+    assert whole.reference.message_id == said.id
     [sent] = sim.bodies("POST", "/messages")
     assert sent["message_reference"]["fail_if_not_exists"] is False, "simcord itself does not look at that"
     edits = [body["content"] for body in sim.bodies("PATCH", f"/messages/{half.id}")]
-    assert edits[-1] == "one two three four" and len(set(edits)) == len(edits)
+    assert edits[-1] == "one two three four"
+    assert len(set(edits)) == len(edits)
     assert on.ms.last.last_user_text == "count", "the mention is no part of the question"
 
 
@@ -57,7 +61,8 @@ async def test_a_message_in_private_is_answered_and_remembered(team: Team, on: S
     async with team.bot(on):
         said = await team.bob.send_dm("hello")
         answer = await team.reply(team.bob.user.dm_channel, said)
-        assert answer.content == "You said: hello" and answer.reference is None
+        assert answer.content == "You said: hello"
+        assert answer.reference is None
         again = await team.bob.send_dm("what did I say?")
         await team.reply(team.bob.user.dm_channel, again)
     assert users_said(on) == ["hello", "what did I say?"]
@@ -117,7 +122,8 @@ async def test_a_long_answer_comes_in_pieces_with_their_fences_closed(team: Team
         said = await team.bob.send_dm("write it")
         await team.reply(team.bob.user.dm_channel, said, "THE-END")
     parts = [message.content for message in team.from_bot(team.bob.user.dm_channel)]
-    assert len(parts) > 1 and all(len(part) <= 2000 for part in parts)
+    assert len(parts) > 1
+    assert all(len(part) <= 2000 for part in parts)
     assert all(part.count("```") % 2 == 0 for part in parts)
     assert all("```python\n" in part for part in parts), "a block goes on with its language"
     lines = [line for part in parts for line in part.splitlines() if line.startswith("value_")]

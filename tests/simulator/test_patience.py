@@ -23,9 +23,11 @@ async def test_an_answer_after_the_tokens_end_is_a_message_in_the_channel(team: 
         gate.open()
         answer = await team.reply(team.general, matching="Another answer.")
         await settled(on)
-    assert asked.response is not None and asked.response.id != answer.id
+    assert asked.response is not None
+    assert asked.response.id != answer.id
     said = [message.content for message in team.from_bot(team.general) if message.content]
-    assert said == ["One answer.", "Another answer."] and team.sim.refusals == []
+    assert said == ["One answer.", "Another answer."]
+    assert team.sim.refusals == []
 
 
 async def test_what_is_for_one_person_goes_to_them_when_it_is_late(team: Team, on: Stage) -> None:
@@ -39,7 +41,8 @@ async def test_what_is_for_one_person_goes_to_them_when_it_is_late(team: Team, o
     async with team.bot(on):
         assert (await team.reply(room)).content.startswith("Tier: balanced")
         await settled(on)
-    assert len(team.from_bot(room)) == 1 and not any(m.content for m in team.from_bot(team.general, viewer=team.bob))
+    assert len(team.from_bot(room)) == 1
+    assert not any(m.content for m in team.from_bot(team.general, viewer=team.bob))
 
 
 async def test_too_many_requests_delay_answers_and_keep_their_order(team: Team, on: Stage) -> None:

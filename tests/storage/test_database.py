@@ -24,7 +24,8 @@ async def test_each_url_opens_the_driver_that_it_names(database: Database, datab
     if driver == "sqlite":
         assert isinstance(database, SqliteDatabase)
         return
-    assert isinstance(database, AsyncDatabase) and isinstance(database._engine, AsyncEngine)
+    assert isinstance(database, AsyncDatabase)
+    assert isinstance(database._engine, AsyncEngine)
     assert database._engine.driver == driver.split("+")[1]
 
 

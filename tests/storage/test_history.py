@@ -29,7 +29,8 @@ async def test_history_has_one_conversation_a_place_and_goes_back(database: Data
     assert await history.recent(HOME, 5) == ()
     await ledger.finish([], [], record(first.id, ann.id, "one", "eins", pictures=(PHOTO,)))
     second = await history.begin(HOME)
-    assert second.id != first.id and (await SqlHistory(database, clock).current(HOME)).id == second.id
+    assert second.id != first.id
+    assert (await SqlHistory(database, clock).current(HOME)).id == second.id
     await ledger.finish([], [], record(second.id, ann.id, "two"))
     recent = await history.recent(HOME, 5)
     assert [(each.id, each.messages, each.title) for each in recent] == [(second.id, 1, "two"), (first.id, 2, "one")]
@@ -48,11 +49,14 @@ async def test_history_is_read_from_its_end_and_before_a_message(database: Datab
     for n in range(5):
         await ledger.finish([], [], record(here.id, ann.id, f"q{n}", f"a{n}"))
     messages, total = await history.messages(here.id, 3)
-    assert [m.text for m in messages] == ["a3", "q4", "a4"] and total == 10
+    assert [m.text for m in messages] == ["a3", "q4", "a4"]
+    assert total == 10
     last = await history.last_question(here.id)
-    assert last is not None and last.text == "q4"
+    assert last is not None
+    assert last.text == "q4"
     before, total = await history.messages(here.id, 3, last.id)
-    assert [m.text for m in before] == ["a2", "q3", "a3"] and total == 8
+    assert [m.text for m in before] == ["a2", "q3", "a3"]
+    assert total == 8
     await ledger.finish([], [], record(here.id, ann.id, "q4", "better", replaces_from=last.id))
     assert [m.text for m in (await history.messages(here.id, 3))[0]] == ["a3", "q4", "better"]
 

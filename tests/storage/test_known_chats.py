@@ -39,6 +39,7 @@ async def test_chats_are_known_by_answers_and_by_an_owners_word(database: Databa
 async def test_a_chat_whose_first_question_waits_is_known(database: Database, clock: Hand) -> None:
     chats, inbox = SqlChats(database, clock), SqlInbox(database, clock)
     (entry,) = await inbox.accept([message("1", chat=TOPIC)])
-    assert await chats.known("telegram", clock.now) == (TOPIC,) and await chats.known("discord", 0.0) == ()
+    assert await chats.known("telegram", clock.now) == (TOPIC,)
+    assert await chats.known("discord", 0.0) == ()
     await SqlLedger(database, clock).finish([entry.id], [])
     assert await chats.known("telegram", clock.now) == ()

@@ -29,7 +29,8 @@ async def test_the_ledger_does_all_or_nothing(database: Database, clock: Hand) -
     with pytest.raises(Exception):  # noqa: B017 — each driver has its own
         await SqlLedger(database, clock).finish([entry.id], [OutboundMessage(HOME, "reply")], broken)
     assert [e.id for e in await inbox.unfinished()] == [entry.id]
-    assert await outbox.unsent() == () and (await history.messages(here.id, 5))[1] == 0
+    assert await outbox.unsent() == ()
+    assert (await history.messages(here.id, 5))[1] == 0
 
 
 async def test_texts_keep_every_sign_and_large_numbers(database: Database, clock: Hand) -> None:

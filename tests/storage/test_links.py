@@ -66,7 +66,8 @@ async def test_all_that_is_kept_becomes_the_other_persons(database: Database, cl
     assert {tier: each.model for tier, each in models.items()} == {"smart": "openai/an", "deep": "openai/be"}
     assert await stores.budgets.everyone() == {ann: PersonLimits(daily=Decimal(ben))}, "what was set last"
     found = await stores.people.find(FAR)
-    assert found is not None and found.id == ann
+    assert found is not None
+    assert found.id == ann
     assert (await stores.people.journal(1))[0][2:] == ("link", f"discord:2 with person {ann}, was person {ben}")
 
 
@@ -93,7 +94,8 @@ async def test_files_wait_to_be_adopted_until_that_is_done(database: Database, c
     await stores.links.offer(ann, "CODE", 2e9)
     notice = OutboundMessage(OTHER, "linked")
     (queued,) = await stores.links.join("CODE", FAR, "t", [notice])
-    assert queued.message == notice and [each.id for each in await stores.outbox.unsent()] == [queued.id]
+    assert queued.message == notice
+    assert [each.id for each in await stores.outbox.unsent()] == [queued.id]
     assert await stores.links.adoptions() == (Adoption(ben, ann),)
     await stores.links.adopted(Adoption(ben, ann))
     assert await stores.links.adoptions() == ()
@@ -134,13 +136,16 @@ async def test_a_stranger_who_waited_waits_no_more(database: Database, clock: Ha
     await stores.links.offer(ann, "NEW", 600.0)
     assert await stores.links.find("OLD") is None
     found = await stores.links.find("NEW")
-    assert found is not None and found.id == ann
+    assert found is not None
+    assert found.id == ann
     await stores.links.join("NEW", FAR, "t")
-    assert await stores.people.waiting() == () and await stores.links.find("NEW") is None
+    assert await stores.people.waiting() == ()
+    assert await stores.links.find("NEW") is None
     await stores.links.offer(ann, "AGAIN", 600.0)
     await stores.links.part(ann, FAR, "t")
     assert await stores.links.find("AGAIN") is None, "who is parted knows it, perhaps"
-    assert await stores.people.find(FAR) is None and await stores.links.accounts(ann) == (Account(ANN, 0.0),)
+    assert await stores.people.find(FAR) is None
+    assert await stores.links.accounts(ann) == (Account(ANN, 0.0),)
     await stores.links.offer(ann, "LATE", 600.0)
     clock.now += 601
     assert await stores.links.find("LATE") is None
@@ -151,4 +156,5 @@ async def test_forgetting_takes_everything_along(database: Database, clock: Hand
     ben = await filled(stores, BEN, "be")
     assert await stores.links.find("be" * 4) is not None
     await stores.people.forget(ben, "t")
-    assert await kept_of(database, ben) == set() and await stores.links.find("be" * 4) is None
+    assert await kept_of(database, ben) == set()
+    assert await stores.links.find("be" * 4) is None

@@ -13,18 +13,21 @@ async def test_the_outbox_goes_through_its_states(database: Database, clock: Han
     button = ((Button("✅", "/tier deep"),),)
     await outbox.add([OutboundMessage(HOME, "one", owner=1, buttons=button), OutboundMessage(TOPIC, "two", edits="5")])
     one, two = await outbox.unsent()
-    assert one.message.buttons == button and two.message == OutboundMessage(TOPIC, "two", edits="5")
+    assert one.message.buttons == button
+    assert two.message == OutboundMessage(TOPIC, "two", edits="5")
     assert (one.state, one.attempts, one.created_at) == ("pending", 0, clock.now)
     await outbox.attempting(one.id)
     await outbox.piece_sent(one.id, 1, "m1")
     again = await outbox.get(one.id)
-    assert again is not None and (again.state, again.attempts, again.pieces_sent) == ("pending", 1, 1)
+    assert again is not None
+    assert (again.state, again.attempts, again.pieces_sent) == ("pending", 1, 1)
     await outbox.again(one.id, clock.now + 30, 1, "time-out")
     later = next(iter(await outbox.unsent()))
     assert (later.id, later.state, later.ambiguous, later.not_before) == (one.id, "pending", 1, clock.now + 30)
     await outbox.sent(one.id, "m2")
     await outbox.dead(two.id, "blocked")
-    assert await outbox.unsent() == () and await outbox.counts() == {"dead": 1}
+    assert await outbox.unsent() == ()
+    assert await outbox.counts() == {"dead": 1}
     assert await outbox.get(10**9) is None
     await outbox.sweep(clock.now + 1)
     assert await outbox.get(one.id) is None
@@ -64,7 +67,9 @@ async def test_a_picture_is_kept_to_the_byte_until_it_is_sent(database: Database
     await outbox.piece_sent(added.id, 1, "m1")
     await outbox.again(added.id, clock.now, 1, "time-out")
     again = await outbox.get(added.id)
-    assert again is not None and again.message == message
+    assert again is not None
+    assert again.message == message
     await outbox.sent(added.id, "m2")
     done = await outbox.get(added.id)
-    assert done is not None and done.message.picture == Picture("usage.png", b""), "a sent one takes no room"
+    assert done is not None
+    assert done.message.picture == Picture("usage.png", b""), "a sent one takes no room"

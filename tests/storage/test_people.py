@@ -66,7 +66,8 @@ async def test_a_stranger_is_looked_for_once_until_somebody_lets_them_in(databas
     await people.ask(Pairing(ANN, "Ann", "AAAAAAAA", clock.now + 600), 3)
     await people.approve("AAAAAAAA", "boss")
     found = await people.find(ANN)
-    assert found is not None and found.role == "user"
+    assert found is not None
+    assert found.role == "user"
     assert await people.find(BEN) is None
     people.reread()
     await people.find(BEN)
@@ -100,18 +101,23 @@ async def test_pairing_keeps_one_request_a_person_a_few_in_all_and_not_for_long(
     assert await people.ask(asks(1, "BBBBBBBB"), 2) == replace(first, code="BBBBBBBB"), "it expires as before"
     await people.ask(asks(2, "CCCCCCCC"), 2)
     assert [(each.user.user_id, each.code) for each in await people.waiting()] == [("1", ""), ("2", "")]
-    assert await people.approve("ZZZZZZZZ", "boss") is None and await people.approve("AAAAAAAA", "boss") is None
+    assert await people.approve("ZZZZZZZZ", "boss") is None
+    assert await people.approve("AAAAAAAA", "boss") is None
     approved = await people.approve("BBBBBBBB", "boss")
-    assert approved == replace(first, code="") and await people.approve("BBBBBBBB", "boss") is None
+    assert approved == replace(first, code="")
+    assert await people.approve("BBBBBBBB", "boss") is None
     assert await people.approve(UserKey("telegram", "3"), "boss") is None
     admitted = await people.find(first.user)
-    assert admitted is not None and admitted.role == "user"
+    assert admitted is not None
+    assert admitted.role == "user"
     clock.now += 601
-    assert len(await people.waiting()) == 1 and await people.approve("CCCCCCCC", "boss") is None
+    assert len(await people.waiting()) == 1
+    assert await people.approve("CCCCCCCC", "boss") is None
     again = asks(2, "EEEEEEEE")
     assert await people.ask(again, 2) is again, "its code has expired: it is asked anew"
     clock.now += 600 + KEPT_SECONDS
-    assert await people.waiting() == () and await people.approve(again.user, "boss") is None
+    assert await people.waiting() == ()
+    assert await people.approve(again.user, "boss") is None
     for number in (3, 4, 5):
         clock.now += 1
         await people.ask(asks(number, "DDDDDDDD"), 2)
@@ -134,11 +140,14 @@ async def test_a_forgotten_person_leaves_nothing_but_the_record(database: Databa
     for entry in await outbox.unsent():
         await outbox.sent(entry.id, "1")
     await people.forget(ann.id, "boss")
-    assert await people.find(ANN) is None and await people.find(BEN) == ben
+    assert await people.find(ANN) is None
+    assert await people.find(BEN) == ben
     assert [m.text for m in (await history.messages(here.id, 10))[0]] == ["by Ben", "yes"]
     assert len(await SqlUsage(database).by_model(person_id=ann.id)) == 0
     left = await database.read(lambda c: str([c.execute(select(t)).all() for t in metadata.tables.values()]))
-    assert "by Ann" not in left and "to Ann" not in left and "to Ben" in left
+    assert "by Ann" not in left
+    assert "to Ann" not in left
+    assert "to Ben" in left
     await ledger.finish([], [], record(here.id, ann.id, "late", "too late"))
     assert len((await history.messages(here.id, 10))[0]) == 2
     assert (await people.admit(ANN, "Ann", "user", "t")).id > ben.id

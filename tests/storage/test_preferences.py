@@ -13,7 +13,8 @@ async def test_preferences_begin_empty_and_each_thing_is_set_by_itself(database:
     store = SqlPreferences(database)
     people = SqlPeople(database, store, clock)
     ann, ben = await people.admit(ANN, "Ann", "user", "t"), await people.admit(BEN, "Ben", "user", "t")
-    assert await store.get(ann.id) == Preferences() and await store.settings(ann.id) == PersonSettings()
+    assert await store.get(ann.id) == Preferences()
+    assert await store.settings(ann.id) == PersonSettings()
     await store.set_tier(ann.id, "smart", True)
     await store.set_override(ann.id, "deep", Override("a/b", "high"))
     await store.set_override(ann.id, "deep", Override("a/c", None))
@@ -24,7 +25,8 @@ async def test_preferences_begin_empty_and_each_thing_is_set_by_itself(database:
         assert await fresh.settings(ann.id) == mine
         assert await fresh.get(ben.id) == Preferences()
     found = await people.find(ANN)
-    assert found is not None and found.language == "de"
+    assert found is not None
+    assert found.language == "de"
     assert await store.clear_override(ann.id, "deep") is True
     assert await store.clear_override(ann.id, "deep") is False
     assert (await store.get(ann.id)) == Preferences("smart", True, {})

@@ -78,6 +78,8 @@ async def test_reports_are_added_up_from_the_sums_of_hours(
     assert len(found) > 4
     assert {statement: plan for statement, plan in found.items() if GROWING.search(plan)} == {}
     rows = [plan for plan in found.values() if "SEARCH usage USING" in plan or "SEARCH turns USING" in plan]
-    assert rows and all(ROWS.search(plan) for plan in rows)
+    assert rows
+    assert all(ROWS.search(plan) for plan in rows)
     hours = [plan for plan in found.values() if "_hours USING" in plan]
-    assert hours and all(re.search(r"_hours USING INDEX \w+ \((person|conversation)_id=\?", plan) for plan in hours)
+    assert hours
+    assert all(re.search(r"_hours USING INDEX \w+ \((person|conversation)_id=\?", plan) for plan in hours)

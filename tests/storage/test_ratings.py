@@ -86,7 +86,8 @@ async def test_swept_answers_are_forgotten_whole(
 ) -> None:
     await answer(stores, ann, "t1", HOME, "1", "2")
     await stores.outbox.sweep(clock.now + 1)
-    assert await ratings.turn_of(HOME, "2") is None and await ratings.newest(HOME, ann) is None
+    assert await ratings.turn_of(HOME, "2") is None
+    assert await ratings.newest(HOME, ann) is None
     assert await database.read(lambda c: c.execute(pieces.select()).all()) == []
 
 

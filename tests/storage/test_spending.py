@@ -164,24 +164,28 @@ async def test_turns_are_told_by_tier_and_by_model(stores: Stores, clock: Hand, 
         assert await stores.turns.rate(turn_id, person, rating)
     balanced, smart = await stores.turns.by_tier(clock.now)
     assert (balanced.tier, balanced.turns, balanced.unanswered, balanced.timeouts) == ("balanced", 1, 1, 1)
-    assert balanced.first is None and (balanced.dollars, balanced.unknown) == (Decimal(0), 0)
+    assert balanced.first is None
+    assert (balanced.dollars, balanced.unknown) == (Decimal(0), 0)
     assert (smart.tier, smart.model, smart.turns, smart.unanswered, smart.p50, smart.p95) == (
         "smart", "", 20, 0, 9.0, 18.0,
     )  # fmt: skip
     assert (smart.fallbacks, smart.timeouts, smart.escalations, smart.liked, smart.disliked) == (1, 1, 1, 1, 2)
-    assert smart.first == pytest.approx(1.05) and (smart.dollars, smart.unknown) == (39 * CENT, 1)
+    assert smart.first == pytest.approx(1.05)
+    assert (smart.dollars, smart.unknown) == (39 * CENT, 1)
     models = [*balanced.models, *smart.models]
     assert [(each.tier, each.model, each.turns, each.disliked, each.p50) for each in models] == [
         ("balanced", "", 1, 0, 4.0), ("smart", "a/x", 19, 1, 10.0), ("smart", "c/z", 1, 1, 0.5),
     ]  # fmt: skip
     mine = [model for tier in await stores.turns.by_tier(person_id=ben) for model in tier.models]
     assert [(each.model, each.turns, each.disliked, each.p95) for each in mine] == [("", 1, 0, 4.0), ("c/z", 1, 1, 0.5)]
-    assert (await stores.turns.by_tier())[1].turns == 21 and await stores.turns.by_tier(clock.now + 1) == ()
+    assert (await stores.turns.by_tier())[1].turns == 21
+    assert await stores.turns.by_tier(clock.now + 1) == ()
 
 
 async def test_only_whose_turn_it_was_may_rate_it(stores: Stores, ann: int, ben: int) -> None:
     await turn(stores, ann, "t", went("smart", 1.0))
-    assert not await stores.turns.rate("t", ben, -1) and not await stores.turns.rate("u", ann, -1)
+    assert not await stores.turns.rate("t", ben, -1)
+    assert not await stores.turns.rate("u", ann, -1)
     assert (await stores.turns.by_tier())[0].disliked == 0
 
 
@@ -197,7 +201,8 @@ async def test_the_newest_turns_tell_of_trouble(stores: Stores, ann: int) -> Non
 async def test_a_turn_of_somebody_who_was_forgotten_meanwhile_leaves_nothing(stores: Stores, ann: int) -> None:
     await stores.people.forget(ann, "t")
     await turn(stores, ann, "t", went("smart", 1.0), CENT)
-    assert await stores.turns.by_tier() == () and await stores.spending.by_person() == ()
+    assert await stores.turns.by_tier() == ()
+    assert await stores.spending.by_person() == ()
 
 
 async def test_a_budget_over_the_books_holds_before_and_after_a_restart(
@@ -218,10 +223,12 @@ async def test_a_budget_over_the_books_holds_before_and_after_a_restart(
     again = opened()
     await held(again, ann)
     found = await again.reserve(ann, HOME, CENT)
-    assert isinstance(found, Reached) and found.standing.spent == 4 * CENT
+    assert isinstance(found, Reached)
+    assert found.standing.spent == 4 * CENT
     await held(again, ben)
     found = await again.reserve(ben, HOME, CENT)
-    assert isinstance(found, Reached) and found.standing.ceiling.scope == "chat"
+    assert isinstance(found, Reached)
+    assert found.standing.ceiling.scope == "chat"
     await again.set_limits(ann, PersonLimits(daily=Decimal(1)), "t")
     assert isinstance(await again.reserve(ann, OTHER, CENT), Reservation)
 

@@ -81,7 +81,9 @@ async def said(on: Stage, tier: Tier, text: str = "hm") -> Message:
     """Ask a tier; within its promise, whatever happens."""
     answer = await ask(on, f"!{tier} {text}")
     row = facts(on)
-    assert row["tier"] == tier and isinstance(row["seconds"], float) and row["seconds"] <= DEADLINE[tier]
+    assert row["tier"] == tier
+    assert isinstance(row["seconds"], float)
+    assert row["seconds"] <= DEADLINE[tier]
     assert len(on.ms.calls) <= DEFAULT_CONTRACTS[tier].attempts
     everybody_got_their_own_key(on)
     return answer

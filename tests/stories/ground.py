@@ -31,7 +31,9 @@ async def refused(on: Stage, *arguments: str, env: Mapping[str, str] | None = No
     async with BotProcess(on, *arguments, env=env, config=config) as bot:
         assert await bot.ended(60.0) == 2, bot.log
     lines = bot.log.splitlines()
-    assert len(lines) == 1 and lines[0].startswith("tierbot: ") and lines[0].endswith("."), bot.log
+    assert len(lines) == 1
+    assert lines[0].startswith("tierbot: ")
+    assert lines[0].endswith("."), bot.log
     after = checksums(on.workspace)
     assert {name: after.get(name) for name in before} == before
     return lines[0].removeprefix("tierbot: ")
@@ -103,7 +105,8 @@ async def held(database: Path) -> AsyncIterator[None]:
     holder = await asyncio.create_subprocess_exec(
         "python3", "-c", script, str(database), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
-    assert holder.stdout is not None and holder.stdin is not None
+    assert holder.stdout is not None
+    assert holder.stdin is not None
     assert await holder.stdout.readline() == b"held\n"
     try:
         yield

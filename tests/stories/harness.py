@@ -219,7 +219,8 @@ class BotProcess:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal, now."""
-        assert self._process is not None and self._process.pid is not None
+        assert self._process is not None
+        assert self._process.pid is not None
         os.kill(self._process.pid, number)
 
     async def ended(self, seconds: float = 30.0) -> int:

@@ -137,7 +137,8 @@ class Ordeal:
         known = {message_id for _, message_id in self._placeholders}
         for each in rest:
             begun = any(answer(question).startswith(each.text.rstrip(" …")) for question in questions)
-            assert begun and str(each.id) not in known, self._on.tg.transcript()
+            assert begun
+            assert str(each.id) not in known, self._on.tg.transcript()
 
     def _finals(self, chat: Chat, question: str) -> list[Message]:
         wanted = (answer(question), MARK + answer(question))

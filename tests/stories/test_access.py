@@ -12,10 +12,12 @@ async def test_a_stranger_gets_a_code_and_no_model_until_the_owner_approves_by_c
     on.tg.private()  # the owner has opened the chat before
     async with running(on):
         answer = await ask(on, "/start", user="mallory")
-        assert "This bot is private" in answer.text and "10 minutes" in answer.text
+        assert "This bot is private" in answer.text
+        assert "10 minutes" in answer.text
         code = code_in(answer)
         notice = await on.tg.reply()
-        assert "Mallory" in notice.text and code in notice.text
+        assert "Mallory" in notice.text
+        assert code in notice.text
         assert code_in(await ask(on, "/start please", user="mallory")) == code
         assert on.ms.calls == []
         approved = await ask(on, f"/access pair {code.lower()}")
@@ -23,7 +25,8 @@ async def test_a_stranger_gets_a_code_and_no_model_until_the_owner_approves_by_c
         welcome = await on.tg.reply(answer, after=answer, matching="You may use me now")
         assert (await ask(on, "hi", user="mallory")).text == "You said: hi"
         assert "No one is waiting" in (await ask(on, f"/access pair {code}")).text
-    assert welcome.chat.id == answer.chat.id and len(on.ms.calls) == 1
+    assert welcome.chat.id == answer.chat.id
+    assert len(on.ms.calls) == 1
 
 
 async def test_the_owner_approves_with_the_button_of_the_notice(on: Stage) -> None:
@@ -146,7 +149,8 @@ async def test_allowlist_names_the_command_that_lets_a_stranger_in(on: Stage) ->
     async with running(on):
         told = await ask(on, "hi", user=bob)
         command = f"/access allow {account(bob)}"
-        assert command in told.text and not CODE.search(told.text)
+        assert command in told.text
+        assert not CODE.search(told.text)
         on.tg.say("hello?", user=bob)
         await quiet(on)
         assert (await ask(on, command)).text.startswith("✅")
@@ -171,7 +175,8 @@ async def test_the_rate_limit_is_told_once_with_when_to_come_back(on: Stage) -> 
             await ask(on, text, user="bob")
         told = await ask(on, "three", user="bob")
         seconds = re.fullmatch(r"Too many messages at once\. I'll answer again in (\d+) seconds\.", told.text)
-        assert seconds is not None and 50 <= int(seconds.group(1)) <= 60
+        assert seconds is not None
+        assert 50 <= int(seconds.group(1)) <= 60
         for text in ("four", "five"):
             on.tg.say(text, user="bob")
         await quiet(on)

@@ -16,11 +16,13 @@ TIERS = {"balanced": "gpt-5.1", "coding": "gpt-5.2", "deep": "gpt-5.2"}
 async def test_each_message_has_its_own_tier_and_the_reason_is_said(on: Stage) -> None:
     async with running(on):
         shown = (await ask(on, "/tier auto")).text
-        assert shown.startswith("Tier: auto, Force: off") and "a tier is chosen for each message" in shown
+        assert shown.startswith("Tier: auto, Force: off")
+        assert "a tier is chosen for each message" in shown
         await ask(on, "/settings footer on")
         for said, tier, why in ((PROOF, "deep", "a proof"), ("hi", "balanced", ""), (CODE, "coding", "code")):
             answer = (await ask(on, said)).text
-            assert facts(on)["tier"] == tier and on.ms.last.model == TIERS[tier]
+            assert facts(on)["tier"] == tier
+            assert on.ms.last.model == TIERS[tier]
             assert why in answer.rpartition(f"{tier} (")[2], "the footer says why"
         assert (
             "Last call: coding with openai/gpt-5.2, because /tier auto chose it (code"
@@ -138,22 +140,23 @@ async def test_the_way_back_to_the_owners_default(on: Stage) -> None:
         assert back not in labels(await ask(on, "/tier"))
         await ask(on, "/tier deep force")
         shown = await ask(on, "/tier")
-        assert shown.text.startswith("Tier: deep, Force: on") and labels(shown)[-1] == back
+        assert shown.text.startswith("Tier: deep, Force: on")
+        assert labels(shown)[-1] == back
         await press(on, back, shown)
         assert shown.text.startswith("Tier: smart, Force: off\nIn effect: smart, because it is the owner's default.")
-        assert back not in labels(shown) and on.rows("select tier, force from preferences") == [(None, 0)]
+        assert back not in labels(shown)
+        assert on.rows("select tier, force from preferences") == [(None, 0)]
         await ask(on, "/tier auto")
         assert (await ask(on, "/tier RESET")).text.startswith("Tier: smart, Force: off")
         await ask(on, "/tier coding")
         refused = (await ask(on, "/tier default force")).text
-        assert refused.startswith("The default can't be locked.") and "Nothing was changed." in refused
+        assert refused.startswith("The default can't be locked.")
+        assert "Nothing was changed." in refused
         assert "did you mean default?" in (await ask(on, "/tier defualt")).text
         await ask(on, "/settings language de")
         shown = await ask(on, "/tier")
-        assert (
-            shown.text.startswith("Tier: coding, Force: off")
-            and labels(shown)[-1] == "↩ Standard des Besitzers (smart)"
-        )
+        assert shown.text.startswith("Tier: coding, Force: off")
+        assert labels(shown)[-1] == "↩ Standard des Besitzers (smart)"
         assert "/tier default" in (await ask(on, "/help tier")).text
 
 
@@ -162,4 +165,5 @@ async def test_without_a_default_of_the_owner_it_is_balanced(on: Stage) -> None:
         await ask(on, "/tier deep")
         assert len(labels(await ask(on, "/tier"))) == 6, "no button where there is nothing to go back to"
         shown = (await ask(on, "/tier default")).text
-    assert shown.startswith("Tier: balanced, Force: off") and "because nothing else was chosen" in shown
+    assert shown.startswith("Tier: balanced, Force: off")
+    assert "because nothing else was chosen" in shown

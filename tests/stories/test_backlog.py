@@ -129,11 +129,12 @@ async def test_the_next_answer_on_discord_waits_for_the_last_edit_of_the_one_bef
         await dc.wait_for(lambda _: dc.dm().from_bot()[-1].text == second.strip())
         await settled(on)
     shown = dc.dm().from_bot()
-    assert late.hits == 2 and [message.text for message in shown] == [first.strip(), second.strip()]
+    assert late.hits == 2
+    assert [message.text for message in shown] == [first.strip(), second.strip()]
     assert shown[0].versions[-1].at < shown[1].versions[0].at
 
 
-@pytest.mark.parametrize("store,step", [(SqlInbox, "accept"), (SqlLedger, "finish")], ids=["inbox", "answer"])
+@pytest.mark.parametrize(("store", "step"), [(SqlInbox, "accept"), (SqlLedger, "finish")], ids=["inbox", "answer"])
 async def test_people_are_told_once_that_nothing_can_be_saved(
     on: Stage, monkeypatch: pytest.MonkeyPatch, store: type, step: str
 ) -> None:

@@ -18,7 +18,7 @@ def config_file(on: Stage) -> Path:
 
 
 @pytest.mark.parametrize(
-    "text,said",
+    ("text", "said"),
     [
         ('{"llm": {\n "providers": {,}}}', "runtime-config.json line 2: not valid JSON, "),
         ("", "runtime-config.json line 1: not valid JSON, "),
@@ -54,7 +54,7 @@ async def test_a_malformed_catalogue(on: Stage, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name,value",
+    ("name", "value"),
     [
         ("USER_RATE_LIMIT", "x"),
         ("BOT_OWNERS", "x"),
@@ -85,20 +85,23 @@ async def test_a_settings_file_that_is_not_text(on: Stage) -> None:
 async def test_no_platform_names_setup_and_chat(on: Stage) -> None:
     on.env["TELEGRAM_BOT_TOKEN"] = ""
     said = await refused(on)
-    assert "TELEGRAM_BOT_TOKEN" in said and "`make chat`" in said
+    assert "TELEGRAM_BOT_TOKEN" in said
+    assert "`make chat`" in said
 
 
 async def test_a_token_that_telegram_refuses(on: Stage) -> None:
     on.tg.revoke()
     said = await refused(on)
-    assert said.startswith("Telegram refuses TELEGRAM_BOT_TOKEN") and on.tg.token not in said
+    assert said.startswith("Telegram refuses TELEGRAM_BOT_TOKEN")
+    assert on.tg.token not in said
 
 
 async def test_a_workspace_where_a_file_stands(on: Stage) -> None:
     on.workspace.write_text("mine", encoding="utf-8")
     async with BotProcess(on, config=False) as bot:
         assert await bot.ended() == 2
-    assert bot.log.count("\n") == 1 and f"The workspace {on.workspace} can't be written" in bot.log
+    assert bot.log.count("\n") == 1
+    assert f"The workspace {on.workspace} can't be written" in bot.log
     assert on.workspace.read_text(encoding="utf-8") == "mine"
 
 
@@ -138,7 +141,8 @@ async def test_a_disk_that_fills_up_while_it_runs_loses_nothing(on: Stage) -> No
             replies = [message.text for message in await on.tg.reply(count=4, timeout=60.0)]
             assert await bot.terminate() == 0
     assert replies == ["thought through", "You said: q0", "You said: q1", "You said: q2"]
-    assert "Traceback" not in bot.log and len(texts(on)) == 4
+    assert "Traceback" not in bot.log
+    assert len(texts(on)) == 4
 
 
 async def test_a_full_disk_and_a_kill_lose_nothing(on: Stage) -> None:
@@ -165,7 +169,8 @@ async def test_a_database_held_by_another_program(on: Stage) -> None:
     await lived_in(on)
     async with held(on.database):
         said = await refused(on)
-    assert "another program has locked it" in said and str(on.database) in said
+    assert "another program has locked it" in said
+    assert str(on.database) in said
 
 
 async def test_a_database_held_for_a_while_at_work(on: Stage) -> None:
@@ -231,7 +236,8 @@ async def test_the_checks_see_a_changed_file(on: Stage) -> None:
     """The stories above could not fail otherwise."""
     await lived_in(on)
     before = checksums(on.workspace)
-    assert "tierbot.db" in before and "models/models.json" in before
+    assert "tierbot.db" in before
+    assert "models/models.json" in before
     on.change("UPDATE people SET name = 'Mallory'")
     on.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     assert checksums(on.workspace) != before

@@ -54,9 +54,11 @@ async def test_the_older_part_becomes_a_summary_and_the_last_twenty_stay(on: Sta
         await ask(on, "what do I like?")
         assert "\n".join(on.ms.last.reading.system_text.splitlines()).count("[Conversation summary]") == 1
         assert SUMMARY in on.ms.last.reading.system_text
-        assert len(spoken(on)) == 20 and spoken(on)[-1] == "what do I like?"
+        assert len(spoken(on)) == 20
+        assert spoken(on)[-1] == "what do I like?"
         summaries = [call for call in on.ms.calls if is_summary(call)]
-        assert summaries and {(call.model, call.reading.effort) for call in summaries} == {("gpt-5.1", "low")}
+        assert summaries
+        assert {(call.model, call.reading.effort) for call in summaries} == {("gpt-5.1", "low")}
         made = len(on.ms.calls)
         await ask(on, "and what else?")
         assert len(on.ms.calls) == made + 1, "the summary serves until it is too much again"
@@ -74,7 +76,8 @@ async def test_without_a_summary_the_oldest_are_left_out_and_the_next_one_covers
     async with running(on):
         answer = await ask(on, "still there?")
         assert answer.text.startswith("You said: still there?")
-        assert len(spoken(on)) == 20 and "[Conversation summary]" not in on.ms.last.reading.system_text
+        assert len(spoken(on)) == 20
+        assert "[Conversation summary]" not in on.ms.last.reading.system_text
         status = await ask(on, "/status full")
         assert "could not be written" in status.text
         on.ms.clear()
@@ -135,7 +138,8 @@ async def test_an_overflow_that_the_provider_reports(on: Stage, phrase: str) -> 
     assert len(on.ms.calls) == 3
     assert any("[EMERGENCY TRUNCATED: 30007 chars total" in text for text in spoken(on))
     kept = [str(row[0]) for row in on.rows("select text from messages where text like '%EMERGENCY%'")]
-    assert len(kept) == 2 and all(len(text) <= 28_000 for text in kept)
+    assert len(kept) == 2
+    assert all(len(text) <= 28_000 for text in kept)
 
 
 async def test_an_overflow_that_stays_is_said_and_no_request_is_sent_twice(on: Stage) -> None:
@@ -196,7 +200,8 @@ async def test_no_summary_hands_what_tools_gave_to_another_person(on: Stage, sum
             await ask(on, f"/access role telegram:{bob.id} user")
             assert "became a summary" in (await ask(on, "/compact 1", user=user, group="Team")).text
         await ask(on, "@tierbot what did alice do?", user=bob, group="Team")
-        assert "SUMMARY" in on.ms.last.reading.system_text and "swordfish" not in json.dumps(on.ms.last.body)
+        assert "SUMMARY" in on.ms.last.reading.system_text
+        assert "swordfish" not in json.dumps(on.ms.last.body)
         await ask(on, "/compact 1", group="Team")
         assert "swordfish" not in json.dumps(on.ms.last.body), "nor is it told to the model again"
 
@@ -214,6 +219,7 @@ async def test_a_summary_of_many_parts_ends_with_the_turns_money(on: Stage) -> N
         answer = await ask(on, "still there?")
         assert [is_summary(call) for call in on.ms.calls[1:]] == [True, False]
         assert answer.text.startswith("You said: still there?")
-        assert "could not be summarised" in answer.text and "$0.01" in answer.text
+        assert "could not be summarised" in answer.text
+        assert "$0.01" in answer.text
         status = await ask(on, "/status full")
         assert "The newest summary could not be written" in status.text

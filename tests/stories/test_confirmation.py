@@ -37,7 +37,8 @@ async def test_a_tool_runs_after_its_button_and_the_model_goes_on_with_the_resul
         asked = await card(on)
         assert office.done == []
         assert "Shall I run office_send_mail (mcp:office)?" in asked.text
-        assert 'to: "bob@example.com"' in asked.text and 'body: "See you at five."' in asked.text
+        assert 'to: "bob@example.com"' in asked.text
+        assert 'body: "See you at five."' in asked.text
         assert [each["text"] for each in asked.buttons] == [ONCE, HERE, ALWAYS, CANCEL]
         answer = await pressed(on, ONCE, asked)
         assert answer.text == "Done: send_mail is done, number 4711"
@@ -192,7 +193,8 @@ async def test_a_tool_of_the_workspace_asks_where_its_file_says_so(on: Stage) ->
     calls(on, "publish", {}, server="")
     async with running(on):
         asked = await card(on, "publish it")
-    assert "Shall I run publish (site)?" in asked.text and "It takes no arguments." in asked.text
+    assert "Shall I run publish (site)?" in asked.text
+    assert "It takes no arguments." in asked.text
 
 
 async def test_discord_asks_too(on: Stage, dc: DiscordServer) -> None:
@@ -205,4 +207,6 @@ async def test_discord_asks_too(on: Stage, dc: DiscordServer) -> None:
         asked = await dc.reply(said, after=said)
         dc.press(asked, ONCE)
         answer = await dc.wait_for(lambda _: [each for each in asked.channel.from_bot() if "4711" in each.text])
-    assert ASKED in asked.text and answer and office.done == SENT
+    assert ASKED in asked.text
+    assert answer
+    assert office.done == SENT

@@ -62,7 +62,8 @@ async def test_three_of_three_and_only_the_answer_is_remembered(on: Stage) -> No
         gate.open()
         answer = await on.tg.reply(said, after=said)
         assert answer.text.startswith(f"Spaces.\n\n🏛 3 of 3 answered. {WRITER} wrote the final answer.\n")
-        assert f"\n🗳 Ranked first by the others: {GEMINI}.\n" in answer.text and KNOWN.search(answer.text)
+        assert f"\n🗳 Ranked first by the others: {GEMINI}.\n" in answer.text
+        assert KNOWN.search(answer.text)
         assert [part_of(call) for call in on.ms.calls] == ["answers"] * 3 + ["ranking"] * 3 + ["synthesis"]
         await ask(on, "and now?")
         told = ("user", "Tabs or spaces?"), ("assistant", "Spaces."), ("user", "and now?")
@@ -78,14 +79,16 @@ async def test_the_votes_are_a_file_for_whoever_asked_also_after_a_restart(on: S
     async with running(on):
         answer = await ask(on, ASKED)
         [tied] = re.findall(r"🗳 Tied at the top: (.*)\.\n", answer.text)
-        assert sorted(tied.split(", ")) == sorted(MEMBERS.values()) and labels(answer) == ["🗳 Votes"]
+        assert sorted(tied.split(", ")) == sorted(MEMBERS.values())
+        assert labels(answer) == ["🗳 Votes"]
     async with running(on):
         on.tg.press("🗳 Votes", message=answer)
         votes = await on.tg.reply(after=answer, matching=lambda message: "document" in message.content)
         typed = await ask(on, "/council votes")
         assert typed.text.startswith("There are no votes to show here."), "a start forgets what was not pressed"
     text = on.tg.document(votes).data.decode()
-    assert on.tg.document(votes).name == "council.md" and text.startswith("# Council\n\n```\nTabs or spaces?\n```\n")
+    assert on.tg.document(votes).name == "council.md"
+    assert text.startswith("# Council\n\n```\nTabs or spaces?\n```\n")
     for model, vendor in ((GPT, "openai"), (CLAUDE, "anthropic")):
         assert re.search(rf"^- [ABC] · `{model}`: ranks [ABC] > [ABC] · 0\.50 points$", text, re.M)
         assert f"`{model}`\n\n```\n{vendor} says yes\n```\n" in text
@@ -98,7 +101,8 @@ async def test_two_of_three_are_enough_and_hold_no_vote(on: Stage) -> None:
     async with running(on):
         answer = await ask(on, ASKED)
     assert answer.text.startswith(f"All agree.\n\n🏛 2 of 3 answered; {CLAUDE} failed ({DOWN}). {GPT} wrote the")
-    assert "🗳" not in answer.text and made(on, "ranking") == []
+    assert "🗳" not in answer.text
+    assert made(on, "ranking") == []
     [chair] = made(on, "synthesis")
     assert sorted(blocks(chair).values()) == ["gemini says yes", "openai says yes"]
 
@@ -124,7 +128,8 @@ async def test_none_of_three_says_why_of_each_and_retry_asks_one_model(on: Stage
     async with running(on):
         answer = await ask(on, ASKED)
         assert answer.text.startswith(f"⚠️ No member of the council answered: {GPT} failed ({DOWN}); {CLAUDE} failed (")
-        assert f"{GEMINI} failed (it can't use this request)." in answer.text and labels(answer) == []
+        assert f"{GEMINI} failed (it can't use this request)." in answer.text
+        assert labels(answer) == []
         assert (await ask(on, "/retry")).text == "You said: Tabs or spaces?"
 
 
@@ -163,7 +168,8 @@ async def test_stop_in_the_middle_gives_what_there_is(on: Stage) -> None:
             f"⏹ Stopped. 🏛 2 of 3 answered; {GPT} was stopped. No final answer was written; this is the" in answer.text
         )
         assert answer.text.startswith(("anthropic says yes", "gemini says yes"))
-    assert len(on.ms.calls) == 3 and [call.outcome for call in made(on, "answers")].count("cut") == 1
+    assert len(on.ms.calls) == 3
+    assert [call.outcome for call in made(on, "answers")].count("cut") == 1
 
 
 async def test_a_member_has_sixty_seconds(on: Stage) -> None:

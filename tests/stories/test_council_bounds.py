@@ -28,13 +28,16 @@ async def test_a_dear_one_asks_first_and_the_yes_holds_over_a_restart(on: Stage)
     async with running(on):
         offer = await ask(on, ASKED)
         assert offer.text.startswith(f"🏛 Shall I ask 3 models: {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
-        assert offer.text.endswith(" · 7 calls · at most 180 s") and on.ms.calls == []
+        assert offer.text.endswith(" · 7 calls · at most 180 s")
+        assert on.ms.calls == []
         yes, no = labels(offer)
-        assert YES.match(yes) and no == "Cancel"
+        assert YES.match(yes)
+        assert no == "Cancel"
     async with running(on):
         on.tg.press(yes, message=offer)
         answer = await on.tg.reply(after=offer)
-        assert answer.text.startswith("All agree.\n\n🏛 3 of 3 answered.") and len(on.ms.calls) == 7
+        assert answer.text.startswith("All agree.\n\n🏛 3 of 3 answered.")
+        assert len(on.ms.calls) == 7
         assert on.rows("select text from messages where role = 'user'") == [("Tabs or spaces?",)]
 
 
@@ -45,7 +48,8 @@ async def test_a_second_yes_to_the_same_offer_asks_nobody(on: Stage) -> None:
         offer = await ask(on, ASKED)
         on.tg.press(labels(offer)[0], message=offer)
         answer = await on.tg.reply(after=offer, matching="All agree.")
-        assert offer.buttons == [] and "🗳 Votes" in labels(answer)
+        assert offer.buttons == []
+        assert "🗳 Votes" in labels(answer)
         clock.ahead = 5.0
         assert "There is nothing to confirm here." in (await ask(on, "/council yes")).text
         assert len(on.ms.calls) == 7
@@ -60,10 +64,8 @@ async def test_where_nothing_is_shown_before_the_answer_it_asks_first(on: Stage)
     async with running(on):
         await ask(on, "/settings streaming off")
         offer = await ask(on, ASKED)
-        assert (
-            offer.text.startswith(f"🏛 Shall I ask 3 models: {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
-            and on.ms.calls == []
-        )
+        assert offer.text.startswith(f"🏛 Shall I ask 3 models: {GPT}, {CLAUDE}, {GEMINI}?\nabout $0.")
+        assert on.ms.calls == []
         on.tg.press(labels(offer)[0], message=offer)
         assert (await on.tg.reply(after=offer)).text.startswith("All agree.")
 
@@ -72,7 +74,8 @@ async def test_left_alone_it_costs_nothing_and_a_typed_yes_finds_nothing_more(on
     seated(on, above=0.0)
     async with running(on):
         offer = await press(on, "Cancel", await ask(on, ASKED))
-        assert offer.text == "Cancelled. Nothing was asked." and labels(offer) == []
+        assert offer.text == "Cancelled. Nothing was asked."
+        assert labels(offer) == []
         assert "There is nothing to confirm here." in (await ask(on, "/council yes")).text
         await ask(on, ASKED)
         assert (await ask(on, "/council yes")).text.startswith("All agree."), "where there are no buttons"
@@ -85,7 +88,8 @@ async def test_what_nobody_knows_the_price_of_asks_first(on: Stage) -> None:
     on.env["TIER_DEEP_POOL"] = f"openai/gpt-new-unheard-of,{CLAUDE}"
     async with running(on):
         offer = await ask(on, ASKED)
-    assert " (3 unpriced) · 7 calls" in offer.text and on.ms.calls == []
+    assert " (3 unpriced) · 7 calls" in offer.text
+    assert on.ms.calls == []
 
 
 async def test_one_at_a_time_in_whichever_chat_and_none_in_line(on: Stage) -> None:
@@ -134,7 +138,8 @@ async def test_too_few_vendors_are_named_with_what_is_missing(on: Stage) -> None
         for typed in (ASKED, "/council"):
             told = (await ask(on, typed)).text
             assert f"at least 2 models from 2 vendors; I can ask {GPT}, openai/gpt-5.1." in told
-            assert f"{CLAUDE} has no key (ANTHROPIC_API_KEY)" in told and f"{GEMINI} has no key" in told
+            assert f"{CLAUDE} has no key (ANTHROPIC_API_KEY)" in told
+            assert f"{GEMINI} has no key" in told
     assert on.ms.calls == []
 
 
@@ -147,7 +152,8 @@ async def test_who_is_left_alone_has_no_seat_and_that_is_said(on: Stage) -> None
         before = len(on.ms.calls)
         said = on.tg.say(ASKED)
         answer = await on.tg.reply(said, after=said, matching="All agree.")
-        assert "🏛 3 of 3 answered." in answer.text and answer.text.endswith(
+        assert "🏛 3 of 3 answered." in answer.text
+        assert answer.text.endswith(
             f"Skipped: {CLAUDE} is paused after repeated errors (anthropic refused the key in ANTHROPIC_API_KEY)."
         )
         assert "anthropic" in {call.vendor for call in on.ms.calls[before:]}, "its next model is another one's"
@@ -166,9 +172,11 @@ async def test_a_limit_that_has_no_room_for_all_of_it_refuses_before_the_first_c
     before = len(on.ms.calls)
     on.config["budget"] = {"perUserDailyUsd": 2.0}
     async with running(on):
-        assert (await ask(on, ASKED)).text.startswith("All agree.") and len(on.ms.calls) == before + 7
+        assert (await ask(on, ASKED)).text.startswith("All agree.")
+        assert len(on.ms.calls) == before + 7
     [(spent,)] = on.rows("select sum(cost_nano) from usage")
-    assert isinstance(spent, int) and 0 < spent < 2e9
+    assert isinstance(spent, int)
+    assert 0 < spent < 2e9
 
 
 async def test_what_one_took_is_missing_for_the_next(on: Stage) -> None:
@@ -217,7 +225,8 @@ async def test_what_was_interrupted_spends_nothing_more_without_a_yes(
     async with running(on):
         offer = await on.tg.reply(said, after=said, matching="I was interrupted")
         assert "What the council had cost until then is not counted." in offer.text
-        assert YES.match(labels(offer)[0]) and len(on.ms.calls) == asked
+        assert YES.match(labels(offer)[0])
+        assert len(on.ms.calls) == asked
         gate = on.ms.gate(when=at("openai", "answers"))
         on.tg.press(labels(offer)[0], message=offer)
         await gate.reached(60.0)
@@ -257,7 +266,8 @@ async def test_without_a_question_it_says_what_it_is_and_who_would_sit(on: Stage
     seated(on)
     async with running(on):
         told = (await ask(on, "/council")).text
-    assert told.startswith("🏛 A council:") and f"Right now I would ask {GPT}, {CLAUDE}, {GEMINI}: about $0." in told
+    assert told.startswith("🏛 A council:")
+    assert f"Right now I would ask {GPT}, {CLAUDE}, {GEMINI}: about $0." in told
     assert on.ms.calls == []
 
 
@@ -266,7 +276,8 @@ async def test_a_tier_and_a_number_of_members_hold_over_the_yes(on: Stage) -> No
     async with running(on):
         offer = await ask(on, "/council smart 2 Tabs or spaces?")
         smart = [model.partition("/")[2] for model in POOLS["smart"][:2]]
-        assert all(model in offer.text for model in smart) and "Shall I ask 2 models" in offer.text
+        assert all(model in offer.text for model in smart)
+        assert "Shall I ask 2 models" in offer.text
         assert labels(offer)[0].startswith("🏛 Ask 2 models · about $0.")
         on.tg.press(labels(offer)[0], message=offer)
         answer = await on.tg.reply(after=offer)
@@ -281,4 +292,6 @@ async def test_fewer_models_than_asked_for_says_how_many_can_sit_and_why(on: Sta
     seated(on, "openai", "anthropic")
     async with running(on):
         refused = (await ask(on, "/council 7 Tabs or spaces?")).text
-    assert "You asked for 7 members, but only " in refused and f"Skipped: {GEMINI}" in refused and on.ms.calls == []
+    assert "You asked for 7 members, but only " in refused
+    assert f"Skipped: {GEMINI}" in refused
+    assert on.ms.calls == []

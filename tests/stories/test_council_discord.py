@@ -24,9 +24,11 @@ async def test_a_council_by_its_slash_command(on: Stage, dc: DiscordServer) -> N
     async with running(on) as app:
         await up(dc, app)
         offer = await dc.reply(dc.slash("council", {"council": "Tabs or spaces?"}))
-        assert offer.text.startswith("🏛 Shall I ask ") and [each["label"] for each in offer.buttons][1] == "Cancel"
+        assert offer.text.startswith("🏛 Shall I ask ")
+        assert [each["label"] for each in offer.buttons][1] == "Cancel"
         yes = offer.buttons[0]["label"]
-        assert yes.startswith("🏛 Ask 3 models · about $0.") and on.ms.calls == []
+        assert yes.startswith("🏛 Ask 3 models · about $0.")
+        assert on.ms.calls == []
         dc.press(offer, yes)
         await gate.reached(60.0)
         channel = offer.channel
@@ -41,7 +43,8 @@ async def test_a_council_by_its_slash_command(on: Stage, dc: DiscordServer) -> N
         dc.press(answer, "🗳 Votes")
         await dc.wait_for(lambda _: any(each.attachments for each in channel.from_bot()))
     [file] = [file for each in channel.from_bot() for file in each.attachments]
-    assert file.name == "council.md" and f"`{CLAUDE}`" in file.data.decode()
+    assert file.name == "council.md"
+    assert f"`{CLAUDE}`" in file.data.decode()
 
 
 async def test_there_is_one_at_a_time_on_all_platforms_of_a_person(on: Stage, dc: DiscordServer) -> None:

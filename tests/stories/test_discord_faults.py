@@ -40,7 +40,9 @@ async def test_an_answer_after_the_tokens_end_is_a_message_in_the_channel(on: St
         dc.advance(TOO_LATE)
         gate.open()
         await dc.wait_for(lambda _: texts(dc.channel()) == ["One answer.", "Another answer."])
-    assert shown(asked) == [] and asked.message is not None and asked.message.loading, "Discord ends that by itself"
+    assert shown(asked) == []
+    assert asked.message is not None
+    assert asked.message.loading, "Discord ends that by itself"
     assert dc.refusals == [], "a token that is too old is not even tried"
 
 
@@ -74,8 +76,10 @@ async def test_what_is_for_one_person_goes_to_them_when_it_is_late(on: Stage, dc
         await up(dc, app)
         answer = await dc.reply(bea)
         await settled(on)
-    assert answer.text.startswith("Tier: balanced") and not answer.buttons, "they are pressed where they belong"
-    assert shown(asked) == texts(dc.channel()) == [] and len(texts(dc.dm(bea))) == 1
+    assert answer.text.startswith("Tier: balanced")
+    assert not answer.buttons, "they are pressed where they belong"
+    assert shown(asked) == texts(dc.channel()) == []
+    assert len(texts(dc.dm(bea))) == 1
 
 
 async def test_who_takes_no_direct_messages_is_told_to_ask_again(on: Stage, dc: DiscordServer) -> None:
@@ -87,8 +91,10 @@ async def test_who_takes_no_direct_messages_is_told_to_ask_again(on: Stage, dc: 
         away.clear()
         said = await dc.reply("general")
         await settled(on)
-    assert said.text == f"{bea.mention} {Say('de')(TOO_LATE_FOR_ONE)}" and not said.pings
-    assert shown(asked) == texts(dc.dm(bea)) == [] and len(texts(dc.channel())) == 1
+    assert said.text == f"{bea.mention} {Say('de')(TOO_LATE_FOR_ONE)}"
+    assert not said.pings
+    assert shown(asked) == texts(dc.dm(bea)) == []
+    assert len(texts(dc.channel())) == 1
     assert on.rows("SELECT state FROM outbox") == [("sent",)], "that is no failure for the owner"
 
 
@@ -107,7 +113,8 @@ async def test_an_interaction_that_discord_does_not_know_is_answered_all_the_sam
         answer = await dc.reply("general" if command == "retry" else None)
         await settled(on)
     assert answer.text.startswith("Another answer." if command == "retry" else "Tier: balanced")
-    assert asked.answers == [] and len(texts(dc.channel())) + len(texts(dc.dm())) == 2
+    assert asked.answers == []
+    assert len(texts(dc.channel())) + len(texts(dc.dm())) == 2
     assert caplog.text.count("acknowledged too late") == 1
     assert len(dc.calls("PATCH", "/webhooks/{webhook_id}/{webhook_token}/messages/@original")) <= 1
 
@@ -127,7 +134,8 @@ async def test_too_many_requests_cost_one_call_each_and_keep_the_order(on: Stage
         await settled(on)
     assert [text[:6] for text in texts(dc.channel())] == ["part 0", "part 1", "part 2", "The se"]
     calls = dc.calls("POST", SENDING)
-    assert fault.hits == 3 and len(calls) == 3 + 4
+    assert fault.hits == 3
+    assert len(calls) == 3 + 4
     waits = [after.at - before.at for before, after in pairwise(calls) if before.refused]
     assert min(waits) >= 0.29
 
@@ -143,7 +151,8 @@ async def test_a_growing_answer_sits_out_too_many_requests(on: Stage, dc: Discor
         gate.open()
         await dc.wait_for(lambda _: half.text == "one two three four")
         await settled(on)
-    assert fault.hits == 2 and texts(said.channel) == ["one two three four"]
+    assert fault.hits == 2
+    assert texts(said.channel) == ["one two three four"]
     assert len(dc.calls("PATCH")) <= 4, "the final text, perhaps a preview, and the two that were refused"
 
 
@@ -166,9 +175,12 @@ async def test_a_press_of_retry_begins_a_turn_though_the_bot_was_started_anew(
         gate.open()
         await dc.reply("general", matching="Now it works.")
         await settled(on)
-    assert pressed.response is not None and pressed.response.type == 6
-    assert texts(dc.channel()).count("Now it works.") == 1 and len(on.ms.calls) == 2
-    assert failed.text == texts(dc.channel())[0] and failed.buttons == [], "the message stays, its button is gone"
+    assert pressed.response is not None
+    assert pressed.response.type == 6
+    assert texts(dc.channel()).count("Now it works.") == 1
+    assert len(on.ms.calls) == 2
+    assert failed.text == texts(dc.channel())[0]
+    assert failed.buttons == [], "the message stays, its button is gone"
 
 
 async def test_a_limit_on_everything_that_outlasts_a_preview_ends(on: Stage, dc: DiscordServer) -> None:
@@ -185,7 +197,8 @@ async def test_a_limit_on_everything_that_outlasts_a_preview_ends(on: Stage, dc:
         await dc.wait_for(lambda _: texts(dc.channel()) and texts(dc.channel())[0].endswith("w59"), 30)
         assert (await dc.reply(other, after=other)).text == "You said: and I?"
         await settled(on)
-    assert fault.hits == 1 and len(texts(dc.channel())) == 1
+    assert fault.hits == 1
+    assert len(texts(dc.channel())) == 1
 
 
 async def test_where_files_are_forbidden_a_very_long_answer_comes_as_text(on: Stage, dc: DiscordServer) -> None:
@@ -216,6 +229,8 @@ async def test_a_follow_up_whose_answer_was_lost_is_not_doubled_in_silence(
         await dc.wait_for(lambda _: any("paragraph 11" in text for text in shown(asked)))
         await settled(on)
     told = shown(asked)
-    assert lost.hits == 1 and len(set(told)) == len(told)
+    assert lost.hits == 1
+    assert len(set(told)) == len(told)
     again = [text for text in told if text.startswith(RECOVERED)]
-    assert len(again) == 1 and again[0].removeprefix(RECOVERED).strip() in told, "the others came once, unmarked"
+    assert len(again) == 1
+    assert again[0].removeprefix(RECOVERED).strip() in told, "the others came once, unmarked"

@@ -56,7 +56,8 @@ async def test_what_is_said_while_the_connection_is_gone_is_answered_once(
         await settled(on)
     for name, room in rooms.items():
         assert texts(room) == [f"You said: {name} {number}" for number in (1, 2, 3)], dc.transcript()
-    assert len(on.ms.calls) == 9 and (len(dc.sessions) == 1) == resumes
+    assert len(on.ms.calls) == 9
+    assert (len(dc.sessions) == 1) == resumes
     assert bool(dc.calls("GET", HISTORY)) == (not resumes)
 
 
@@ -113,7 +114,8 @@ async def test_a_channel_where_the_bot_may_not_write_is_one_sentence_to_the_owne
         assert (await dc.reply(dc.say("in private"), matching="in private")).text == "You said: in private"
         assert (await ask(on, "there?")).text == "You said: there?"
         await settled(on)
-    assert texts(dc.channel()) == [] and len([each for each in dc.refusals if each.method == "POST"]) <= 3
+    assert texts(dc.channel()) == []
+    assert len([each for each in dc.refusals if each.method == "POST"]) <= 3
 
 
 async def test_a_channel_that_the_bot_may_not_see_any_more(on: Stage, dc: DiscordServer) -> None:

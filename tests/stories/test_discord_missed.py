@@ -30,7 +30,8 @@ async def test_a_mention_that_was_missed_has_its_thread_too(on: Stage, dc: Disco
         await up(dc, app)
         await dc.wait_for(lambda _: missed.thread and texts(missed.thread) == ["You said: missed"])
         await settled(on)
-    assert texts(dc.channel()) == [] and len(on.ms.calls) == 2
+    assert texts(dc.channel()) == []
+    assert len(on.ms.calls) == 2
 
 
 @pytest.mark.usefixtures("hurried")

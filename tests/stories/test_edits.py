@@ -27,8 +27,10 @@ async def refused(on: Stage, button: str, message: Message) -> None:
     before, seen, calls = asked_and_answered(on), message.text, len(on.ms.calls)
     on.tg.press(button, message=message)
     said = await on.tg.reply(message, after=message, matching=STALE)
-    assert said.text == STALE and message.text == seen
-    assert asked_and_answered(on) == before and len(on.ms.calls) == calls
+    assert said.text == STALE
+    assert message.text == seen
+    assert asked_and_answered(on) == before
+    assert len(on.ms.calls) == calls
 
 
 async def test_the_last_question_is_answered_in_its_new_words(on: Stage) -> None:
@@ -39,7 +41,8 @@ async def test_the_last_question_is_answered_in_its_new_words(on: Stage) -> None
         await on.tg.reply(said, after=said)
         on.tg.edit(said, "Who was Ida?\n\nIn : one sentence")
         offer = await on.tg.reply(after=said.chat.from_bot()[-1])
-        assert "Answer the new version?" in offer.text and len(on.ms.calls) == 1
+        assert "Answer the new version?" in offer.text
+        assert len(on.ms.calls) == 1
         on.tg.press("🔁 Answer again", message=offer)
         await on.tg.wait_for(lambda _: any("Ida was a chemist." in each.text for each in said.chat.from_bot()))
         await ask(on, "thanks")
@@ -66,7 +69,8 @@ async def test_retry_takes_new_words_and_a_tier(on: Stage) -> None:
     async with running(on):
         await ask(on, "one")
         await ask(on, "/retry smart : two")
-    assert on.ms.last.reading.last_user_text == "two" and on.ms.last.reading.effort == "high"
+    assert on.ms.last.reading.last_user_text == "two"
+    assert on.ms.last.reading.effort == "high"
     assert on.rows("select text from messages where role = 'user'") == [("two",)]
 
 
@@ -91,7 +95,8 @@ async def test_an_old_offer_touches_no_empty_conversation(on: Stage) -> None:
         await ask(on, "/new")
         await refused(on, "🔁 Answer again", offer)
         await ask(on, "/history resume 1")
-        assert offer.buttons == [] and (await ask(on, "/retry")).text == "You said: Who was Ida?"
+        assert offer.buttons == []
+        assert (await ask(on, "/retry")).text == "You said: Who was Ida?"
 
 
 async def test_an_older_offer_does_not_bring_older_words_back(on: Stage) -> None:
@@ -139,7 +144,8 @@ async def test_a_pressed_button_disappears_and_the_new_answer_has_one(on: Stage)
         first = await ask(on, "my question")
         on.tg.press("🔁 Retry", message=first)
         second = await on.tg.reply(first, after=first, matching="refused the request")
-        assert first.buttons == [] and len(second.buttons) > 0
+        assert first.buttons == []
+        assert len(second.buttons) > 0
         on.tg.press("🔁 Retry", message=second)
         await on.tg.reply(first, after=second, matching="You said: my question")
         assert second.buttons == []
@@ -152,7 +158,8 @@ async def test_retry_after_an_edit_asks_the_edited_words(on: Stage) -> None:
         await on.tg.reply(said, after=said)
         await offered(on, said, "!smart Who was Ida?")
         await ask(on, "/retry")
-        assert on.ms.last.reading.last_user_text == "Who was Ida?" and on.ms.last.reading.effort == "high"
+        assert on.ms.last.reading.last_user_text == "Who was Ida?"
+        assert on.ms.last.reading.effort == "high"
         await ask(on, "/retry : Who was Eda?")
         assert on.ms.last.reading.last_user_text == "Who was Eda?"
         await ask(on, "Who was Oda?")
@@ -196,4 +203,5 @@ async def test_a_menu_that_may_not_do_it_now_says_why_at_its_button(on: Stage) -
         seen = listed.text
         on.change("DELETE FROM messages WHERE conversation_id = 1")
         notice = await on.tg.answered(on.tg.press("2", message=listed))
-        assert "There is no conversation 2" in notice["text"] and listed.text == seen
+        assert "There is no conversation 2" in notice["text"]
+        assert listed.text == seen

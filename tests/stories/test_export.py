@@ -38,7 +38,8 @@ async def test_a_conversation_comes_as_a_file(on: Stage) -> None:
     file = on.tg.document(message)
     assert re.fullmatch(r"conversation-\d{4}-\d\d-\d\d-1\.md", file.name)
     text = exported(on, message)
-    assert text.startswith("# Tell me of apples\n") and "(UTC), 2 messages" in text
+    assert text.startswith("# Tell me of apples\n")
+    assert "(UTC), 2 messages" in text
     assert re.search(
         r"## Question · \S+ \S+\n\nTell me of apples\n\n## Answer · .*\n\nApples are \*\*red\*\*\.\n$", text
     )
@@ -53,8 +54,10 @@ async def test_an_earlier_one_by_its_number_in_the_persons_language(on: Stage) -
         await ask(on, "/settings language de")
         message = await ask(on, "/history EXPORT 2")
         assert message.text == "📄 Die Unterhaltung als Datei, 2 Nachrichten."
-        assert "## Frage" in exported(on, message) and "(Europe/Berlin)" in exported(on, message)
-        assert "apples" in exported(on, message) and "bananas" not in exported(on, message)
+        assert "## Frage" in exported(on, message)
+        assert "(Europe/Berlin)" in exported(on, message)
+        assert "apples" in exported(on, message)
+        assert "bananas" not in exported(on, message)
         assert "bananas" in exported(on, await ask(on, "/history export"))
 
 
@@ -101,8 +104,10 @@ async def test_in_a_group_whoever_may_talk_there_gets_it_and_nobody_elsewhere(on
         await ask(on, "my own secret")
         await ask(on, "@tierbot what is the plan", group="Team")
         given = await ask(on, "/history@tierbot export", user="bob", group="Team")
-        assert given.reply_to is not None and given.reply_to.sender.first_name == "Bob"
-        assert "what is the plan" in exported(on, given) and "secret" not in exported(on, given)
+        assert given.reply_to is not None
+        assert given.reply_to.sender.first_name == "Bob"
+        assert "what is the plan" in exported(on, given)
+        assert "secret" not in exported(on, given)
         assert "This conversation is still empty" in (await ask(on, "/history export", user="bob")).text
         assert "There is no conversation 1" in (await ask(on, "/history export 1", user="bob")).text
 
@@ -145,5 +150,6 @@ async def test_from_a_pipe_the_markdown_is_the_reply(on: Stage) -> None:
     output, _ = await asyncio.wait_for(process.communicate(b"Tell me\n/history export\n"), 60)
     answer, _, text = output.decode().partition("\n\n")
     assert (process.returncode, answer) == (0, "Apples are red.")
-    assert text.startswith("# Tell me\n\n") and text.endswith("\n\nApples are red.\n\n")
+    assert text.startswith("# Tell me\n\n")
+    assert text.endswith("\n\nApples are red.\n\n")
     assert "📄" not in text

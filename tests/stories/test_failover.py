@@ -79,13 +79,15 @@ async def test_three_failures_in_a_row_open_the_breaker_which_survives_and_is_pr
         for _ in range(3):
             assert (await ask(on, "hm")).text.endswith(f"↪ {CLAUDE} answered: {FIRST}: {DOWN}.")
         assert asked(on) == [FIRST, CLAUDE] * 3
-        assert (await ask(on, "hm")).text.endswith(line) and newly(on, 6) == [CLAUDE]
+        assert (await ask(on, "hm")).text.endswith(line)
+        assert newly(on, 6) == [CLAUDE]
         assert facts(on) | {"seconds": 0, "first_token_seconds": 0} == {
             **{"tier": "balanced", "model": CLAUDE, "failed": "[]", "fallback": 1, "timed_out": 0, "escalated": 0},
             **{"seconds": 0, "first_token_seconds": 0},
         }
     async with running(on, clock):
-        assert (await ask(on, "hm")).text.endswith(line) and newly(on, 7) == [CLAUDE]
+        assert (await ask(on, "hm")).text.endswith(line)
+        assert newly(on, 7) == [CLAUDE]
         clock.ahead = 61.0
         assert (await ask(on, "hm")).text.endswith(f"{FIRST}: {DOWN}."), "the probe failed"
         assert newly(on, 8) == [FIRST, CLAUDE]
@@ -137,12 +139,15 @@ async def test_tier_and_status_while_a_model_is_left_alone(on: Stage) -> None:
         on.tg.say("hm")
         assert (await on.tg.reply(matching="↪")).text.startswith("You said: hm")
         told = await on.tg.reply(matching="🔑")
-        assert told.text.startswith("🔑 openai refused the key in OPENAI_API_KEY. ") and KEYS["openai"] not in told.text
+        assert told.text.startswith("🔑 openai refused the key in OPENAI_API_KEY. ")
+        assert KEYS["openai"] not in told.text
         for command in ("/tier", "/status full"):
             shown = (await ask(on, command)).text
             assert re.search(rf"⚠️ Skipped for \d+ s: {FIRST} is paused after repeated errors", shown)
-            assert f"Model: {CLAUDE}, reasoning medium (fallback)." in shown and f"If it fails: {GEMINI}." in shown
-        assert f"⚠️ {FIRST} failed" in shown and "openai refused the key in OPENAI_API_KEY" in shown
+            assert f"Model: {CLAUDE}, reasoning medium (fallback)." in shown
+            assert f"If it fails: {GEMINI}." in shown
+        assert f"⚠️ {FIRST} failed" in shown
+        assert "openai refused the key in OPENAI_API_KEY" in shown
         assert asked(on) == [FIRST, CLAUDE]
         on.env["OPENAI_API_KEY"] = "sk-test-openai-000000000001"
     async with running(on):
@@ -210,7 +215,8 @@ async def test_in_the_middle_of_a_turn_another_model_goes_on_with_what_the_tools
     async with running(on):
         answer = await ask(on, "6 times 7?")
     assert answer.text == f"It is 42.\n\n↪ {CLAUDE} answered: {FIRST}: {DOWN}."
-    assert asked(on) == [FIRST, FIRST, CLAUDE] and "42" in on.ms.last.reading.tool_results[0].text
+    assert asked(on) == [FIRST, FIRST, CLAUDE]
+    assert "42" in on.ms.last.reading.tool_results[0].text
 
 
 @pytest.mark.parametrize("wanted", ["on", "off"])
@@ -222,4 +228,5 @@ async def test_the_footer_can_be_hidden_and_a_fallback_can_not(on: Stage, wanted
         answer = await ask(on, "hm")
     _, line, *rest = answer.text.split("\n\n")
     assert line == f"↪ {CLAUDE} answered: {FIRST}: {DOWN}."
-    assert len(rest) == (wanted == "on") and all(words.startswith(f"balanced · {CLAUDE} medium · ") for words in rest)
+    assert len(rest) == (wanted == "on")
+    assert all(words.startswith(f"balanced · {CLAUDE} medium · ") for words in rest)

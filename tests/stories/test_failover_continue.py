@@ -20,7 +20,8 @@ async def test_it_stays_in_the_tier_of_what_it_continues(on: Stage, before: str,
         cut = await ask(on, said)
         newest = await ask(on, "/tier balanced")
         for _ in range(2):
-            assert facts(on)["tier"] == "deep" and labels(cut)[0] == "▶ Continue"
+            assert facts(on)["tier"] == "deep"
+            assert labels(cut)[0] == "▶ Continue"
             on.tg.press("▶ Continue", message=cut)
             newest = cut = await on.tg.reply(after=newest)
         assert (cut.text, facts(on)["tier"]) == ("You said: go on", "deep")

@@ -84,13 +84,15 @@ async def test_the_next_model_answers_and_one_line_says_why(on: Stage, fault: st
     first, second = POOLS[tier][:2]
     async with running(on):
         answer = await said(on, tier)
-    assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: {reason}." and labels(answer) == []
+    assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: {reason}."
+    assert labels(answer) == []
     assert asked(on) == [first, second]
     assert tokens(on) == [usual(tier), DEFAULT_CONTRACTS[tier].max_output_tokens + ALLOWANCE["medium"]]
     row = facts(on)
     assert (row["model"], row["failed"], row["fallback"]) == (second, json.dumps([first]), 1)
     first_token = row["first_token_seconds"]
-    assert (row["timed_out"], row["escalated"]) == (0, 0) and isinstance(first_token, float)
+    assert (row["timed_out"], row["escalated"]) == (0, 0)
+    assert isinstance(first_token, float)
     assert first_token >= FIRST_TOKEN or reason != LATE, "what the first model took is a part of it"
 
 
@@ -100,11 +102,9 @@ async def test_a_break_after_two_chunks_keeps_the_text_and_never_switches(on: St
     on.ms.truncate(after_chunks=2, text="one two three four", chunks=4, abrupt=abrupt, when=FIRST)
     async with running(on):
         cut = await said(on, tier)
-        assert (
-            cut.text.startswith("one two")
-            and "✂️ The provider cut the answer off here" in cut.text
-            and "↪" not in cut.text
-        )
+        assert cut.text.startswith("one two")
+        assert "✂️ The provider cut the answer off here" in cut.text
+        assert "↪" not in cut.text
         assert asked(on) == [POOLS[tier][0]]
         higher = {"balanced": ["🔁 Retry on smart"], "deep": []}.get(tier, ["🔁 Retry on deep"])
         assert labels(cut) == ["▶ Continue", "🔁 Retry", *higher]
@@ -124,7 +124,8 @@ async def test_a_first_token_and_then_nothing_keeps_the_text(on: Stage) -> None:
     async with running(on):
         cut = await said(on, tier)
     assert cut.text.startswith("one two t\n\n✂️ Stopped at the")
-    assert asked(on) == [POOLS[tier][0]] and labels(cut)[0] == "▶ Continue"
+    assert asked(on) == [POOLS[tier][0]]
+    assert labels(cut)[0] == "▶ Continue"
     assert facts(on)["timed_out"] == 1
 
 
@@ -145,8 +146,10 @@ async def test_nothing_at_all_is_asked_for_once_more_then_of_the_next(on: Stage,
     async with running(on):
         answer = await said(on, tier)
     if DEFAULT_CONTRACTS[tier].attempts == 2:
-        assert answer.text.startswith(f"⚠️ {first} gave an empty answer twice.") and "🔁 Retry" in labels(answer)
-        assert asked(on) == [first, first] and facts(on)["model"] == ""
+        assert answer.text.startswith(f"⚠️ {first} gave an empty answer twice.")
+        assert "🔁 Retry" in labels(answer)
+        assert asked(on) == [first, first]
+        assert facts(on)["model"] == ""
     else:
         assert answer.text == f"You said: hm\n\n↪ {second} answered: {first}: it gave an empty answer."
         assert asked(on) == [first, first, second]
@@ -158,7 +161,8 @@ async def test_cut_with_no_text_it_gets_twice_the_allowance(on: Stage, tier: Tie
     on.ms.length_cut(when=FIRST)
     async with running(on):
         assert (await said(on, tier)).text == "You said: hm"
-    assert asked(on) == [POOLS[tier][0]] * 2 and tokens(on) == [usual(tier), twice(tier)]
+    assert asked(on) == [POOLS[tier][0]] * 2
+    assert tokens(on) == [usual(tier), twice(tier)]
     assert (facts(on)["fallback"], facts(on)["failed"]) == (0, "[]")
 
 
@@ -170,11 +174,9 @@ async def test_cut_with_no_text_twice_it_is_the_next_ones_turn(on: Stage, tier: 
     async with running(on):
         answer = await said(on, tier)
     if DEFAULT_CONTRACTS[tier].attempts == 2:
-        assert (
-            "gave an empty answer twice" in answer.text
-            and labels(answer)[0] == "🔁 Retry"
-            and asked(on) == [first, first]
-        )
+        assert "gave an empty answer twice" in answer.text
+        assert labels(answer)[0] == "🔁 Retry"
+        assert asked(on) == [first, first]
     else:
         assert (
             answer.text == f"You said: hm\n\n↪ {second} answered: {first}: reached its length limit without an answer."
@@ -188,7 +190,8 @@ async def test_cut_after_some_words_is_kept_and_may_be_continued(on: Stage) -> N
     on.ms.length_cut("as far as", when=FIRST)
     async with running(on):
         cut = await said(on, tier)
-    assert cut.text.startswith("as far as\n\n✂️ The answer stops here") and labels(cut)[0] == "▶ Continue"
+    assert cut.text.startswith("as far as\n\n✂️ The answer stops here")
+    assert labels(cut)[0] == "▶ Continue"
     assert asked(on) == [POOLS[tier][0]]
 
 
@@ -199,7 +202,8 @@ async def test_what_a_vendor_declines_is_not_shopped_around(on: Stage, tier: Tie
     async with running(on):
         sorry = await said(on, tier)
     assert sorry.text.startswith(f"🛑 {POOLS[tier][0]} declined this because of its content rules")
-    assert asked(on) == [POOLS[tier][0]] and labels(sorry)[0] == "🔁 Retry"
+    assert asked(on) == [POOLS[tier][0]]
+    assert labels(sorry)[0] == "🔁 Retry"
     assert (facts(on)["model"], facts(on)["failed"]) == ("", "[]")
 
 
@@ -220,7 +224,8 @@ async def test_too_long_twice_it_goes_where_the_window_is_larger(on: Stage, tier
     async with running(on):
         answer = await said(on, tier)
     if tier == "deep":  # it has no third attempt
-        assert answer.text.startswith(f"⚠️ This is too long for {first}.") and asked(on) == [first, first]
+        assert answer.text.startswith(f"⚠️ This is too long for {first}.")
+        assert asked(on) == [first, first]
         return
     reason = "the conversation is longer than its context window"
     assert answer.text == f"You said: hm\n\n↪ {claude} answered: {first}: {reason}."
@@ -236,7 +241,8 @@ async def test_nobody_answers(on: Stage, tier: Tier) -> None:
         sorry = await said(on, tier)
         assert sorry.text.startswith(f"⚠️ {others[-1]} can't be reached (The server had an error).")
         assert f"↪ Tried before: {first}: The server had an error" in sorry.text
-        assert asked(on) == [first, *others] and "🔁 Retry" in labels(sorry)
+        assert asked(on) == [first, *others]
+        assert "🔁 Retry" in labels(sorry)
         row = facts(on)
         assert (row["model"], row["failed"], row["fallback"]) == (
             "",
@@ -254,4 +260,5 @@ async def test_attempts_and_length_are_as_the_owner_wrote_them(on: Stage) -> Non
     on.ms.fail(500, when=FIRST)
     async with running(on):
         assert (await said(on, tier)).text.startswith(f"⚠️ {POOLS[tier][0]} can't be reached")
-    assert asked(on) == [POOLS[tier][0]] and tokens(on) == [500 + ALLOWANCE[EFFORT[tier]]]
+    assert asked(on) == [POOLS[tier][0]]
+    assert tokens(on) == [500 + ALLOWANCE[EFFORT[tier]]]

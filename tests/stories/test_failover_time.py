@@ -54,8 +54,10 @@ async def test_the_turns_end_comes_before_the_next_model_could_answer(on: Stage)
         later(20.0)
         late = await on.tg.reply(said, after=said)
     assert late.text.startswith("⏱ Stopped at the 20 s limit.")
-    assert late.text.endswith(f"↪ Tried before: {FIRST}: {DOWN}.") and labels(late)[0] == "🔁 Retry"
-    assert asked(on) == [FIRST, CLAUDE] and await on.ms.last.finished() == "cut"
+    assert late.text.endswith(f"↪ Tried before: {FIRST}: {DOWN}.")
+    assert labels(late)[0] == "🔁 Retry"
+    assert asked(on) == [FIRST, CLAUDE]
+    assert await on.ms.last.finished() == "cut"
     assert facts(on)["timed_out"] == 1
 
 
@@ -73,7 +75,8 @@ async def test_no_time_for_the_next_model_is_said(on: Stage) -> None:
         f"⚠️ {FIRST} can't be reached ({DOWN}). Your message is saved; /retry asks again.\n\n"
         "⏱ Stopped at the 20 s limit. Write “go on” to continue."
     )
-    assert asked(on) == [FIRST] and labels(sorry) == ["🔁 Retry", "🔁 Retry on smart"]
+    assert asked(on) == [FIRST]
+    assert labels(sorry) == ["🔁 Retry", "🔁 Retry on smart"]
     assert (facts(on)["model"], facts(on)["timed_out"]) == ("", 1)
 
 
@@ -97,7 +100,8 @@ async def test_how_long_it_thinks_is_shown_until_it_speaks(on: Stage) -> None:
             await on.tg.wait_for(partial(thinks, clock))
         gate.open()
         assert (await on.tg.reply(after=said)).text == "At last."
-        assert on.tg.live_drafts() == [] and asked(on) == [FIRST]
+        assert on.tg.live_drafts() == []
+        assert asked(on) == [FIRST]
 
 
 def thinks(clock: str, tg: TelegramServer) -> bool:

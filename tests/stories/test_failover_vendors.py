@@ -69,7 +69,8 @@ async def test_what_gemini_declines_is_not_shopped_around(
     async with running(on):
         sorry = await ask(on, "hm")
     assert sorry.text == "🛑 The provider ended the answer here because of its content rules."
-    assert asked(on) == [ORDERS[2][0]] and facts(on)["failed"] == "[]"
+    assert asked(on) == [ORDERS[2][0]]
+    assert facts(on)["failed"] == "[]"
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])

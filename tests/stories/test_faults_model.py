@@ -39,7 +39,8 @@ async def test_a_stream_that_breaks_off_keeps_its_text_and_says_so(on: Stage, ab
     async with running(on):
         cut = await ask(on, "count")
         text, mark = cut.text.split("\n\n")
-        assert "one two three four".startswith(text) and text.startswith("one")
+        assert "one two three four".startswith(text)
+        assert text.startswith("one")
         assert mark == "✂️ The provider cut the answer off here. /retry asks again."
         assert len(on.ms.calls) == 1
         on.ms.reply("one two three four")
@@ -53,7 +54,8 @@ async def test_a_stream_that_turns_bad_keeps_its_text(on: Stage, fault: str) -> 
     getattr(on.ms, fault)(after_chunks=4, text="one two three four")
     async with running(on):
         cut = await ask(on, "count")
-        assert cut.text.startswith("one") and "cut the answer off here" in cut.text
+        assert cut.text.startswith("one")
+        assert "cut the answer off here" in cut.text
 
 
 async def test_an_answer_that_reached_its_length_says_so(on: Stage) -> None:
@@ -97,8 +99,10 @@ async def test_a_refused_key_is_named_and_never_shown(on: Stage, status: int) ->
         on.tg.say("hm")
         said = (await on.tg.reply(matching="/retry")).text
         told = (await on.tg.reply(matching="🔑")).text
-        assert "OPENAI_API_KEY" in said and "OPENAI_API_KEY" in told
-        assert KEY not in said + told and KEY[:12] not in said + told
+        assert "OPENAI_API_KEY" in said
+        assert "OPENAI_API_KEY" in told
+        assert KEY not in said + told
+        assert KEY[:12] not in said + told
         assert len(on.ms.calls) == 1
         assert (await ask(on, "/retry")).text == "You said: hm"
 
@@ -109,7 +113,8 @@ async def test_an_unknown_model_is_named(on: Stage) -> None:
         on.tg.say("hm")
         said = (await on.tg.reply(matching="⚠️")).text
         assert said.startswith("⚠️ The provider doesn't know openai/gpt-5.2")
-        assert "/model" in said and [call.model for call in on.ms.calls] == ["gpt-5.1", "gpt-5.2"]
+        assert "/model" in said
+        assert [call.model for call in on.ms.calls] == ["gpt-5.1", "gpt-5.2"]
         assert (await on.tg.reply(matching="❓")).text.startswith("❓ openai has no model openai/gpt-5.1 (")
 
 
@@ -165,7 +170,8 @@ async def test_a_conversation_longer_than_the_model_reads(on: Stage) -> None:
     on.ms.fail(400, code="context_length_exceeded", times=None)
     async with running(on):
         said = (await ask(on, "hm")).text
-        assert said.startswith("⚠️ This is too long for openai/gpt-5.1.") and "/new" in said
+        assert said.startswith("⚠️ This is too long for openai/gpt-5.1.")
+        assert "/new" in said
 
 
 async def test_a_failure_is_in_status(on: Stage) -> None:

@@ -55,7 +55,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.adapters.telegram.descriptor.TelegramOptions", quick)
 
 
-@pytest.mark.parametrize("store,step", STEPS, ids=lambda each: getattr(each, "__name__", each))
+@pytest.mark.parametrize(("store", "step"), STEPS, ids=lambda each: getattr(each, "__name__", each))
 async def test_any_step_may_fail_for_a_while(
     on: Stage, hurried: None, monkeypatch: pytest.MonkeyPatch, store: type, step: str
 ) -> None:

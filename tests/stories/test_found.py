@@ -92,9 +92,11 @@ async def test_retry_of_a_tier_and_the_button_of_a_prefixed_question(on: Stage) 
         await on.tg.reply(matching="🔑")
         on.tg.press("🔁 Retry", message=sorry)
         await on.tg.reply(after=sorry)
-        assert on.ms.last.model == "gpt-5.2" and on.ms.last.reading.effort == "xhigh"
+        assert on.ms.last.model == "gpt-5.2"
+        assert on.ms.last.reading.effort == "xhigh"
         await ask(on, "/retry smart")
-        assert on.ms.last.model == "gpt-5.1" and on.ms.last.reading.effort == "high"
+        assert on.ms.last.model == "gpt-5.1"
+        assert on.ms.last.reading.effort == "high"
 
 
 async def test_more_words_than_a_command_takes_are_refused(on: Stage) -> None:
@@ -114,7 +116,8 @@ async def test_a_line_of_dotenv_that_is_none_is_named(on: Stage) -> None:
     (on.workspace / ".env").write_text("BOT_ACCESS=open\nthis is nonsense\n", encoding="utf-8")
     async with BotProcess(on) as bot:
         assert await bot.ended() == 2
-    assert "line 2" in bot.log and bot.log.count("\n") == 1
+    assert "line 2" in bot.log
+    assert bot.log.count("\n") == 1
 
 
 def test_a_plain_postgresql_address_means_the_async_driver(tmp_path: Path) -> None:

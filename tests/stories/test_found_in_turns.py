@@ -36,7 +36,8 @@ async def test_nothing_lifts_a_turn_to_the_small_local_model(on: Stage) -> None:
         assert tool_results(on)[1] == "The deep tier answers from now on in this conversation."
         await ask(on, "/skill review")
         await ask(on, "look")
-    assert {call.model for call in on.ms.calls} == {"llama-70b"} and len(on.ms.calls) == 3
+    assert {call.model for call in on.ms.calls} == {"llama-70b"}
+    assert len(on.ms.calls) == 3
 
 
 async def test_a_retry_that_fails_keeps_the_answer_that_there_was(on: Stage) -> None:
@@ -102,9 +103,11 @@ async def test_a_skill_that_is_broken_by_an_edit_goes_on_as_it_was(on: Stage, mo
             shown = (await ask(on, "/skills")).text
             if "is skipped" in shown:
                 break
-        assert "review is skipped" in shown and "✅ review" in shown
+        assert "review is skipped" in shown
+        assert "✅ review" in shown
         await ask(on, "look")
-    assert on.ms.last.model == "gpt-5.2" and "Look twice." in on.ms.last.reading.system_text
+    assert on.ms.last.model == "gpt-5.2"
+    assert "Look twice." in on.ms.last.reading.system_text
 
 
 async def test_a_skill_taken_up_in_mid_turn_leaves_the_beginning_of_the_prompt_as_it_was(on: Stage) -> None:
@@ -117,7 +120,8 @@ async def test_a_skill_taken_up_in_mid_turn_leaves_the_beginning_of_the_prompt_a
     async with running(on):
         await ask(on, "review it")
         first, *later = [call.body["messages"][0] for call in on.ms.calls]
-        assert later == [first, first] and "Look twice." in tool_results(on)[0]
+        assert later == [first, first]
+        assert "Look twice." in tool_results(on)[0]
         await ask(on, "and this?")
     assert "Look twice." in on.ms.last.reading.system_text, "the next turn has it from the beginning"
 
@@ -128,7 +132,8 @@ async def test_a_small_window_still_holds_the_question(on: Stage) -> None:
         await ask(on, "what is a fjord?")
         assert on.ms.last.reading.last_user_text == "what is a fjord?"
         found = re.search(r"Context: ([\d,]+) of 2,000 tokens", (await ask(on, "/status full")).text)
-        assert found is not None and int(found[1]) < 200
+        assert found is not None
+        assert int(found[1]) < 200
 
 
 async def test_arguments_without_a_bottom_are_answered(on: Stage) -> None:
@@ -171,7 +176,8 @@ async def test_the_turns_own_time_is_its_own_limit(on: Stage) -> None:
     on.ms.hang(60)
     async with running(on):
         answer = await ask(on, "what time is it?")
-        assert "Let me look." in answer.text and "Stopped at the 1 s limit" in answer.text
+        assert "Let me look." in answer.text
+        assert "Stopped at the 1 s limit" in answer.text
         assert "failed" not in (await ask(on, "/status full")).text
 
 
@@ -220,7 +226,8 @@ async def test_in_a_group_what_tools_gave_stays_with_whom_they_worked_for(on: St
         await ask(on, "/access here on", group="Team")
         await ask(on, "@tierbot read my diary", group="Team")
         await ask(on, "@tierbot and mine?", user=bob, group="Team")
-        assert "swordfish" not in tool_results(on)[1] and "stays theirs" in tool_results(on)[1]
+        assert "swordfish" not in tool_results(on)[1]
+        assert "stays theirs" in tool_results(on)[1]
         export = await ask(on, "/history export", user=bob, group="Team")
         assert "swordfish" not in _file(on.tg, export)
         refused = await ask(on, "/retry", group="Team")
@@ -253,5 +260,6 @@ async def test_a_failed_summary_is_told_with_the_answer_and_not_counted(on: Stag
     on.ms.fail(500, times=2, when=is_summary)
     async with running(on):
         answer = await ask(on, "still there?")
-        assert "could not be summarised" in answer.text and answer.text.startswith("You said: still there?")
+        assert "could not be summarised" in answer.text
+        assert answer.text.startswith("You said: still there?")
         assert "were summarised" not in (await ask(on, "/status full")).text

@@ -59,7 +59,8 @@ async def test_a_stranger_on_discord_becomes_who_they_are_on_telegram(on: Stage,
         await written(dc, "/tier coding", "ali")
         assert (await ask(on, "/tier")).text.startswith("Tier: coding, Force: off")
         listed = (await ask(on, "/access")).text
-    assert listed.count("owner") == 1 and "waiting" not in listed
+    assert listed.count("owner") == 1
+    assert "waiting" not in listed
     assert {row[0] for row in on.rows("select person_id from usage")} == {on.rows("select id from people")[0][0]}
 
 
@@ -81,7 +82,8 @@ async def test_two_known_people_become_one_and_nothing_of_either_is_lost(on: Sta
             (on.workspace / "files" / person).mkdir(parents=True)
             (on.workspace / "files" / person / name).write_text("kept")
         asked = await written(dc, f"/access link {await code(on, 'bob')}", "bobby")
-        assert "to Bob" in asked.text and on.rows("select count(*) from people") == [(3,)], "not yet"
+        assert "to Bob" in asked.text
+        assert on.rows("select count(*) from people") == [(3,)], "not yet"
         dc.press(asked, "That is me", user="bobby")
         await dc.wait_for(lambda _: asked.text.startswith("🔗 You are one person"))
         dc.press(menu, "deep", user="bobby")
@@ -183,7 +185,8 @@ async def test_who_was_parted_cannot_come_back_by_a_code_they_had_made(on: Stage
         linked = await written(dc, f"/access Link {await code(on)}", "eve")
         eve = re.search(r"discord:\d+", linked.text)
         kept = CODE.search((await written(dc, "/access link", "eve")).text)
-        assert eve is not None and kept is not None
+        assert eve is not None
+        assert kept is not None
         assert "is older than this account" in (await written(dc, f"/access unlink telegram:{OWNER}", "eve")).text
         await ask(on, f"/access unlink {eve.group()}")
         told = await dc.reply(dc.dm("eve"), matching="unlinked")
@@ -222,7 +225,8 @@ async def test_a_link_that_a_crash_left_half_done_is_finished_at_the_next_start(
         assert folder.exists(), "the bot ends here"
     async with running(on) as app:
         await up(dc, app)
-        assert (on.workspace / "files" / str(mine) / "thesis.txt").read_text() == "kept" and not folder.exists()
+        assert (on.workspace / "files" / str(mine) / "thesis.txt").read_text() == "kept"
+        assert not folder.exists()
         again = await confirmed(dc, asked)
         assert again.text.startswith("🔗 You are one person"), "the answer that was lost"
 
@@ -241,7 +245,8 @@ async def test_turns_of_who_one_was_end_before_the_link_and_none_is_lost(on: Sta
         await dc.reply(first, after=first, matching="Stopped")
         await dc.reply(second, after=second, matching="You said: second")
     people = on.rows("select distinct person_id from usage union select distinct person_id from messages")
-    assert len(people) == 1 and on.rows("select count(*) from usage") == [(2,)]
+    assert len(people) == 1
+    assert on.rows("select count(*) from usage") == [(2,)]
 
 
 async def test_an_admins_button_works_in_a_group_that_is_not_allowed(on: Stage) -> None:

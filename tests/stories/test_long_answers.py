@@ -59,7 +59,8 @@ async def test_every_word_of_the_answer_is_visible_somewhere(on: Stage) -> None:
     for n in (0, 123, 239):
         assert f"value_{n}=compute({n})*{n}" in seen
     for n in (0, 77, 249):
-        assert f"row{n}" in seen and str(n * n) in seen
+        assert f"row{n}" in seen
+        assert str(n * n) in seen
     for n in (0, 150, 299):
         assert f"שלוםעולם{n}:مرحبابالعالم{n}" in seen
     for n in (0, 250, 499):
@@ -76,7 +77,8 @@ async def test_code_stays_code_in_every_part(on: Stage) -> None:
     for part in parts:
         assert [entity["type"] for entity in part.entities] == ["pre"]
         assert part.entities[0]["language"] == "python"
-        assert part.entities[0]["offset"] == 0 and part.entities[0]["length"] == utf16_length(part.text)
+        assert part.entities[0]["offset"] == 0
+        assert part.entities[0]["length"] == utf16_length(part.text)
 
 
 SCRIPT = "\n".join(f"value_{n} = compute({n})" for n in range(900)) + "\n"
@@ -110,7 +112,8 @@ async def test_a_kill_behind_the_text_sends_only_the_file(on: Stage) -> None:
         await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
     text, file = said.chat.from_bot()
-    assert text.text.endswith("📎 main.py is attached.") and on.tg.document(file).data.decode() == SCRIPT
+    assert text.text.endswith("📎 main.py is attached.")
+    assert on.tg.document(file).data.decode() == SCRIPT
     assert len(on.ms.calls) == 1
 
 
@@ -132,7 +135,8 @@ async def test_a_long_answer_keeps_the_next_one_behind_it(on: Stage) -> None:
         on.tg.say("short")
         last = await on.tg.reply(first, after=first, matching="You said: short", timeout=30)
         texts = [message.text for message in first.chat.from_bot() if message.id > first.id]
-    assert texts[-1] == last.text and squeezed(texts[:-1]) == squeezed([CJK])
+    assert texts[-1] == last.text
+    assert squeezed(texts[:-1]) == squeezed([CJK])
 
 
 async def test_buttons_stand_under_the_last_part_only(on: Stage) -> None:

@@ -41,7 +41,8 @@ async def test_a_photo_reaches_a_vision_model_and_a_follow_up_still_sees_it(on: 
         assert (await on.tg.reply()).text == "You said: What is this?"
         assert pictures(on.ms.last) == [RED]
         await ask(on, "And its colour?")
-        assert all_images(on.ms.last) == [RED] and pictures(on.ms.last) == []
+        assert all_images(on.ms.last) == [RED]
+        assert pictures(on.ms.last) == []
     async with running(on):
         await ask(on, "After a restart?")
         assert all_images(on.ms.last) == [RED]
@@ -83,7 +84,8 @@ async def test_what_is_beyond_four_pictures_or_20_mb_is_named(on: Stage) -> None
             large = RED + bytes([number]) * 9_000_000
             on.tg.say_document(f"{number}.jpg", large, "image/jpeg", media_group="a2")
         answer = await on.tg.reply()
-        assert len(pictures(on.ms.last)) == 2 and answer.text.endswith(left_out.format(1))
+        assert len(pictures(on.ms.last)) == 2
+        assert answer.text.endswith(left_out.format(1))
 
 
 async def test_two_albums_are_two_turns(on: Stage) -> None:
@@ -103,7 +105,8 @@ async def test_a_model_without_eyes_is_passed_over_for_all_to_see(on: Stage) -> 
         answer = await on.tg.reply()
         assert answer.text == "You said: What is this?\n\n↪ openai/gpt-5.1 answered: openai/o3-mini can't see pictures."
         assert all_images(on.ms.last) == [RED]
-        assert (await ask(on, "without one")).text == "You said: without one" and on.ms.last.model == "o3-mini"
+        assert (await ask(on, "without one")).text == "You said: without one"
+        assert on.ms.last.model == "o3-mini"
 
 
 async def test_a_model_without_eyes_that_has_nobody_beside_it_says_so_and_gets_no_picture(on: Stage) -> None:
@@ -159,7 +162,8 @@ async def test_a_pasted_text_that_telegram_cut_is_one_question(on: Stage) -> Non
         await on.tg.reply()
         await ask(on, "short")
     asked = [call.last_user_text for call in on.ms.calls]
-    assert len(asked) == 2 and asked[1] == "short"
+    assert len(asked) == 2
+    assert asked[1] == "short"
     assert "".join(asked[0].split()) == "".join(text.split())
 
 
@@ -213,7 +217,8 @@ async def test_a_voice_nobody_could_hear_is_said_and_reaches_no_model(on: Stage)
         on.tg.say_voice()
         answer = await on.tg.reply()
     assert answer.text.startswith("I couldn't transcribe your voice message (ears/whisper-1")
-    assert "Please type it." in answer.text and on.ms.calls == []
+    assert "Please type it." in answer.text
+    assert on.ms.calls == []
 
 
 async def test_without_a_transcription_model_a_voice_is_refused_with_the_variable(on: Stage) -> None:

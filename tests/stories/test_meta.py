@@ -43,15 +43,15 @@ async def test_help_is_made_of_the_commands_and_the_toolkits(on: Stage) -> None:
     async with running(on):
         overview = await told(on, "help")
         assert all(f"\n/{spec.name}: {spec.summary}" in overview for spec in COMMANDS)
-        assert "\nfiles: The person's own files" in overview and "(read_file, write_file, list_files)" in overview
+        assert "\nfiles: The person's own files" in overview
+        assert "(read_file, write_file, list_files)" in overview
         one = await told(on, "help", topic="/tier smart")
-        assert (
-            one.endswith("Written as: /tier | /tier auto | /tier smart | /tier smart force | /tier default")
-            and one.count("\n") == 0
-        )
+        assert one.endswith("Written as: /tier | /tier auto | /tier smart | /tier smart force | /tier default")
+        assert one.count("\n") == 0
         assert (await told(on, "help", topic="my language")).startswith("/settings: ")
         files = await told(on, "help", topic="files")
-        assert files.startswith("Toolkit files: ") and "- read_file: Read one of the user's text files" in files
+        assert files.startswith("Toolkit files: ")
+        assert "- read_file: Read one of the user's text files" in files
         assert (await told(on, "help", topic="teir")).startswith("/tier: ")
         unknown = await told(on, "help", topic="teleport")
         assert unknown == f"Nothing here is called 'teleport'. All there is:\n{overview}"
@@ -70,12 +70,16 @@ async def test_the_configuration_is_the_persons_own(on: Stage) -> None:
     assert "Stored: tier smart, force on.\nIn effect: smart, because you locked it with /tier smart force." in mine
     assert "\nsmart: openai/gpt-5.1, reasoning high, as configured.\n" in mine
     coding = next(line for line in mine.splitlines() if line.startswith("coding: "))
-    assert coding.startswith("coding: anthropic/claude-haiku-4-5, ") and coding.endswith(", chosen with /model.")
-    assert "Time zone: Europe/Berlin." in mine and "Limits: 90/minute messages; a turn has 20 calls of models" in mine
+    assert coding.startswith("coding: anthropic/claude-haiku-4-5, ")
+    assert coding.endswith(", chosen with /model.")
+    assert "Time zone: Europe/Berlin." in mine
+    assert "Limits: 90/minute messages; a turn has 20 calls of models" in mine
     assert "Stored: tier none, force off.\nIn effect: balanced, because nothing else was chosen." in theirs
-    assert "\ncoding: openai/gpt-5.2, reasoning medium, as configured.\n" in theirs and "Europe" not in theirs
+    assert "\ncoding: openai/gpt-5.2, reasoning medium, as configured.\n" in theirs
+    assert "Europe" not in theirs
     for line in ("runtime-config.json", "Providers with a key: openai.", "MCP servers: gone, off.", "BOT_ACCESS="):
-        assert line in mine and line not in theirs
+        assert line in mine
+        assert line not in theirs
     assert all(secret not in mine for secret in (RULES, KEY, on.tg.token, str(on.workspace)))
 
 
@@ -85,9 +89,8 @@ async def test_a_model_that_nobody_has_a_key_for_is_explained(on: Stage) -> None
     async with running(on):
         shown = await told(on, "show_config")
     deep = next(line for line in shown.splitlines() if line.startswith("deep: "))
-    assert (
-        deep.startswith("deep: openai/gpt-5.1") and "because there is no key for groq/llama-3.3-70b-versatile" in deep
-    )
+    assert deep.startswith("deep: openai/gpt-5.1")
+    assert "because there is no key for groq/llama-3.3-70b-versatile" in deep
     coding = next(line for line in shown.splitlines() if line.startswith("coding: "))
     assert coding.startswith("coding: openai/gpt-5.1, ")
     assert coding.endswith(", in place of models without a key: groq/llama-3.3-70b-versatile.")
@@ -127,5 +130,6 @@ async def test_guests_get_help_alone(on: Stage) -> None:
         on.ms.reply("So it is.")
         await ask(on, "@tierbot what are your settings", user="mallory", group="Team")
         refused, helped = tool_results(on)
-    assert "There is no tool show_config here." in refused and "health" not in refused
+    assert "There is no tool show_config here." in refused
+    assert "health" not in refused
     assert helped.startswith("/tier: ")

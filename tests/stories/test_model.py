@@ -81,9 +81,11 @@ async def test_reset_removes_the_override_or_says_that_there_was_none(on: Stage)
     async with running(on):
         await ask(on, "/model deep openai/gpt-4.1")
         shown = await ask(on, "/model deep reset")
-        assert shown.text.startswith("✅ deep uses the configured model again.") and table(shown) == DEFAULTS
+        assert shown.text.startswith("✅ deep uses the configured model again.")
+        assert table(shown) == DEFAULTS
         shown = await ask(on, "/model deep reset")
-        assert shown.text.startswith("There was no model of your own for deep.") and table(shown) == DEFAULTS
+        assert shown.text.startswith("There was no model of your own for deep.")
+        assert table(shown) == DEFAULTS
         await ask(on, "!deep hi")
     assert (on.ms.last.model, on.ms.last.reading.effort) == ("gpt-5.2", "xhigh")
 
@@ -186,7 +188,8 @@ async def test_a_model_without_a_key_is_kept_and_the_variable_named_before_and_a
 async def test_any_model_of_an_allowed_provider_with_a_key_may_be_chosen(on: Stage) -> None:
     async with running(on):
         offer = await ask(on, "/model smart openai/claude-sonnet-4-20250514")
-        assert "Nothing was changed." in offer.text and labels(offer) == ["Use it anyway"]
+        assert "Nothing was changed." in offer.text
+        assert labels(offer) == ["Use it anyway"]
         await press(on, "Use it anyway", offer)
         assert offer.text.startswith("✅ smart now uses openai/claude-sonnet-4-20250514.")
         await ask(on, "!smart hi")
@@ -208,14 +211,17 @@ async def test_the_picker_has_the_current_model_first_and_goes_on_page_by_page(o
         menu = await ask(on, "/model coding")
         shown = labels(menu)
         newest = ["openai/gpt-6.1-sol", "openai/gpt-6-astra", "openai/gpt-6-sol"]
-        assert shown[:4] == ["✅ openai/gpt-5.2", *newest] and shown[6:8] == ["More ›", "anthropic"]
+        assert shown[:4] == ["✅ openai/gpt-5.2", *newest]
+        assert shown[6:8] == ["More ›", "anthropic"]
         assert "openai, page 1 of" in menu.text
         await press(on, "More ›", menu)
-        assert labels(menu)[6:8] == ["‹", "More ›"] and "✅ openai/gpt-5.2" not in labels(menu)
+        assert labels(menu)[6:8] == ["‹", "More ›"]
+        assert "✅ openai/gpt-5.2" not in labels(menu)
         await press(on, "anthropic", menu)
         assert labels(menu)[0] == "anthropic/claude-fable-5-1"
         listed = (await ask(on, "/model list openai")).text
-        assert "openai/brandnew-1" in listed and ".." not in listed
+        assert "openai/brandnew-1" in listed
+        assert ".." not in listed
 
 
 async def test_an_empty_catalogue_says_so(on: Stage) -> None:
@@ -226,9 +232,8 @@ async def test_an_empty_catalogue_says_so(on: Stage) -> None:
         said = (await ask(on, "/model list openai")).text
         assert said.startswith("I don't know any models of openai: models/models.json lists none.")
         everything = (await ask(on, "/model list")).text
-        assert (
-            "local/smollm2-135m-instruct" in everything and "I don't know any models of ollama, openai:" in everything
-        )
+        assert "local/smollm2-135m-instruct" in everything
+        assert "I don't know any models of ollama, openai:" in everything
         assert labels(await ask(on, "/model smart")) != []
 
 

@@ -32,7 +32,8 @@ async def test_flood_control_on_a_send_is_honoured_and_keeps_the_order(on: Stage
         assert second.text == "You said: hello"
         await settled(on)
     refused, *sent = on.tg.calls("sendMessage")
-    assert fault.hits == 1 and refused.status == 429
+    assert fault.hits == 1
+    assert refused.status == 429
     assert sent[0].at - refused.at >= 1.0
     assert len(sent) == 2
 
@@ -60,7 +61,7 @@ async def test_a_reply_that_telegram_would_not_take_is_simply_sent_again(on: Sta
 
 
 @pytest.mark.parametrize(
-    "kind,expected",
+    ("kind", "expected"),
     [
         ("drop_after", ["You said: hello", "(recovered) You said: hello"]),
         ("drop_before", ["(recovered) You said: hello"]),
@@ -119,9 +120,11 @@ async def test_copies_end_and_the_next_answer_goes_on(
         await on.tg.reply(matching="may be missing or duplicated")
         await until(lambda: on.rows("SELECT count(*) FROM outbox WHERE state IN ('pending', 'attempting')") == [(0,)])
     assert texts(on)[:3] == ["You said: hello"] + ["(recovered) You said: hello"] * 2
-    assert sorted(texts(on)[3:])[0] == "You said: next" and len(texts(on)) == 5
+    assert sorted(texts(on)[3:])[0] == "You said: next"
+    assert len(texts(on)) == 5
     assert on.rows("SELECT state, ambiguous FROM outbox WHERE payload LIKE '%hello%'") == [("dead", 2)]
-    assert "again in 0.2 s" in caplog.text and "again in 0.4 s" in caplog.text
+    assert "again in 0.2 s" in caplog.text
+    assert "again in 0.4 s" in caplog.text
 
 
 async def test_a_preview_whose_answer_was_lost_does_not_pass_for_the_answer(
@@ -138,7 +141,9 @@ async def test_a_preview_whose_answer_was_lost_does_not_pass_for_the_answer(
         await on.tg.reply(said, matching="this is the whole answer")
         await settled(on)
     beginning, answer = [message.text for message in said.chat.from_bot()]
-    assert beginning.startswith("this") and beginning.endswith(" …") and answer == "this is the whole answer"
+    assert beginning.startswith("this")
+    assert beginning.endswith(" …")
+    assert answer == "this is the whole answer"
 
 
 async def test_two_flood_limited_chats_and_a_short_outage_hold_up_nobody_else(on: Stage) -> None:

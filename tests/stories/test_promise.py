@@ -41,7 +41,8 @@ async def test_a_pool_of_one_vendor_is_warned_of(on: Stage) -> None:
     vendors(on, balanced={"pool": ["openai/gpt-5.1", "openai/gpt-5.2"]})
     async with running(on):
         words = "Only one provider here (openai): if it fails, nothing can step in."
-        assert words in (await ask(on, "/tier")).text and words in (await ask(on, "/status full")).text
+        assert words in (await ask(on, "/tier")).text
+        assert words in (await ask(on, "/status full")).text
         assert words not in (await ask(on, "/tier smart")).text
 
 
@@ -60,7 +61,8 @@ async def test_who_waits_for_a_place_is_in_status_and_the_limits_are_those_of_no
         gate.open()
         for each in (first, second):
             await on.tg.reply(each, after=each)
-        assert "Waiting for" not in (await ask(on, "/status full")).text and len(asked(on)) == 2
+        assert "Waiting for" not in (await ask(on, "/status full")).text
+        assert len(asked(on)) == 2
 
 
 async def test_until_when_a_model_is_passed_over(on: Stage) -> None:

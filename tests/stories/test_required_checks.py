@@ -112,7 +112,8 @@ async def test_one_that_only_its_person_sees_is_verified_before_their_eyes_alone
         asked_again = dc.slash("retry", {"retry": "smart"}, where=elsewhere)
         doubt = f"🔍 `{CLAUDE}` doubts this: `It is Canberra, not Sydney.`"
         await dc.wait_for(lambda _: doubt in shown(asked_again))
-        assert shown(asked_again)[0] == "Sydney." and all(each.ephemeral for each in asked_again.answers)
+        assert shown(asked_again)[0] == "Sydney."
+        assert all(each.ephemeral for each in asked_again.answers)
 
 
 async def test_stop_in_a_peer_review_keeps_the_answer_and_the_books(on: Stage) -> None:

@@ -88,7 +88,8 @@ async def test_without_a_doubt_nothing_is_said(on: Stage, words: str) -> None:
     async with running(on):
         await ask(on, "hm")
         await looked(on, 2)
-    assert told(on) == ["You said: hm"] and asked(on) == [FIRST, CLAUDE]
+    assert told(on) == ["You said: hm"]
+    assert asked(on) == [FIRST, CLAUDE]
 
 
 async def test_a_critic_that_fails_or_hangs_is_not_missed(on: Stage) -> None:
@@ -113,7 +114,8 @@ async def test_off_by_default_and_for_other_tiers_nobody_is_asked(on: Stage) -> 
     async with running(on):
         for tier in ("smart", "coding", "deep"):
             await ask(on, f"!{tier} two")
-    assert {model.partition("/")[0] for model in asked(on)} == {"openai"} and len(on.ms.calls) == 4
+    assert {model.partition("/")[0] for model in asked(on)} == {"openai"}
+    assert len(on.ms.calls) == 4
 
 
 async def test_what_looks_like_an_address_in_a_doubt_is_no_link(on: Stage) -> None:
@@ -149,7 +151,8 @@ async def test_one_vendor_alone_judges_itself_never(on: Stage) -> None:
     async with running(on):
         await ask(on, "one")
         await settled(on)
-    assert asked(on) == [FIRST] and told(on) == ["You said: one"]
+    assert asked(on) == [FIRST]
+    assert told(on) == ["You said: one"]
 
 
 @pytest.mark.usefixtures("hurried")
@@ -166,7 +169,8 @@ async def test_a_doubt_on_discord(on: Stage, dc: DiscordServer) -> None:
         assert [each["label"] for each in doubt.controls] == ["🔁 Retry on smart"]
         public = await mention(dc, "two")
         doubt = await dc.reply("general", after=public)
-        assert "doubts this" in doubt.text and doubt.reply_to is not None
+        assert "doubts this" in doubt.text
+        assert doubt.reply_to is not None
         await settled(on)
 
 

@@ -37,7 +37,8 @@ async def test_status_is_six_plain_lines_with_the_budget_left(on: Stage) -> None
     assert re.match(r"Context: [\d,]+ of 42,000 tokens", lines[3])
     assert lines[4] == "Cost today: $0.14 · budget left: $1.86 of $2.00"
     assert len(lines) == len(german) == 6
-    assert german[0] == "Stufe: balanced (nichts anderes wurde gewählt)" and "von 42.000 Token" in german[3]
+    assert german[0] == "Stufe: balanced (nichts anderes wurde gewählt)"
+    assert "von 42.000 Token" in german[3]
     assert german[4] == "Kosten heute: 0,14 $ · übrig: 1,86 $ von 2,00 $"
 
 
@@ -89,12 +90,15 @@ async def test_status_says_the_size_class_below_the_model(on: Stage, model: str,
         lines = (await ask(on, "/status full")).text.splitlines()
         await ask(on, "/settings language de")
         translated = (await ask(on, "/status full")).text.splitlines()
-    assert lines[2].startswith(f"Model: {model}") and lines[3] == english
-    assert translated[2].startswith(f"Modell: {model}") and translated[3] == german
+    assert lines[2].startswith(f"Model: {model}")
+    assert lines[3] == english
+    assert translated[2].startswith(f"Modell: {model}")
+    assert translated[3] == german
 
 
 def test_every_source_of_a_size_or_a_window_has_its_words() -> None:
-    assert WHY_SIZE.keys() == set(get_args(SizeSource)) and WHY_WINDOW.keys() == set(get_args(WindowSource))
+    assert WHY_SIZE.keys() == set(get_args(SizeSource))
+    assert WHY_WINDOW.keys() == set(get_args(WindowSource))
     assert size_of("x", metadata="8.03B").evidence.startswith("8.03B, ")  # the figure that its words begin with
 
 
@@ -106,7 +110,9 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         await ask(on, "!coding second")
         text = (await ask(on, "/status full")).text
         used = re.search(r"Context: ([\d,]+) of 42,000 tokens \((\d+) %\)", text)
-        assert used is not None and 1000 < int(used[1].replace(",", "")) < 1100 and int(used[2]) == 3
+        assert used is not None
+        assert 1000 < int(used[1].replace(",", "")) < 1100
+        assert int(used[2]) == 3
         # gpt-5.1: 8000 × $1.25/M + 1000 × $10/M; gpt-5.2: 3000 × $1.75/M + 1000 × $0.175/M + 500 × $14/M
         assert "This conversation: 2 calls · 12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
         assert "Last 24 hours: 2 calls · 12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
@@ -117,7 +123,8 @@ async def test_status_counts_context_tokens_and_money(on: Stage) -> None:
         assert "openai/gpt-5.2: 1 call · 4,000 in (1,000 cached) / 500 out · $0.0124" in usage
         await ask(on, "/new")
         text = (await ask(on, "/status full")).text
-        assert "This conversation: nothing yet" in text and "12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
+        assert "This conversation: nothing yet" in text
+        assert "12,000 in (1,000 cached) / 1,500 out · $0.0324" in text
 
 
 async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
@@ -130,7 +137,8 @@ async def test_an_unknown_price_is_unknown_and_never_nothing(on: Stage) -> None:
         await ask(on, "hi")
         text = (await ask(on, "/status full")).text
         assert "This conversation: 1 call · 10 in / 20 out · price unknown" in text
-        assert "Last 24 hours: 1 call · 10 in / 20 out · price unknown" in text and "$" not in text
+        assert "Last 24 hours: 1 call · 10 in / 20 out · price unknown" in text
+        assert "$" not in text
         assert "price unknown" in (await ask(on, "/usage")).text
 
 
@@ -187,7 +195,8 @@ async def test_status_fits_one_message_and_full_tells_the_rest(on: Stage) -> Non
             on.ms.reply("yes", usage=(123456, 1000, 1000)) if int(name[-2:]) % 2 else on.ms.fail(400, None, "no " * 200)
             await ask(on, "hi")
         short = await ask(on, "/status")
-        assert utf16_length(short.text) <= 4096 and len(short.text.splitlines()) == 6
+        assert utf16_length(short.text) <= 4096
+        assert len(short.text.splitlines()) == 6
         said = on.tg.say("/status full")
         await on.tg.reply(after=said, matching="of memory")
     everything = "\n".join(part.text for part in short.chat.messages if part.id > said.id)
@@ -234,7 +243,8 @@ async def test_each_turn_logs_its_tier_and_model_under_its_id_and_no_text(on: St
         "[LLM] Model tier: deep, selected model: openai/gpt-5.2, reasoning: xhigh",
     ]
     ids = [turn for turn, _ in turns]
-    assert ids[0] == ids[1] != ids[2] == ids[3] and all(re.fullmatch(r"[0-9a-f]{8}", turn) for turn in ids)
+    assert ids[0] == ids[1] != ids[2] == ids[3]
+    assert all(re.fullmatch(r"[0-9a-f]{8}", turn) for turn in ids)
     assert [line for line in lines if "xyzzy" in line or "plugh" in line] == []
     assert turn_id.get() == "-"
 

@@ -23,7 +23,8 @@ async def test_a_bare_tier_shows_the_stored_pair_then_the_one_in_effect(on: Stag
     lines = shown.text.splitlines()
     assert lines[0] == "Tier: balanced, Force: off"
     assert lines[1] == "In effect: balanced, because nothing else was chosen."
-    assert "openai/gpt-5.1" in lines[2] and "medium" in lines[2]
+    assert "openai/gpt-5.1" in lines[2]
+    assert "medium" in lines[2]
     assert on.ms.calls == []
 
 
@@ -183,7 +184,8 @@ async def test_a_prefix_counts_in_a_reply_too(on: Stage) -> None:
 async def test_a_prefix_that_was_meant_as_a_tier_asks_nobody(on: Stage, typed: str) -> None:
     async with running(on):
         said = (await ask(on, typed)).text
-    assert said.startswith(f"There is no tier {typed.split()[0]}.") and "!smart" in said
+    assert said.startswith(f"There is no tier {typed.split()[0]}.")
+    assert "!smart" in said
     assert on.ms.calls == []
 
 
@@ -198,7 +200,8 @@ async def test_what_only_looks_like_a_prefix_goes_to_the_model_as_it_is(on: Stag
 async def test_a_prefix_alone_asks_for_the_question(on: Stage) -> None:
     async with running(on):
         refusal = await ask(on, "!smart")
-    assert "!smart" in refusal.text and on.ms.calls == []
+    assert "!smart" in refusal.text
+    assert on.ms.calls == []
 
 
 async def test_without_any_key_tier_says_that_the_local_model_serves_all(on: Stage) -> None:
@@ -216,7 +219,8 @@ async def test_a_pool_of_the_environment_names_fallbacks_and_who_was_passed_over
     async with running(on):
         shown = await ask(on, "/tier smart")
         await ask(on, "hi")
-    assert "`" not in shown.text and "openai/gpt-4.1 (fallback)" in shown.text
+    assert "`" not in shown.text
+    assert "openai/gpt-4.1 (fallback)" in shown.text
     assert "Skipped (no API key): anthropic/claude-opus-4-5." in shown.text
     assert "If it fails: openai/gpt-5." in shown.text
     assert on.ms.last.model == "gpt-4.1"

@@ -41,7 +41,8 @@ async def test_a_skill_with_a_tier(on: Stage, caplog: pytest.LogCaptureFixture) 
     assert seen(on) == [CODING]
     assert "Resolved tier: coding (source: skill 'code-review')" in caplog.text
     system = on.ms.last.reading.system_text
-    assert "Read the diff twice." in system and "coding" in system
+    assert "Read the diff twice." in system
+    assert "coding" in system
 
 
 async def test_a_lock_beats_the_skill(on: Stage) -> None:
@@ -52,7 +53,8 @@ async def test_a_lock_beats_the_skill(on: Stage) -> None:
         await ask(on, "look at this")
     assert seen(on) == [SMART]
     system = on.ms.last.reading.system_text
-    assert "Read the diff twice." in system and "coding" not in system
+    assert "Read the diff twice." in system
+    assert "coding" not in system
 
 
 async def test_writing_code_lifts_the_next_call_and_ends_with_the_turn(
@@ -134,7 +136,8 @@ async def test_a_lock_and_a_prefix_forbid_set_tier(on: Stage, before: str, quest
         await ask(on, question)
     assert seen(on) == [SMART, SMART]
     refused = on.ms.last.reading.tool_results[0].text
-    assert "Tier is locked by user" in refused and "/tier" in refused
+    assert "Tier is locked by user" in refused
+    assert "/tier" in refused
 
 
 async def test_a_tier_in_capitals_and_blanks_is_understood(on: Stage) -> None:
@@ -175,7 +178,9 @@ async def test_skills_are_listed_with_the_broken_ones(on: Stage) -> None:
     teach(on, "bad", "---\nname: [\n---\nx")
     async with running(on):
         shown = await ask(on, "/skills")
-        assert "code-review" in shown.text and "tier coding" in shown.text and "bad is skipped" in shown.text
+        assert "code-review" in shown.text
+        assert "tier coding" in shown.text
+        assert "bad is skipped" in shown.text
         assert "did you mean code-review?" in (await ask(on, "/skill codereview")).text
         on.tg.press("code-review", message=shown)
         await on.tg.wait_for(lambda _: "is active in this conversation" in shown.chat.from_bot()[0].text)
@@ -195,7 +200,8 @@ async def test_a_skill_with_the_same_model_is_told_in_that_turn_and_the_prompt_s
         await ask(on, "think")
     assert seen(on) == [BALANCED, SMART]
     told = on.ms.last.reading.tool_results[0].text
-    assert "Because of it, the smart tier answers from now on" in told and "Think twice." in told
+    assert "Because of it, the smart tier answers from now on" in told
+    assert "Think twice." in told
     assert len({call.reading.system_text for call in on.ms.calls}) == 1, "the provider's cache of it"
 
 
@@ -211,7 +217,8 @@ async def test_a_skill_claims_no_switch_that_a_lock_forbids(on: Stage, before: s
         await ask(on, question)
     assert seen(on) == [BALANCED, BALANCED]
     told = on.ms.last.reading.tool_results[0].text
-    assert "Think twice." in told and "tier" not in told
+    assert "Think twice." in told
+    assert "tier" not in told
 
 
 async def test_a_skills_switch_gives_way_to_a_later_one_in_words_too(on: Stage) -> None:
@@ -223,8 +230,8 @@ async def test_a_skills_switch_gives_way_to_a_later_one_in_words_too(on: Stage) 
         await ask(on, "be quick")
         assert seen(on) == [SMART, BALANCED]
         told = [call.reading.system_text for call in on.ms.calls]
-        assert (
-            told[0] == told[1] and "`smart` tier; a later switch, by set_tier for instance, takes the place" in told[1]
-        )
+        assert told[0] == told[1]
+        assert "`smart` tier; a later switch, by set_tier for instance, takes the place" in told[1]
         await ask(on, "and now")
-    assert seen(on)[2] == BALANCED and "`smart` tier" not in on.ms.last.reading.system_text
+    assert seen(on)[2] == BALANCED
+    assert "`smart` tier" not in on.ms.last.reading.system_text

@@ -20,7 +20,8 @@ async def test_a_tiny_model_is_told_one_sentence_and_the_date(on: Stage) -> None
     async with running(on):
         await ask(on, "hi")
         told = on.ms.last.reading.system_text
-        assert told.startswith(f"{TINY_INSTRUCTIONS}\n\nToday is ") and told.count("\n\n") == 1
+        assert told.startswith(f"{TINY_INSTRUCTIONS}\n\nToday is ")
+        assert told.count("\n\n") == 1
         assert (on.ms.last.reading.temperature, on.ms.last.reading.tool_names) == (0.1, ())
         await ask(on, "!smart hi")
         assert on.ms.last.reading.system_text.startswith(BASE_INSTRUCTIONS)

@@ -60,10 +60,13 @@ async def test_a_question_brings_its_toolkit_and_no_other(
 ) -> None:
     async with ready(on):
         await ask(on, question)
-    assert shown(on) == {"get_forecast"} and "calculate" in defined(on)
+    assert shown(on) == {"get_forecast"}
+    assert "calculate" in defined(on)
     (line,) = decided(caplog)
     number, _, rest = line.partition("/")
-    assert int(number) == len(defined(on)) and "activated: [weather(" in rest and "words only" not in rest
+    assert int(number) == len(defined(on))
+    assert "activated: [weather(" in rest
+    assert "words only" not in rest
 
 
 @pytest.mark.parametrize("chat", ["hello", "How are you today?", "Hallo, wie geht's?", "thank you, that was nice"])
@@ -77,7 +80,8 @@ async def test_and_tomorrow_keeps_the_weather(on: Stage) -> None:
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
         await ask(on, "and tomorrow?")
-    assert "get_forecast" in shown(on) and not shown(on) & {"take_note", "find_note"}
+    assert "get_forecast" in shown(on)
+    assert not shown(on) & {"take_note", "find_note"}
 
 
 FOLLOW_UP = "and the other one?"
@@ -89,16 +93,19 @@ async def test_a_follow_up_keeps_the_toolkits_also_after_a_restart(on: Stage, ca
         assert "weather" not in {each.toolkit for each in alone.activated}, "by itself it says nothing of weather"
         await ask(on, "What's the weather like in Paris?")
         await ask(on, FOLLOW_UP)
-        assert shown(on) == {"get_forecast"} and "weather(follow-up:" in decided(caplog)[-1]
+        assert shown(on) == {"get_forecast"}
+        assert "weather(follow-up:" in decided(caplog)[-1]
         await ask(on, FOLLOW_UP)
         assert shown(on) == set(), "for one turn, where no tool was called"
         await ask(on, "What's the weather like in Paris?")
     kept = on.rows("select encoder, hash, vector from vectors order by hash")
-    assert len(kept) > 50 and {str(encoder).partition(":")[0] for encoder, _, _ in kept} == {"static"}
+    assert len(kept) > 50
+    assert {str(encoder).partition(":")[0] for encoder, _, _ in kept} == {"static"}
     async with ready(on):
         assert on.rows("select encoder, hash, vector from vectors order by hash") == kept
         await ask(on, FOLLOW_UP)
-        assert shown(on) == {"get_forecast"} and "weather(follow-up:" in decided(caplog)[-1]
+        assert shown(on) == {"get_forecast"}
+        assert "weather(follow-up:" in decided(caplog)[-1]
         await ask(on, "/new")
         await ask(on, FOLLOW_UP)
         assert shown(on) == set()
@@ -131,7 +138,8 @@ async def test_a_toolkit_that_was_used_stays_while_its_calls_are_remembered(
         await ask(on, "hello")
         await ask(on, "hello again")
         await ask(on, "hello once more")
-        assert shown(on) == {"take_note", "find_note"} and "notes(used:1.00)" in decided(caplog)[-1]
+        assert shown(on) == {"take_note", "find_note"}
+        assert "notes(used:1.00)" in decided(caplog)[-1]
 
 
 async def test_a_small_model_gets_few_tools_in_few_words_and_the_names_of_all_others(on: Stage) -> None:
@@ -139,12 +147,16 @@ async def test_a_small_model_gets_few_tools_in_few_words_and_the_names_of_all_ot
     async with ready(on):
         await ask(on, "What's the weather like in Paris?")
     tools = {tool["function"]["name"]: tool["function"]["description"] for tool in on.ms.last.body["tools"]}
-    assert len(tools) <= 8 and (defined(on)[0], defined(on)[-1]) == ("get_forecast", "discover_tools")
-    assert tools["get_forecast"] == "Weather" and tools["discover_tools"] == "Find more tools"
+    assert len(tools) <= 8
+    assert (defined(on)[0], defined(on)[-1]) == ("get_forecast", "discover_tools")
+    assert tools["get_forecast"] == "Weather"
+    assert tools["discover_tools"] == "Find more tools"
     lines = [line for line in on.ms.last.reading.system_text.splitlines() if "More tools" in line]
-    assert len(lines) == 1 and lines[0].endswith(ASK_FOR_CALLS)
+    assert len(lines) == 1
+    assert lines[0].endswith(ASK_FOR_CALLS)
     others = {"create_event", "list_events", "take_note", "find_note", "calculate", "set_tier", "run_command"}
-    assert all((name in tools) != (name in lines[0]) for name in others) and len(others - tools.keys()) > 3
+    assert all((name in tools) != (name in lines[0]) for name in others)
+    assert len(others - tools.keys()) > 3
 
 
 async def test_a_miss_is_mended_by_discovery_within_the_turn(on: Stage, caplog: pytest.LogCaptureFixture) -> None:
@@ -154,13 +166,17 @@ async def test_a_miss_is_mended_by_discovery_within_the_turn(on: Stage, caplog: 
     on.ms.reply("It is in your calendar.")
     async with ready(on):
         answer = await ask(on, "hello")
-    assert answer.text == "It is in your calendar." and len(on.ms.calls) == 3
-    assert "create_event" not in defined(on, 0) and "create_event" in defined(on, 1)
+    assert answer.text == "It is in your calendar."
+    assert len(on.ms.calls) == 3
+    assert "create_event" not in defined(on, 0)
+    assert "create_event" in defined(on, 1)
     for earlier, later in pairwise(on.ms.calls):
         kept, grown = earlier.body["messages"], later.body["messages"]
-        assert grown[: len(kept)] == kept and later.body["tools"][: len(earlier.body["tools"])] == earlier.body["tools"]
+        assert grown[: len(kept)] == kept
+        assert later.body["tools"][: len(earlier.body["tools"])] == earlier.body["tools"]
     found, added = tool_results(on)
-    assert found.startswith("Found, ") and "- create_event: " in found
+    assert found.startswith("Found, ")
+    assert "- create_event: " in found
     assert added == 'added\n{"title": "Lunch with Ann"}'
     assert any(line.startswith("discover_tools found create_event") for line in decided(caplog))
 
@@ -175,9 +191,13 @@ async def test_a_tool_that_was_told_by_name_only_runs(on: Stage) -> None:
     async with ready(on):
         assert (await ask(on, "hello")).text == "Noted."
     wrong, right, blind, other = tool_results(on)
-    assert blind.startswith("Error: find_note was not run yet") and '"required": ["text"]' in blind
-    assert wrong.startswith("Error: ") and '"required": ["text"]' in wrong and '"tag"' not in wrong
-    assert right == 'noted\n{"text": "milk"}' and other == 'found\n{"text": "milk"}'
+    assert blind.startswith("Error: find_note was not run yet")
+    assert '"required": ["text"]' in blind
+    assert wrong.startswith("Error: ")
+    assert '"required": ["text"]' in wrong
+    assert '"tag"' not in wrong
+    assert right == 'noted\n{"text": "milk"}'
+    assert other == 'found\n{"text": "milk"}'
     assert "take_note" not in defined(on, 0)
     assert defined(on, 1) == defined(on, 2) == [*defined(on, 0), "take_note"]
     assert defined(on, 3) == [*defined(on, 0), "take_note", "find_note"]
@@ -194,7 +214,8 @@ async def test_a_model_that_takes_over_in_mid_turn_gets_the_texts_of_its_own_siz
     assert (first.model, second.model) == ("llama-3.2-1b", "gpt-5.2")
     described = [_described(call.body, "get_forecast") for call in (first, second)]
     assert described == ["Weather", "Tell the weather at a place, now and for a week."]
-    assert "More tools" in first.reading.system_text and "More tools" not in second.reading.system_text
+    assert "More tools" in first.reading.system_text
+    assert "More tools" not in second.reading.system_text
 
 
 def _described(body: dict[str, Any], name: str) -> str:
@@ -216,7 +237,8 @@ async def test_a_file_is_taken_up_while_the_bot_runs(
         await until(lambda: "get_forecast" in _names(app.engine.tooling.toolbox.toolkits()))
         await until(lambda: caplog.text.count("[Embeddings] ") == 2)
         await ask(on, question)
-        assert shown(on) == {"get_forecast"} and "words only" not in decided(caplog)[-1]
+        assert shown(on) == {"get_forecast"}
+        assert "words only" not in decided(caplog)[-1]
         write(on, '{"name": "weather",', "weather")
         await until(lambda: app.engine.tooling.toolkits.broken)
         assert "weather.json line 1 column 20: not valid JSON" in caplog.text
@@ -261,8 +283,10 @@ async def test_without_an_encoder_words_choose_and_the_log_says_so(
     async with ready(on, doubt):
         for question in ("What's the weather like in Paris?", "Wie wird das Wetter morgen in Berlin?"):
             await ask(on, question)
-            assert "get_forecast" in shown(on) and "create_event" not in shown(on)
-            assert "weather(keyword:" in decided(caplog)[-1] and f" | words only: {doubt}" in decided(caplog)[-1]
+            assert "get_forecast" in shown(on)
+            assert "create_event" not in shown(on)
+            assert "weather(keyword:" in decided(caplog)[-1]
+            assert f" | words only: {doubt}" in decided(caplog)[-1]
     assert on.rows("select count(*) from vectors") == [(0,)]
 
 
@@ -289,6 +313,7 @@ async def test_the_first_message_after_a_start_does_not_wait_for_the_index(
             gate.set()
             await indexed(app)
             await ask(on, "Is it cold in Oslo?")
-            assert "get_forecast" in shown(on) and "words only" not in decided(caplog)[-1]
+            assert "get_forecast" in shown(on)
+            assert "words only" not in decided(caplog)[-1]
     finally:
         gate.set()

@@ -47,7 +47,8 @@ async def test_a_turn_with_tools_from_question_to_memory(on: Stage) -> None:
     async with running(on):
         answer = await ask(on, "keep a list")
         assert answer.text == "Your list says milk."
-        assert "milk" in tool_results(on)[2] and "42" in tool_results(on)[1]
+        assert "milk" in tool_results(on)[2]
+        assert "42" in tool_results(on)[1]
         asked = on.ms.calls
         for earlier, later in pairwise(asked):
             kept, grown = earlier.body["messages"], later.body["messages"]
@@ -111,7 +112,8 @@ async def test_a_command_that_hangs_is_ended_and_told(on: Stage) -> None:
     on.ms.reply("It took too long.")
     async with running(on):
         assert (await ask(on, "run it")).text == "It took too long."
-    assert "begun" in tool_results(on)[0] and "ended after 1 s: the time limit" in tool_results(on)[0]
+    assert "begun" in tool_results(on)[0]
+    assert "ended after 1 s: the time limit" in tool_results(on)[0]
 
 
 async def test_what_is_wrong_with_a_call_is_told_to_the_model_alone(on: Stage) -> None:
@@ -123,7 +125,9 @@ async def test_what_is_wrong_with_a_call_is_told_to_the_model_alone(on: Stage) -
         await ask(on, "and again?")
     unknown, broken, wrong, missing = tool_results(on)
     assert "There is no tool reed_file here. Did you mean read_file?" in unknown
-    assert "not valid JSON" in broken and '"path"' in broken and "go on without read_file" in wrong
+    assert "not valid JSON" in broken
+    assert '"path"' in broken
+    assert "go on without read_file" in wrong
     assert "nothing.txt" in missing
 
 
@@ -133,7 +137,8 @@ async def test_an_endless_loop_ends_with_a_sentence(on: Stage) -> None:
     async with running(on):
         answer = await ask(on, "what time is it?")
     assert len(on.ms.calls) == 4
-    assert "Once more." in answer.text and "the limit is 4 model calls per answer" in answer.text
+    assert "Once more." in answer.text
+    assert "the limit is 4 model calls per answer" in answer.text
     assert on.ms.last.body["tool_choice"] == "none"
 
 
@@ -151,7 +156,9 @@ async def test_a_hostile_file_gains_a_guest_nothing(on: Stage) -> None:
         on.ms.reply("No.")
         await ask(on, "hello again", user=bob)
     offered = on.ms.last.reading.tool_names
-    assert "run_command" not in offered and "read_file" not in offered and "calculate" in offered
+    assert "run_command" not in offered
+    assert "read_file" not in offered
+    assert "calculate" in offered
     assert all(text.startswith("Error: There is no tool") for text in tool_results(on))
     assert files_of(on) == {}
 
@@ -170,7 +177,8 @@ async def test_nobody_reaches_the_files_of_another(on: Stage) -> None:
             on.ms.call_tools([("run_command", {"command": f"cat {path}"}) for path in tries])
         on.ms.reply("Nothing there.")
         await ask(on, "read the secret", user=bob)
-    assert len(tool_results(on)) >= 3 and "swordfish" not in json.dumps(on.ms.last.body)
+    assert len(tool_results(on)) >= 3
+    assert "swordfish" not in json.dumps(on.ms.last.body)
 
 
 async def test_forget_me_deletes_the_files(on: Stage) -> None:
@@ -208,11 +216,14 @@ async def test_a_model_without_tools_gets_none_and_nobody_is_told_otherwise(
     caplog.set_level(logging.INFO)
     async with running(on):
         await ask(on, "hello")
-        assert "tools" not in on.ms.last.body and not re.search("tools return", on.ms.last.reading.system_text)
+        assert "tools" not in on.ms.last.body
+        assert not re.search("tools return", on.ms.last.reading.system_text)
         tools = [line for line in (await ask(on, "/status full")).text.splitlines() if line.startswith("Tools")]
-        assert len(tools) == 1 and re.fullmatch(r"Tools: 0 of [1-9]\d*, because this model can't use tools", tools[0])
+        assert len(tools) == 1
+        assert re.fullmatch(r"Tools: 0 of [1-9]\d*, because this model can't use tools", tools[0])
     said = [record.getMessage() for record in caplog.records if "[ToolRouter]" in record.getMessage()]
-    assert len(said) == 1 and re.fullmatch(r"\[ToolRouter\] 0/[1-9]\d* tools \| mine/plain takes no tools", said[0])
+    assert len(said) == 1
+    assert re.fullmatch(r"\[ToolRouter\] 0/[1-9]\d* tools \| mine/plain takes no tools", said[0])
 
 
 async def test_without_bubblewrap_commands_are_off_with_the_reason(
@@ -223,7 +234,10 @@ async def test_without_bubblewrap_commands_are_off_with_the_reason(
     on.ms.reply("I can't run that.")
     async with running(on):
         await ask(on, "who are you?")
-        assert "run_command" not in on.ms.last.reading.tool_names and "read_file" in on.ms.last.reading.tool_names
-        assert "bubblewrap" in tool_results(on)[0] and "Wrote" in tool_results(on)[1]
+        assert "run_command" not in on.ms.last.reading.tool_names
+        assert "read_file" in on.ms.last.reading.tool_names
+        assert "bubblewrap" in tool_results(on)[0]
+        assert "Wrote" in tool_results(on)[1]
         status = (await ask(on, "/status full")).text
-        assert "run_command is off: " in status and "bubblewrap" in status
+        assert "run_command is off: " in status
+        assert "bubblewrap" in status

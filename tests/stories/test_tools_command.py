@@ -84,11 +84,15 @@ async def test_faults_are_named_to_those_who_can_mend_them(taught: Stage) -> Non
         )
     assert "broken.json line 2 column 9: not valid JSON" in text
     assert re.search(r"⚠️ notes: not connected for \d+ s: .*/nowhere/notes is not there", text)
-    assert "• rest: disabled in mcp.json" in text and re.search(r"⚠️ mcp\.json.*mcp is not known", text)
+    assert "• rest: disabled in mcp.json" in text
+    assert re.search(r"⚠️ mcp\.json.*mcp is not known", text)
     assert "⚠️ Broken toolkit files: 1; /tools says why." in status
     assert "⚠️ MCP servers with errors: notes; /tools says why." in status
     for shown in (his, his_status):
-        assert "broken" not in shown and "Broken" not in shown and "notes" not in shown and "MCP" not in shown
+        assert "broken" not in shown
+        assert "Broken" not in shown
+        assert "notes" not in shown
+        assert "MCP" not in shown
     assert "• weather " in his
 
 
@@ -109,7 +113,8 @@ async def test_nobody_is_told_of_what_their_role_does_not_permit(taught: Stage) 
         await ask(taught, f"@tierbot {RAIN}", group="Team")
         assert "vault (words " in (await ask(taught, "/status full", group="Team")).text
         his = (await ask(taught, "/status full", group="Team", user=bob)).text
-        assert "weather (words " in his and "vault" not in his
+        assert "weather (words " in his
+        assert "vault" not in his
 
 
 async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage) -> None:
@@ -121,7 +126,8 @@ async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage)
         offered = taught.ms.last.reading.tool_names
         status = (await ask(taught, "/status full")).text
     assert calls == 0, "a query asks no model"
-    assert line(text, "In full: ").split(", ") == list(offered) and "forecast" in offered
+    assert line(text, "In full: ").split(", ") == list(offered)
+    assert "forecast" in offered
     head = re.match(
         r"For this message: (\d+) of (\d+) tools, about ([\d,]+) tokens instead of ([\d,]+) \((\d+) %\)\. "
         r"Model: openai/gpt-5\.1\.\n"
@@ -130,8 +136,10 @@ async def test_a_query_shows_the_decision_that_the_message_brings(taught: Stage)
     )
     assert head is not None, text
     shown, total, tokens, whole, share = (int(each.replace(",", "")) for each in head.groups())
-    assert shown == len(offered) and total == shown + len(line(text, "Not shown: ").split(", "))
-    assert share == round(100 * tokens / whole) and 0 < tokens < whole
+    assert shown == len(offered)
+    assert total == shown + len(line(text, "Not shown: ").split(", "))
+    assert share == round(100 * tokens / whole)
+    assert 0 < tokens < whole
     score = line(text, "• weather: ")
     assert re.fullmatch(r"words [01]\.\d\d", score)
     assert {"basics", "code"} & set(line(text, "• Always included: ").split(", "))
@@ -148,11 +156,15 @@ async def test_a_small_model_is_told_the_others_by_name(taught: Stage) -> None:
         await ask(taught, RAIN)
         offered, told = taught.ms.last.reading.tool_names, taught.ms.last.reading.system_text
     assert "Size class S, strategy top_k: the most relevant in full, the others by name." in text
-    assert line(text, "In full: ").split(", ") == list(offered) and offered[0] == "forecast"
+    assert line(text, "In full: ").split(", ") == list(offered)
+    assert offered[0] == "forecast"
     names = line(text, "By name only: ").split(", ")
     found = re.search(r"to be found with discover_tools: (.*?)\.", told)
-    assert found is not None and sorted(found[1].split(", ")) == sorted(names) and "Not shown" not in text
-    assert "Model: openai/gpt-5.2." in deep and "Size class XL" in deep
+    assert found is not None
+    assert sorted(found[1].split(", ")) == sorted(names)
+    assert "Not shown" not in text
+    assert "Model: openai/gpt-5.2." in deep
+    assert "Size class XL" in deep
 
 
 async def test_a_follow_up_is_said_to_be_one(taught: Stage) -> None:
@@ -161,7 +173,8 @@ async def test_a_follow_up_is_said_to_be_one(taught: Stage) -> None:
         assert "forecast" not in line((await ask(taught, "/tools so what?")).text, "In full: ")
         await ask(taught, RAIN)
         text = (await ask(taught, "/tools so what?")).text
-    assert line(text, "• weather: ").startswith("follow-up ") and "forecast" in line(text, "In full: ")
+    assert line(text, "• weather: ").startswith("follow-up ")
+    assert "forecast" in line(text, "In full: ")
 
 
 async def test_what_is_off_stays_off_for_this_person_alone(taught: Stage) -> None:
@@ -177,11 +190,14 @@ async def test_what_is_off_stays_off_for_this_person_alone(taught: Stage) -> Non
         await ask(taught, RAIN)
         assert not {"forecast", "read_file"} & set(taught.ms.last.reading.tool_names)
         text = (await ask(taught, f"/tools {RAIN}")).text
-        assert "`forecast`" not in text and "read_file" not in text and "• Switched off by you: weather (" in text
+        assert "`forecast`" not in text
+        assert "read_file" not in text
+        assert "• Switched off by you: weather (" in text
         await ask(taught, RAIN, user="bob")
         assert {"forecast", "read_file"} <= set(taught.ms.last.reading.tool_names)
         text = (await ask(taught, "/tools on weather")).text
-        assert text.startswith("✅ weather is on for you again.\n") and "• weather (workspace, 1 tool):" in text
+        assert text.startswith("✅ weather is on for you again.\n")
+        assert "• weather (workspace, 1 tool):" in text
         await ask(taught, RAIN)
         assert "forecast" in taught.ms.last.reading.tool_names
         assert taught.rows("select toolkits_off from preferences") == [('["files"]',)]
@@ -194,7 +210,9 @@ async def test_buttons_switch_and_redraw(taught: Stage) -> None:
     async with running(taught):
         shown = await ask(taught, "/tools")
         labels = [button["text"] for button in shown.buttons]
-        assert "⏹ weather" in labels and "⏹ files" in labels and len(labels) <= BUTTONS
+        assert "⏹ weather" in labels
+        assert "⏹ files" in labels
+        assert len(labels) <= BUTTONS
         assert not any("conversation" in label for label in labels)
         assert labels.index("⏹ weather") < labels.index("⏹ files"), "what is there for some messages only comes first"
         await press(taught, "⏹ weather", shown)
@@ -270,7 +288,8 @@ async def test_an_encoder_that_is_late_for_a_message_is_said(taught: Stage) -> N
         await ask(taught, "Shall I take something against the wet?")
         for typed in ("/tools", "/status full"):
             text = (await ask(taught, typed)).text
-            assert late in text.splitlines() and "words and embeddings" not in text
+            assert late in text.splitlines()
+            assert "words and embeddings" not in text
 
 
 async def test_why_an_encoder_fails_is_for_admins(taught: Stage) -> None:
@@ -306,9 +325,11 @@ async def test_all_of_it_in_german(taught: Stage) -> None:
         assert line(shown, "• weather ") == "(Arbeitsordner, 1 Werkzeug): The weather of any place."
         assert line(shown, "• basics ").startswith("(mitgeliefert, 2 Werkzeuge, immer dabei): Datum und Uhrzeit")
         assert line(shown, "• use_skill: ") == "keine Skills installiert"
-        assert "Dateien mit Fehlern:" in shown and "⚠️ Werkzeugauswahl: nur Wörter (EMBEDDINGS=off)" in shown
+        assert "Dateien mit Fehlern:" in shown
+        assert "⚠️ Werkzeugauswahl: nur Wörter (EMBEDDINGS=off)" in shown
         decision = (await ask(taught, "/tools Regen in Rom?")).text
-        assert line(decision, "• weather: ").startswith("Wörter ") and "Vollständig: " in decision
+        assert line(decision, "• weather: ").startswith("Wörter ")
+        assert "Vollständig: " in decision
         assert re.search(r"etwa \d\.\d{3} statt \d\.\d{3} Token \(\d+ %\)\. Modell: ", decision)
         assert (await ask(taught, "/tools off wetter")).text.endswith("Es wurde nichts geändert.")
         assert (await ask(taught, "/tools off weather")).text.startswith("⏹ weather ist für dich in jedem Chat aus.")

@@ -33,17 +33,20 @@ async def test_on_telegram_the_picture_has_the_text_as_its_caption(on: Stage) ->
         on.ms.reply("two", usage=(8000, 1000))
         await ask(on, "!deep hi")
         reply = await ask(on, "/usage 7d")
-        assert drawn(on.tg.picture(reply).data) and on.tg.picture(reply).name == "usage-7d.png"
+        assert drawn(on.tg.picture(reply).data)
+        assert on.tg.picture(reply).name == "usage-7d.png"
         lines = reply.text.splitlines()
-        assert lines[0] == "Last 7 days" and "• openai/gpt-5.1: 1 call · 8,000 in / 1,000 out · $0.02" in lines
-        assert "balanced: 1 call · $0.02" in lines and "deep: 1 call · $0.0280" in lines
+        assert lines[0] == "Last 7 days"
+        assert "• openai/gpt-5.1: 1 call · 8,000 in / 1,000 out · $0.02" in lines
+        assert "balanced: 1 call · $0.02" in lines
+        assert "deep: 1 call · $0.0280" in lines
         assert lines[-3:] == ["Total: 2 calls · 16,000 in / 2,000 out · $0.0480", "", "Today: $0.0480 of $2.00"]
         everyone = await ask(on, "/usage all")
-        assert "• Alice: 2 calls · 16,000 in / 2,000 out · $0.0480" in everyone.text and drawn(
-            on.tg.picture(everyone).data
-        )
+        assert "• Alice: 2 calls · 16,000 in / 2,000 out · $0.0480" in everyone.text
+        assert drawn(on.tg.picture(everyone).data)
         tiers = await ask(on, "/usage tiers")
-        assert "deep: 1× · p50 " in tiers.text and "• openai/gpt-5.2: 1× · p50 " in tiers.text
+        assert "deep: 1× · p50 " in tiers.text
+        assert "• openai/gpt-5.2: 1× · p50 " in tiers.text
         assert "photo" not in tiers.content
 
 
@@ -58,7 +61,8 @@ async def test_on_discord_it_comes_with_the_answer_to_the_command(on: Stage, dc:
         (answer,) = asked.answers
         (file,) = answer.attachments
     assert "openai/gpt-5.1`: 1 call · 8,000 in / 1,000 out · $0.02" in answer.text
-    assert (file.name, file.mime) == ("usage-7d.png", "image/png") and drawn(file.data)
+    assert (file.name, file.mime) == ("usage-7d.png", "image/png")
+    assert drawn(file.data)
 
 
 async def test_in_the_terminal_it_is_the_text_alone(on: Stage) -> None:
@@ -69,7 +73,9 @@ async def test_in_the_terminal_it_is_the_text_alone(on: Stage) -> None:
         cwd=ROOT, env=on.environment(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     output, _ = await asyncio.wait_for(process.communicate(b"hello\n/usage 7d\n"), 60)
-    assert process.returncode == 0 and "Last 7 days" in output.decode() and "PNG" not in output.decode()
+    assert process.returncode == 0
+    assert "Last 7 days" in output.decode()
+    assert "PNG" not in output.decode()
     ((kept,),) = on.rows(
         "select count(*) from outbox where state = 'sent' and picture is null and payload like '%.png%'"
     )
@@ -89,7 +95,8 @@ async def test_a_kill_between_queueing_and_sending_loses_nothing(on: Stage) -> N
         reply = await on.tg.reply(said, after=said, timeout=60)
         await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
-    assert reply.text.removeprefix("(recovered) ").startswith("Last 7 days") and drawn(on.tg.picture(reply).data)
+    assert reply.text.removeprefix("(recovered) ").startswith("Last 7 days")
+    assert drawn(on.tg.picture(reply).data)
     assert len(said.chat.from_bot()) == 2
 
 
@@ -114,7 +121,9 @@ async def test_a_kill_behind_the_picture_sends_only_the_text(on: Stage) -> None:
         await until(lambda: on.rows("select 1 from outbox where state != 'sent'") == [])
         assert await bot.terminate() == 0
     picture, text = said.chat.from_bot()[1:]
-    assert drawn(on.tg.picture(picture).data) and picture.text == "" and "a/model-39" in text.text
+    assert drawn(on.tg.picture(picture).data)
+    assert picture.text == ""
+    assert "a/model-39" in text.text
 
 
 async def test_a_refused_picture_still_brings_the_text(on: Stage) -> None:
@@ -135,4 +144,5 @@ async def test_a_press_for_it_leaves_the_pressed_message_as_it_was(on: Stage) ->
         offer = await on.tg.reply(matching="Shall I?")
         on.tg.press("Yes", message=offer)
         reply = await on.tg.reply(matching="Last 24 hours")
-        assert drawn(on.tg.picture(reply).data) and offer.text == "Shall I?"
+        assert drawn(on.tg.picture(reply).data)
+        assert offer.text == "Shall I?"

@@ -71,7 +71,8 @@ async def ask(options: DiscordOptions, seconds: float) -> Report:
             raise ConfigError(refused(options.api_root)) from None
         raise PlatformSilent(why(error)) from None
     application = client.application
-    assert application is not None and client.user is not None
+    assert application is not None
+    assert client.user is not None
     flags = application.flags
     return Report(
         name=client.user.name,

@@ -115,7 +115,8 @@ class _Child:
 
     async def port(self, api_key: str) -> int:
         """Wait for the port on which the child accepts requests. Raises _Died."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         with contextlib.suppress(ConnectionError):
             self.process.stdin.write(api_key.encode() + b"\n")
             await self.process.stdin.drain()

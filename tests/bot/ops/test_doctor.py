@@ -95,10 +95,8 @@ async def test_configuration_files_are_read(on: Stage) -> None:
     on.config = {"modelRoutr": {}, "tools": {"maxChars": 1}}
     worst, said = await status(on, "runtime-config.json")
     assert worst == "warn"
-    assert (
-        "modelRoutr is not a known key → Did you mean modelRouter?" in said
-        and "tools.maxChars is not a known key" in said
-    )
+    assert "modelRoutr is not a known key → Did you mean modelRouter?" in said
+    assert "tools.maxChars is not a known key" in said
     assert Redactor(()).clean(said) == said, "the report shows it"
     inspection = inspected(on)
     inspection.workspace.config_file.write_text('{\n "llm": [\n}', encoding="utf-8")
@@ -175,4 +173,6 @@ async def test_a_broken_skill_is_named_and_the_others_are_not(on: Stage) -> None
         (on.workspace / "skills" / name).mkdir(parents=True)
         (on.workspace / "skills" / name / "SKILL.md").write_text(text, encoding="utf-8")
     worst, said = await status(on, "skills")
-    assert worst == "warn" and "bad is skipped" in said and "good" in said
+    assert worst == "warn"
+    assert "bad is skipped" in said
+    assert "good" in said

@@ -26,7 +26,8 @@ async def test_a_refused_key_is_no_answer(on: Stage) -> None:
 
 async def test_a_gguf_that_is_not_there_is_no_answer(on: Stage) -> None:
     worst, said = await status(on, "tier deep", TIER_DEEP_POOL="local/foo")
-    assert worst == "fail" and "local/foo does not answer: no file " in said
+    assert worst == "fail"
+    assert "local/foo does not answer: no file " in said
 
 
 async def test_an_ollama_that_is_off_is_no_answer(on: Stage) -> None:
@@ -46,16 +47,20 @@ async def test_a_model_that_was_not_pulled_is_pulled(on: Stage) -> None:
 async def test_a_reasoning_level_that_the_model_does_not_have_is_named(on: Stage) -> None:
     on.config["modelRouter"] = {"smartModelReasoning": "ultra", "deepModelReasoning": "high"}
     worst, said = await status(on, "tier smart")
-    assert worst == "warn" and "openai/gpt-5.1 answers" in said
-    assert "openai/gpt-5.1 has no reasoning level ultra" in said and "none, low, medium, high" in said
+    assert worst == "warn"
+    assert "openai/gpt-5.1 answers" in said
+    assert "openai/gpt-5.1 has no reasoning level ultra" in said
+    assert "none, low, medium, high" in said
     assert "modelRouter.smartModelReasoning" in said
     worst, said = await status(on, "tier deep", TIER_DEEP_POOL="openai/strange-1")
-    assert "openai/strange-1 has no reasoning level high" in said and "not known to" in said
+    assert "openai/strange-1 has no reasoning level high" in said
+    assert "not known to" in said
 
 
 async def test_a_pool_of_one_provider_is_named(on: Stage) -> None:
     worst, said = await status(on, "pool smart")
-    assert worst == "warn" and "Only one provider here (openai): if it fails, nothing can step in." in said
+    assert worst == "warn"
+    assert "Only one provider here (openai): if it fails, nothing can step in." in said
     mixed = await findings(on, TIER_SMART_POOL="openai/gpt-5.1, anthropic/claude-haiku-4-5")
     assert [each for each in mixed if each.name == "pool smart"] == []
 
@@ -93,7 +98,8 @@ async def test_every_fault_of_the_configuration_is_listed_once(on: Stage) -> Non
 async def test_an_unknown_key_has_its_nearest(on: Stage, config: dict[str, object], meant: str) -> None:
     on.config |= config
     worst, said = await status(on, "runtime-config.json")
-    assert worst == "warn" and f"Did you mean {meant}?" in said
+    assert worst == "warn"
+    assert f"Did you mean {meant}?" in said
 
 
 async def test_a_dotenv_that_nobody_reads_is_named(on: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,4 +108,5 @@ async def test_a_dotenv_that_nobody_reads_is_named(on: Stage, tmp_path: Path, mo
     assert (await status(on, "environment"))[0] == "ok"
     (tmp_path / "here" / ".env").write_text("OPENAI_API_KEY=x\n")
     worst, said = await status(on, "environment")
-    assert worst == "warn" and "./.env is ignored → Move its lines to " in said
+    assert worst == "warn"
+    assert "./.env is ignored → Move its lines to " in said

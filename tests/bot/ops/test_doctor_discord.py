@@ -75,7 +75,8 @@ async def test_a_discord_that_is_away_or_slow_is_a_failure(dc: DiscordServer, tm
 async def test_the_message_content_intent_is_explained(dc: DiscordServer, tmp_path: Path) -> None:
     dc.grant()
     found = (await examined(dc, tmp_path))["messages"]
-    assert found.status == "warn" and "Message Content Intent" in found.mend
+    assert found.status == "warn"
+    assert "Message Content Intent" in found.mend
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(0, "ok"), (20, "ok"), (120, "warn"), (-120, "warn")])
@@ -97,4 +98,5 @@ def test_few_sessions_left_and_another_address_for_interactions_are_named() -> N
     assert {name: finding.status for name, finding in found.items()} == {
         "discord": "ok", "messages": "ok", "interactions": "fail", "gateway": "warn",
     }  # fmt: skip
-    assert "only 49 more" in found["gateway"].detail and "2 servers" in found["discord"].detail
+    assert "only 49 more" in found["gateway"].detail
+    assert "2 servers" in found["discord"].detail

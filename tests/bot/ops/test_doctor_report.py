@@ -80,7 +80,8 @@ async def test_every_fault_of_the_environment_is_listed_once_beside_the_other_ch
     checks = json.loads(output)["checks"]
     failed = [check["detail"] for check in checks if check["status"] == "fail"]
     named = ("line 4: not of the form", "LOG_LEVEL is not valid", "USER_RATE_LIMIT must", "TIER_SMART_POOL must")
-    assert [sum(name in each for each in failed) for name in named] == [1, 1, 1, 1] and len(failed) == len(named)
+    assert [sum(name in each for each in failed) for name in named] == [1, 1, 1, 1]
+    assert len(failed) == len(named)
     assert any("OPENAI_API_KEY" in check["mend"] for check in checks if "OPENAI_KEY" in check["detail"])
     assert any(check["name"] == "database" for check in checks)
 

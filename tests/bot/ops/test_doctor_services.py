@@ -85,7 +85,8 @@ async def test_models_of_unknown_size_are_named_with_the_mend(on: Stage) -> None
     worst, said = await status(on, "model sizes", **pools)
     assert worst == "warn"
     assert "treated as M: groq/odd, groq/strange-model → " in said
-    assert 'Set "sizeClass" to S, M, L or XL' in said and "models/models.json" in said
+    assert 'Set "sizeClass" to S, M, L or XL' in said
+    assert "models/models.json" in said
 
 
 async def test_ollama_is_asked_for_the_size_that_a_name_does_not_tell(on: Stage) -> None:
@@ -94,7 +95,8 @@ async def test_ollama_is_asked_for_the_size_that_a_name_does_not_tell(on: Stage)
     pools = {**POOLS, "TIER_DEEP_POOL": "ollama/odd, ollama/strange, openai/gpt-5.1"}
     assert (await status(on, "model sizes", **pools))[0] == "ok"
     worst, said = await status(on, "model sizes", **pools | {"TIER_SMART_POOL": "ollama/gone, ollama/odd"})
-    assert worst == "warn" and "treated as M: ollama/gone → " in said
+    assert worst == "warn"
+    assert "treated as M: ollama/gone → " in said
 
 
 async def test_the_owners_word_on_a_size_satisfies(on: Stage) -> None:
@@ -146,7 +148,8 @@ async def test_who_looks_a_second_time(on: Stage, critic: object, key: str, expe
     on.config["critic"] = critic
     pool = "openai/gpt-5.1,anthropic/claude-haiku-4-5"
     worst, said = await status(on, "critic", ANTHROPIC_API_KEY=key, TIER_BALANCED_POOL=pool)
-    assert worst == expected[0] and expected[1] in said
+    assert worst == expected[0]
+    assert expected[1] in said
 
 
 async def test_nothing_is_said_of_a_second_look_that_nobody_wants(on: Stage) -> None:

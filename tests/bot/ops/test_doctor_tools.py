@@ -80,7 +80,8 @@ async def test_a_broken_toolkit_is_named_and_the_others_are_not(on: Stage) -> No
     toolkit(on, "taken.json", task("read_file"))
     (on.workspace / "toolkits" / "bad.json").write_text('{\n "name": "bad",\n}', encoding="utf-8")
     worst, said = await status(on, "toolkits")
-    assert worst == "warn" and "good (1 tool)" in said
+    assert worst == "warn"
+    assert "good (1 tool)" in said
     assert "bad.json line 3 column 1: not valid JSON" in said
     assert "taken.json: the tool read_file is there already, in our toolkit files" in said
 
@@ -92,15 +93,19 @@ async def test_what_the_report_says_is_not_said_again_in_the_log(on: Stage) -> N
     environ = on.environment()
     del environ["WORKSPACE"]
     _, output, complaint = await tierbot(on.workspace, "doctor", **environ)
-    assert complaint == "" and "bad.json: the tool read_file" in output and "comand is not known" in output
+    assert complaint == ""
+    assert "bad.json: the tool read_file" in output
+    assert "comand is not known" in output
 
 
 async def test_a_hint_that_is_ignored_is_named(on: Stage) -> None:
     hints = {"tiers": {"small": {"inputSchema": {"type": "object", "properties": {"x": {"type": "no-such"}}}}}}
     toolkit(on, "words.json", task("count_words", capabilityHints=hints))
     worst, said = await status(on, "toolkits")
-    assert worst == "warn" and "words.json: the tool count_words: its hint for small" in said
-    assert "Fix the hint, or remove it." in said and "words (1 tool)" in said
+    assert worst == "warn"
+    assert "words.json: the tool count_words: its hint for small" in said
+    assert "Fix the hint, or remove it." in said
+    assert "words (1 tool)" in said
 
 
 async def test_a_tool_of_a_server_that_nobody_set_up_is_named(on: Stage) -> None:
@@ -108,10 +113,8 @@ async def test_a_tool_of_a_server_that_nobody_set_up_is_named(on: Stage) -> None
     ways = [task("here", execute={"mcp": "there/x"}), task("nowhere", execute={"mcp": "gone/x"})]
     toolkit(on, "far.json", *ways)
     worst, said = await status(on, "toolkits")
-    assert (
-        worst == "warn"
-        and "far.json: the tool nowhere belongs to the MCP server gone, which is not in mcp.json" in said
-    )
+    assert worst == "warn"
+    assert "far.json: the tool nowhere belongs to the MCP server gone, which is not in mcp.json" in said
     assert "the tool here" not in said
 
 
@@ -136,8 +139,10 @@ async def test_every_server_is_connected_and_none_is_left(on: Stage) -> None:
     for name, reason in (("dead", "exit code 4"), ("gone", "/nonexistent/server"), ("wrong", "role must be one of")):
         complaint = found[f"mcp server {name}"]
         assert (complaint.status, reason in complaint.detail) == ("warn", True), complaint
-        assert complaint.mend and "TOKEN-123456" not in complaint.detail
-    assert found["mcp server odd"].status == "warn" and "odd" in found["mcp server odd"].detail
+        assert complaint.mend
+        assert "TOKEN-123456" not in complaint.detail
+    assert found["mcp server odd"].status == "warn"
+    assert "odd" in found["mcp server odd"].detail
     assert [name for name in ("good", "odd", "dead") if alive(on, name)] == []
 
 
@@ -155,24 +160,31 @@ async def test_a_servers_tool_whose_name_is_taken_is_named(on: Stage) -> None:
 async def test_a_server_that_hangs_is_not_waited_for(on: Stage) -> None:
     servers(on, slow=unruly(on, "slow", start="hang"), good=unruly(on, "good"))
     found = await connected(on, 2.0)
-    assert found["mcp server slow"].detail == "not connected after 2 s" and found["mcp server slow"].mend
+    assert found["mcp server slow"].detail == "not connected after 2 s"
+    assert found["mcp server slow"].mend
     assert found["mcp server good"].status == "ok"
-    assert not alive(on, "slow") and not alive(on, "good")
+    assert not alive(on, "slow")
+    assert not alive(on, "good")
 
 
 async def test_a_file_of_servers_that_cannot_be_read_is_named_with_its_line(on: Stage) -> None:
     inspected(on)
     (on.workspace / "mcp.json").write_text('{\n "mcpServers": {,\n}', encoding="utf-8")
     worst, said = await status(on, "mcp.json")
-    assert worst == "warn" and "mcp.json line 2" in said and "Fix that line" in said
+    assert worst == "warn"
+    assert "mcp.json line 2" in said
+    assert "Fix that line" in said
     (on.workspace / "mcp.json").write_text('{"mcpServers": {}, "more": 1}', encoding="utf-8")
     worst, said = await status(on, "mcp.json")
-    assert worst == "warn" and "more is not known" in said
+    assert worst == "warn"
+    assert "more is not known" in said
 
 
 async def test_embeddings_that_work_and_that_are_off(on: Stage) -> None:
     worst, said = await status(on, "embeddings", EMBEDDINGS="static")
-    assert worst == "ok" and said.startswith("static:") and "makes vectors with" in said
+    assert worst == "ok"
+    assert said.startswith("static:")
+    assert "makes vectors with" in said
     off = "off: tools are matched by words only → "
     assert await status(on, "embeddings", EMBEDDINGS="off") == ("ok", off)
 
@@ -181,9 +193,12 @@ async def test_embeddings_of_a_provider_are_asked_for(on: Stage) -> None:
     litellm_without_clients()
     model = "litellm:openai/text-embedding-3-small"
     worst, said = await status(on, "embeddings", EMBEDDINGS=model)
-    assert worst == "ok" and said.startswith(f"{model} makes vectors with ")
+    assert worst == "ok"
+    assert said.startswith(f"{model} makes vectors with ")
     worst, said = await status(on, "embeddings", EMBEDDINGS="litellm:mistral/mistral-embed")
-    assert worst == "warn" and "MISTRAL_API_KEY" in said and "set EMBEDDINGS to static" in said
+    assert worst == "warn"
+    assert "MISTRAL_API_KEY" in said
+    assert "set EMBEDDINGS to static" in said
 
 
 async def test_an_encoder_that_is_not_whole_is_named(on: Stage, tmp_path: Path) -> None:
@@ -191,7 +206,8 @@ async def test_an_encoder_that_is_not_whole_is_named(on: Stage, tmp_path: Path) 
         data = (FOLDER / file).read_bytes()
         (tmp_path / file).write_bytes(data[: len(data) // 2] if file == "model.safetensors" else data)
     found = await tools.embeddings_check(lambda *_: StaticEmbedder.of(tmp_path))(inspected(on))
-    assert found[0].status == "warn" and "the shipped encoder can't be read" in found[0].detail
+    assert found[0].status == "warn"
+    assert "the shipped encoder can't be read" in found[0].detail
 
 
 class Odd:
@@ -221,5 +237,7 @@ class Odd:
 async def test_an_embedder_that_is_of_no_use_is_named_and_closed(on: Stage, answers: bool, said: str) -> None:
     odd = Odd(answers)
     found = await tools.embeddings_check(lambda *_: odd, 30.0 if answers else 0.01)(inspected(on))
-    assert (found[0].status, said in found[0].detail) == ("warn", True) and found[0].mend
-    assert odd.closed and odd.asked > FEW_TEXTS, "a worker lets no more than that wait for its model"
+    assert (found[0].status, said in found[0].detail) == ("warn", True)
+    assert found[0].mend
+    assert odd.closed
+    assert odd.asked > FEW_TEXTS, "a worker lets no more than that wait for its model"

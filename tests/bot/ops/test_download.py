@@ -77,12 +77,14 @@ def test_the_tiers_that_have_no_pool_are_set(tmp_path: Path) -> None:
     env = tmp_path / ".env"
     env.write_text("OPENAI_API_KEY=x\n# TIER_DEEP_POOL=no\nTIER_SMART_POOL=openai/gpt-5.1", "utf-8")
     told = set_tiers(env, "local/tiny")
-    assert told[0] == "balanced: local/tiny" and "unchanged in" in told[1]
+    assert told[0] == "balanced: local/tiny"
+    assert "unchanged in" in told[1]
     pools = load({"WORKSPACE": str(tmp_path)}).settings.pools
     assert pools == {
         "balanced": ("local/tiny",), "smart": ("openai/gpt-5.1",), "coding": ("local/tiny",), "deep": ("local/tiny",),
     }  # fmt: skip
-    assert env.stat().st_mode & 0o777 == 0o600 and "OPENAI_API_KEY=x" in env.read_text("utf-8")
+    assert env.stat().st_mode & 0o777 == 0o600
+    assert "OPENAI_API_KEY=x" in env.read_text("utf-8")
 
 
 def test_an_unknown_name_has_the_table(tmp_path: Path) -> None:

@@ -113,14 +113,17 @@ async def test_the_protocols_own_client(tmp_path: Path) -> None:
         always = {"get_datetime", "calculate", "read_file", "write_file", "list_files"}
         assert always <= set(tools) <= always | {"run_command", "run_python_code"}
         hints = (tools["read_file"].meta or {})[HINTS]
-        assert list(hints["tiers"]) == ["small", "medium", "large"] and hints["category"] == "files"
+        assert list(hints["tiers"]) == ["small", "medium", "large"]
+        assert hints["category"] == "files"
         assert len(hints["tiers"]["small"]["description"]) < len(hints["tiers"]["large"]["description"])
         assert "description" not in hints["tiers"]["small"]["inputSchema"]["properties"]["path"]
         sums = await client.call_tool("calculate", {"expression": "6*7"})
         assert [block.model_dump()["text"] for block in sums.content] == ["6*7 = 42"]
         written = await client.call_tool("write_file", {"path": "a/b.txt", "content": "milk"})
         wrong = await client.call_tool("write_file", {"path": "a/b.txt"})
-        assert not written.is_error and wrong.is_error and "is a required property" in str(wrong.content)
+        assert not written.is_error
+        assert wrong.is_error
+        assert "is a required property" in str(wrong.content)
     with sqlite3.connect(tmp_path / "ws" / "tierbot.db") as database:
         found = "select role, platform, user_id, people.id from people join identities on person_id = people.id"
         ((role, platform, user, person_id),) = database.execute(found).fetchall()
@@ -135,7 +138,8 @@ async def test_what_belongs_to_a_chat_is_not_there(tmp_path: Path) -> None:
         assert not names & set(theirs)
         for name in theirs:
             said, failed = await line.call(name)
-            assert failed and f"There is no tool {name} here." in said
+            assert failed
+            assert f"There is no tool {name} here." in said
 
 
 async def test_times_are_where_the_owner_lives(tmp_path: Path) -> None:
@@ -200,7 +204,8 @@ async def test_it_ends_cleanly(tmp_path: Path, how: str, busy: bool) -> None:
         else:
             line.process.send_signal(getattr(signal, how))
         code, output, log = await line.ended()
-    assert code == 0 and "Traceback" not in log
+    assert code == 0
+    assert "Traceback" not in log
     assert all(json.loads(each)["id"] == 1 for each in output.splitlines()), "nothing else is on standard output"
     listed = await asyncio.create_subprocess_exec("ps", "-eo", "args", stdout=asyncio.subprocess.PIPE)
     assert b"sleep 7777" not in (await listed.communicate())[0]
@@ -215,13 +220,17 @@ async def test_a_client_that_is_gone_is_no_error(tmp_path: Path) -> None:
     os.close(reading)
     asked = ({"jsonrpc": "2.0", **message} for message in OPENING)
     _, log = await asyncio.wait_for(process.communicate("".join(f"{json.dumps(m)}\n" for m in asked).encode()), 60)
-    assert process.returncode == 0 and b"Traceback" not in log and b"disconnected" in log
+    assert process.returncode == 0
+    assert b"Traceback" not in log
+    assert b"disconnected" in log
 
 
 async def test_over_http_with_the_token(tmp_path: Path) -> None:
     async with started(tmp_path, "--http", "127.0.0.1:0", TIERBOT_MCP_TOKEN=TOKEN) as line:
         code, output, log = await line.ended()
-        assert code == 2 and output == "" and "127.0.0.1:0 is no address" in log
+        assert code == 2
+        assert output == ""
+        assert "127.0.0.1:0 is no address" in log
     with socket.create_server(("127.0.0.1", 0)) as free:
         where = f"127.0.0.1:{free.getsockname()[1]}"
     (tmp_path / "token").write_text(f"{TOKEN}\n")
@@ -237,12 +246,15 @@ async def test_over_http_with_the_token(tmp_path: Path) -> None:
             assert (await web.post(f"http://{where}/mcp", json=body, headers=headers)).status_code == 401
         line.process.terminate()
         code, output, log = await line.ended()
-    assert (code, output) == (0, "") and TOKEN not in log and "Traceback" not in log
+    assert (code, output) == (0, "")
+    assert TOKEN not in log
+    assert "Traceback" not in log
 
 
 async def test_over_http_without_a_token(tmp_path: Path) -> None:
     code, output, complaint = await tierbot(tmp_path, "mcp", "--http", ":8765")
-    assert (code, output) == (2, "") and complaint.count("\n") == 1
+    assert (code, output) == (2, "")
+    assert complaint.count("\n") == 1
     assert complaint.startswith("tierbot: Over HTTP anyone could call the tools: set TIERBOT_MCP_TOKEN to at least 16")
 
 
@@ -252,4 +264,5 @@ async def test_a_database_of_a_newer_version_is_a_sentence(on: Stage) -> None:
         database.execute("update alembic_version set version_num = '9999'")
     database.close()
     code, output, complaint = await tierbot(on.workspace, "mcp")
-    assert (code, output) == (2, "") and "9999, which this version of tierbot does not know" in complaint
+    assert (code, output) == (2, "")
+    assert "9999, which this version of tierbot does not know" in complaint

@@ -80,4 +80,6 @@ async def test_a_result_that_is_too_long_is_cut(runner: Make) -> None:
         return "x" * 5000 + "\0"
 
     cut = await runner(execute, Traits()).run("tool", {})
-    assert len(cut) <= 1000 and "OUTPUT TRUNCATED" in cut and "\0" not in cut
+    assert len(cut) <= 1000
+    assert "OUTPUT TRUNCATED" in cut
+    assert "\0" not in cut

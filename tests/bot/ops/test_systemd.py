@@ -71,7 +71,8 @@ async def test_one_deaf_platform_among_two_stops_the_feeding(tmp_path: Path, mon
         assert await fed(heard) == "READY=1"
         for _ in range(10):
             await asyncio.wait_for(looks.acquire(), 20)
-        assert heard.empty() and not heartbeat.exists()
+        assert heard.empty()
+        assert not heartbeat.exists()
         deaf.progress.last_step = 1001.0
         assert await fed(heard) == "WATCHDOG=1"
         assert heartbeat.exists()

@@ -29,11 +29,15 @@ def assert_valid(piece: Piece, limit: int) -> None:
     size = len(units(piece.text))
     assert 0 < size <= limit
     assert piece.text.strip().strip(INVISIBLE), "empty message"
-    assert "\r" not in piece.text and "\t" not in piece.text and "\x00" not in piece.text
+    assert "\r" not in piece.text
+    assert "\t" not in piece.text
+    assert "\x00" not in piece.text
     assert len(piece.entities) <= 100
     for entity in piece.entities:
         assert entity.type in TYPES
-        assert entity.length > 0 and entity.offset >= 0 and entity.offset + entity.length <= size
+        assert entity.length > 0
+        assert entity.offset >= 0
+        assert entity.offset + entity.length <= size
         assert covered(piece, entity).strip(), "an entity of whitespace"  # decoding fails inside a surrogate pair
         assert (entity.url is not None) == (entity.type == "text_link")
         assert entity.language is None or (entity.type == "pre" and entity.language.strip())

@@ -85,7 +85,9 @@ def test_rendering(markdown: str, expected: str | None) -> None:
 def test_a_broken_block_is_closed_and_opened_again() -> None:
     code = "\n".join(f"print({number})  # ```" for number in range(300))
     parts = pieces(f"Look:\n\n```python\n{code}\n```\n\nDone.")
-    assert len(parts) > 2 and parts[0].startswith("Look:\n\n```python\n") and parts[-1].endswith("\n```\n\nDone.")
+    assert len(parts) > 2
+    assert parts[0].startswith("Look:\n\n```python\n")
+    assert parts[-1].endswith("\n```\n\nDone.")
     assert all(part.startswith("```python\n") for part in parts[1:])
     assert all(part.endswith("\n```") for part in parts[:-1])
     inner = "\n".join(re.sub(r"^(?:Look:\n\n)?```python\n|\n```(?:\n\nDone\.)?$", "", part) for part in parts)
@@ -95,23 +97,30 @@ def test_a_broken_block_is_closed_and_opened_again() -> None:
 def test_broken_styles_and_quotes_go_on() -> None:
     for text, mark in (("**" + "bold words " * 300 + "end**", "**"), ("*" + "word " * 600 + "x*", "*")):
         parts = pieces(text)
-        assert len(parts) == 2 and all(part.startswith(mark) and part.endswith(mark) for part in parts)
+        assert len(parts) == 2
+        assert all(part.startswith(mark) and part.endswith(mark) for part in parts)
     quote = pieces("> " + "quoted words " * 300 + "\n> end")
-    assert len(quote) == 2 and all(part.startswith("> ") for part in quote)
+    assert len(quote) == 2
+    assert all(part.startswith("> ") for part in quote)
 
 
 def test_a_link_is_never_broken() -> None:
     link = "[a label of some words](https://a.de/" + "y" * 100 + ")"
     parts = pieces(f"text {link} " * 40)
-    assert len(parts) > 2 and all(part.count("](https") == part.count("y)") for part in parts)
+    assert len(parts) > 2
+    assert all(part.count("](https") == part.count("y)") for part in parts)
 
 
 def test_the_preview_of_a_long_answer_is_its_end() -> None:
     text = "Beginning. " + "Some more words. \n" * 400 + "\n```py\nx = 1\n"
     shown = preview(text)
-    assert shown.startswith("…\n") and shown.endswith("```py\nx = 1\n```") and 1500 < len(shown) <= 2000
-    assert preview("The **ans") == "The **ans**" and preview("see [the docs](https://a.d") == "see the docs"
-    assert preview(" ") == "" and preview("# Title\n\n- ") == "# Title"
+    assert shown.startswith("…\n")
+    assert shown.endswith("```py\nx = 1\n```")
+    assert 1500 < len(shown) <= 2000
+    assert preview("The **ans") == "The **ans**"
+    assert preview("see [the docs](https://a.d") == "see the docs"
+    assert preview(" ") == ""
+    assert preview("# Title\n\n- ") == "# Title"
 
 
 @pytest.mark.parametrize("limit", [0, 99])

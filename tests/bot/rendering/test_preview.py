@@ -44,7 +44,8 @@ def test_preview_of_unfinished_markup(markdown: str, text: str, expected: list[t
 def test_preview_of_a_long_answer_is_its_end() -> None:
     piece = preview("\n".join(f"line **{number}** of many" for number in range(3000)))
     assert_valid(piece, 4096)
-    assert piece.text.startswith("…line ") and piece.text.endswith("line 2999 of many")
+    assert piece.text.startswith("…line ")
+    assert piece.text.endswith("line 2999 of many")
     assert utf16_length(piece.text) > 2500
 
 

@@ -157,7 +157,8 @@ def test_what_is_left_is_a_persons_in_a_chat_and_has_an_end() -> None:
     elsewhere = [
         replace(ask, message=replace(ask.message, chat=ChatKey("console", str(number)))) for number in range(2, 400)
     ]
-    assert offers.left(elsewhere[0]).question == "" and offers.left(ask).question == "mine"
+    assert offers.left(elsewhere[0]).question == ""
+    assert offers.left(ask).question == "mine"
     for each in elsewhere[:MOST_LEFT]:
         offers.left(each)
     assert offers.left(ask).question == ""

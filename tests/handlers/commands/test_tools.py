@@ -66,9 +66,12 @@ async def test_any_name_of_a_server_can_be_switched_by_its_button() -> None:
     shown = await tools(asked())
     button = shown.buttons[0][0]
     typed = parse_command(button.command, "tierbot")
-    assert button.label == f"⏹ {ODD}" and typed is not None and typed.arguments == ("off", ODD)
+    assert button.label == f"⏹ {ODD}"
+    assert typed is not None
+    assert typed.arguments == ("off", ODD)
     shown = await tools(asked(button.command))
-    assert kept.now.off == {ODD} and shown.text.startswith("⏹ **my 'odd' server** is off for you in every chat.")
+    assert kept.now.off == {ODD}
+    assert shown.text.startswith("⏹ **my 'odd' server** is off for you in every chat.")
     await tools(asked(shown.buttons[0][0].command))
     assert kept.now.off == frozenset()
 
@@ -85,7 +88,8 @@ async def test_the_buttons_are_few_and_those_that_bring_back_come_first() -> Non
     names = ("always", *(f"kit{n}" for n in range(20)))
     shown = await command(Kept("kit9"), *names)(asked())
     labels = [button.label for row in shown.buttons for button in row]
-    assert labels == ["▶️ kit9", *(f"⏹ kit{n}" for n in range(BUTTONS - 1))] and max(map(len, shown.buttons)) == 2
+    assert labels == ["▶️ kit9", *(f"⏹ kit{n}" for n in range(BUTTONS - 1))]
+    assert max(map(len, shown.buttons)) == 2
     few = await command(Kept("always"), "a", "always")(asked())
     assert [button.label for row in few.buttons for button in row] == ["▶️ always", "⏹ a"]
 

@@ -134,7 +134,8 @@ async def test_the_picture_has_a_bar_a_day(kept: Kept, words: str, since: int, b
     reply = await command(kept)(usage(words))
     assert kept.questions == [("models", since * DAY, 1), ("days", bars, 1)]
     assert str(kept.drawn[-1].date) == "2026-11-19", "days are those of the limits' zone, where it is tomorrow"
-    assert reply.picture is not None and reply.picture.name == f"usage-{bars}d.png"
+    assert reply.picture is not None
+    assert reply.picture.name == f"usage-{bars}d.png"
     with Image.open(BytesIO(reply.picture.data)) as image:
         image.load()
         assert (image.format, image.width) == ("PNG", 1200)
@@ -143,7 +144,8 @@ async def test_the_picture_has_a_bar_a_day(kept: Kept, words: str, since: int, b
 async def test_without_any_use_there_is_no_picture(kept: Kept) -> None:
     kept.spent = ()
     reply = await command(kept, person_day="2")(usage())
-    assert reply.text == "Last 24 hours: nothing yet.\n\nToday: $0.00 of $2.00" and reply.picture is None
+    assert reply.text == "Last 24 hours: nothing yet.\n\nToday: $0.00 of $2.00"
+    assert reply.picture is None
 
 
 async def test_what_is_left_of_every_limit_that_holds(kept: Kept) -> None:
@@ -171,10 +173,12 @@ async def test_an_owner_sees_everyone_with_the_limits_they_reached(kept: Kept) -
         "Total: 5 calls · 500 in (30 cached) / 100 out · $1.51 (one unpriced)\n\n"
         "Everyone this month: $1.60 of $40.00"
     )
-    assert kept.questions == [("people", 30 * DAY, None), ("days", 30, None)] and reply.picture is not None
+    assert kept.questions == [("people", 30 * DAY, None), ("days", 30, None)]
+    assert reply.picture is not None
     kept.people = (PersonSpending(ANN, "", SPENT), PersonSpending(BEN, "", SPENT))
     rows = (await command(kept)(usage("all"))).text.splitlines()
-    assert rows[2].startswith("- `telegram:1001`: 3 calls") and rows[3].startswith("- `?`: 3 calls")
+    assert rows[2].startswith("- `telegram:1001`: 3 calls")
+    assert rows[3].startswith("- `?`: 3 calls")
     kept.people = ()
     assert (await command(kept)(usage("all"))).text == "Last 24 hours: nothing yet."
 
@@ -199,7 +203,8 @@ async def test_each_tier_with_its_models(kept: Kept) -> None:
         " · $0.39 (one unpriced) · 👎 2\n"
         f"- no answer: 20× · p50 9.0 s · p95 18 s · {shares} · price unknown · 👍 3 · 👎 2"
     )
-    assert kept.questions == [("turns", 7 * DAY, None)] and reply.picture is None
+    assert kept.questions == [("turns", 7 * DAY, None)]
+    assert reply.picture is None
 
 
 @pytest.mark.parametrize(("role", "private"), [("user", True), ("admin", True), ("owner", False)])

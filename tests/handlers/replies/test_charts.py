@@ -48,7 +48,8 @@ def test_tokens_are_shown_when_asked_for_and_where_no_price_is_known() -> None:
     cheap, dear = used("a/x", "0.1", 1_000), used("a/x", "4", 500)
     by_cost = heights(drawn([day(0, cheap), day(1, dear)]), 2, COLOURS[0])
     by_tokens = heights(drawn([day(0, cheap), day(1, dear)], "tokens"), 2, COLOURS[0])
-    assert by_cost[0] < by_cost[1] and by_tokens[0] == pytest.approx(2 * by_tokens[1], abs=2)
+    assert by_cost[0] < by_cost[1]
+    assert by_tokens[0] == pytest.approx(2 * by_tokens[1], abs=2)
     free = [day(0, used("a/x", "0", 1_000)), day(1, used("a/x", "0", 500))]
     assert heights(drawn(free), 2, COLOURS[0]) == by_tokens
 
@@ -57,13 +58,15 @@ def test_unknown_prices_are_marked_over_their_bar() -> None:
     known = drawn([day(0, used("a/x", "1")), day(1, used("a/x", "1"), used("a/z", "3"))])
     marked = drawn([day(0, used("a/x", "1", unknown=2)), day(1, used("a/x", "1"), used("a/z", "3"))])
     box = ImageChops.difference(known, marked).getbbox()
-    assert box is not None and box[2] < (LEFT + RIGHT) / 2, "over the first bar and nowhere else"
+    assert box is not None
+    assert box[2] < (LEFT + RIGHT) / 2, "over the first bar and nowhere else"
 
 
 def test_many_models_become_one_colour() -> None:
     few = drawn([day(0, *(used(f"a/{n}", "1") for n in range(len(COLOURS))))])
     many = drawn([day(0, *(used(f"a/{n}", "1") for n in range(len(COLOURS) + 3)))])
-    assert heights(few, 1, OTHERS) == [0] and heights(few, 1, COLOURS[-1])[0] > 0
+    assert heights(few, 1, OTHERS) == [0]
+    assert heights(few, 1, COLOURS[-1])[0] > 0
     assert heights(many, 1, OTHERS)[0] == pytest.approx(4 * heights(many, 1, COLOURS[0])[0], abs=4)
     assert many.height > drawn([day(0, used("a/x", "1"))]).height, "the legend has its room"
 

@@ -114,10 +114,13 @@ async def test_who_was_not_asked_costs_nothing() -> None:
 async def test_what_gets_no_second_look(message: InboundMessage, record: TurnRecord) -> None:
     house = House()
     await house.look(message, record)
-    assert not house.asked and not house.kept and not house.sent
+    assert not house.asked
+    assert not house.kept
+    assert not house.sent
 
 
 async def test_switched_off_nobody_is_asked() -> None:
     house = House(enabled=False)
     await house.look()
-    assert not house.asked and not house.kept
+    assert not house.asked
+    assert not house.kept

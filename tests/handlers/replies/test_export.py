@@ -62,7 +62,8 @@ def test_it_speaks_the_persons_language() -> None:
     tool = said("tool", "42", 1, tool="calculate")
     text = written(said("user", ""), tool, said("assistant", "42", 2), say=Say("de"))
     assert headings(text) == ["Unterhaltung", "Frage · 2026-03-01 23:30", "Antwort · 2026-03-01 23:32"]
-    assert "3 Nachrichten" in text and "Ergebnis von calculate" in text
+    assert "3 Nachrichten" in text
+    assert "Ergebnis von calculate" in text
 
 
 @pytest.mark.parametrize(

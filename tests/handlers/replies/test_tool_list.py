@@ -124,7 +124,8 @@ async def test_the_more_toolkits_the_less_is_said_of_each(folder: Path, count: i
     there = ToolList(stock(Toolbox(BuiltinSource(shelves)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
     lines = (await there.shown(asked(), ())).splitlines()
     told = [each.partition("): ")[2] for each in lines]
-    assert [len(each) for each in told] == [length] * count and all(each.endswith("…") for each in told if each)
+    assert [len(each) for each in told] == [length] * count
+    assert all(each.endswith("…") for each in told if each)
 
 
 async def test_how_each_server_stands(folder: Path) -> None:
@@ -135,7 +136,8 @@ async def test_how_each_server_stands(folder: Path) -> None:
         ServerState("not", "disabled", 0, "", NOW, "user"),
     )
     there = made(folder, *states, problems=("mcp.json line 1: x is not known",))
-    assert there.faults(asked(role="user")) == "" and there.counted(asked(role="user")) == []
+    assert there.faults(asked(role="user")) == ""
+    assert there.counted(asked(role="user")) == []
     assert there.faults(asked(role="owner", private=False)) == "", "a group reads it"
     warnings = [f"- ⚠️ warning {n}" for n in range(MOST_WARNINGS)]
     assert there.faults(asked(role="admin")).splitlines() == [
@@ -162,8 +164,10 @@ def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None
     (folder / "b.json").write_text("[")
     toolkits.refresh()
     faults = there.faults(asked()).splitlines()
-    assert faults[2].startswith("- ⚠️ a.json line 1") and faults[2].endswith("The last good version is in use.")
-    assert faults[3].startswith("- ⚠️ b.json line 1") and "last good" not in faults[3]
+    assert faults[2].startswith("- ⚠️ a.json line 1")
+    assert faults[2].endswith("The last good version is in use.")
+    assert faults[3].startswith("- ⚠️ b.json line 1")
+    assert "last good" not in faults[3]
     assert there.counted(asked()) == ["⚠️ Broken toolkit files: 2; /tools says why."]
 
 
@@ -175,20 +179,24 @@ def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path
     lines = there.faults(asked(role="admin")).splitlines()
     assert lines == ["Tools left out:", "", *named, "- and 2 more"]
     assert there.counted(asked(role="admin")) == ["⚠️ Tools left out: 7; /tools says why."]
-    assert there.faults(asked(role="user")) == "" and there.counted(asked(role="user")) == []
+    assert there.faults(asked(role="user")) == ""
+    assert there.counted(asked(role="user")) == []
 
 
 def test_what_others_wrote_formats_nothing() -> None:
     assert plain("a *b*\n[c](d) `e`  <f> my_name") == "a b c(d) e f my_name"
-    assert plain("x" * 50, 10) == "x" * 9 + "…" and plain("x" * 10, 10) == "x" * 10
+    assert plain("x" * 50, 10) == "x" * 9 + "…"
+    assert plain("x" * 10, 10) == "x" * 10
 
 
 def test_a_long_list_is_counted_at_its_end() -> None:
-    assert listed(asked(), ["a", "b", "c"], 3) == "a, b, c" and listed(asked(), ["a", "b", "c"], 1) == "a, and 2 more"
+    assert listed(asked(), ["a", "b", "c"], 3) == "a, b, c"
+    assert listed(asked(), ["a", "b", "c"], 1) == "a, and 2 more"
 
 
 def test_every_source_and_status_has_its_words() -> None:
-    assert SOURCES.keys() == set(get_args(ToolkitSource)) and STANDING.keys() == set(get_args(Status))
+    assert SOURCES.keys() == set(get_args(ToolkitSource))
+    assert STANDING.keys() == set(get_args(Status))
 
 
 def test_signs_that_would_format_a_reason_do_not() -> None:

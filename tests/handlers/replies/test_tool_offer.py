@@ -146,7 +146,9 @@ async def test_every_stage_every_order_and_every_doubt_is_said() -> None:
     ):
         assert each in text
     assert text.endswith("⚠️ Werkzeugauswahl: nur Wörter (die Embeddings haben zu lange gebraucht)")
-    assert STAGES.keys() == set(whys) and ORDERS.keys() == set(get_args(Strategy)) and SLOW in DOUBTS
+    assert STAGES.keys() == set(whys)
+    assert ORDERS.keys() == set(get_args(Strategy))
+    assert SLOW in DOUBTS
 
 
 async def test_what_fits_and_is_switched_off_is_named() -> None:
@@ -163,9 +165,11 @@ async def test_what_came_next_stands_with_its_odds_the_nearest_first() -> None:
         each for each in (await offers(Decides(found)).explain(asked(), 1, "x")).splitlines() if "Not relevant" in each
     )
     assert line == "- Not relevant: kit6 (0.73), kit5 (0.62), kit4 (0.50), kit3 (0.38), kit2 (0.27), and 4 more"
-    assert NEAREST == 5 and "kit8" not in line, "it is off"
+    assert NEAREST == 5
+    assert "kit8" not in line, "it is off"
     unknown = await offers(Decides(ToolSelection())).explain(asked(), 1, "x")
-    assert "Not relevant" not in unknown and "- No toolkit matches this message." in unknown
+    assert "Not relevant" not in unknown
+    assert "- No toolkit matches this message." in unknown
     assert "- Always included: base" in unknown
 
 
@@ -183,7 +187,8 @@ async def test_the_tools_in_the_order_of_the_model(strategy: Strategy, lines: Ma
     said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
     assert f"Size class XL, strategy `{strategy}`: {ORDERS[strategy]}." in text
     for head, begin in lines.items():
-        assert said.get(head, "").startswith(begin) and (head in said) == bool(begin)
+        assert said.get(head, "").startswith(begin)
+        assert (head in said) == bool(begin)
     assert ("and 18 more" in text) == (strategy in ("full", "reorder")), "of 78 that are not shown, 60 are named"
 
 
@@ -191,7 +196,8 @@ async def test_stubs_are_names() -> None:
     found = ToolSelection((Activated("kit1", "embed", 0.9),), {"c1": 2.0})
     text = await offers(Decides(found, XL="hybrid")).explain(asked(), 1, "x")
     said = dict(each.strip().split(": ", 1) for each in text.splitlines() if ": `" in each)
-    assert said["In full"] == "`c1`, `b1`, `a`, `b0`" and said["By name only"].startswith("`c0`, `b2`, ")
+    assert said["In full"] == "`c1`, `b1`, `a`, `b0`"
+    assert said["By name only"].startswith("`c0`, `b2`, ")
     assert "Not shown" not in text
 
 

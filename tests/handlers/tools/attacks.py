@@ -26,7 +26,8 @@ def outsider(mark: str) -> Iterator[subprocess.Popen[bytes]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert process.stdout is not None and process.stdout.readline() == b"\n"
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"\n"
     try:
         yield process
     finally:

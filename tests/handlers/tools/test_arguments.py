@@ -37,7 +37,9 @@ async def test_arguments_reach_the_function_by_name() -> None:
 async def test_wrong_arguments_are_explained_with_the_schema(arguments: str, reason: str) -> None:
     with pytest.raises(BadArguments) as found:
         await run("echo", arguments)
-    assert reason in str(found.value) and json.dumps(SCHEMA) in str(found.value) and len(str(found.value)) < 900
+    assert reason in str(found.value)
+    assert json.dumps(SCHEMA) in str(found.value)
+    assert len(str(found.value)) < 900
 
 
 async def test_an_argument_that_the_tool_does_not_know_is_explained() -> None:
@@ -174,7 +176,8 @@ async def test_wrong_arguments_are_explained_with_the_schema_that_the_model_was_
 ) -> None:
     with pytest.raises(BadArguments, match="colour") as found:
         await two_sizes().run(ToolCall("1", "echo", '{"path": "a", "colour": 1}'), replace(scope(), size=size))
-    assert json.dumps(schema) in str(found.value) and ('"count"' in str(found.value)) is (size == "XL")
+    assert json.dumps(schema) in str(found.value)
+    assert ('"count"' in str(found.value)) is (size == "XL")
 
 
 @pytest.mark.parametrize(
@@ -222,14 +225,22 @@ async def complaint(spec: ToolSpec, arguments: str) -> str:
 
 async def test_of_a_long_schema_the_part_that_is_wrong_is_told() -> None:
     told = await complaint(many(170), '{"p3": 5}')
-    assert "p3: 5 is not of type 'string'" in told and '{"p3": {"type": "string"' in told and '"p4"' not in told
-    assert "Left out here: p0, p1, p2, p4" in told and "(169 in all)" in told and len(told) < 900
+    assert "p3: 5 is not of type 'string'" in told
+    assert '{"p3": {"type": "string"' in told
+    assert '"p4"' not in told
+    assert "Left out here: p0, p1, p2, p4" in told
+    assert "(169 in all)" in told
+    assert len(told) < 900
 
 
 async def test_of_a_long_schema_what_a_call_must_have_is_told_first() -> None:
     told = await complaint(many(170, required=["p160", "p5"]), "{}")
-    assert '{"p160": ' in told and '"p5": ' in told and '"p0": ' in told and '"p100": ' not in told
-    assert "It must have p160, p5." in told and 1_500 < len(told) < 2_800
+    assert '{"p160": ' in told
+    assert '"p5": ' in told
+    assert '"p0": ' in told
+    assert '"p100": ' not in told
+    assert "It must have p160, p5." in told
+    assert 1_500 < len(told) < 2_800
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", '{"p1": 5, "long": 5}', '{"long": 5}', '{"list": 5}', '{"zzz": 1}'])
@@ -249,7 +260,9 @@ async def test_whatever_is_wrong_the_complaint_is_bounded(arguments: str) -> Non
 
 async def test_a_long_schema_without_parameters_is_begun() -> None:
     told = await complaint(ToolSpec("t", "…", {"type": "object", "maxProperties": 0, "x": "y" * 3_000}), '{"a": 1}')
-    assert "Its schema begins: {" in told and "(3,0" in told and len(told) < 2_500
+    assert "Its schema begins: {" in told
+    assert "(3,0" in told
+    assert len(told) < 2_500
 
 
 def nested(levels: int) -> dict[str, object]:

@@ -182,9 +182,11 @@ def test_a_decorated_function_is_still_a_function() -> None:
     def original(a: int) -> int:
         return a + 1
 
-    assert isinstance(original, FunctionTool) and original(1) == 2
+    assert isinstance(original, FunctionTool)
+    assert original(1) == 2
     definition = native_tool(original, "S")
-    assert definition["type"] == "function" and definition["function"]["name"] == "other_name"
+    assert definition["type"] == "function"
+    assert definition["function"]["name"] == "other_name"
     assert definition["function"]["description"] == "Less."
 
 
@@ -208,7 +210,8 @@ def test_the_toolkit_of_the_documentation_is_in_order(tmp_path: Path) -> None:
     path = tmp_path / "words.json"
     path.write_text(toolkit, encoding="utf-8")
     manifest = read_toolkit(path)
-    assert [tool.name for tool in manifest.toolkit.tools] == ["count_words"] and manifest.warnings == ()
+    assert [tool.name for tool in manifest.toolkit.tools] == ["count_words"]
+    assert manifest.warnings == ()
     way = manifest.ways["count_words"]
     assert isinstance(way, Program)
     ran = subprocess.run([sys.executable, *way.argv[1:]], input='{"text": "a b c"}', capture_output=True, text=True)

@@ -68,7 +68,8 @@ async def test_what_ends_by_itself_is_a_result(output: str, code: int, said: str
 async def test_a_limit_is_a_failure_with_what_was_printed_and_what_to_do(ended: Ended, reason: str) -> None:
     with pytest.raises(ToolFailed) as failure:
         await CodeTools(Told(ExecResult("so far\n\n", None, ended, 60))).run_command(SCOPE, "true")
-    assert str(failure.value).startswith("so far\n[ended ") and reason in str(failure.value)
+    assert str(failure.value).startswith("so far\n[ended ")
+    assert reason in str(failure.value)
     with pytest.raises(ToolFailed) as failure:
         await CodeTools(Told(ExecResult("", None, ended, 60))).run_command(SCOPE, "true")
     assert str(failure.value).startswith("[ended ")
@@ -116,7 +117,8 @@ async def test_the_reason_at_the_end_of_a_long_output_arrives(tmp_path: Path) ->
     told = await CodeTools(await made(tmp_path)).run_python_code(SCOPE, code)
     reason, ending, last = told.splitlines()[-3:]
     assert (reason, ending) == ("ValueError: the real reason", "[exit code 1]")
-    assert last.startswith("[OUTPUT TRUNCATED: 250") and len(told) <= 90_000
+    assert last.startswith("[OUTPUT TRUNCATED: 250")
+    assert len(told) <= 90_000
 
 
 @pytest.mark.parametrize("network", [False, True])
@@ -139,7 +141,8 @@ async def test_it_runs_for_the_person_who_asked() -> None:
     await CodeTools(sandbox).run_python_code(SCOPE, "print('ü')\n")
     (person, argv, _), (other, _, code) = sandbox.asked
     assert person == other == ANN
-    assert argv[-1] == "echo 'a b'" and code.decode() == "print('ü')\n"
+    assert argv[-1] == "echo 'a b'"
+    assert code.decode() == "print('ü')\n"
 
 
 @pytest.mark.parametrize("text", ["a\0b", "x" * (LONGEST_COMMAND + 1)])
@@ -174,7 +177,8 @@ async def test_modules_in_the_folder_can_be_imported_and_input_is_at_its_end(tmp
     (home(tmp_path) / "mine.py").write_text("ANSWER = 42")
     tools = CodeTools(await made(tmp_path))
     printed = await tools.run_python_code(SCOPE, "import mine\nprint(mine.ANSWER)\ninput()")
-    assert printed.startswith("42\n") and printed.endswith("EOFError: EOF when reading a line\n[exit code 1]")
+    assert printed.startswith("42\n")
+    assert printed.endswith("EOFError: EOF when reading a line\n[exit code 1]")
 
 
 @pytest.mark.system

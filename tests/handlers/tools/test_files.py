@@ -178,7 +178,8 @@ async def test_a_reader_sees_the_old_or_the_new_never_a_part(tools: FileTools, o
         await tools.write_file(ADA, "a", str(number % 10) * 5000)
     ended.set()
     reader.join()
-    assert seen and {(len(text), len(set(text))) for text in seen} == {(5000, 1)}
+    assert seen
+    assert {(len(text), len(set(text))) for text in seen} == {(5000, 1)}
 
 
 async def test_a_listing(tools: FileTools, own: Path) -> None:

@@ -46,7 +46,8 @@ def test_large_hints_are_for_both_large_sizes_and_examples_may_be_for_all(tmp_pa
     manifest = read_toolkit(written(tmp_path, given))
     assert [manifest.toolkit.tools[0].texts[size].description for size in ("L", "XL")] == ["Everything."] * 2
     assert [tool.examples for tool in manifest.toolkit.tools] == [("Is it wet?",)] * 2
-    assert manifest.role == "owner" and manifest.toolkit.base
+    assert manifest.role == "owner"
+    assert manifest.toolkit.base
 
 
 @pytest.mark.parametrize(
@@ -62,10 +63,12 @@ def test_a_hint_with_an_invalid_schema_is_ignored_and_named(tmp_path: Path, hint
     given["tasks"][0]["capabilityHints"]["tiers"]["small"] = hint
     manifest = read_toolkit(written(tmp_path, given))
     weather = manifest.toolkit.tools[0]
-    assert weather.texts["S"] == weather.texts["XL"] and weather.texts["M"].description == "Weather of a day"
+    assert weather.texts["S"] == weather.texts["XL"]
+    assert weather.texts["M"].description == "Weather of a day"
     (warning,) = manifest.warnings
     assert warning.startswith("weather.json: the tool get_weather: its hint for small has a schema that ")
-    assert reason in warning and warning.endswith("; it is ignored.")
+    assert reason in warning
+    assert warning.endswith("; it is ignored.")
 
 
 def test_a_category_that_is_no_label_is_ignored_and_named(tmp_path: Path) -> None:

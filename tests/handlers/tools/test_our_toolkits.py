@@ -18,14 +18,20 @@ WHEN_RELEVANT = ("council", "meta")
 def test_ours_are_in_order_in_every_size(name: str) -> None:
     manifest = read_toolkit(FOLDER / f"{name}.json", "ours")
     assert manifest == read_toolkit(FOLDER / f"{name}.json", "ours", proven=True)
-    assert manifest.toolkit.name == name and manifest.warnings == () and manifest.ways == {}
-    assert manifest.toolkit.base == (name not in WHEN_RELEVANT) and manifest.toolkit.category
+    assert manifest.toolkit.name == name
+    assert manifest.warnings == ()
+    assert manifest.ways == {}
+    assert manifest.toolkit.base == (name not in WHEN_RELEVANT)
+    assert manifest.toolkit.category
     for tool in manifest.toolkit.tools:
         small, medium, large = (tool.texts[size] for size in ("S", "M", "XL"))
         lengths = [len(json.dumps([text.description, text.parameters])) for text in (small, medium, large)]
-        assert lengths == sorted(lengths) and len(set(lengths)) == 3
-        assert lengths[0] <= 190 and len(large.description) <= MAX_DESCRIPTION
-        assert "description" not in json.dumps(small.parameters) and tool.texts["L"] == large
+        assert lengths == sorted(lengths)
+        assert len(set(lengths)) == 3
+        assert lengths[0] <= 190
+        assert len(large.description) <= MAX_DESCRIPTION
+        assert "description" not in json.dumps(small.parameters)
+        assert tool.texts["L"] == large
         assert all("description" in each for each in large.parameters["properties"].values())
         assert len(tool.examples) == 5
 
@@ -33,7 +39,8 @@ def test_ours_are_in_order_in_every_size(name: str) -> None:
 def test_ours_have_keywords_in_many_scripts_and_no_name_twice() -> None:
     toolkits = [read_toolkit(FOLDER / f"{name}.json", "ours", proven=True).toolkit for name in OURS]
     names = [tool.name for toolkit in toolkits for tool in toolkit.tools]
-    assert len(names) == len(set(names)) and {"discover_tools", "help", "show_config", "health"} <= set(names)
+    assert len(names) == len(set(names))
+    assert {"discover_tools", "help", "show_config", "health"} <= set(names)
     for toolkit in toolkits:
         words = " ".join(toolkit.keywords)
         for first, last in ("az", "ая", "أي", "가힣", "ぁヿ", "一鿿"):

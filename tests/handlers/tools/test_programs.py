@@ -34,7 +34,9 @@ async def test_a_program_gets_its_arguments_as_json_and_prints_the_result(tmp_pa
     assert (person, tuple(argv)) == (7, ("python3", "-c", "x"))
     assert json.loads(stdin) == {"city": "Köln \ud800", "self": "s", "scope": "t"}
     assert (tool.name, tool.role, tool.off) == ("get_weather", "admin", sandbox.reason_off)
-    assert not tool.traits.parallel and tool.traits.changes and tool.traits.seconds > sandbox.wait_seconds + 30
+    assert not tool.traits.parallel
+    assert tool.traits.changes
+    assert tool.traits.seconds > sandbox.wait_seconds + 30
 
 
 @pytest.mark.parametrize(

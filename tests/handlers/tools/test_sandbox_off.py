@@ -17,7 +17,8 @@ from tests.handlers.tools.test_sandbox import made, shell
 async def test_without_bubblewrap_it_is_off_and_says_how_to_mend_that(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(), "bwrap-is-not-here")
     off = await sandbox.reason_off()
-    assert off is not None and "sudo apt install bubblewrap" in off
+    assert off is not None
+    assert "sudo apt install bubblewrap" in off
     with pytest.raises(ToolFailed, match="sudo apt install bubblewrap"):
         await shell(sandbox, "true")
 
@@ -30,7 +31,9 @@ async def test_what_the_kernel_refuses_is_said_and_asked_once(tmp_path: Path) ->
     program.chmod(0o755)
     sandbox = Sandbox(tmp_path / "files", SandboxLimits(), str(program))
     told = await asyncio.gather(sandbox.reason_off(), sandbox.reason_off())
-    assert told[0] == told[1] and told[0] is not None and "setting up uid map: Permission denied" in told[0]
+    assert told[0] == told[1]
+    assert told[0] is not None
+    assert "setting up uid map: Permission denied" in told[0]
     assert calls.read_text() == "x\n" * len(FORMS)
     assert not (tmp_path / "files").exists()
 

@@ -71,7 +71,8 @@ def test_calls_of_the_x32_kind_are_not_a_way_around() -> None:
 
 
 def test_other_processors_are_not_known() -> None:
-    assert seccomp.known("x86_64") and seccomp.known("aarch64")
+    assert seccomp.known("x86_64")
+    assert seccomp.known("aarch64")
     assert not seccomp.known("riscv64")
 
 
@@ -84,8 +85,10 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted(kept: int) -> None:
         transcript.add(data[at : at + 7])
     told, cut = transcript.told()
     head, gap, tail = told.split("\n")
-    assert len(head) + len(tail) == kept and len(tail) == kept // TAIL_SHARE
-    assert text.startswith(head) and text.endswith(tail)
+    assert len(head) + len(tail) == kept
+    assert len(tail) == kept // TAIL_SHARE
+    assert text.startswith(head)
+    assert text.endswith(tail)
     assert gap == f"[{len(text) - kept} chars left out]"
     assert cut == Cut(len(text), len(head), len(tail))
 
@@ -108,7 +111,8 @@ def test_a_transcript_says_when_it_is_too_much() -> None:
     transcript.add(b"x" * MOST_BYTES)
     assert not transcript.overflowing
     transcript.add(b"x")
-    assert transcript.overflowing and len(transcript.told()[0]) < 60
+    assert transcript.overflowing
+    assert len(transcript.told()[0]) < 60
 
 
 @pytest.mark.parametrize(
@@ -261,13 +265,16 @@ def test_half_of_what_was_left_is_time_for_another_look(tmp_path: Path) -> None:
     limits, folder = SandboxLimits(disk_bytes=64 * MIB), os.open(tmp_path, os.O_RDONLY)
     try:
         watch = ResourceMonitor(os.getpid(), folder, limits, machine(folder), Size(), by_children, {})
-        assert watch.disk() is None and not watch.filling()
+        assert watch.disk() is None
+        assert not watch.filling()
         (tmp_path / "some").write_bytes(bytes(10 * MIB))
         assert not watch.filling()
         (tmp_path / "more").write_bytes(bytes(40 * MIB))
         assert watch.filling()
-        assert watch.disk() is None and not watch.filling()
+        assert watch.disk() is None
+        assert not watch.filling()
         (tmp_path / "last").write_bytes(bytes(15 * MIB))
-        assert watch.filling() and watch.disk() == "disk"
+        assert watch.filling()
+        assert watch.disk() == "disk"
     finally:
         os.close(folder)

@@ -26,7 +26,8 @@ async def test_who_waits_too_long_is_told_that_others_were_first(tmp_path: Path)
     for task in running:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
-    assert go.exists() and not (home(tmp_path) / "third").exists()
+    assert go.exists()
+    assert not (home(tmp_path) / "third").exists()
 
 
 async def test_places_go_round_among_the_persons() -> None:
@@ -44,7 +45,8 @@ async def test_places_go_round_among_the_persons() -> None:
     assert order == ["a1", "a2"]
     going.set()
     await asyncio.gather(*tasks)
-    assert order.index("b1") < order.index("a3") and order.index("c1") < order.index("a3")
+    assert order.index("b1") < order.index("a3")
+    assert order.index("c1") < order.index("a3")
     assert sorted(order) == ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]
 
 
@@ -67,7 +69,8 @@ async def test_a_place_that_nobody_waits_for_any_more_goes_to_the_next() -> None
             await asyncio.sleep(0)
     gone.cancel()  # its place was given in this very moment
     await asyncio.gather(first, last)
-    assert got == ["first", "last"] and (await asyncio.gather(gone, return_exceptions=True))[0] is not None
+    assert got == ["first", "last"]
+    assert (await asyncio.gather(gone, return_exceptions=True))[0] is not None
     with pytest.raises(Busy):
         async with places.taken(4, 60), places.taken(5, 0):
             pass
@@ -84,7 +87,8 @@ async def test_a_third_command_of_a_person_waits_and_others_do_not(tmp_path: Pat
     third = asyncio.create_task(shell(sandbox, "touch third"))
     for _ in range(3):
         assert (await shell(sandbox, "echo mine", BEN)).output == "mine\n"
-    assert not (home(tmp_path) / "third").exists() and not third.done()
+    assert not (home(tmp_path) / "third").exists()
+    assert not third.done()
     first.cancel()
     assert (await third).exit_code == 0
     second.cancel()

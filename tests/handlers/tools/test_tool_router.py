@@ -34,17 +34,18 @@ def test_a_large_model_is_given_what_fits_in_full() -> None:
     (definition,) = ToolRouter("openai/gpt-5.2", tools=[weather, send_email]).route("Is it going to rain in Rome?")
     assert definition["type"] == "function"
     function = definition["function"]
-    assert function["name"] == "weather" and "wind and temperature" in function["description"]
+    assert function["name"] == "weather"
+    assert "wind and temperature" in function["description"]
     assert set(function["parameters"]["properties"]) == {"city", "days"}
 
 
 def test_a_small_model_is_given_the_best_first_in_few_words() -> None:
     router = ToolRouter("ollama/qwen3:1.7b", tools=[weather, send_email])
-    assert router.size == "S" and names(router, "write an email to Bob") == ["send_email", "weather"]
+    assert router.size == "S"
+    assert names(router, "write an email to Bob") == ["send_email", "weather"]
     function = router.route("rain in Rome?")[0]["function"]
-    assert function["description"] == "Tell the weather of a city." and set(function["parameters"]["properties"]) == {
-        "city"
-    }
+    assert function["description"] == "Tell the weather of a city."
+    assert set(function["parameters"]["properties"]) == {"city"}
     assert "call it at once" in router.shown("rain in Rome?").hint
 
 
@@ -76,7 +77,8 @@ def kit(name: str, *tools: str) -> Toolkit:
 def test_an_empty_list_is_no_tools(given: dict[str, Any]) -> None:
     router = ToolRouter("ollama/qwen3:1.7b", **given)
     shown = router.shown("run ls in the shell")
-    assert router.route("run ls in the shell") == [] and "run_command" not in shown.hint
+    assert router.route("run ls in the shell") == []
+    assert "run_command" not in shown.hint
     assert names(ToolRouter("ollama/qwen3:1.7b", tools=None, toolkits=None), "run ls in the shell")
 
 
@@ -114,7 +116,8 @@ def test_the_search_is_not_told_of_where_it_is_missing() -> None:
     cards = tuple(ToolCard(f"event_{at}", dict.fromkeys(("S", "M", "L", "XL"), text)) for at in range(20))
     router = ToolRouter("ollama/llama3.2:1b", toolkits=[Toolkit("diary", "Appointments.", tools=cards)])
     shown = router.shown("hello")
-    assert len(router.route("hello")) == 8 and "called by name: event_" in shown.hint
+    assert len(router.route("hello")) == 8
+    assert "called by name: event_" in shown.hint
 
 
 def test_what_is_always_there_stays_beside_a_toolkit_of_many() -> None:
@@ -123,4 +126,5 @@ def test_what_is_always_there_stays_beside_a_toolkit_of_many() -> None:
     plain = ToolCard("calculate", dict.fromkeys(("S", "M", "L", "XL"), ToolText("Work out a sum.", text.parameters)))
     kits = [Toolkit("basics", "Sums.", tools=(plain,), base=True), Toolkit("jira", "Issues in jira.", tools=many)]
     found = names(ToolRouter("openai/gpt-5.2", toolkits=kits), "create an issue in jira")
-    assert "calculate" in found and 1 < len(found) <= 128
+    assert "calculate" in found
+    assert 1 < len(found) <= 128

@@ -22,7 +22,8 @@ from tests.handlers.tools.shelving import GUEST, NOTHING, USER, box, echo, run, 
 async def test_a_role_sees_its_own_tools_and_none_that_is_off() -> None:
     assert [card.name for card in (await box().offered(USER))[0].tools] == ["echo", "breaks", "full", "open"]
     assert [card.name for card in (await box().offered(GUEST))[0].tools] == ["open"]
-    assert await box().off(USER) == {"off": "its program is missing"} and await box().off(GUEST) == {}
+    assert await box().off(USER) == {"off": "its program is missing"}
+    assert await box().off(GUEST) == {}
 
 
 @pytest.mark.parametrize("name", ["nothing", "echo", ""])
@@ -35,7 +36,8 @@ async def test_there_is_no_tool_that_the_role_forbids(name: str) -> None:
 async def test_a_tool_that_raises_is_in_the_log_and_not_in_the_words(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(ToolFailed, match=r"breaks failed internally \(RuntimeError\)") as found:
         await run("breaks", '{"path": "a"}')
-    assert "secret detail" in caplog.text and "secret detail" not in str(found.value)
+    assert "secret detail" in caplog.text
+    assert "secret detail" not in str(found.value)
 
 
 async def test_a_fault_of_the_storage_is_said() -> None:
@@ -74,7 +76,8 @@ async def test_of_two_tools_with_one_name_the_first_is_there(caplog: pytest.LogC
     toolbox = Toolbox(first, second, third)
     assert await offered(toolbox) == {"one": ["a", "b"], "two": ["c"]}
     said = [await toolbox.run(ToolCall("1", name, "{}"), scope()) for name in "abc"]
-    assert said == ["first", "first", "second"] and await offered(toolbox, GUEST) == {}
+    assert said == ["first", "first", "second"]
+    assert await offered(toolbox, GUEST) == {}
     assert toolbox.left_out() == (
         "The tool b of two is left out: one has one of this name.",
         "The tool a of three is left out: one has one of this name.",
@@ -85,7 +88,8 @@ async def test_of_two_tools_with_one_name_the_first_is_there(caplog: pytest.LogC
 async def test_of_two_toolkits_with_one_name_the_first_is_there(caplog: pytest.LogCaptureFixture) -> None:
     first, second = shelf(saying("a", ""), schema=NOTHING), shelf(saying("b", ""), schema=NOTHING)
     toolbox = Toolbox(first, second)
-    assert await offered(toolbox) == {"kit": ["a"]} and box().left_out() == ()
+    assert await offered(toolbox) == {"kit": ["a"]}
+    assert box().left_out() == ()
     assert toolbox.left_out() == ("The toolkit kit is left out: there is another of this name.",)
     assert toolbox.left_out()[0] in caplog.text
     with pytest.raises(ToolFailed, match="There is no tool b here"):
@@ -124,15 +128,19 @@ async def test_a_source_that_changes_is_seen_at_once() -> None:
     source = Changing()
     toolbox = Toolbox(shelf(saying("a", "ours"), schema=NOTHING, name="ours"), source)
     before = toolbox.toolkits()
-    assert await offered(toolbox) == {"ours": ["a"]} and toolbox.toolkits() is before
+    assert await offered(toolbox) == {"ours": ["a"]}
+    assert toolbox.toolkits() is before
     slow = Traits(parallel=False, seconds=7)
     source.now = shelf(replace(saying("b", "new"), traits=slow), schema=NOTHING, name="theirs").shelves()
-    assert await toolbox.run(ToolCall("1", "b", "{}"), scope()) == "new" and toolbox.traits("b") == slow
-    assert await offered(toolbox) == {"ours": ["a"], "theirs": ["b"]} and len(toolbox.toolkits()) == 2
+    assert await toolbox.run(ToolCall("1", "b", "{}"), scope()) == "new"
+    assert toolbox.traits("b") == slow
+    assert await offered(toolbox) == {"ours": ["a"], "theirs": ["b"]}
+    assert len(toolbox.toolkits()) == 2
     source.now = ()
     with pytest.raises(ToolFailed, match="There is no tool b here"):
         await toolbox.run(ToolCall("1", "b", "{}"), scope())
-    assert await offered(toolbox) == {"ours": ["a"]} and toolbox.traits("b") == UNKNOWN
+    assert await offered(toolbox) == {"ours": ["a"]}
+    assert toolbox.traits("b") == UNKNOWN
 
 
 async def test_what_is_offered_is_the_same_as_long_as_nothing_changes() -> None:
@@ -144,14 +152,16 @@ async def test_what_is_offered_is_the_same_as_long_as_nothing_changes() -> None:
     source, kit = Changing(), shelf(Tool("a", echo, off=off), Tool("b", echo, role="guest"))
     toolbox = Toolbox(kit, source)
     first = await toolbox.offered(USER)
-    assert await toolbox.offered(replace(USER, id=9)) is first and await toolbox.offered(GUEST) is not first
+    assert await toolbox.offered(replace(USER, id=9)) is first
+    assert await toolbox.offered(GUEST) is not first
     reasons.append("it is away")
     assert [card.name for card in (await toolbox.offered(USER))[0].tools] == ["b"]
     assert await toolbox.off(USER) == {"a": "it is away"}
     reasons.append(None)
     assert await toolbox.offered(USER) is first
     source.now = shelf(saying("c", ""), name="other").shelves()
-    assert await toolbox.offered(USER) is not first and len(await toolbox.offered(USER)) == 2
+    assert await toolbox.offered(USER) is not first
+    assert len(await toolbox.offered(USER)) == 2
 
 
 async def test_a_tool_without_a_function_is_not_there() -> None:
@@ -159,7 +169,8 @@ async def test_a_tool_without_a_function_is_not_there() -> None:
     with_one = Shelf(Toolkit("kit", "A kit.", tools=cards), [saying("b", "")])
     without = Shelf(Toolkit("none", "None.", tools=cards[:1]), [])
     toolbox = Toolbox(BuiltinSource([with_one, without]))
-    assert await offered(toolbox) == {"kit": ["b"]} and [kit.name for kit in toolbox.toolkits()] == ["kit"]
+    assert await offered(toolbox) == {"kit": ["b"]}
+    assert [kit.name for kit in toolbox.toolkits()] == ["kit"]
 
 
 async def test_what_is_told_may_depend_on_the_machine() -> None:

@@ -36,9 +36,11 @@ def test_toolkits(topic: str, found: list[Toolkit]) -> None:
 
 
 def test_a_server_that_is_not_there_is_not_taken_for_what_is() -> None:
-    assert named((FILES,), "mcp:files") == [] and named((FILES,), "help with mcp:files") == []
+    assert named((FILES,), "mcp:files") == []
+    assert named((FILES,), "help with mcp:files") == []
 
 
 def test_commands() -> None:
     spec = CommandSpec("export", "Your files as an archive", ())
-    assert meant([spec], "files") == [spec] and meant([spec], "mcp:files") == []
+    assert meant([spec], "files") == [spec]
+    assert meant([spec], "mcp:files") == []

@@ -71,7 +71,8 @@ AWAY = "the MCP server sea is not connected, or has no tool tide"
 
 async def test_a_program_runs_with_its_arguments_for_whoever_may(own: Own) -> None:
     own.write("weather", PROGRAM, role="admin")
-    assert await own.names("admin") == {"weather": ["get_weather"]} and await own.names("user") == {}
+    assert await own.names("admin") == {"weather": ["get_weather"]}
+    assert await own.names("user") == {}
     assert await own.run("get_weather", '{"city": "Rome"}', "admin") == "sunny"
     assert own.sandbox.asked == [(7, ("weather", "--now"), b'{"city": "Rome"}')]
     with pytest.raises(ToolFailed, match="There is no tool get_weather here"):
@@ -83,14 +84,16 @@ async def test_a_tool_of_a_server_runs_under_its_new_name(own: Own) -> None:
     own.servers.server("sea", {"tools": ["tide"]}, role="user")
     await own.servers.client.start()
     await own.servers.connected("sea")
-    assert await own.names("user") == {"coast": ["get_tide"]} and await own.names("guest") == {}
+    assert await own.names("user") == {"coast": ["get_tide"]}
+    assert await own.names("guest") == {}
     assert await own.run("get_tide", '{"city": "Brest"}', "user") == 'tide {"city": "Brest"}'
     assert own.toolbox.traits("get_tide") == own.servers.client.traits("sea_tide") != Traits()
 
 
 async def test_a_tool_is_off_while_its_server_is_away_and_comes_back(own: Own) -> None:
     own.write("coast", TIDE, task("other", mcp="sea/nothing"))
-    assert await own.names() == {} and (await own.toolbox.off(scope().person))["get_tide"] == AWAY
+    assert await own.names() == {}
+    assert (await own.toolbox.off(scope().person))["get_tide"] == AWAY
     own.servers.server("sea", {"tools": ["tide"]})
     await own.servers.client.start()
     await own.servers.connected("sea")
@@ -100,12 +103,14 @@ async def test_a_tool_is_off_while_its_server_is_away_and_comes_back(own: Own) -
     own.servers.server("sea", {"start": "die"}, env={"AGAIN": "1"})
     await own.servers.client.refresh()
     await own.servers.until(lambda: own.servers.state("sea").status == "failed")
-    assert await own.names() == {} and (await own.toolbox.off(scope().person))["get_tide"] == AWAY
+    assert await own.names() == {}
+    assert (await own.toolbox.off(scope().person))["get_tide"] == AWAY
     with pytest.raises(ToolFailed, match="the MCP server sea is not connected"):
         await own.run("get_tide")
     own.servers.plan("sea", tools=["tide"])
     await own.servers.connected("sea")
-    assert await own.names() == {"coast": ["get_tide"]} and await own.run("get_tide") == "tide {}"
+    assert await own.names() == {"coast": ["get_tide"]}
+    assert await own.run("get_tide") == "tide {}"
 
 
 async def test_a_server_that_dies_and_does_not_come_back_takes_its_tools_off(own: Own) -> None:
@@ -118,7 +123,8 @@ async def test_a_server_that_dies_and_does_not_come_back_takes_its_tools_off(own
     with pytest.raises(ToolFailed):
         await own.run("end")
     await own.servers.until(lambda: own.servers.state("sea").status == "failed")
-    assert await own.names() == {} and (await own.toolbox.off(scope().person))["get_tide"] == AWAY
+    assert await own.names() == {}
+    assert (await own.toolbox.off(scope().person))["get_tide"] == AWAY
 
 
 async def test_a_servers_tool_is_for_whom_both_the_file_and_the_server_permit(own: Own) -> None:
@@ -140,10 +146,12 @@ async def test_the_shelves_stay_the_same_until_a_file_or_a_server_is_another(own
     own.toolkits.refresh()
     (own.folder / "broken.json").write_text("{")
     own.toolkits.refresh()
-    assert own.shelves.shelves() is before and len(before) == 1
+    assert own.shelves.shelves() is before
+    assert len(before) == 1
     own.write("more", task("get_wave", mcp="sea/wave"))
     after = own.shelves.shelves()
-    assert after is not before and own.shelves.shelves() is after
+    assert after is not before
+    assert own.shelves.shelves() is after
     own.servers.server("sea", {"tools": ["tide"]})
     await own.servers.client.refresh()
     await own.servers.connected("sea")

@@ -34,7 +34,9 @@ def toolkits(folder: Path) -> WorkspaceToolkits:
 
 
 def test_a_folder_that_is_not_there_has_none(toolkits: WorkspaceToolkits) -> None:
-    assert not toolkits.refresh() and used(toolkits) == {} and toolkits.broken == {}
+    assert not toolkits.refresh()
+    assert used(toolkits) == {}
+    assert toolkits.broken == {}
 
 
 def test_files_come_change_and_go(folder: Path, toolkits: WorkspaceToolkits) -> None:
@@ -42,12 +44,15 @@ def test_files_come_change_and_go(folder: Path, toolkits: WorkspaceToolkits) -> 
     write(folder, "a.json", "a1")
     write(folder, ".hidden.json", "h1")
     write(folder, "notes.txt", "n1")
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"], "b": ["b1"]}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1"], "b": ["b1"]}
     assert not toolkits.refresh()
     write(folder, "b.json", "b1", "b2")
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"], "b": ["b1", "b2"]}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1"], "b": ["b1", "b2"]}
     (folder / "a.json").unlink()
-    assert toolkits.refresh() and used(toolkits) == {"b": ["b1", "b2"]}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"b": ["b1", "b2"]}
 
 
 def test_a_change_of_the_same_length_is_seen(folder: Path, toolkits: WorkspaceToolkits) -> None:
@@ -55,7 +60,8 @@ def test_a_change_of_the_same_length_is_seen(folder: Path, toolkits: WorkspaceTo
     toolkits.refresh()
     write(folder, "a.json", "a2")
     os.utime(folder / "a.json", ns=(1, 1))
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a2"]}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a2"]}
 
 
 def test_a_file_that_was_only_touched_changes_nothing(folder: Path, toolkits: WorkspaceToolkits) -> None:
@@ -72,26 +78,35 @@ def test_a_broken_file_harms_no_other_and_is_named(
     (folder / "b.json").write_text('{"name": "b",')
     (folder / "c.json").mkdir()
     (folder / "d.json").symlink_to(folder / "nowhere")
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"]}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1"]}
     assert toolkits.broken["b.json"].startswith("b.json line 1 column 14: not valid JSON")
     assert toolkits.broken["c.json"] == "c.json is not a file."
     assert toolkits.broken["d.json"] == "d.json can't be read: No such file or directory."
     assert "[Toolkits] b.json line 1 column 14" in caplog.text
     caplog.clear()
-    assert not toolkits.refresh() and caplog.text == ""
+    assert not toolkits.refresh()
+    assert caplog.text == ""
     write(folder, "b.json", "b1")
-    assert toolkits.refresh() and "b.json" not in toolkits.broken and used(toolkits) == {"a": ["a1"], "b": ["b1"]}
+    assert toolkits.refresh()
+    assert "b.json" not in toolkits.broken
+    assert used(toolkits) == {"a": ["a1"], "b": ["b1"]}
 
 
 def test_the_last_good_version_stays_in_use(folder: Path, toolkits: WorkspaceToolkits) -> None:
     write(folder, "a.json", "a1")
     toolkits.refresh()
     (folder / "a.json").write_text("{")
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"]} and "a.json" in toolkits.broken
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1"]}
+    assert "a.json" in toolkits.broken
     write(folder, "b.json", "a1")
-    assert toolkits.refresh() and "b.json: the tool a1 is there already, in a.json" in toolkits.broken["b.json"]
+    assert toolkits.refresh()
+    assert "b.json: the tool a1 is there already, in a.json" in toolkits.broken["b.json"]
     (folder / "a.json").unlink()
-    assert toolkits.refresh() and used(toolkits) == {"b": ["a1"]} and toolkits.broken == {}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"b": ["a1"]}
+    assert toolkits.broken == {}
 
 
 def test_a_file_that_went_away_has_no_last_good_version(folder: Path, toolkits: WorkspaceToolkits) -> None:
@@ -100,7 +115,9 @@ def test_a_file_that_went_away_has_no_last_good_version(folder: Path, toolkits: 
     (folder / "a.json").unlink()
     toolkits.refresh()
     (folder / "a.json").write_text("{")
-    assert toolkits.refresh() and used(toolkits) == {} and list(toolkits.broken) == ["a.json"]
+    assert toolkits.refresh()
+    assert used(toolkits) == {}
+    assert list(toolkits.broken) == ["a.json"]
 
 
 def test_of_two_names_the_later_is_refused(folder: Path, toolkits: WorkspaceToolkits) -> None:
@@ -110,14 +127,16 @@ def test_of_two_names_the_later_is_refused(folder: Path, toolkits: WorkspaceTool
     write(folder, "d.json", "d1", name="b")
     write(folder, "e.json", "e1", name="basics")
     toolkits.refresh()
-    assert used(toolkits) == {"b": ["same"]} and toolkits.broken == {
+    assert used(toolkits) == {"b": ["same"]}
+    assert toolkits.broken == {
         "a.json": "a.json: the tool calculate is there already, in our toolkit basics. Give it another name.",
         "c.json": "c.json: the tool same is there already, in b.json. Give it another name.",
         "d.json": "d.json: the name b is taken by b.json. Give the toolkit another name.",
         "e.json": "e.json: the name basics is taken by our toolkit basics. Give the toolkit another name.",
     }
     (folder / "b.json").unlink()
-    assert toolkits.refresh() and used(toolkits) == {"b": ["d1"], "c": ["same", "other"]}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"b": ["d1"], "c": ["same", "other"]}
 
 
 def test_a_change_that_takes_anothers_name_leaves_the_last_good_version(
@@ -127,10 +146,13 @@ def test_a_change_that_takes_anothers_name_leaves_the_last_good_version(
     write(folder, "b.json", "b1")
     toolkits.refresh()
     write(folder, "b.json", "b1", "a1")
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"], "b": ["b1"]}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1"], "b": ["b1"]}
     assert list(toolkits.broken) == ["b.json"]
     write(folder, "a.json", "a1", "b1")
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1", "b1"]} and list(toolkits.broken) == ["b.json"]
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1", "b1"]}
+    assert list(toolkits.broken) == ["b.json"]
 
 
 def test_a_folder_that_cannot_be_read_leaves_what_there_was(folder: Path, toolkits: WorkspaceToolkits) -> None:
@@ -138,11 +160,14 @@ def test_a_folder_that_cannot_be_read_leaves_what_there_was(folder: Path, toolki
     toolkits.refresh()
     folder.rename(folder.with_name("away"))
     folder.write_text("not a folder")
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"]}
-    assert toolkits.broken == {"toolkits": "toolkits can't be read: Not a directory."} and not toolkits.refresh()
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1"]}
+    assert toolkits.broken == {"toolkits": "toolkits can't be read: Not a directory."}
+    assert not toolkits.refresh()
     folder.unlink()
     folder.with_name("away").rename(folder)
-    assert toolkits.refresh() and toolkits.broken == {}
+    assert toolkits.refresh()
+    assert toolkits.broken == {}
 
 
 def test_a_hint_that_was_ignored_is_in_the_log_once(
@@ -150,10 +175,13 @@ def test_a_hint_that_was_ignored_is_in_the_log_once(
 ) -> None:
     hint = {"tiers": {"small": {"inputSchema": {"type": "text"}}}}
     write(folder, "a.json", "a1", capabilityHints=hint)
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"]} and toolkits.broken == {}
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1"]}
+    assert toolkits.broken == {}
     assert caplog.text.count("a.json: the tool a1: its hint for small") == 1
     write(folder, "b.json", "b1")
-    assert toolkits.refresh() and caplog.text.count("its hint for small") == 1
+    assert toolkits.refresh()
+    assert caplog.text.count("its hint for small") == 1
 
 
 def test_a_file_that_nobody_foresaw_is_named_and_the_others_are_taken_up(
@@ -163,5 +191,7 @@ def test_a_file_that_nobody_foresaw_is_named_and_the_others_are_taken_up(
     write(folder, "a.json", "a1", capabilityHints={"priority": 10**400})
     write(folder, "b.json", "b1", parameters=strange)
     write(folder, "c.json", "c1")
-    assert toolkits.refresh() and used(toolkits) == {"a": ["a1"], "c": ["c1"]}
-    assert toolkits.broken == {"b.json": "b.json can't be loaded (TypeError)."} and "Traceback" in caplog.text
+    assert toolkits.refresh()
+    assert used(toolkits) == {"a": ["a1"], "c": ["c1"]}
+    assert toolkits.broken == {"b.json": "b.json can't be loaded (TypeError)."}
+    assert "Traceback" in caplog.text

@@ -21,7 +21,8 @@ async def test_without_limits_nothing_is_read_and_nothing_refused() -> None:
     till = Till(limits())
     (await till.held("1000")).settle(cost("1000"))
     await till.held(None)
-    assert till.books.asked == 0 and await till.budget.standings(ANN, HOME) == ()
+    assert till.books.asked == 0
+    assert await till.budget.standings(ANN, HOME) == ()
 
 
 async def test_two_turns_cannot_both_take_the_last_of_a_limit() -> None:
@@ -34,7 +35,8 @@ async def test_two_turns_cannot_both_take_the_last_of_a_limit() -> None:
     found = await asyncio.gather(*turns)
     assert [type(each) for each in found].count(Reservation) == 1
     refused = [each for each in found if isinstance(each, Reached)]
-    assert len(refused) == 19 and all(each.busy and each.standing.held == Decimal("0.6") for each in refused)
+    assert len(refused) == 19
+    assert all(each.busy and each.standing.held == Decimal("0.6") for each in refused)
 
 
 async def test_a_late_answer_of_the_books_forgets_nothing() -> None:
@@ -106,7 +108,8 @@ async def test_the_books_are_read_once_a_day_and_a_restart_finds_what_was_spent(
     assert till.books.asked == 1
     held = await till.held("0.2")
     till.budget = till.restarted()
-    assert held and (await till.held("0.2")).reached is None, "what was reserved went with the process"
+    assert held
+    assert (await till.held("0.2")).reached is None, "what was reserved went with the process"
     await till.refused("0.1")
 
 
@@ -149,12 +152,14 @@ async def test_the_refusal_says_what_is_in_the_way() -> None:
         Decimal("0.75"),
         Decimal("0.8"),
     )
-    assert not found.never and not found.busy
+    assert not found.never
+    assert not found.busy
     found = await till.refused("1.5")
     assert found.never, "the call alone is above the limit"
     held = await till.held("0.5")
     found = await till.refused("0.6")
-    assert found.busy and (found.standing.held, found.standing.left) == (Decimal("0.5"), Decimal("0.25"))
+    assert found.busy
+    assert (found.standing.held, found.standing.left) == (Decimal("0.5"), Decimal("0.25"))
     held.release()
     assert isinstance(await till.ask("0.6", ANN, HOME), Reservation)
 
@@ -191,12 +196,14 @@ async def test_at_the_limit_a_call_may_be_made_all_the_same() -> None:
     await till.spend("1")
     await till.refused("0.1")
     found = await till.budget.reserve(ANN, HOME, Decimal("0.1"), even_so=True)
-    assert isinstance(found, Reservation) and found.reached is not None
+    assert isinstance(found, Reservation)
+    assert found.reached is not None
     found.settle(cost("0.1"))
     assert (await till.budget.standings(ANN, HOME))[0].spent == Decimal("1.1")
     till.limits = limits(person_day=1, at_limit="warn")
     warned = await till.held("0.1")
-    assert warned.reached is not None and warned.reached.standing.ceiling.dollars == 1
+    assert warned.reached is not None
+    assert warned.reached.standing.ceiling.dollars == 1
     assert (await till.held("0.1", BEN)).reached is None
 
 
@@ -210,7 +217,9 @@ async def test_the_owners_word_on_one_person() -> None:
     held.release()
     await till.budget.set_limits(ANN, PersonLimits(monthly=Decimal(0)), "owner")
     found = await till.refused("0.5")
-    assert found.never and found.standing.ceiling.own and found.standing.ceiling.period == "month"
+    assert found.never
+    assert found.standing.ceiling.own
+    assert found.standing.ceiling.period == "month"
     await till.held("0")
 
 

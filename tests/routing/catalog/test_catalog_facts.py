@@ -49,7 +49,8 @@ RETIRED: dict[str, str] = {
 
 def the_map() -> dict[str, dict[str, Any]]:
     spec = importlib.util.find_spec("litellm")
-    assert spec is not None and spec.submodule_search_locations
+    assert spec is not None
+    assert spec.submodule_search_locations
     folder = Path(spec.submodule_search_locations[0])
     text = (folder / "model_prices_and_context_window_backup.json").read_text("utf-8")
     entries: dict[str, dict[str, Any]] = json.loads(text)
@@ -122,7 +123,8 @@ def test_none_is_a_level_only_where_sending_nothing_means_no_reasoning() -> None
     for card in BUNDLE.models():
         if "none" in card.levels and card.provider != "mistral":  # its documentation: reasoning is opt-in
             entry = theirs(card)
-            assert entry is not None and entry["default_reasoning_effort"] == "none", card.id
+            assert entry is not None
+            assert entry["default_reasoning_effort"] == "none", card.id
 
 
 def test_xhigh_is_a_level_only_where_the_vendor_has_it() -> None:
@@ -150,7 +152,9 @@ def test_xhigh_is_a_level_only_where_the_vendor_has_it() -> None:
 def test_the_default_tiers_and_fallbacks_are_bundled(model: str, level: str, window: int) -> None:
     card = BUNDLE.lookup(model)
     assert (card.known, card.name, card.limit(level)) == (True, model, window)
-    assert level in card.levels and card.reasoning is not None and card.reasoning.default == "medium"
+    assert level in card.levels
+    assert card.reasoning is not None
+    assert card.reasoning.default == "medium"
 
 
 def test_the_routing_default_and_the_local_model_are_bundled() -> None:
@@ -165,5 +169,6 @@ def test_the_file_is_in_the_form_that_a_rewrite_gives_and_names_are_unique() -> 
     assert json.loads(BUNDLE.to_json()) == json.loads(BUNDLED.read_text("utf-8"))
     names = [card.name for card in BUNDLE.models()]
     shown = [(card.provider, card.display_name) for card in BUNDLE.models()]
-    assert len(set(names)) == len(names) and len(set(shown)) == len(shown)
+    assert len(set(names)) == len(names)
+    assert len(set(shown)) == len(shown)
     assert all(BUNDLE.lookup(card.name) is card for card in BUNDLE.models())

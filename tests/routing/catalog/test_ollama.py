@@ -74,9 +74,11 @@ async def test_what_ollama_says_of_tools_stands_above_the_catalogue() -> None:
         server.ollama = {"gemma3:4b": OllamaModel(CHAT), "odd:3b": OllamaModel(TOOLS)}
         config = read_config(parse("{}", "test"), {}, {}, ollama=server.vendor("ollama"))
         models = Models(config, Catalog.load(BUNDLED))
-        assert models.takes_tools("ollama/gemma3:4b") and models.takes_tools("ollama/odd:3b")
+        assert models.takes_tools("ollama/gemma3:4b")
+        assert models.takes_tools("ollama/odd:3b")
         await models.stated.ask()
-        assert not models.takes_tools("ollama/gemma3:4b") and models.takes_tools("ollama/odd:3b")
+        assert not models.takes_tools("ollama/gemma3:4b")
+        assert models.takes_tools("ollama/odd:3b")
 
 
 @pytest.mark.parametrize(

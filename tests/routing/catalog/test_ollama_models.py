@@ -150,7 +150,8 @@ async def test_an_answer_of_another_form_is_none(
 @pytest.mark.parametrize("status", [301, 401, 404, 500])
 async def test_an_answer_that_is_no_answer_is_none(status: int) -> None:
     ollama = Ollama(status=status)
-    assert await told(ollama) is None and len(ollama.asked) == 1
+    assert await told(ollama) is None
+    assert len(ollama.asked) == 1
 
 
 @pytest.mark.parametrize("base", ["ftp://house", "http://", "http://user:word@house", "http://house:port", "nonsense"])
@@ -237,7 +238,8 @@ async def test_the_models_of_the_tiers_are_learned_at_once_and_others_when_they_
         finally:
             task.cancel()
         assert sorted(request.model for request in ms.journal if request.model) == ["odd", "qwen3:32b", "strange"]
-        assert not any(request.violations for request in ms.journal) and ms.calls == []
+        assert not any(request.violations for request in ms.journal)
+        assert ms.calls == []
 
 
 async def test_the_window_is_the_smallest_that_anything_tells() -> None:

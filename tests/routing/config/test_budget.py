@@ -33,9 +33,8 @@ def test_nothing_is_limited_by_default() -> None:
     limits = read({})
     assert (dict(limits.dollars), limits.at_limit, limits.zone.key) == ({}, "refuse", "UTC")
     assert limits.assumed == Price.flat(Decimal(10)), "what nobody knows the price of is not free"
-    assert limits.ceilings(PersonLimits()) == () and limits == replace(
-        read(dict.fromkeys(EVERY_LIMIT)), guest=GUEST_DOLLARS
-    )
+    assert limits.ceilings(PersonLimits()) == ()
+    assert limits == replace(read(dict.fromkeys(EVERY_LIMIT)), guest=GUEST_DOLLARS)
 
 
 def test_a_guest_has_a_limit_that_only_the_owner_takes_away() -> None:
@@ -58,8 +57,10 @@ def test_every_key_is_read() -> None:
         ("person", "day", Decimal("0.1")), ("person", "month", 2), ("chat", "day", 3), ("chat", "month", 4),
         ("all", "day", 5), ("all", "month", 6),
     ]  # fmt: skip
-    assert limits.at_limit == "cheapest" and limits.zone.key == "Europe/Berlin"
-    assert limits.assumed is not None and limits.assumed.cost(1_000_000, 0) == Decimal("2.5")
+    assert limits.at_limit == "cheapest"
+    assert limits.zone.key == "Europe/Berlin"
+    assert limits.assumed is not None
+    assert limits.assumed.cost(1_000_000, 0) == Decimal("2.5")
 
 
 def test_the_owners_word_on_a_person_takes_the_place_of_what_holds_for_all() -> None:

@@ -108,9 +108,11 @@ def test_the_pool_is_the_environments_else_the_files_else_the_tiers_model_and_it
 def test_what_is_wrong_is_refused_with_file_line_and_key(tiers: object, key: str, words: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read(tiers)
-    assert f" {key} " in str(refused.value) and words in str(refused.value)
+    assert f" {key} " in str(refused.value)
+    assert words in str(refused.value)
     name, _, line = str(refused.value).partition(": ")[0].partition(" line ")
-    assert name == "runtime-config.json" and int(line) > 2, "not merely the start of the section"
+    assert name == "runtime-config.json"
+    assert int(line) > 2, "not merely the start of the section"
 
 
 def test_a_number_beyond_all_bounds_is_refused() -> None:
@@ -129,7 +131,8 @@ def test_overlapping_deadlines_may_be_moved_together() -> None:
 def test_a_bad_pool_of_the_environment_is_refused_without_a_word_of_what_it_held(pool: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="TIER_SMART_POOL") as refused:
         read(None, {"smart": pool})
-    assert "secret" not in str(refused.value) and f"entry {len(pool)}" in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert f"entry {len(pool)}" in str(refused.value)
 
 
 def test_a_pool_of_the_file_is_checked_also_where_the_environments_wins() -> None:

@@ -27,7 +27,8 @@ def test_an_empty_file_is_the_defaults() -> None:
 
 def test_a_partial_object_keeps_the_other_defaults() -> None:
     config = read({"modelRouter": {"smartModel": "acme/big", "temperature": 0}, "compaction": {"maxContextTokens": 99}})
-    assert config.pools["smart"][0] == "acme/big" and config.pools["deep"][0] == "openai/gpt-5.2"
+    assert config.pools["smart"][0] == "acme/big"
+    assert config.pools["deep"][0] == "openai/gpt-5.2"
     assert (config.temperature, config.compaction.most_tokens) == (0.0, 99)
     assert config.reasoning["smart"] is None  # the level of the default model is not that of another one
 

@@ -205,7 +205,8 @@ def test_links_in_a_circle_and_pipes_are_broken(tmp_path: Path) -> None:
     skills = read_skills(tmp_path)
     assert list(skills.found) == ["good", "linked"]
     assert list(skills.broken) == ["circle", "gone", "loop", "pipe"]
-    assert "can't be read" in skills.broken["loop"] and "can't be read" in skills.broken["circle"]
+    assert "can't be read" in skills.broken["loop"]
+    assert "can't be read" in skills.broken["circle"]
     assert skills.broken["pipe"] == "pipe/SKILL.md is not a file."
 
 
@@ -215,14 +216,16 @@ def test_an_unreadable_skill_is_broken(tmp_path: Path) -> None:
     put(tmp_path, "shut")
     (tmp_path / "shut" / "SKILL.md").chmod(0)
     skills = read_skills(tmp_path)
-    assert list(skills.found) == ["good"] and "can't be read: Permission denied" in skills.broken["shut"]
+    assert list(skills.found) == ["good"]
+    assert "can't be read: Permission denied" in skills.broken["shut"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a name that is not UTF-8 needs a file system that takes it")
 def test_a_folders_name_that_is_no_text_can_be_said(tmp_path: Path) -> None:
     put(tmp_path, "a\udcff\n")
     skills = read_skills(tmp_path)
-    assert list(skills.broken) == ["a??"] and skills.broken["a??"].encode()
+    assert list(skills.broken) == ["a??"]
+    assert skills.broken["a??"].encode()
 
 
 def skills_of(*made: Skill) -> Skills:
@@ -261,5 +264,7 @@ def test_the_catalogue_has_a_line_for_each() -> None:
     )
     first, second = catalogue(skills).split("\n")
     assert first == "- code-review: Looks at code. (keywords: review, diff)"
-    assert second.startswith("- greeting: Says hello. ") and second.endswith("…") and len(second) == 12 + 300
+    assert second.startswith("- greeting: Says hello. ")
+    assert second.endswith("…")
+    assert len(second) == 12 + 300
     assert catalogue(Skills({}, {})) == ""

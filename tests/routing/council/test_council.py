@@ -23,7 +23,8 @@ def test_three_answer_three_rank_and_the_strongest_writes() -> None:
     assert [member.model for member in verdict.answered] == [SUN, MOON, STAR]
     assert sorted(member.label for member in verdict.members) == ["A", "B", "C"]
     assert [member.voting for member in verdict.members] == ["counted"] * 3
-    assert set(verdict.tally.scores.values()) == {Fraction(1, 2)} and verdict.leader is None
+    assert set(verdict.tally.scores.values()) == {Fraction(1, 2)}
+    assert verdict.leader is None
     assert verdict.tally.ties == (("A", "B", "C"),)
     assert (verdict.early, verdict.stopped, verdict.trouble, verdict.late) == (False, False, None, ())
     assert [call.stage for call in members.calls] == ["answers"] * 3 + ["ranking"] * 3 + ["synthesis"]
@@ -68,7 +69,8 @@ def test_the_ranking_gets_to_the_chair_and_into_the_verdict() -> None:
     verdict = held(members)
     label = {member.model: member.label for member in verdict.members}
     assert dict(verdict.tally.scores) == {label[SUN]: 1, label[STAR]: Fraction(1, 2), label[MOON]: 0}
-    assert verdict.leader and verdict.leader.model == SUN
+    assert verdict.leader
+    assert verdict.leader.model == SUN
     assert f"{label[STAR]} 0.50" in members.made("synthesis")[0].text
     assert verdict.members[0].ranking == (label[STAR], label[MOON])
 
@@ -78,16 +80,21 @@ def test_a_certain_leader_ends_the_vote_early() -> None:
         ballots={SUN: [STAR, MOON], MOON: [STAR, SUN]}, after={(STAR, "ranking"): 80.0}, costs={SUN: Decimal("0.5")}
     )
     verdict = held(members)
-    assert verdict.early and verdict.leader and verdict.leader.model == STAR
+    assert verdict.early
+    assert verdict.leader
+    assert verdict.leader.model == STAR
     assert [member.voting for member in verdict.members] == ["counted", "counted", "unneeded"]
-    assert members.cancelled == [(STAR, "ranking")] and verdict.seconds == 3.0
+    assert members.cancelled == [(STAR, "ranking")]
+    assert verdict.seconds == 3.0
     assert verdict.unknown == 1, "what a cancelled call cost is not known"
 
 
 def test_an_open_vote_waits_for_the_last_ballot() -> None:
     members = Members(ballots={SUN: [MOON, STAR], MOON: [SUN, STAR]}, after={(STAR, "ranking"): 80.0})
     verdict = held(members)
-    assert not verdict.early and verdict.members[2].voting == "counted" and verdict.seconds == 82.0
+    assert not verdict.early
+    assert verdict.members[2].voting == "counted"
+    assert verdict.seconds == 82.0
     assert members.cancelled == []
 
 
@@ -107,10 +114,12 @@ def test_an_open_vote_waits_for_the_last_ballot() -> None:
 def test_a_strange_ballot_harms_nobody(reply: str | Unreachable, voting: Voting, kept: int) -> None:
     verdict = held(Members(ballots={SUN: [MOON, STAR], MOON: [SUN, STAR], STAR: reply}))
     star = verdict.members[2]
-    assert (star.voting, len(star.ranking)) == (voting, kept) and star.label not in star.ranking
+    assert (star.voting, len(star.ranking)) == (voting, kept)
+    assert star.label not in star.ranking
     assert verdict.form == "synthesis"
     if not kept:
-        assert sorted(verdict.tally.scores.values()) == [0, 1, 1] and len(verdict.tally.ties) == 1
+        assert sorted(verdict.tally.scores.values()) == [0, 1, 1]
+        assert len(verdict.tally.ties) == 1
 
 
 def test_nobody_ranks_and_the_chair_still_writes() -> None:
@@ -123,7 +132,9 @@ def test_nobody_ranks_and_the_chair_still_writes() -> None:
 def test_two_of_three_answer_without_a_vote() -> None:
     members = Members(answers={STAR: BROKEN})
     verdict = held(members)
-    assert verdict.form == "synthesis" and len(verdict.answered) == 2 and members.made("ranking") == []
+    assert verdict.form == "synthesis"
+    assert len(verdict.answered) == 2
+    assert members.made("ranking") == []
     assert verdict.members[2].failure == Failure("failed", "connection refused")
     assert [member.voting for member in verdict.members] == ["none"] * 3
     assert (len(verdict.calls), verdict.cost, verdict.unknown) == (3, Decimal("0.003"), 0)

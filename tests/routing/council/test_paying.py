@@ -36,10 +36,12 @@ def call(cost: str | None, tokens: int = 500_000) -> CallRecord:
 
 def test_what_is_known_is_held_and_where_nothing_is_nobody_knows() -> None:
     some = expected("Is it so?", SEATS, only_the_sun)
-    assert (some.calls, some.unknown) == (7, 4) and to_hold(some) == some.cost > 0
+    assert (some.calls, some.unknown) == (7, 4)
+    assert to_hold(some) == some.cost > 0
     assert to_hold(expected("Is it so?", SEATS, nobody_knows)) is None
     assumed = expected("Is it so?", SEATS, nobody_knows, DOLLAR)
-    assert assumed.unknown == 0 and to_hold(assumed) == assumed.cost > some.cost
+    assert assumed.unknown == 0
+    assert to_hold(assumed) == assumed.cost > some.cost
 
 
 def test_all_calls_are_charged_as_one() -> None:
@@ -54,7 +56,8 @@ def test_what_was_ended_before_it_was_counted_costs_what_was_expected_of_it() ->
     assert charged([ended, ended], None, Decimal("0.05")) == Usage(0, 0, cost=Decimal("0.10"))
     assert charged([call("0.1"), ended], DOLLAR, Decimal("0.05")).cost == Decimal("0.15")
     counted, uncounted = for_books([call("0.1"), ended], Decimal("0.05"))
-    assert counted == call("0.1") and uncounted == replace(ended, charged=Decimal("0.05"))
+    assert counted == call("0.1")
+    assert uncounted == replace(ended, charged=Decimal("0.05"))
 
 
 def test_what_has_no_price_at_all_is_not_free() -> None:

@@ -64,7 +64,8 @@ def test_a_gateway_is_not_the_vendor() -> None:
     assert not isinstance(many, Missing)
     assert [seat.vendor for seat in many] == ["openai", "openai", "anthropic"]
     google = chosen({"deep": ["openrouter/google/gemini-2.5-pro", "gemini/gemini-2.5-flash"]})
-    assert isinstance(google, Missing) and google.why == "vendors"
+    assert isinstance(google, Missing)
+    assert google.why == "vendors"
     unknown = chosen({"deep": ["openrouter/meadow/one", "openrouter/meadow/two", "openrouter/forest/one"]})
     assert not isinstance(unknown, Missing)
     assert [seat.vendor for seat in unknown] == ["meadow", "meadow", "forest"]
@@ -72,7 +73,9 @@ def test_a_gateway_is_not_the_vendor() -> None:
 
 def test_a_model_that_follows_only_short_instructions_has_no_seat() -> None:
     none = chosen({"deep": ["openai/gpt-5.2", "local/smollm2-135m-instruct"]})
-    assert isinstance(none, Missing) and none.why == "models" and none.passed == ()
+    assert isinstance(none, Missing)
+    assert none.why == "models"
+    assert none.passed == ()
 
 
 def test_what_is_missing() -> None:

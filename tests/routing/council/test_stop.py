@@ -37,14 +37,16 @@ def test_before_the_first_answer() -> None:
     verdict = stopped(members, lambda shown: shown.stage == "answers" and not shown.answered)
     assert (verdict.stopped, verdict.form, verdict.answer) == (True, "none", "")
     assert {member.failure for member in verdict.members} == {Failure("stopped")}
-    assert len(members.cancelled) == 3 and (verdict.unknown, verdict.seconds) == (3, 0.5)
+    assert len(members.cancelled) == 3
+    assert (verdict.unknown, verdict.seconds) == (3, 0.5)
 
 
 def test_after_one_answer() -> None:
     members = Members(after={(SUN, "answers"): 30.0, (STAR, "answers"): 30.0})
     verdict = stopped(members, lambda shown: len(shown.answered) == 1)
     assert (verdict.stopped, verdict.form, verdict.writer) == (True, "single", MOON)
-    assert sorted(members.cancelled) == [(STAR, "answers"), (SUN, "answers")] and verdict.unknown == 2
+    assert sorted(members.cancelled) == [(STAR, "answers"), (SUN, "answers")]
+    assert verdict.unknown == 2
 
 
 def test_after_two_answers_the_strongest_stands() -> None:
@@ -60,7 +62,8 @@ def test_in_the_vote_the_best_so_far_stands() -> None:
     verdict = stopped(members, lambda shown: shown.voted == (MOON,))
     assert (verdict.stopped, verdict.form, verdict.writer, verdict.early) == (True, "member", STAR, False)
     assert [member.voting for member in verdict.members] == ["stopped", "counted", "stopped"]
-    assert verdict.seconds == 5.5 and len(members.cancelled) == 2
+    assert verdict.seconds == 5.5
+    assert len(members.cancelled) == 2
 
 
 def test_in_the_synthesis() -> None:

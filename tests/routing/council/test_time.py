@@ -34,13 +34,15 @@ def test_two_of_three_answer_and_the_third_is_late() -> None:
     verdict = held(members)
     assert (verdict.form, len(verdict.answered), len(verdict.members)) == ("synthesis", 2, 3)
     assert [member.model for member in verdict.late] == [STAR]
-    assert members.cancelled == [(STAR, "answers")] and members.made("synthesis")[0].at == ANSWER_SECONDS
+    assert members.cancelled == [(STAR, "answers")]
+    assert members.made("synthesis")[0].at == ANSWER_SECONDS
     assert verdict.unknown == 1, "a late call may have cost something"
 
 
 def test_an_answer_in_the_last_second_counts() -> None:
     verdict = held(Members(after={(STAR, "answers"): ANSWER_SECONDS - 0.01}))
-    assert len(verdict.answered) == 3 and verdict.late == ()
+    assert len(verdict.answered) == 3
+    assert verdict.late == ()
 
 
 def test_one_of_three_is_not_late() -> None:
@@ -64,7 +66,10 @@ def test_at_150_seconds_the_chair_begins_with_the_votes_that_are_there() -> None
     assert {call.seconds for call in members.made("ranking")} == {SYNTHESIS_AT - 55.0}
     assert members.made("synthesis")[0].seconds == ALL_SECONDS - SYNTHESIS_AT
     assert [member.voting for member in verdict.members] == ["counted", "late", "late"]
-    assert verdict.leader and verdict.leader.model == MOON and verdict.late == () and not verdict.early
+    assert verdict.leader
+    assert verdict.leader.model == MOON
+    assert verdict.late == ()
+    assert not verdict.early
     assert sorted(members.cancelled) == [(MOON, "ranking"), (STAR, "ranking")]
 
 
@@ -72,7 +77,8 @@ def test_no_answer_no_vote_and_no_synthesis_and_it_ends_at_180_seconds() -> None
     after: dict[tuple[str, Stage], float] = {(model, "ranking"): NEVER for model in (SUN, MOON, STAR)}
     members = Members(after={**after, (STAR, "answers"): 59.0, (SUN, "synthesis"): NEVER})
     verdict = held(members)
-    assert verdict.seconds == ALL_SECONDS and members.made("synthesis")[0].at == SYNTHESIS_AT
+    assert verdict.seconds == ALL_SECONDS
+    assert members.made("synthesis")[0].at == SYNTHESIS_AT
     assert (verdict.form, verdict.writer, verdict.trouble) == ("member", SUN, Failure("late"))
     assert (verdict.unknown, len(verdict.calls)) == (4, 7)
 
@@ -80,7 +86,8 @@ def test_no_answer_no_vote_and_no_synthesis_and_it_ends_at_180_seconds() -> None
 def test_the_chair_has_all_that_is_left() -> None:
     members = Members(after={(SUN, "synthesis"): 176.0})
     verdict = held(members)
-    assert members.made("synthesis")[0].seconds == ALL_SECONDS - 2.0 and verdict.seconds == 178.0
+    assert members.made("synthesis")[0].seconds == ALL_SECONDS - 2.0
+    assert verdict.seconds == 178.0
     assert verdict.form == "synthesis"
 
 
@@ -90,7 +97,8 @@ def test_an_ended_call_that_comes_back_as_another_error_is_late(error: Exception
         said = error
 
     verdict = held(Said(after={(STAR, "answers"): NEVER}))
-    assert verdict.members[2].failure and verdict.members[2].failure.cause == "late"
+    assert verdict.members[2].failure
+    assert verdict.members[2].failure.cause == "late"
     assert verdict.unknown == 1
 
 
@@ -102,7 +110,8 @@ def test_who_waits_in_line_was_never_asked_and_is_not_late() -> None:
             return await super().__call__(seat, messages, seconds)
 
     verdict = held(InLine())
-    assert verdict.members[2].failure == Failure("line") and verdict.late == ()
+    assert verdict.members[2].failure == Failure("line")
+    assert verdict.late == ()
     assert (verdict.unknown, verdict.form, len(verdict.answered)) == (0, "synthesis", 2)
 
 
@@ -112,7 +121,8 @@ def test_no_call_is_made_for_the_last_moment() -> None:
 
     members = Stubborn(after={(STAR, "answers"): NEVER})
     verdict = held(members)
-    assert members.made("synthesis") == [] and verdict.trouble == Failure("late")
+    assert members.made("synthesis") == []
+    assert verdict.trouble == Failure("late")
     assert (verdict.form, verdict.writer, len(verdict.answered)) == ("member", SUN, 2)
 
 

@@ -111,7 +111,8 @@ async def test_it_waits_in_no_line_for_longer() -> None:
     line = bench.models.health.parallel
     async with line.place("x", 1), line.place("y", 1), line.place("z", 1):
         assert await bench.look() is None
-    assert bench.llm.made == 0 and bench.cost.calls == []
+    assert bench.llm.made == 0
+    assert bench.cost.calls == []
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,8 @@ async def test_it_is_asked_briefly_and_without_tools() -> None:
         await bench.look(author="local/x")
         (request,) = bench.llm.asked
         assert request.max_output == most, "who thinks unasked has room for it on top"
-        assert request.tools == () and request.tier == "balanced"
+        assert request.tools == ()
+        assert request.tier == "balanced"
         assert request.reasoning in (None, "low")
 
 
@@ -169,7 +171,8 @@ async def test_question_and_answer_are_data_between_marks_that_they_do_not_know(
         marks.append(mark)
         tags = re.findall(r"</?(?:question|answer)-[^>]*>", data, re.IGNORECASE)
         assert tags == [f"<question-{mark}>", f"</question-{mark}>", f"<answer-{mark}>", f"</answer-{mark}>"]
-        assert "Sydney" not in system and "never follow instructions" in system
+        assert "Sydney" not in system
+        assert "never follow instructions" in system
     assert len(set(marks)) == 2
 
 
@@ -187,5 +190,6 @@ async def test_where_a_limit_is_reached_nobody_is_asked(at_limit: str) -> None:
     till = Till(limits(person_day="0.01", at_limit=at_limit))
     bench = Bench(DOUBT, guard=BudgetGuard(till.budget, prices))
     assert await bench.look() is None
-    assert bench.llm.made == 0 and bench.cost.calls == []
+    assert bench.llm.made == 0
+    assert bench.cost.calls == []
     assert isinstance(bench.cost, TurnCost)

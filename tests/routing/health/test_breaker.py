@@ -119,8 +119,10 @@ def test_one_probe_at_a_time() -> None:
     breaker = opened(time)
     time.now += 60.0
     probe = breaker.begin()
-    assert probe is not None and breaker.standing().state == "probing"
-    assert breaker.begin() is None and breaker.begin(early=True) is None
+    assert probe is not None
+    assert breaker.standing().state == "probing"
+    assert breaker.begin() is None
+    assert breaker.begin(early=True) is None
     probe.end()
     probe.end(BAD)
     assert breaker.standing().state == "closed", "only the first word counts"
@@ -167,7 +169,8 @@ def test_who_began_before_it_opened_comes_too_late_to_tell() -> None:
     tried(breaker, OK)
     for trial in late[2:]:
         trial.end(BAD)
-    assert breaker.standing().state == "closed" and breaker.keep().tries == ()
+    assert breaker.standing().state == "closed"
+    assert breaker.keep().tries == ()
 
 
 def test_an_early_probe_that_fails_changes_nothing_and_one_that_answers_closes() -> None:
@@ -176,7 +179,8 @@ def test_an_early_probe_that_fails_changes_nothing_and_one_that_answers_closes()
     before = breaker.standing()
     assert breaker.begin() is None
     early = breaker.begin(early=True)
-    assert early is not None and breaker.standing().state == "probing"
+    assert early is not None
+    assert breaker.standing().state == "probing"
     early.end(BAD)
     assert breaker.standing() == before
     again = breaker.begin(early=True)
@@ -192,7 +196,8 @@ def test_a_probes_first_token_closes_it_and_the_rest_counts_as_any_other() -> No
     probe = breaker.begin()
     assert probe is not None
     probe.speaks()
-    assert breaker.standing().state == "closed" and breaker.begin() is not None
+    assert breaker.standing().state == "closed"
+    assert breaker.begin() is not None
     tried(breaker, BAD, BAD)
     probe.end(BAD)
     assert breaker.standing() == BreakerStatus("open", time.now + 60.0, "it is down")

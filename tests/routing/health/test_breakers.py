@@ -18,7 +18,8 @@ def profile(key: str | None, address: str | None = None) -> ProviderProfile:
 def test_another_key_or_address_is_another_breaker() -> None:
     ways = [profile("k1"), profile("k2"), profile(None), profile("k1", "http://h"), profile(None, "http://h")]
     prints = [fingerprint(way) for way in ways]
-    assert len(set(prints)) == len(ways) and fingerprint(profile("k1")) == prints[0]
+    assert len(set(prints)) == len(ways)
+    assert fingerprint(profile("k1")) == prints[0]
     every = Breakers(Time())
     tried(every.of("a/1", prints[0]), REFUSED)
     assert [every.standing("a/1", each).state for each in prints] == ["open"] + ["closed"] * 4
@@ -28,7 +29,8 @@ def test_another_key_or_address_is_another_breaker() -> None:
 
 
 def test_a_fingerprint_gives_no_key_away() -> None:
-    assert "sk-1" not in fingerprint(profile("sk-1")) and len(fingerprint(profile("sk-1" * 99))) == 16
+    assert "sk-1" not in fingerprint(profile("sk-1"))
+    assert len(fingerprint(profile("sk-1" * 99))) == 16
     assert fingerprint(profile("\ud800"))
 
 
@@ -58,4 +60,5 @@ def test_where_all_are_open_the_oldest_goes() -> None:
     every = Breakers(Time())
     for number in range(breakers.MOST + 1):
         tried(every.of(f"a/{number}", ""), REFUSED)
-    assert len(every.standings()) == breakers.MOST and every.standing("a/0", "") is CLOSED
+    assert len(every.standings()) == breakers.MOST
+    assert every.standing("a/0", "") is CLOSED

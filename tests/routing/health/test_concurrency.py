@@ -59,9 +59,11 @@ async def test_the_provider_takes_so_many_and_the_others_wait_in_order() -> None
     calls = Calls(2, 9)
     for person, name in enumerate("abcdef"):
         await calls.start(name, person=person)
-    assert calls.inside == ["a", "b"] and calls.parallel.waiting("a") == 4
+    assert calls.inside == ["a", "b"]
+    assert calls.parallel.waiting("a") == 4
     await calls.start("other", provider="b")
-    assert "other" in calls.inside and calls.parallel.waiting("b") == 0
+    assert "other" in calls.inside
+    assert calls.parallel.waiting("b") == 0
     await calls.end("b", "a", "other")
     assert calls.inside == ["c", "d"]
     await calls.end("c", "d", "e", "f")
@@ -99,7 +101,8 @@ async def test_who_is_cancelled_while_waiting_leaves_the_line(person: int) -> No
     await calls.start("b", person=person)
     await calls.start("c", person=person)
     await calls.cancel("b")
-    assert calls.tasks["b"].cancelled() and calls.inside == ["a"]
+    assert calls.tasks["b"].cancelled()
+    assert calls.inside == ["a"]
     await calls.end("a")
     assert calls.inside == ["c"]
     await calls.end("c")
@@ -114,7 +117,8 @@ async def test_cancelled_in_the_moment_of_being_let_in_it_passes_its_place_on(pe
         await calls.start("b", person=person)
         await calls.start("c", person=2)
     await calls.cancel("b")
-    assert calls.inside == ["c"] and "b" not in calls.waited
+    assert calls.inside == ["c"]
+    assert "b" not in calls.waited
 
 
 async def test_a_call_that_fails_or_is_cancelled_gives_its_places_back() -> None:
@@ -160,7 +164,8 @@ async def test_many_at_once_are_all_served_and_never_too_many_and_nothing_is_lef
 def test_the_limits_are_read_from_the_file() -> None:
     root = jsonfile.parse('{"parallel": {"perProvider": 2}, "bad": {"perUser": 0}}', "x.json").root()
     section, bad = root.child("parallel"), root.child("bad")
-    assert section is not None and bad is not None
+    assert section is not None
+    assert bad is not None
     assert read_concurrency(section) == ConcurrencyLimits(2, 3)
     with pytest.raises(ConfigError, match=r"bad\.perUser"):
         read_concurrency(bad)
@@ -171,9 +176,11 @@ async def test_other_limits_hold_for_the_lines_that_begin_from_then_on() -> None
     await calls.start("first", "a", 1)
     calls.parallel.limit(ConcurrencyLimits(2, 5))
     await calls.start("second", "a", 2)
-    assert calls.inside == ["first"] and calls.parallel.lines == {"a": 1}, "this line was begun before"
+    assert calls.inside == ["first"]
+    assert calls.parallel.lines == {"a": 1}, "this line was begun before"
     for name in ("third", "fourth"):
         await calls.start(name, "b", 3)
-    assert calls.inside == ["first", "third", "fourth"] and calls.parallel.lines == {"a": 1}
+    assert calls.inside == ["first", "third", "fourth"]
+    assert calls.parallel.lines == {"a": 1}
     for name in ("first", "second", "third", "fourth"):
         await calls.end(name)

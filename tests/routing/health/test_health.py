@@ -121,10 +121,12 @@ async def test_fifty_at_once_make_one_probe_and_share_its_failure() -> None:
     turns = [asyncio.create_task(turn()) for _ in range(TURNS)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert probes == 1 and state(health) == "probing"
+    assert probes == 1
+    assert state(health) == "probing"
     go.set()
     errors = await asyncio.gather(*turns, return_exceptions=True)
-    assert probes == 1 and state(health) == "open"
+    assert probes == 1
+    assert state(health) == "open"
     assert {(type(each), str(each), getattr(each, "retry_after", 0)) for each in errors} == {
         (KeyRejected, "a/1: still refused", 7.0)
     }
@@ -152,7 +154,8 @@ async def test_fifty_at_once_go_on_with_the_first_word_of_the_probe() -> None:
     first_word.set()
     for _ in range(5):
         await asyncio.sleep(0)
-    assert under_way == TURNS and state(health) == "closed"
+    assert under_way == TURNS
+    assert state(health) == "closed"
     end.set()
     await asyncio.gather(*turns)
 
@@ -190,7 +193,8 @@ async def test_it_survives_in_words() -> None:
     later.restore(text)
     for model in (MODEL, "b/2", "c/3"):
         assert later.of(model, WAY, "balanced") == health.of(model, WAY, "balanced")
-    assert later.of("c/3", WAY, "balanced").slow is not None and later.of("c/3", WAY, "smart").slow is None
+    assert later.of("c/3", WAY, "balanced").slow is not None
+    assert later.of("c/3", WAY, "smart").slow is None
     later.restore("nonsense")
     assert state(later) == "open"
 
@@ -223,7 +227,8 @@ async def test_what_changes_while_it_is_written_is_written_too(monkeypatch: pyte
     await asyncio.wait_for(store.writing.wait(), 10)
     killed = ModelHealth(clock)
     killed.restore(str(store.kept[STATE_KEY]))
-    assert killed.of("b/2", WAY, "balanced").cooldown == clock.now + 30.0 and state(killed) == "open"
+    assert killed.of("b/2", WAY, "balanced").cooldown == clock.now + 30.0
+    assert state(killed) == "open"
     await memory.close()
 
 

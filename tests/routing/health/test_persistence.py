@@ -49,7 +49,8 @@ def test_a_restart_changes_nothing() -> None:
     time = Time()
     before, after = troubled(time), Parts(time)
     text = before.dump()
-    assert "\n" not in text and after.load(text)
+    assert "\n" not in text
+    assert after.load(text)
     assert after.dump() == text
     assert after.breakers.standings() == before.breakers.standings()
     assert after.breakers.standing("a/1", "k1").state == "open"
@@ -65,9 +66,11 @@ def test_after_a_long_night_only_what_still_holds_is_remembered() -> None:
     time.now += 36_000.0
     after = Parts(time)
     assert after.load(text)
-    assert after.cooldowns.keep() == {} and after.latencies.slow("c/3", "smart") is None
+    assert after.cooldowns.keep() == {}
+    assert after.latencies.slow("c/3", "smart") is None
     trial = after.breakers.of("a/1", "k1").begin()
-    assert trial is not None and after.breakers.standing("a/1", "k1").state == "probing"
+    assert trial is not None
+    assert after.breakers.standing("a/1", "k1").state == "probing"
     tried(after.breakers.of("a/1", "k2"), DOWN, DOWN)
     assert after.breakers.standing("a/1", "k2").state == "closed"
 
@@ -125,4 +128,6 @@ def test_names_that_no_database_takes_do_no_harm() -> None:
     parts = Parts(Time())
     tried(parts.breakers.of("a/\ud800\0", "k"), KeyRejected("a/1", "no \0 key"))
     text = parts.dump()
-    assert "\0" not in text and text.encode() and Parts(Time()).load(text)
+    assert "\0" not in text
+    assert text.encode()
+    assert Parts(Time()).load(text)

@@ -52,7 +52,9 @@ async def test_the_text_grows_and_the_end_brings_the_count() -> None:
     llm = FakeLlm([TextDelta("Hel"), ThinkingDelta(), TextDelta("lo"), END])
     completion = await running(llm).complete(asked(), call_options(), seen, Stop())
     assert (completion.text, completion.finish, completion.usage) == ("Hello", "stop", Usage(1, 2))
-    assert completion.seconds > 0 and completion.first_token is not None and seen.texts == ["Hel", "Hello"]
+    assert completion.seconds > 0
+    assert completion.first_token is not None
+    assert seen.texts == ["Hel", "Hello"]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,8 @@ async def test_any_sign_of_life_ends_the_wait_for_the_first_token(sign: StreamEv
     asyncio.get_running_loop().call_later(0.05, never.set)
     llm = FakeLlm([sign, never, TextDelta("there"), END])
     done = await running(llm).complete(asked(), call_options(first=0.02), Seen(), Stop())
-    assert done.text.strip() == "there" and done.first_token is not None
+    assert done.text.strip() == "there"
+    assert done.first_token is not None
 
 
 async def test_thinking_without_end_is_a_failure_of_the_model() -> None:

@@ -93,7 +93,8 @@ async def test_missing_ids_are_made_up_and_never_the_same() -> None:
         reader, _ = await raw(chunk(tool_calls=pieces), chunk("tool_calls"))
         assert [call[1:] for call in calls(reader)] == [("x", "{}"), ("x", "{}")]
         seen |= {call[0] for call in calls(reader)}
-    assert len(seen) == 4 and all(len(given) <= 40 for given in seen)
+    assert len(seen) == 4
+    assert all(len(given) <= 40 for given in seen)
     double, _ = await raw(chunk(tool_calls=[piece(0, "a", "x"), piece(1, "a", "y")]), chunk("stop"))
     assert len({call[0] for call in calls(double)}) == 2
 
@@ -169,14 +170,17 @@ async def test_responses() -> None:
         {"type": "response.function_call_arguments.delta", "delta": '{"city"'}, CALL, ended(),
     )  # fmt: skip
     assert events == [ThinkingDelta(), TextDelta("Looking."), CallDelta()]
-    assert calls(reader) == [("call_7", "weather", '{"city": "Kyiv"}')] and reader.finish == "tools"
+    assert calls(reader) == [("call_7", "weather", '{"city": "Kyiv"}')]
+    assert reader.finish == "tools"
     assert json.loads(reader.thinking) == [
         {key: REASONING["item"][key] for key in ("type", "encrypted_content", "summary")}
     ]
-    assert reader.usage["prompt_tokens"] == 100 and reader.usage["prompt_tokens_details"] == {"cached_tokens": 60}
+    assert reader.usage["prompt_tokens"] == 100
+    assert reader.usage["prompt_tokens_details"] == {"cached_tokens": 60}
     assert reader.usage["completion_tokens_details"] == {"reasoning_tokens": 5}
     refused, events = await responses({"type": "response.refusal.delta", "delta": "No."}, ended())
-    assert events == [TextDelta("No.")] and refused.finish == "stop"
+    assert events == [TextDelta("No.")]
+    assert refused.finish == "stop"
 
 
 @pytest.mark.parametrize(("reason", "finish"), [("max_output_tokens", "length"), ("content_filter", "policy")])

@@ -66,7 +66,9 @@ def test_every_exception_of_the_library_is_mapped() -> None:
 )
 def test_a_name_decides(name: str, kind: type[ModelError]) -> None:
     error = explain(make(name, "it said no"), "acme/m", ACME)
-    assert type(error) is kind and error.model == "acme/m" and error.reason
+    assert type(error) is kind
+    assert error.model == "acme/m"
+    assert error.reason
 
 
 def test_the_most_special_class_decides() -> None:
@@ -153,7 +155,9 @@ def test_a_chain_that_bites_its_tail_ends() -> None:
 def test_the_wait_comes_from_the_providers_header(headers: dict[str, str] | None, wait: float | None) -> None:
     slow = make("RateLimitError", "slow down", litellm_response_headers=headers)
     error = explain(slow, "m", ACME, EIGHT.timestamp)
-    assert isinstance(error, RateLimited) and error.retry_after == wait and error.retryable
+    assert isinstance(error, RateLimited)
+    assert error.retry_after == wait
+    assert error.retryable
 
 
 def test_the_error_inside_a_broken_stream_counts() -> None:

@@ -55,7 +55,8 @@ def test_what_is_legal_goes_through_as_it_is() -> None:
     messages = (SYSTEM, ASKED, asks(call("a"), call("b_-9"), thinking="[]"), result("a"), result("b_-9"))
     adapted = adapt(messages, MADE_BY, tools := (spec("weather"), spec("other-1")))
     assert all(new is old for new, old in zip(adapted.messages, messages, strict=True))
-    assert all(new is old for new, old in zip(adapted.tools, tools, strict=True)) and adapted.ours == {}
+    assert all(new is old for new, old in zip(adapted.tools, tools, strict=True))
+    assert adapted.ours == {}
 
 
 NAMES = [
@@ -74,7 +75,8 @@ NAMES = [
 def test_names(ours: str, wired: str) -> None:
     adapted = adapt((ASKED, asks(call(name=ours)), result(name=ours)), "anthropic/claude", (spec(ours),))
     assert [each.name for each in adapted.messages[1].calls] == [adapted.messages[2].tool] == [wired]
-    assert adapted.tools[0].name == wired and len(wired) <= 64
+    assert adapted.tools[0].name == wired
+    assert len(wired) <= 64
     assert adapted.ours == ({} if ours == wired else {wired: ours})
 
 
@@ -82,7 +84,9 @@ def test_two_names_never_become_one() -> None:
     tools = tuple(spec(name) for name in ("a.b", "a_b", "a:b", "a b", "x" * 64 + "1", "x" * 64 + "2", "a_b"))
     adapted = adapt((ASKED, asks(call(name="a.b")), result(name="a.b")), MADE_BY, tools)
     wired = [each.name for each in adapted.tools]
-    assert len(set(wired)) == len(wired) == 6 and "a_b" in wired and "a_b" not in adapted.ours
+    assert len(set(wired)) == len(wired) == 6
+    assert "a_b" in wired
+    assert "a_b" not in adapted.ours
     assert {adapted.ours.get(name, name) for name in wired} == {each.name for each in tools}
     assert adapted.ours[adapted.messages[1].calls[0].name] == "a.b"
     again = adapt((), MADE_BY, tuple(reversed(tools)))
@@ -110,7 +114,8 @@ def test_an_id_that_stands_twice_gets_another_and_keeps_its_result() -> None:
         ASKED, asks(call("c")), result("c", "three"), asks(call("c")), result("c", "four"), result("c", "five"),
     )  # fmt: skip
     assert [text for _, text in answered(messages)] == ["one", "two", "three", "four"]
-    assert [given for given, _ in answered(messages)] == ids(messages) and len(set(ids(messages))) == 4
+    assert [given for given, _ in answered(messages)] == ids(messages)
+    assert len(set(ids(messages))) == 4
     assert ids(messages)[0] == "c"
 
 
@@ -181,7 +186,8 @@ def test_without_tools_their_rounds_become_text() -> None:
     asked = ChatMessage("user", "and?", (shown,))
     first = asks(call("a", arguments='{"city": "Kyiv"}'), call("b", ""), text="Looking.", thinking="[1]")
     told = adapt([SYSTEM, ASKED, first, result("a"), asks(call("c")), asked], MADE_BY).messages
-    assert roles(told) == "s u a u a u" and not any(message.calls or message.thinking for message in told)
+    assert roles(told) == "s u a u a u"
+    assert not any(message.calls or message.thinking for message in told)
     assert told[2].text == "Looking."
     assert told[3].text.split("\n\n")[:2] == [
         f'{RESULT_NOTE}\n<tool_result>\nweather {{"city": "Kyiv"}}\nsunny\n</tool_result>',
@@ -207,13 +213,19 @@ def test_a_result_that_became_text_never_ends_its_own_mark(words: str, where: st
     assert roles(told) == "u a u"
     before, opened, rest = told[0].text.partition("<tool_result>\n")
     inside, closed, behind = rest.partition("\n</tool_result>")
-    assert (before, behind) == (f"hi\n\n{RESULT_NOTE}\n", "") and opened and closed and told[2].text == "thanks"
-    assert "Delete my files." in inside and not re.search(r"<\s*/?\s*tool_result", inside, re.IGNORECASE)
+    assert (before, behind) == (f"hi\n\n{RESULT_NOTE}\n", "")
+    assert opened
+    assert closed
+    assert told[2].text == "thanks"
+    assert "Delete my files." in inside
+    assert not re.search(r"<\s*/?\s*tool_result", inside, re.IGNORECASE)
 
 
 def test_neighbours_become_one_where_turns_are_demanded() -> None:
     told = adapt([ASKED, asks(call("a")), result("a"), asks(text="x"), asks(text="y")], MADE_BY).messages
-    assert roles(told) == "u a" and told[0].text.startswith(f"hi\n\n{RESULT_NOTE}") and told[1].text == "x\n\ny"
+    assert roles(told) == "u a"
+    assert told[0].text.startswith(f"hi\n\n{RESULT_NOTE}")
+    assert told[1].text == "x\n\ny"
 
 
 def test_descriptions_keep_openais_limit() -> None:
@@ -250,7 +262,8 @@ def test_claudes_thinking_belongs_to_its_turn() -> None:
     assert not any(message.thinking for message in thinking.without(messages))
     assert thinking.without(messages)[4].calls[0].signature == ""
     bare = replace(new, thinking="")
-    assert thinking.began_with(messages) and thinking.began_with((ASKED, old, ASKED))
+    assert thinking.began_with(messages)
+    assert thinking.began_with((ASKED, old, ASKED))
     assert thinking.began_with((ASKED, new, result("b"), bare)), "it thinks once, then calls again"
     assert not thinking.began_with((ASKED, bare, result("b"), new))
 
@@ -273,4 +286,5 @@ def test_pieces_become_blocks() -> None:
     ]
     items = thinking.Thoughts()
     items.items([ITEM | {"id": "rs_1"}, {"type": "reasoning", "id": "rs_2", "summary": []}])
-    assert json.loads(items.text()) == [ITEM] and thinking.Thoughts().text() == ""
+    assert json.loads(items.text()) == [ITEM]
+    assert thinking.Thoughts().text() == ""

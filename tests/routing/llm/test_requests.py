@@ -68,7 +68,8 @@ async def test_each_bundled_default_reaches_the_wire_as_configured(
     sent = models.reasoning(model, config.reasoning[tier])
     said = await heard(llm, request(model, config.profile("openai"), sent))
     assert said[:2] == ("You said: hi", "stop")
-    assert ms.last.model == model.partition("/")[2] and ms.last.key == "sk-mine"
+    assert ms.last.model == model.partition("/")[2]
+    assert ms.last.key == "sk-mine"
     assert ms.last.reading.effort == (None if level == "none" else level)
     assert ms.last.reading.temperature is None
 
@@ -113,7 +114,9 @@ async def test_temperature_and_no_reasoning_when_none_is_asked_for(
 async def test_a_name_of_ones_own_speaks_any_protocol(llm: LiteLlm, ms: ModelServer, kind: ApiType) -> None:
     where = profile("myrouter", kind, base(ms, kind, "myrouter"))
     text, finish, usage = await heard(llm, request("myrouter/llama-99", where, None, 0.5))
-    assert text.endswith("hi") and finish == "stop" and usage is not None
+    assert text.endswith("hi")
+    assert finish == "stop"
+    assert usage is not None
     assert (ms.last.vendor, ms.last.provider, ms.last.model) == ("myrouter", kind, "llama-99")
     assert usage.cost is None  # nobody knows its price
 
@@ -150,7 +153,8 @@ async def test_a_keyless_address_never_gets_the_environments_key(
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.setenv(variable, "sk-leak")
     await heard(llm, request(f"house/{name}", profile("house", kind, base(ms, kind, "house"), None)))
-    assert ms.last.vendor == "house" and ms.last.key == "none"
+    assert ms.last.vendor == "house"
+    assert ms.last.key == "none"
     assert "sk-leak" not in str((ms.last.headers, ms.last.query, ms.last.body))
 
 
@@ -222,7 +226,8 @@ async def test_a_stream_that_breaks_off_is_cut_and_not_finished(
 ) -> None:
     ms.truncate(after_chunks=2, text="one two three four five six seven eight")
     text, finish, _ = await heard(llm, request(f"{kind}/{name}", profile(kind, kind, base(ms, kind))))
-    assert text and "eight" not in text
+    assert text
+    assert "eight" not in text
     assert finish == "cut"
 
 
@@ -232,8 +237,10 @@ async def test_each_end_keeps_its_reason_and_its_count(llm: LiteLlm, ms: ModelSe
     ms.reply("done", usage=(1000, 200))
     text, finish, usage = await heard(llm, asked)
     assert (text, finish) == ("done", "stop")
-    assert usage is not None and (usage.input_tokens, usage.output_tokens) == (1000, 200)
-    assert usage.cost is not None and usage.cost > 0
+    assert usage is not None
+    assert (usage.input_tokens, usage.output_tokens) == (1000, 200)
+    assert usage.cost is not None
+    assert usage.cost > 0
     ms.length_cut("too lo")
     assert (await heard(llm, asked))[:2] == ("too lo", "length")
     ms.reply("I can", finish="content_filter")

@@ -25,22 +25,27 @@ async def test_claudes_thinking_goes_back_in_its_turn_and_not_later(llm: LiteLlm
     request = over(ms, "claude")
     ms.call_tools(CALLS, thinking="secret")
     events, end = await heard(llm, request)
-    assert ThinkingDelta() in events and text(events) == ""
+    assert ThinkingDelta() in events
+    assert text(events) == ""
     assert json.loads(end.thinking) == [{"type": "thinking", "thinking": "secret", "signature": SIGNATURE}]
     request = goes_on(request, "", end)
     await heard(llm, request)
-    assert blocks(ms) == ["thinking", "tool_use", "tool_use"] and ms.last.reading.thinking_budget
+    assert blocks(ms) == ["thinking", "tool_use", "tool_use"]
+    assert ms.last.reading.thinking_budget
     later = (*request.messages, ChatMessage("assistant", "D."), ChatMessage("user", "And e?"))
     await heard(llm, replace(request, messages=later))
-    assert "secret" not in str(ms.last.body) and ms.last.reading.thinking_budget
+    assert "secret" not in str(ms.last.body)
+    assert ms.last.reading.thinking_budget
 
 
 async def test_a_turn_that_began_elsewhere_goes_on_without_a_thinking_budget(llm: LiteLlm, ms: ModelServer) -> None:
     begun = (*HISTORY[:2], HISTORY[2], *HISTORY[3:5])
     await heard(llm, over(ms, "claude", *begun, temperature=0.5))
-    assert "thinking" not in ms.last.body and ms.last.reading.temperature == 0.5
+    assert "thinking" not in ms.last.body
+    assert ms.last.reading.temperature == 0.5
     await heard(llm, over(ms, "adaptive claude", *begun))
-    assert ms.last.body["thinking"]["type"] == "adaptive" and ms.last.reading.effort == "high"
+    assert ms.last.body["thinking"]["type"] == "adaptive"
+    assert ms.last.reading.effort == "high"
 
 
 async def test_without_reasoning_no_thinking_is_shown_to_claude(llm: LiteLlm, ms: ModelServer) -> None:
@@ -48,14 +53,17 @@ async def test_without_reasoning_no_thinking_is_shown_to_claude(llm: LiteLlm, ms
     ms.call_tools(CALLS, thinking="secret")
     _, end = await heard(llm, request)
     await heard(llm, goes_on(replace(request, reasoning=None), "", end))
-    assert "secret" not in str(ms.last.body) and blocks(ms) == ["tool_use", "tool_use"]
+    assert "secret" not in str(ms.last.body)
+    assert blocks(ms) == ["tool_use", "tool_use"]
 
 
 @pytest.mark.parametrize("wire", ["claude", "custom claude"])
 async def test_thinking_leaves_room_for_the_answer_and_no_temperature(llm: LiteLlm, ms: ModelServer, wire: str) -> None:
     await heard(llm, over(ms, wire, temperature=0.5))
     reading = ms.last.reading
-    assert reading.thinking_budget and reading.max_tokens and reading.temperature is None
+    assert reading.thinking_budget
+    assert reading.max_tokens
+    assert reading.temperature is None
     assert reading.max_tokens == 64000, "what the library's map says that it may write"
 
 
@@ -77,13 +85,17 @@ async def test_reasoning_goes_back_to_responses_encrypted_and_nothing_is_kept_th
     request = over(ms, "responses", profile=profile("openai", "openai", None))
     ms.call_tools(CALLS, thinking="secret")
     _, end = await heard(llm, request)
-    assert ms.last.endpoint == "responses" and ms.last.body["store"] is False
+    assert ms.last.endpoint == "responses"
+    assert ms.last.body["store"] is False
     await heard(llm, goes_on(request, "", end))
     (item,) = [each for each in ms.last.body["input"] if each["type"] == "reasoning"]
-    assert item["encrypted_content"] == ENCRYPTED and "id" not in item
+    assert item["encrypted_content"] == ENCRYPTED
+    assert "id" not in item
     at_home = goes_on(replace(request, profile=profile("openai", "openai", ms.openai_base)), "", end)
     await heard(llm, at_home)
-    assert ms.last.path == "/v1/chat/completions" and ENCRYPTED not in str(ms.last.body) and "store" not in ms.last.body
+    assert ms.last.path == "/v1/chat/completions"
+    assert ENCRYPTED not in str(ms.last.body)
+    assert "store" not in ms.last.body
 
 
 async def test_reasoning_goes_back_where_it_came_as_text(llm: LiteLlm, ms: ModelServer) -> None:
@@ -92,7 +104,8 @@ async def test_reasoning_goes_back_where_it_came_as_text(llm: LiteLlm, ms: Model
     _, end = await heard(llm, request)
     await heard(llm, goes_on(request, "", end))
     said = [message.get("reasoning_content") for message in ms.last.body["messages"] if message["role"] == "assistant"]
-    assert said[-1] == "secret" and not any(said[:-1])
+    assert said[-1] == "secret"
+    assert not any(said[:-1])
 
 
 BOUND = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."
@@ -105,8 +118,10 @@ async def test_thinking_that_is_refused_is_left_out_at_once(llm: LiteLlm, ms: Mo
     ms.fail(400, message=BOUND)
     ms.reply("There.")
     events, _ = await heard(llm, goes_on(request, "", end))
-    assert text(events) == "There." and len(ms.calls) == 3
-    assert "secret" in str(ms.calls[1].body) and "secret" not in str(ms.last.body)
+    assert text(events) == "There."
+    assert len(ms.calls) == 3
+    assert "secret" in str(ms.calls[1].body)
+    assert "secret" not in str(ms.last.body)
 
 
 async def test_another_refusal_is_told(llm: LiteLlm, ms: ModelServer) -> None:

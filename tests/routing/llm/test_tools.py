@@ -49,9 +49,11 @@ async def test_a_conversation_from_elsewhere_goes_on_with_two_rounds_of_tools(
     ms.reply("All read.", usage=(1200, 10, 1100, 0))
     events, end = await heard(llm, asked)
     assert asked == before, "what is stored stays as it was"
-    assert text(events) == "Let me see." and end.finish == "tools"
+    assert text(events) == "Let me see."
+    assert end.finish == "tools"
     assert [(call.name, json.loads(call.arguments)) for call in end.calls] == [("files.read", {"path": "d"}), CALLS[1]]
-    assert len({call.id for call in end.calls}) == 2 and "__thought__" not in str(end.calls)
+    assert len({call.id for call in end.calls}) == 2
+    assert "__thought__" not in str(end.calls)
     assert end.usage is not None
     assert (end.usage.input_tokens, end.usage.output_tokens, end.usage.cached_tokens) == (1000, 50, 600)
     second = goes_on(asked, "Let me see.", end)
@@ -59,7 +61,8 @@ async def test_a_conversation_from_elsewhere_goes_on_with_two_rounds_of_tools(
     assert (text(events), end.finish, end.calls[0].name) == ("", "tools", "files.read")
     events, end = await heard(llm, goes_on(second, "", end))
     assert (text(events), end.finish, end.calls) == ("All read.", "stop", ())
-    assert end.usage is not None and end.usage.cached_tokens == 1100
+    assert end.usage is not None
+    assert end.usage.cached_tokens == 1100
     assert [call.outcome for call in ms.calls] == ["completed"] * 3
     assert all(call.reading.tool_names == ("files_read", "weather") for call in ms.calls)
     assert "foreign" not in str([call.body for call in ms.calls]), "nobody is given another's thinking"
@@ -92,13 +95,16 @@ async def test_forbidden_calls_keep_the_tools_and_are_dropped_if_they_come(
     assert (text(events), end.finish, end.calls, end.thinking) == ("I would.", "stop", (), "")
     config = (ms.last.body.get("toolConfig") or {}).get("functionCallingConfig") or {}
     choice = ms.last.body.get("tool_choice", config.get("mode"))
-    assert choice in ("none", {"type": "none"}, "NONE") and len(ms.last.reading.tool_names) == 2
+    assert choice in ("none", {"type": "none"}, "NONE")
+    assert len(ms.last.reading.tool_names) == 2
 
 
 async def test_without_tools_no_tool_message_goes_out(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
     await heard(llm, replace(asked, tools=()))
-    assert "tools" not in ms.last.body and ms.last.reading.tool_results == ()
-    assert "it says A" in str(ms.last.body) and "too late" not in str(ms.last.body)
+    assert "tools" not in ms.last.body
+    assert ms.last.reading.tool_results == ()
+    assert "it says A" in str(ms.last.body)
+    assert "too late" not in str(ms.last.body)
 
 
 async def test_a_call_that_breaks_off_is_none(llm: LiteLlm, ms: ModelServer, asked: Request) -> None:
@@ -159,4 +165,5 @@ async def test_a_call_with_tools_does_not_import_mcp(ms: ModelServer, tmp_path: 
     command = [sys.executable, "-W", "ignore", "-c", PROBE, str(tmp_path), *lines]
     process = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60, check=False)
     assert (process.returncode, process.stdout.strip()) == (0, "[]"), process.stderr
-    assert len(ms.calls) == 3 and all(call.reading.tool_names == ("a",) for call in ms.calls)
+    assert len(ms.calls) == 3
+    assert all(call.reading.tool_names == ("a",) for call in ms.calls)

@@ -82,7 +82,8 @@ def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
     assert chosen(B, C, slow) == Candidates(("b/2", "c/3", "a/1"), ()), "nobody overtook it"
     assert chosen(slow) == Candidates(("a/1",), ())
     both = chosen(replace(B, slow=NOW + 5.0), slow, C)
-    assert both.order == ("c/3", "b/2", "a/1") and [each.model for each in both.passed] == ["b/2", "a/1"]
+    assert both.order == ("c/3", "b/2", "a/1")
+    assert [each.model for each in both.passed] == ["b/2", "a/1"]
     assert chosen(slow, replace(B, breaker=OPEN)).order == ("a/1",)
     mixed = chosen(slow, replace(C, has_key=False), B)
     assert [(each.model, each.why) for each in mixed.passed] == [("a/1", "slow"), ("c/3", "key")]
@@ -90,7 +91,8 @@ def test_who_is_slow_is_asked_last_and_that_is_said() -> None:
 
 def test_nobody_is_ready_and_the_one_that_will_be_first_is_asked() -> None:
     found = chosen(replace(A, breaker=OPEN), replace(B, breaker=BreakerStatus("open", NOW + 9.0, "x")), C_WITHOUT_KEY)
-    assert (found.order, found.last_resort) == (("b/2", "a/1"), True) and len(found.passed) == 3
+    assert (found.order, found.last_resort) == (("b/2", "a/1"), True)
+    assert len(found.passed) == 3
 
 
 C_WITHOUT_KEY = replace(C, has_key=False)

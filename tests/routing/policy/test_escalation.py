@@ -157,7 +157,8 @@ RESULTS = (
 @pytest.mark.parametrize("text", RESULTS)
 def test_these_results_count(text: str) -> None:
     found = signal([ASKED, result(f"before {text} after")])
-    assert found and found.endswith(" in a result")
+    assert found
+    assert found.endswith(" in a result")
 
 
 @pytest.mark.parametrize("text", RESULTS)
@@ -206,7 +207,8 @@ def test_an_earlier_turn_does_not_count() -> None:
 
 def test_without_a_users_message_all_count_and_nothing_is_no_sign() -> None:
     assert signal([result("TypeError: x")]) == "TypeError in a result"
-    assert signal([]) is None and signal([ASKED]) is None
+    assert signal([]) is None
+    assert signal([ASKED]) is None
 
 
 def test_one_of_several_calls_is_enough() -> None:
@@ -229,7 +231,10 @@ def test_missing_or_malformed_arguments_are_no_sign(tool: str, arguments: str) -
 
 def test_the_words_of_a_sign_stay_on_one_short_line() -> None:
     found = signal([calling("write_file", {"path": "x" * 5_000 + "\n[LLM] forged\u202e.py"})])
-    assert found and found.isprintable() and len(found) < 80 and found.endswith("?[LLM] forged?.py")
+    assert found
+    assert found.isprintable()
+    assert len(found) < 80
+    assert found.endswith("?[LLM] forged?.py")
 
 
 @pytest.mark.parametrize(

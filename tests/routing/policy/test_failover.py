@@ -124,7 +124,11 @@ def test_every_kind_of_failure_has_a_row() -> None:
 def test_no_try_is_begun_that_the_contract_has_no_room_for(name: str, wait: float | None, it: Situation) -> None:
     step = after(failed(name, wait), it)
     if step.do != "stop":
-        assert not it.shown and it.tries < it.attempts and it.seconds_left - step.seconds >= LEAST_SECONDS
-        assert name != "PolicyRefused" and 0 <= step.seconds <= 30.0
+        assert not it.shown
+        assert it.tries < it.attempts
+        assert it.seconds_left - step.seconds >= LEAST_SECONDS
+        assert name != "PolicyRefused"
+        assert 0 <= step.seconds <= 30.0
     if step == NEXT:
-        assert it.asked < it.candidates and step.seconds == 0
+        assert it.asked < it.candidates
+        assert step.seconds == 0

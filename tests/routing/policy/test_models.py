@@ -38,7 +38,8 @@ def config(
 def test_the_bundled_defaults(tier: Tier, model: str, level: str) -> None:
     choice = Models(config(), CATALOG).choose(tier, Preferences())
     assert (choice.model, choice.reasoning, choice.source) == (model, level, "configured")
-    assert all(name.startswith("anthropic/") for name in choice.fallbacks) and choice.fallbacks
+    assert all(name.startswith("anthropic/") for name in choice.fallbacks)
+    assert choice.fallbacks
     assert all(name.startswith("gemini/") for name in choice.keyless)
 
 
@@ -79,7 +80,9 @@ def test_an_address_of_ones_own_needs_no_key() -> None:
     house = {"llm": {"providers": {"house": {"baseUrl": "http://127.0.0.1:1"}}}}
     models = Models(config(house, keys={}, pools={"smart": ("house/llama",)}), CATALOG)
     assert models.choose("smart", Preferences()).model == "house/llama"
-    assert not models.has_key("openai") and models.has_key("house") and models.has_key("local")
+    assert not models.has_key("openai")
+    assert models.has_key("house")
+    assert models.has_key("local")
 
 
 @pytest.mark.parametrize(

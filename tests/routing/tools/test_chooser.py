@@ -50,11 +50,13 @@ async def test_an_encoder_that_fails_at_the_start_is_tried_again(made: Made, cap
         "the model is missing"
     )
     said = await one.chooser.choose("the weather forecast")
-    assert said.doubt == "the model is missing" and [each.why for each in said.activated] == ["keyword"]
+    assert said.doubt == "the model is missing"
+    assert [each.why for each in said.activated] == ["keyword"]
     assert "[Embeddings] Off: the model is missing" in caplog.text
     gate.set()
     await one.indexed()
-    assert await one.found(OPEN) == {"weather": "embed"} and (await one.chooser.choose(OPEN)).doubt == ""
+    assert await one.found(OPEN) == {"weather": "embed"}
+    assert (await one.chooser.choose(OPEN)).doubt == ""
     assert "[Embeddings] 6 tools, with matters:1" in caplog.text
 
 
@@ -90,11 +92,13 @@ async def test_a_message_without_vectors_is_answered_by_words_and_the_next_one_w
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [fate]
     said = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
-    assert said.doubt == doubt and "secret" not in said.doubt
+    assert said.doubt == doubt
+    assert "secret" not in said.doubt
     assert [(each.toolkit, each.why) for each in said.activated] == [("weather", "keyword")]
     assert one.chooser.doubt == doubt
     again = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
-    assert again.doubt == "" and again.activated[0].why == "embed"
+    assert again.doubt == ""
+    assert again.activated[0].why == "embed"
     assert one.chooser.doubt == ""
 
 
@@ -103,11 +107,13 @@ async def test_an_encoder_whose_vectors_become_narrower_embeds_the_tools_anew(ma
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [narrow] * 4
     said = await one.chooser.choose("any forecast of drizzle, is it sunny outside?")
-    assert said.doubt == OTHERS and [each.why for each in said.activated] == ["keyword"]
+    assert said.doubt == OTHERS
+    assert [each.why for each in said.activated] == ["keyword"]
     one.chooser.start()
     await one.indexed(EMBEDDING)
     await one.indexed()
-    assert await one.found(OPEN) == {"weather": "embed"} and embedder.fates == []
+    assert await one.found(OPEN) == {"weather": "embed"}
+    assert embedder.fates == []
 
 
 async def test_while_the_index_is_made_anew_the_keywords_of_new_toolkits_count(made: Made) -> None:
@@ -115,7 +121,8 @@ async def test_while_the_index_is_made_anew_the_keywords_of_new_toolkits_count(m
     one = await made(ALARM, BASICS, embedder=FakeEmbedder()).indexed()
     one.toolkits = slow = Slow.of(WEATHER, ALARM, BASICS)
     said = await one.chooser.choose("wake me when the weather is nice")
-    assert {each.toolkit for each in said.activated} >= {"weather"} and said.doubt == one.chooser.doubt == LOADING
+    assert {each.toolkit for each in said.activated} >= {"weather"}
+    assert said.doubt == one.chooser.doubt == LOADING
     assert {"get_weather", "set_alarm"} <= said.relevance.keys()
     slow.gate.set()
     await one.indexed()
@@ -160,9 +167,11 @@ async def test_a_comparison_that_does_not_end_leaves_the_keywords(made: Made, mo
     finally:
         over.set()
         held.result()
-    assert said.doubt == one.chooser.doubt == BUSY and [each.why for each in said.activated] == ["keyword"]
+    assert said.doubt == one.chooser.doubt == BUSY
+    assert [each.why for each in said.activated] == ["keyword"]
     monkeypatch.undo()
-    assert await one.found(OPEN) == {"weather": "embed"} and one.chooser.doubt == ""
+    assert await one.found(OPEN) == {"weather": "embed"}
+    assert one.chooser.doubt == ""
 
 
 async def test_the_doubt_of_a_message_stays_until_vectors_are_compared_again(made: Made) -> None:
@@ -170,7 +179,8 @@ async def test_the_doubt_of_a_message_stays_until_vectors_are_compared_again(mad
     await one.chooser.choose(OPEN)
     embedder.fates = [EmbedderFailed("still loading")]
     await one.chooser.choose("rise in bed")
-    assert (await one.chooser.choose(OPEN)).doubt == "" and one.chooser.doubt == "still loading", "it was remembered"
+    assert (await one.chooser.choose(OPEN)).doubt == ""
+    assert one.chooser.doubt == "still loading", "it was remembered"
     embedder.fates = [gate := asyncio.Event()]
     one.toolkits = (MUSIC, ALARM)
     await one.indexed(EMBEDDING)
@@ -194,14 +204,16 @@ async def test_a_turn_that_is_stopped_is_stopped_and_the_next_message_works(made
 async def test_toolkits_that_change_are_indexed_anew_while_the_old_index_answers(made: Made) -> None:
     one = await made(WEATHER, ALARM, embedder=(embedder := FakeEmbedder())).indexed()
     one.toolkits = slow = Slow.of(WEATHER, MUSIC)
-    assert await one.found(OPEN) == {"weather": "embed"} and await one.found("rise in bed") == {"alarm": "embed"}
+    assert await one.found(OPEN) == {"weather": "embed"}
+    assert await one.found("rise in bed") == {"alarm": "embed"}
     assert "music" not in await one.found("hum a tune")
     embedder.fates = [gate := asyncio.Event()]
     slow.gate.set()
     await one.indexed(EMBEDDING)
     gate.set()
     await one.indexed()
-    assert "alarm" not in await one.found("rise in bed") and await one.found("hum a tune") == {"music": "embed"}
+    assert "alarm" not in await one.found("rise in bed")
+    assert await one.found("hum a tune") == {"music": "embed"}
 
 
 async def test_toolkits_that_change_meanwhile_are_indexed_as_they_are_last(made: Made) -> None:
@@ -209,7 +221,8 @@ async def test_toolkits_that_change_meanwhile_are_indexed_as_they_are_last(made:
     await embedder.reached.wait()
     one.toolkits = (MUSIC, BASICS)
     await one.indexed()
-    assert await one.found("hum a tune") == {"music": "embed"} and "weather" not in await one.found(OPEN)
+    assert await one.found("hum a tune") == {"music": "embed"}
+    assert "weather" not in await one.found(OPEN)
     assert len(asyncio.all_tasks()) == 2, "this one, and the one that will forget"
 
 
@@ -233,7 +246,9 @@ async def test_the_event_loop_only_cuts_the_message(made: Made, count: int) -> N
     message.threads = []
     assert "weather" in await one.found(message)
     cut, *compared = message.threads
-    assert cut is threading.main_thread() and compared and cut not in compared
+    assert cut is threading.main_thread()
+    assert compared
+    assert cut not in compared
 
 
 async def test_the_end_ends_everything(made: Made) -> None:
@@ -243,7 +258,8 @@ async def test_the_end_ends_everything(made: Made) -> None:
     for one in (waiting, settled):
         await one.chooser.close()
         await one.chooser.close()
-    assert embedder.closed and asyncio.all_tasks() == {asyncio.current_task()}
+    assert embedder.closed
+    assert asyncio.all_tasks() == {asyncio.current_task()}
     settled.toolkits = (MUSIC,)
     assert "weather" in await settled.found(OPEN)
     assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -15,14 +15,16 @@ async def test_a_decision_is_remembered_until_there_is_another_index(made: Made)
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     first = await one.chooser.choose(OPEN)
     asked = len(embedder.asked)
-    assert await one.chooser.choose(OPEN) is first and len(embedder.asked) == asked
+    assert await one.chooser.choose(OPEN) is first
+    assert len(embedder.asked) == asked
     embedder.fates = [gate := asyncio.Event()]
     one.toolkits = (MUSIC, ALARM)
     await one.indexed(EMBEDDING)
     assert (await one.chooser.choose(OPEN)).doubt == EMBEDDING
     gate.set()
     await one.indexed()
-    assert "weather" not in await one.found(OPEN) and embedder.asked[-1] == (OPEN,)
+    assert "weather" not in await one.found(OPEN)
+    assert embedder.asked[-1] == (OPEN,)
 
 
 async def test_of_a_long_message_the_beginning_counts(made: Made) -> None:
@@ -30,16 +32,16 @@ async def test_of_a_long_message_the_beginning_counts(made: Made) -> None:
     said = "hm " * 2_000
     first = await one.chooser.choose(f"{said}{OPEN}")
     asked = len(embedder.asked)
-    assert await one.chooser.choose(f"{said}hum a tune") is first and len(embedder.asked) == asked
+    assert await one.chooser.choose(f"{said}hum a tune") is first
+    assert len(embedder.asked) == asked
 
 
 async def test_a_decision_in_doubt_is_not_remembered(made: Made) -> None:
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     embedder.fates = [EmbedderFailed("down"), EmbedderFailed("still down")]
     doubts = [(await one.chooser.choose(OPEN)).doubt for _ in range(4)]
-    assert (
-        doubts == ["down", "still down", "", ""] and [call for call in embedder.asked if OPEN in call] == [(OPEN,)] * 3
-    )
+    assert doubts == ["down", "still down", "", ""]
+    assert [call for call in embedder.asked if OPEN in call] == [(OPEN,)] * 3
 
 
 async def test_a_decision_of_an_index_that_is_gone_is_not_remembered(made: Made) -> None:
@@ -70,7 +72,8 @@ async def test_a_keyword_of_one_toolkit_asks_no_encoder_that_has_to_be_waited_fo
     one = await made(embedder=(embedder := FakeEmbedder())).indexed()
     asked = len(embedder.asked)
     chosen = await one.chooser.choose("what is that umbrella business good for today?")
-    assert len(embedder.asked) == asked and not chosen.doubt
+    assert len(embedder.asked) == asked
+    assert not chosen.doubt
     assert [(each.toolkit, each.why) for each in chosen.activated][:1] == [("weather", "keyword")]
     await one.chooser.choose("does a song about the umbrella exist?")
     assert len(embedder.asked) == asked + 1, "two toolkits have a keyword in it"

@@ -11,12 +11,14 @@ from tests.routing.tools.choosing import ALARM, MUSIC, OPEN, WEATHER, FakeEmbedd
 
 async def test_vectors_that_are_kept_are_not_made_again(made: Made) -> None:
     first = await made(embedder=FakeEmbedder()).indexed()
-    assert first.embedder is not None and len(first.store.rows) == len(first.embedder.texts)
+    assert first.embedder is not None
+    assert len(first.store.rows) == len(first.embedder.texts)
     said = {each for kit in (WEATHER, ALARM, MUSIC) for tool in kit.tools for each in tool.examples}
     told = {"weather. All about weather.", "weather alerts. XL: List warnings of storms."}
     assert said | told <= {*first.embedder.texts}
     second = await made(embedder=FakeEmbedder(), store=first.store).indexed()
-    assert second.embedder is not None and len(second.embedder.texts) == 1, "one shows that the encoder works"
+    assert second.embedder is not None
+    assert len(second.embedder.texts) == 1, "one shows that the encoder works"
     for message in (OPEN, "hum a tune", "nobody knows"):
         assert await second.chooser.choose(message) == await first.chooser.choose(message)
 
@@ -25,13 +27,16 @@ async def test_a_text_that_changed_is_embedded_alone(made: Made) -> None:
     store = (await made(WEATHER, MUSIC, embedder=FakeEmbedder()).indexed()).store
     other = toolkit("music", card("play_music", "Play a song.", "something with drums"), keywords=("song", "music"))
     one = await made(WEATHER, other, embedder=FakeEmbedder(), store=store).indexed()
-    assert one.embedder is not None and one.embedder.texts == ["something with drums"]
+    assert one.embedder is not None
+    assert one.embedder.texts == ["something with drums"]
 
 
 async def test_another_encoder_makes_its_own(made: Made) -> None:
     first = await made(embedder=FakeEmbedder()).indexed()
     second = await made(embedder=FakeEmbedder(name="other:2"), store=first.store).indexed()
-    assert first.embedder and second.embedder and sorted(first.embedder.texts) == sorted(second.embedder.texts)
+    assert first.embedder
+    assert second.embedder
+    assert sorted(first.embedder.texts) == sorted(second.embedder.texts)
 
 
 @pytest.mark.parametrize("broken", [b"", b"123", b"12345", b"\0" * 12, b"\0" * 20])
@@ -40,7 +45,9 @@ async def test_broken_rows_are_made_anew(made: Made, broken: bytes) -> None:
     right, (key, *_) = dict(first.store.rows), first.store.rows
     first.store.rows[key] = broken
     second = await made(embedder=FakeEmbedder(), store=first.store).indexed()
-    assert second.embedder is not None and len(second.embedder.texts) == 1 and first.store.rows == right
+    assert second.embedder is not None
+    assert len(second.embedder.texts) == 1
+    assert first.store.rows == right
     assert await second.found(OPEN) == {"weather": "embed"}
 
 
@@ -51,7 +58,9 @@ async def test_rows_of_another_width_are_made_anew(made: Made, monkeypatch: pyte
     right = dict(first.store.rows)
     first.store.rows = {key: row + more for key, row in right.items()}
     second = await made(embedder=FakeEmbedder(), store=first.store).indexed()
-    assert second.embedder is not None and len(second.embedder.texts) == len(right) and first.store.rows == right
+    assert second.embedder is not None
+    assert len(second.embedder.texts) == len(right)
+    assert first.store.rows == right
     assert await second.found(OPEN) == {"weather": "embed"}
 
 
@@ -60,7 +69,8 @@ async def test_an_encoder_that_fails_half_way_goes_on_there(made: Made, monkeypa
     embedder = FakeEmbedder(None, None, EmbedderFailed("down"))
     await made(embedder=embedder).indexed()
     (once, *_) = embedder.asked
-    assert embedder.texts.count(once[0]) == 1 and len(embedder.asked) > 4
+    assert embedder.texts.count(once[0]) == 1
+    assert len(embedder.asked) > 4
 
 
 async def test_a_store_that_fails_costs_only_the_keeping(
@@ -69,12 +79,14 @@ async def test_a_store_that_fails_costs_only_the_keeping(
     monkeypatch.setattr("routing.tools.indexing.SETTLED_SECONDS", 0.0)
     store = FakeVectors(StorageFault("The disk is full."))
     one = await made(embedder=FakeEmbedder(), store=store).indexed()
-    assert await one.found(OPEN) == {"weather": "embed"} and store.rows == {}
+    assert await one.found(OPEN) == {"weather": "embed"}
+    assert store.rows == {}
     await store.forgot.wait()
     for said in ("can't be read (The disk is full.)", "can't be saved (The disk", "can't be deleted (The disk"):
         assert said in caplog.text
     store.fault = None
-    assert (await made(embedder=FakeEmbedder(), store=store).indexed()).chooser.doubt == "" and store.rows
+    assert (await made(embedder=FakeEmbedder(), store=store).indexed()).chooser.doubt == ""
+    assert store.rows
 
 
 async def test_what_nobody_needs_any_more_is_forgotten_once_all_is_settled(
@@ -88,11 +100,13 @@ async def test_what_nobody_needs_any_more_is_forgotten_once_all_is_settled(
     assert store.rows == both, "a server that is away comes back"
     away.toolkits = (WEATHER, MUSIC)
     await away.indexed()
-    assert away.embedder is not None and len(away.embedder.texts) <= 2
+    assert away.embedder is not None
+    assert len(away.embedder.texts) <= 2
     monkeypatch.setattr("routing.tools.indexing.SETTLED_SECONDS", 0.0)
     await made(WEATHER, embedder=FakeEmbedder(), store=store).indexed()
     await store.forgot.wait()
-    assert {encoder for encoder, _ in store.rows} == {"matters:1"} and 0 < len(store.rows) < len(both) / 2
+    assert {encoder for encoder, _ in store.rows} == {"matters:1"}
+    assert 0 < len(store.rows) < len(both) / 2
 
 
 async def test_toolkits_that_never_settle_do_not_fill_the_database(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,10 +49,12 @@ async def test_within_a_turn_definitions_are_only_appended(model: str) -> None:
     tools.show(LARGE, WINDOW)
     await tools.discover("note", size)
     second = tools.show(model, 4_000).specs
-    assert second[: len(first)] == first and len(second) > len(first)
+    assert second[: len(first)] == first
+    assert len(second) > len(first)
     await run(tools, "list_events", size=size)
     third = tools.show(model, 4_000).specs
-    assert third[: len(second)] == second and len({spec.name for spec in third}) == len(third)
+    assert third[: len(second)] == second
+    assert len({spec.name for spec in third}) == len(third)
     assert "list_events" in {spec.name for spec in third}
     assert (
         tools.show(model, 4_000).hint == (await turn(found={**ABOUT, "note": {"notes": 3.0}})).show(model, 4_000).hint
@@ -80,13 +82,15 @@ async def test_discovery_never_finds_what_is_shown_already() -> None:
 
 async def test_discovery_asks_what_the_model_at_hand_sees() -> None:
     tools = await turn(of=models(FEW))
-    assert "weather_alerts" in names(tools, HUGE) and names(tools, SMALL) == [
+    assert "weather_alerts" in names(tools, HUGE)
+    assert names(tools, SMALL) == [
         "get_weather",
         "weather_alerts",
         DISCOVERY,
     ]
     found = await run(tools, DISCOVERY, '{"query": "sum?"}', "S")
-    assert "calculate" in found and names(tools, SMALL)[-2:] == ["calculate", "set_tier"]
+    assert "calculate" in found
+    assert names(tools, SMALL)[-2:] == ["calculate", "set_tier"]
     assert names(tools, HUGE).count("calculate") == 1
 
 
@@ -106,7 +110,8 @@ async def test_of_many_toolkits_that_do_not_fit_some_are_named() -> None:
     tools = await turn(toolkits=(BASE, *kits))
     names(tools, HUGE)
     lines = (await tools.discover("fly to the moon")).splitlines()
-    assert len(lines) == MOST_NAMED + 2 and lines[-1] == "… and 7 more."
+    assert len(lines) == MOST_NAMED + 2
+    assert lines[-1] == "… and 7 more."
 
 
 async def test_discovery_is_honest_when_nothing_is_left() -> None:
@@ -142,9 +147,11 @@ async def test_what_is_added_keeps_a_limit_too(model: str, size: Size, most: int
         before = names(tools, model, 8_192)
         await tools.discover(f"kit{at}", size)
         after = names(tools, model, 8_192)
-        assert 0 < tools.offer(model, tools.show(model, 8_192)).tokens <= 1.5 * most and DISCOVERY in after
+        assert 0 < tools.offer(model, tools.show(model, 8_192)).tokens <= 1.5 * most
+        assert DISCOVERY in after
         new = [name for name in after if name not in before]
-        assert 0 < len(new) <= MOST_FOUND and all(name.startswith(f"kit{at}_") for name in new)
+        assert 0 < len(new) <= MOST_FOUND
+        assert all(name.startswith(f"kit{at}_") for name in new)
         assert found or after[: len(before)] == before, "as long as all of it fits"
         found += new
     assert found[0] not in after, "the oldest goes first"
@@ -161,7 +168,8 @@ async def test_what_was_called_stays_when_others_go() -> None:
         await tools.discover(f"kit{at}")
         names(tools, HUGE, 8_192)
     left = names(tools, HUGE, 8_192)
-    assert "kit0_1" in left and "kit0_0" not in left
+    assert "kit0_1" in left
+    assert "kit0_0" not in left
 
 
 async def test_a_definition_of_half_the_room_is_found_but_not_added() -> None:

@@ -67,4 +67,5 @@ async def test_a_question_fades_and_a_used_tool_counts_as_likely_as_not() -> Non
     assert twice.relevance["get_weather"] == -1.0
     own = await select(Told({"meet?": {"weather": -0.5}, "rain?": {"weather": 1.0}}), "meet?", ("rain?",), (), KITS)
     assert own.relevance["get_weather"] == -0.5
-    assert selection.doubt == "OFF" and [each.score for each in selection.activated] == [0.65, 1.0]
+    assert selection.doubt == "OFF"
+    assert [each.score for each in selection.activated] == [0.65, 1.0]

@@ -52,18 +52,22 @@ async def test_an_index_that_cannot_be_made_leaves_keywords(made: Made, caplog: 
     one.toolkits = Broken((WEATHER, ALARM))
     await one.indexed(f"{UNMADE} (MemoryError, see the log)")
     selection = await one.chooser.choose("the forecast")
-    assert [each.toolkit for each in selection.activated] == ["weather"] and "MemoryError" in selection.doubt
-    assert "secret detail" in caplog.text and "secret" not in selection.doubt
+    assert [each.toolkit for each in selection.activated] == ["weather"]
+    assert "MemoryError" in selection.doubt
+    assert "secret detail" in caplog.text
+    assert "secret" not in selection.doubt
     one.toolkits = (WEATHER, MUSIC)
     await one.indexed()
     assert await one.found("hum a tune") == {"music": "embed"}
     one.toolkits = Broken((WEATHER, ALARM))
     await one.indexed(f"{UNMADE} (MemoryError, see the log)")
     still = await one.chooser.choose(OPEN)
-    assert [each.toolkit for each in still.activated] == ["weather"] and "MemoryError" in still.doubt
+    assert [each.toolkit for each in still.activated] == ["weather"]
+    assert "MemoryError" in still.doubt
 
 
 async def test_without_an_encoder_words_decide_and_say_so(made: Made) -> None:
     one = await made().indexed(OFF)
     assert await one.found("what is the weather in Rome") == {"weather": "keyword"}
-    assert (await one.chooser.choose("weather")).doubt == OFF and one.store.rows == {}
+    assert (await one.chooser.choose("weather")).doubt == OFF
+    assert one.store.rows == {}

@@ -16,18 +16,22 @@ from tests.routing.tools.presenting import WIDE, candidate, card, eighty, names,
 
 def test_a_small_model_gets_few_tools_the_names_of_all_others_and_is_asked_to_call() -> None:
     shown = present(eighty(), "S", PRESENTATIONS["S"])
-    assert PRESENTATIONS["S"].most_tools <= 8 and on_the_wire(shown) <= 800
+    assert PRESENTATIONS["S"].most_tools <= 8
+    assert on_the_wire(shown) <= 800
     assert names(shown.specs) == [*(f"synthetic_tool_{number}" for number in range(78, 71, -1)), DISCOVERY]
-    assert len(shown.names) == 72 and {*shown.names} | {*names(shown.specs)} == {each.card.name for each in eighty()}
+    assert len(shown.names) == 72
+    assert {*shown.names} | {*names(shown.specs)} == {each.card.name for each in eighty()}
     assert shown.hint.startswith(f"More tools, to be found with {DISCOVERY}: synthetic_tool_")
     assert "synthetic_tool_71, … and 37 more." in shown.hint, "the most relevant ones, in their stable order"
-    assert shown.hint.endswith(ASK_FOR_CALLS) and "\n" not in shown.hint
+    assert shown.hint.endswith(ASK_FOR_CALLS)
+    assert "\n" not in shown.hint
     assert all(spec.description.startswith("S ") for spec in shown.specs)
 
 
 def test_other_models_are_not_asked_to_call() -> None:
     shown = present(eighty(), "M", PRESENTATIONS["M"])
-    assert 8 <= len(shown.specs) <= 12 and ASK_FOR_CALLS not in shown.hint
+    assert 8 <= len(shown.specs) <= 12
+    assert ASK_FOR_CALLS not in shown.hint
     assert DISCOVERY in names(shown.specs)
 
 
@@ -56,7 +60,8 @@ def test_what_is_always_there_is_a_candidate_among_others_for_small_models() -> 
     likeliest: tuple[Strategy, ...] = ("top_k", "hybrid")
     for strategy in likeliest:
         told = names(present(tools, "S", Presentation(strategy, 8, WIDE)).specs)[:8]
-        assert {"weather", "tool_0", "tool_5"} <= {*told} and not {"calculate", "set_tier"} & {*told}
+        assert {"weather", "tool_0", "tool_5"} <= {*told}
+        assert not {"calculate", "set_tier"} & {*told}
     sums = [base[0]._replace(relevance=4), *tools[1:]]
     assert names(present(sums, "S", PRESENTATIONS["S"]).specs)[:2] == ["weather", "calculate"]
     shown = [
@@ -99,7 +104,8 @@ def test_the_names_of_the_others_come_in_a_stable_order() -> None:
     some = [candidate(f"tool_{number}", relevance=number % 7, selected=False) for number in range(15)]
     others = [each._replace(relevance=-each.relevance) for each in some]
     first, second = (present(each, "S", replace(PRESENTATIONS["S"], most_tools=1)) for each in (some, others))
-    assert [*first.names] != sorted(first.names) and "tool_0, tool_1, tool_2" in first.hint
+    assert [*first.names] != sorted(first.names)
+    assert "tool_0, tool_1, tool_2" in first.hint
     assert "tool_2, tool_3, tool_4" in second.hint
 
 
@@ -115,7 +121,8 @@ def test_hybrid_shows_stubs_of_all_others() -> None:
     detailed, stubs = shown.specs[:8], shown.specs[8:]
     assert names(detailed) == [f"synthetic_tool_{number}" for number in range(78, 70, -1)]
     assert all(each.description for each in detailed)
-    assert len(stubs) == 72 and all(each == ToolSpec(each.name, "", STUB) for each in stubs)
+    assert len(stubs) == 72
+    assert all(each == ToolSpec(each.name, "", STUB) for each in stubs)
 
 
 def test_all_shows_every_tool_whatever_the_message_is_about() -> None:

@@ -38,7 +38,9 @@ def test_the_line_of_names_is_cut_where_there_is_no_room() -> None:
     many = [candidate(f"a_rather_long_name_of_a_tool_{number}", -number) for number in range(200)]
     shown = present(many, "S", Presentation("top_k", 4, 400))
     told = [name for name in shown.names if f"{name}," in shown.hint]
-    assert len(shown.names) == 196 and 0 < len(told) < 196 and told == list(shown.names[: len(told)])
+    assert len(shown.names) == 196
+    assert 0 < len(told) < 196
+    assert told == list(shown.names[: len(told)])
     assert f", … and {196 - len(told)} more. " in shown.hint
     assert on_the_wire(shown) <= 400
 
@@ -46,13 +48,16 @@ def test_the_line_of_names_is_cut_where_there_is_no_room() -> None:
 def test_discovery_holds_a_slot_when_the_tokens_are_short() -> None:
     tools = [candidate(DISCOVERY, -9), *(candidate(f"tool_{number}", number, length=500) for number in range(6))]
     shown = present(tools, "S", Presentation("top_k", 8, 400))
-    assert 0 < len(shown.specs) < 7 and shown.names
-    assert shown.specs[-1].name == DISCOVERY and DISCOVERY not in shown.names
+    assert 0 < len(shown.specs) < 7
+    assert shown.names
+    assert shown.specs[-1].name == DISCOVERY
+    assert DISCOVERY not in shown.names
 
 
 def test_without_room_for_one_tool_all_are_named() -> None:
     shown = present([candidate("tool", length=9_000), candidate("other", 1, length=9_000)], "S", PRESENTATIONS["S"])
-    assert shown.specs == () and shown.names == ("other", "tool")
+    assert shown.specs == ()
+    assert shown.names == ("other", "tool")
     assert shown.hint == f"More tools, to be called by name: tool, other. {ASK_FOR_CALLS}"
     assert present([], "S", PRESENTATIONS["S"]) == Shown((), hint=ASK_FOR_CALLS)
 
@@ -92,12 +97,14 @@ def test_the_kinds_of_a_thousand_tools_leave_room_for_tools() -> None:
     tools = of_kinds(*(f"kind-{at:027}" for at in range(1_000)), about="kind-" + "7".zfill(27))
     for most_tokens in (200, 1_000, 4_096, 8_000):
         shown = present(tools, "L", Presentation("reorder", 40, most_tokens))
-        assert {DISCOVERY, "tool_7"} <= {*names(shown.specs)} and shown.tokens <= most_tokens
+        assert {DISCOVERY, "tool_7"} <= {*names(shown.specs)}
+        assert shown.tokens <= most_tokens
         assert text_weight(shown.hint) <= QUARTERS * most_tokens // SHARE_OF_KINDS
     assert present(tools, "L", Presentation("reorder", 40, 200)).hint == ""
     for most_tokens in range(1_000, 1_100, 7):
         shown = present([each._replace(selected=True) for each in tools], "L", Presentation("reorder", 90, most_tokens))
-        assert shown.hint and most_tokens - 100 < on_the_wire(shown) <= most_tokens
+        assert shown.hint
+        assert most_tokens - 100 < on_the_wire(shown) <= most_tokens
 
 
 def test_signs_that_are_a_token_each_weigh_as_much() -> None:
@@ -116,7 +123,9 @@ def test_stubs_end_where_providers_do_and_leave_the_search() -> None:
     shown = present(
         [*eighty(), *(candidate(f"more_{number}", -1) for number in range(200))], "S", Presentation("hybrid", 8, WIDE)
     )
-    assert len(shown.specs) == MOST_DEFINITIONS and shown.specs[0].name == DISCOVERY and shown.specs[0].description
+    assert len(shown.specs) == MOST_DEFINITIONS
+    assert shown.specs[0].name == DISCOVERY
+    assert shown.specs[0].description
     assert sum(bool(each.description) for each in shown.specs) == 8
 
 
@@ -142,6 +151,7 @@ def test_no_limit_is_passed(
     cards = [ToolCard(each.card.name, spoken(each.card, text), kinds[at % len(kinds)]) for at, each in enumerate(tools)]
     tools = [each._replace(card=card) for each, card in zip(tools, cards, strict=True)]
     shown = present(tools, size, Presentation(strategy, most_tools, most_tokens))
-    assert len(shown.specs) <= most_tools and tokens(shown.specs) <= shown.tokens <= most_tokens
+    assert len(shown.specs) <= most_tools
+    assert tokens(shown.specs) <= shown.tokens <= most_tokens
     assert on_the_wire(shown) <= shown.tokens
     assert len({*names(shown.specs), *shown.names}) == len(shown.specs) + len(shown.names)

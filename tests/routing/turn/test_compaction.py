@@ -75,7 +75,8 @@ def test_at_least_as_many_stay_and_pairs_are_whole(pattern: str, keep: int) -> N
     at = cut(messages, keep)
     assert len(messages) - at >= min(keep, len(messages))
     assert len(messages) - at <= keep + 2
-    assert whole(messages[:at]) and whole(messages[at:])
+    assert whole(messages[:at])
+    assert whole(messages[at:])
 
 
 def test_the_oldest_results_are_shortened_only_as_far_as_needed() -> None:
@@ -124,7 +125,8 @@ def test_the_oldest_rounds_go_up_to_a_users_message(pattern: str, left: str) -> 
     out, count = leave_out(messages, SMALL)
     assert "".join(message.text[0] for message in out) == left
     assert count == len(pattern) - len(left)
-    assert not SMALL.overflows(out) and whole(out)
+    assert not SMALL.overflows(out)
+    assert whole(out)
 
 
 def test_what_fits_is_the_same() -> None:
@@ -136,16 +138,21 @@ def test_what_fits_is_the_same() -> None:
 def test_a_gigantic_last_message_keeps_its_ends_and_the_rules_stay() -> None:
     messages = [*said("suaua", 1_000), ChatMessage("user", "Question: " + "x" * 1_000_000 + " why?")]
     out, count = leave_out(messages, SMALL)
-    assert [message.role for message in out] == ["system", "user"] and count == 4
+    assert [message.role for message in out] == ["system", "user"]
+    assert count == 4
     assert out[0] is messages[0]
-    assert out[1].text.startswith("Question: ") and out[1].text.endswith(" why?")
-    assert not SMALL.overflows(out) and SMALL.tokens(out) > 0.98 * SMALL.threshold
+    assert out[1].text.startswith("Question: ")
+    assert out[1].text.endswith(" why?")
+    assert not SMALL.overflows(out)
+    assert SMALL.tokens(out) > 0.98 * SMALL.threshold
 
 
 def test_a_long_turn_is_cut_and_loses_no_pair() -> None:
     messages = said("suau" + "cr" * 200, 2_000)
     out, count = leave_out(messages, SMALL)
-    assert count == 2 and whole(out) and len(out) == 402
+    assert count == 2
+    assert whole(out)
+    assert len(out) == 402
     assert not SMALL.overflows(out)
 
 
@@ -162,7 +169,8 @@ def test_whatever_goes_in_fits_and_pairs_are_whole(messages: list[ChatMessage], 
     ]
     window = Window(limit, 30_000)
     out, count = leave_out(longer, window)
-    assert not window.overflows(out) and count == len(longer) - len(out)
+    assert not window.overflows(out)
+    assert count == len(longer) - len(out)
     ids = [call.id for m in out for call in m.calls]
     results = [m.call_id for m in out if m.role == "tool"]
     pairs = {call.id for m in longer for call in m.calls} & {m.call_id for m in longer}

@@ -51,9 +51,13 @@ async def test_every_chunk_meets_the_summary_of_those_before() -> None:
 async def test_four_calls_at_most_and_the_rest_is_named() -> None:
     writer = Writer("one", "two", "three", "four")
     out = await Compactor(writer).compact("zero", said("uauaua", 3_000), 4_100)
-    assert out.split("\n")[0] == "[Conversation summary]" and out.endswith("\nfour")
-    assert "(About 6,0" in out.split("\n")[1] and "too long to be summed up" in out
-    assert ": u2" in writer.shown[0] and ": a5" in writer.shown[3] and len(writer.shown) == 4
+    assert out.split("\n")[0] == "[Conversation summary]"
+    assert out.endswith("\nfour")
+    assert "(About 6,0" in out.split("\n")[1]
+    assert "too long to be summed up" in out
+    assert ": u2" in writer.shown[0]
+    assert ": a5" in writer.shown[3]
+    assert len(writer.shown) == 4
 
 
 @pytest.mark.parametrize("answer", ["", " \n", "[Conversation summary]\n "])
@@ -72,7 +76,8 @@ async def test_a_models_failure_goes_through() -> None:
 async def test_summaries_stay_bounded() -> None:
     writer = Writer("s" * 50_000, "t" * 50_000)
     out = await Compactor(writer).compact("o" * 100_000, said("ua", 3_000), 4_100)
-    assert all(len(data) <= 4_100 for data in writer.shown) and len(out) < 8_100
+    assert all(len(data) <= 4_100 for data in writer.shown)
+    assert len(out) < 8_100
 
 
 async def test_nothing_older_keeps_the_summary_without_a_call() -> None:

@@ -125,12 +125,15 @@ async def test_the_summary_of_one_persons_talk_has_what_their_tools_gave_and_is_
     history = Kept()
     history.add(ANN, *read_diary("swordfish"))
     assert "swordfish" in await compacted(history, ANN)
-    assert "SUMMARY 1" in await told(history, ANN) and "alone]" not in await told(history, ANN)
+    assert "SUMMARY 1" in await told(history, ANN)
+    assert "alone]" not in await told(history, ANN)
     assert "SUMMARY 1" not in await told(history, BOB)
     history.add(ANN, ChatMessage("user", "more"), ChatMessage("assistant", "yes"))
     shown = await compacted(history, ANN)
-    assert "SUMMARY 1" in shown and "alone]" not in shown, "it goes on from there"
-    assert "SUMMARY 2" in await told(history, ANN) and "SUMMARY 2" not in await told(history, BOB)
+    assert "SUMMARY 1" in shown
+    assert "alone]" not in shown, "it goes on from there"
+    assert "SUMMARY 2" in await told(history, ANN)
+    assert "SUMMARY 2" not in await told(history, BOB)
 
 
 @pytest.mark.parametrize("last", ["ann", "bob"])
@@ -140,11 +143,14 @@ async def test_where_several_ask_no_summary_has_what_tools_were_given_or_gave(la
     if last == "ann":
         history.add(BOB, ChatMessage("user", "hi"), ChatMessage("assistant", "hello"))
     shown = await compacted(history, ANN if last == "ann" else BOB)
-    assert "swordfish" not in shown and "user: read it" in shown
-    assert "SUMMARY 1" in await told(history, ANN) and "SUMMARY 1" in await told(history, BOB)
+    assert "swordfish" not in shown
+    assert "user: read it" in shown
+    assert "SUMMARY 1" in await told(history, ANN)
+    assert "SUMMARY 1" in await told(history, BOB)
     history.add(ANN, *read_diary("marlin"))
     shown = await compacted(history, ANN)
-    assert "marlin" not in shown and "SUMMARY 1" in shown, "the others are still there"
+    assert "marlin" not in shown
+    assert "SUMMARY 1" in shown, "the others are still there"
 
 
 @pytest.mark.parametrize("others", ["stay", "were left out"])
@@ -167,7 +173,9 @@ async def test_one_persons_summary_is_made_anew_when_another_comes() -> None:
     await compacted(history, ANN)
     history.add(BOB, ChatMessage("user", "hi"), ChatMessage("assistant", "hello"))
     shown = await compacted(history, ANN)
-    assert "swordfish" not in shown and "SUMMARY 1" not in shown and "I have read it." in shown
+    assert "swordfish" not in shown
+    assert "SUMMARY 1" not in shown
+    assert "I have read it." in shown
     assert "SUMMARY 2" in await told(history, BOB)
 
 
@@ -178,9 +186,12 @@ async def test_who_comes_to_a_summary_of_anothers_gets_one_of_their_own_at_once(
     llm = FakeLlm(says("FOR ALL"))
     context = await opened(history, BOB, writer(llm), "hi")
     messages, _ = await context.prompt(SYSTEM, (), Window(100_000, 100_000), False)
-    assert "FOR ALL" in str(messages) and "SUMMARY 1" not in str(messages)
-    assert "swordfish" not in str(llm.asked[0].messages) and "read it" in str(llm.asked[0].messages)
-    assert "FOR ALL" in await told(history, ANN) and history.summaries[-1].upto == history.summaries[0].upto
+    assert "FOR ALL" in str(messages)
+    assert "SUMMARY 1" not in str(messages)
+    assert "swordfish" not in str(llm.asked[0].messages)
+    assert "read it" in str(llm.asked[0].messages)
+    assert "FOR ALL" in await told(history, ANN)
+    assert history.summaries[-1].upto == history.summaries[0].upto
 
 
 async def test_the_balanced_model_writes_with_little_reasoning_whatever_the_person_uses() -> None:
@@ -227,7 +238,8 @@ async def test_a_turn_asks_for_a_summary_once_though_it_came_to_nothing() -> Non
     summariser = writer(FakeLlm(*[silent] * 4), kind=Stopped)
     assert isinstance(summariser, Stopped)
     await prompted(await opened(history, ANN, summariser, "and?"), times=2)
-    assert summariser.asked == 1 and history.summaries == []
+    assert summariser.asked == 1
+    assert history.summaries == []
 
 
 def chunk(cost: str) -> list[Step]:
@@ -250,9 +262,12 @@ async def test_a_summary_keeps_to_the_turns_limits(turn: str, made: int, why: st
     history, llm = Kept(), FakeLlm(*[chunk("0.3") for _ in range(4)])
     long_talk(history)
     fit = await prompted(await opened(history, ANN, writer(llm, config), "and?", config))
-    assert llm.made == made and why in fit.lost and bool(fit.lost) == bool(why)
+    assert llm.made == made
+    assert why in fit.lost
+    assert bool(fit.lost) == bool(why)
     newest = history.summaries[-1]
-    assert (newest.text == "", newest.covers == 0) == (bool(why), bool(why)) and newest.upto > 0
+    assert (newest.text == "", newest.covers == 0) == (bool(why), bool(why))
+    assert newest.upto > 0
 
 
 async def test_compact_may_use_every_call_for_no_answer_comes_behind_it() -> None:
@@ -260,7 +275,8 @@ async def test_compact_may_use_every_call_for_no_answer_comes_behind_it() -> Non
     history, llm = Kept(), FakeLlm(*[chunk("0.3") for _ in range(4)])
     long_talk(history)
     await (await opened(history, ANN, config=config)).compact(4, writer(llm, config))
-    assert llm.made == 4 and history.summaries[-1].reason == ""
+    assert llm.made == 4
+    assert history.summaries[-1].reason == ""
     assert replace(history.summaries[-1], text="") == Summary(36, "", 36, reader=ANN.id)
 
 
@@ -269,7 +285,9 @@ async def test_what_others_asked_and_had_called_is_not_ones_own_topic() -> None:
     history.add(ANN, *read_diary("swordfish"))
     history.add(BOB, ChatMessage("user", "hello all"), ChatMessage("assistant", "Hello."))
     anns, bobs = await opened(history, ANN), await opened(history, BOB)
-    assert anns.questions(2) == ("read it",) and anns.called() == {"read_file"}
-    assert bobs.questions(2) == ("hello all",) and bobs.called() == set()
+    assert anns.questions(2) == ("read it",)
+    assert anns.called() == {"read_file"}
+    assert bobs.questions(2) == ("hello all",)
+    assert bobs.called() == set()
     history.stored[0] = replace(history.stored[0], person_id=0)
     assert (await opened(history, BOB)).questions(2) == ("hello all", "read it"), "from before messages had a person"

@@ -95,12 +95,15 @@ async def test_the_model_gets_what_its_tools_gave_and_answers() -> None:
     llm = FakeLlm(calls(call("echo", '{"text": "hi"}'), text="Let me see."), says("It said hi."))
     toolbox, seen = FakeToolbox({"echo": echo}), Seen()
     outcome = await run(llm, toolbox, live=seen)
-    assert outcome.completion is not None and outcome.completion.text == "It said hi."
+    assert outcome.completion is not None
+    assert outcome.completion.text == "It said hi."
     assert [message.role for message in outcome.said] == ["assistant", "tool", "assistant"]
     assert llm.asked[1].messages[1:] == outcome.said[:2]
-    assert outcome.said[1].call_id == outcome.said[0].calls[0].id and outcome.said[1].text == "echo hi"
+    assert outcome.said[1].call_id == outcome.said[0].calls[0].id
+    assert outcome.said[1].text == "echo hi"
     assert seen.texts == ["Let me see.", "Let me see.\n\n⚙️ `echo` …", "It said hi."]
-    assert len(outcome.calls) == 2 and outcome.limit is None
+    assert len(outcome.calls) == 2
+    assert outcome.limit is None
     assert toolbox.scopes == [ToolScope(PERSON, 7, DECISION)]
 
 
@@ -119,8 +122,11 @@ async def test_a_council_takes_no_time_and_no_calls_of_the_turn() -> None:
     llm = FakeLlm(calls(call("council")), says("All agree."))
     toolbox = FakeToolbox({"council": council}, council=Traits(own_time=True))
     outcome = await run(llm, toolbox, planner, clock=lambda: now[0])
-    assert outcome.completion is not None and outcome.completion.text == "All agree." and outcome.limit is None
-    assert len(outcome.calls) == 9 and outcome.seconds < 60.0
+    assert outcome.completion is not None
+    assert outcome.completion.text == "All agree."
+    assert outcome.limit is None
+    assert len(outcome.calls) == 9
+    assert outcome.seconds < 60.0
 
 
 async def test_tools_run_side_by_side_where_they_allow_it_and_answer_in_order() -> None:
@@ -140,7 +146,8 @@ async def test_tools_run_side_by_side_where_they_allow_it_and_answer_in_order() 
     outcome = await run(llm, toolbox)
     assert results(outcome) == ["slow", "opened", "echo ", "echo "]
     assert toolbox.ended == ["opens {}", "slow {}", "write {}", "echo {}"]
-    assert toolbox.began.index("write {}") > 1 and toolbox.began[-1] == "echo {}"
+    assert toolbox.began.index("write {}") > 1
+    assert toolbox.began[-1] == "echo {}"
 
 
 async def test_the_same_call_is_answered_from_the_turn_until_something_changed() -> None:
@@ -171,7 +178,9 @@ async def test_wrong_arguments_are_corrected_once() -> None:
     wrong = [calls(call("echo", text, text)) for text in ("{", "{{", "{{{")]
     outcome = await run(FakeLlm(*wrong, says("without it then")), FakeToolbox({"echo": echo}))
     first, second, third = results(outcome)
-    assert first == "Error: not JSON" and second == third != first and "go on without echo" in second
+    assert first == "Error: not JSON"
+    assert second == third != first
+    assert "go on without echo" in second
 
 
 async def test_a_hanging_tool_is_ended() -> None:
@@ -181,7 +190,8 @@ async def test_a_hanging_tool_is_ended() -> None:
 
     toolbox = FakeToolbox({"hangs": hangs, "echo": echo}, hangs=Traits(seconds=0.01))
     outcome = await run(FakeLlm(calls(call("hangs"), call("echo")), says("ok")), toolbox)
-    assert "hangs timed out after" in results(outcome)[0] and results(outcome)[1] == "echo "
+    assert "hangs timed out after" in results(outcome)[0]
+    assert results(outcome)[1] == "echo "
     assert toolbox.ended == ["echo {}"]
 
 
@@ -190,7 +200,8 @@ async def test_a_result_is_cut_to_what_the_model_may_get() -> None:
         return "x" * 500_000
 
     outcome = await run(FakeLlm(calls(call("floods")), says("ok")), FakeToolbox({"floods": floods}))
-    assert len(results(outcome)[0]) <= 100_000 and "[OUTPUT TRUNCATED: 500000 chars total" in results(outcome)[0]
+    assert len(results(outcome)[0]) <= 100_000
+    assert "[OUTPUT TRUNCATED: 500000 chars total" in results(outcome)[0]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +220,8 @@ async def test_an_endless_loop_is_bounded(bounds: TurnBounds, made: int, ran: in
     llm, toolbox = FakeLlm(*endless), FakeToolbox({"echo": echo})
     outcome = await run(llm, toolbox, Planner(bounds))
     assert (llm.made, len(toolbox.began), outcome.limit) == (made, ran, limit)
-    assert outcome.completion is not None and outcome.completion.text == f"step {made - 1}"
+    assert outcome.completion is not None
+    assert outcome.completion.text == f"step {made - 1}"
     pairs = sum(len(message.calls) for message in outcome.said), len(results(outcome))
     assert pairs[0] == pairs[1] == made, "every call has its result, so that the history can be sent again"
 
@@ -250,8 +262,10 @@ async def test_a_summary_counts_towards_the_turns_limits(
     endless = [calls(call("echo", f'{{"text": "{n}"}}'), text=f"step {n}", usage=price) for n in range(9)]
     llm = FakeLlm(*endless)
     outcome = await run(llm, FakeToolbox({"echo": echo}), Summing(bounds, before, times))
-    assert [request.may_call for request in llm.asked] == may_call and outcome.limit == limit
-    assert len(outcome.calls) == times + len(may_call) and outcome.completion is not None
+    assert [request.may_call for request in llm.asked] == may_call
+    assert outcome.limit == limit
+    assert len(outcome.calls) == times + len(may_call)
+    assert outcome.completion is not None
     assert LAST_CALL in llm.asked[-1].messages[-1].text or may_call[-1] or len(may_call) == 1
 
 
@@ -261,14 +275,16 @@ async def test_the_last_call_is_for_the_answer() -> None:
     assert [request.may_call for request in llm.asked] == [True, True, False]
     assert llm.asked[2].messages[-1].text.endswith(LAST_CALL)
     assert LAST_CALL not in "".join(results(outcome)), "what is remembered does not forbid tools to the next turn"
-    assert outcome.completion is not None and outcome.completion.text == "what there is"
+    assert outcome.completion is not None
+    assert outcome.completion.text == "what there is"
     assert outcome.limit == Limit("tools", 1)
 
 
 async def test_as_many_tools_as_allowed_are_no_limit_reached() -> None:
     llm = FakeLlm(calls(call("echo")), says("all there is"))
     outcome = await run(llm, FakeToolbox({"echo": echo}), Planner(TurnBounds(tool_calls=1)))
-    assert outcome.limit is None and [request.may_call for request in llm.asked] == [True, True]
+    assert outcome.limit is None
+    assert [request.may_call for request in llm.asked] == [True, True]
 
 
 async def test_calls_beyond_the_limit_are_not_run() -> None:
@@ -282,7 +298,8 @@ async def test_calls_beyond_the_limit_are_not_run() -> None:
 async def test_time_ends_a_turn() -> None:
     endless = [calls(call("echo", f'{{"text": "{n}"}}')) for n in range(99)]
     outcome = await run(FakeLlm(*endless), FakeToolbox({"echo": echo}), Planner(TurnBounds(seconds=5)), tick=0.5)
-    assert outcome.limit == Limit("seconds", 5.0) and outcome.completion is not None
+    assert outcome.limit == Limit("seconds", 5.0)
+    assert outcome.completion is not None
 
 
 async def test_stop_ends_a_tool_and_the_turn_is_remembered_whole() -> None:
@@ -310,27 +327,33 @@ async def test_an_overflow_is_cut_and_sent_once_more() -> None:
     planner = Planner()
     llm = FakeLlm(calls(call("floods")), overflow, says("shorter"))
     outcome = await run(llm, toolbox, planner)
-    assert outcome.completion is not None and outcome.completion.text == "shorter"
-    assert planner.shortened == [512] and len(results(outcome)[0]) <= 10_000
+    assert outcome.completion is not None
+    assert outcome.completion.text == "shorter"
+    assert planner.shortened == [512]
+    assert len(results(outcome)[0]) <= 10_000
     assert "[EMERGENCY TRUNCATED: 50000 chars total" in llm.asked[2].messages[-1].text
 
     again = FakeLlm(overflow, overflow, says("never"))
     outcome = await run(again, toolbox)
-    assert isinstance(outcome.error, ContextOverflow) and again.made == 1, "nothing is sent twice"
+    assert isinstance(outcome.error, ContextOverflow)
+    assert again.made == 1, "nothing is sent twice"
 
     later = FakeLlm(calls(call("floods")), overflow, overflow, says("never"))
     outcome = await run(later, toolbox)
-    assert isinstance(outcome.error, ContextOverflow) and later.made == 3, "cut once, there is nothing left to cut"
+    assert isinstance(outcome.error, ContextOverflow)
+    assert later.made == 3, "cut once, there is nothing left to cut"
 
 
 async def test_an_empty_end_falls_back_on_what_was_said_before() -> None:
     silent: list[Step] = []
     llm = FakeLlm(calls(call("echo"), text="Here is the plan."), silent, silent)
     outcome = await run(llm, FakeToolbox({"echo": echo}))
-    assert outcome.completion is not None and outcome.completion.text == "Here is the plan."
+    assert outcome.completion is not None
+    assert outcome.completion.text == "Here is the plan."
 
 
 async def test_a_failure_behind_tools_keeps_what_they_did() -> None:
     down: list[Step] = [Unreachable("m", "down")]
     outcome = await run(FakeLlm(calls(call("echo")), down, down), FakeToolbox({"echo": echo}))
-    assert isinstance(outcome.error, Unreachable) and [each.role for each in outcome.said] == ["assistant", "tool"]
+    assert isinstance(outcome.error, Unreachable)
+    assert [each.role for each in outcome.said] == ["assistant", "tool"]

@@ -116,7 +116,8 @@ class Chase:
 async def test_a_model_that_fails_gives_way_to_the_next(error: ModelError) -> None:
     chase = Chase(FakeLlm([error], says("hi")))
     assert (await chase.run()).text == "hi"
-    assert chase.asked == ["a/1", "b/2"] and chase.outcome.choice.model == "b/2"
+    assert chase.asked == ["a/1", "b/2"]
+    assert chase.outcome.choice.model == "b/2"
     assert chase.state.failed == [Failed("a/1", error.reason, "other model")]
 
 
@@ -124,7 +125,8 @@ async def test_content_that_is_declined_is_not_shopped_around() -> None:
     chase = Chase(FakeLlm([PolicyRefused("a/1", "no")]))
     with pytest.raises(PolicyRefused):
         await chase.run()
-    assert chase.asked == ["a/1"] and chase.state.failed == []
+    assert chase.asked == ["a/1"]
+    assert chase.state.failed == []
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 3])
@@ -139,7 +141,8 @@ async def test_there_are_as_many_tries_as_the_contract_says(attempts: int) -> No
 
 async def test_the_only_one_is_asked_once_more() -> None:
     chase = Chase(FakeLlm([DOWN], says("hi")), pool=("a/1",))
-    assert (await chase.run()).text == "hi" and chase.state.failed == []
+    assert (await chase.run()).text == "hi"
+    assert chase.state.failed == []
     again = Chase(FakeLlm([DOWN], [DOWN]), pool=("a/1",))
     with pytest.raises(Unreachable):
         await again.run()
@@ -179,9 +182,11 @@ class Moving(FakeLlm):
 
 async def test_nothing_is_asked_for_once_more_and_then_of_the_next() -> None:
     chase = Chase(FakeLlm(EMPTY, says("hi")))
-    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1"]
+    assert (await chase.run()).text == "hi"
+    assert chase.asked == ["a/1", "a/1"]
     chase = Chase(FakeLlm(EMPTY, EMPTY, says("hi")))
-    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "b/2"]
+    assert (await chase.run()).text == "hi"
+    assert chase.asked == ["a/1", "a/1", "b/2"]
     assert [each.model for each in chase.state.failed] == ["a/1"]
     chase = Chase(FakeLlm(EMPTY, EMPTY, EMPTY, EMPTY), pool=("a/1", "b/2"))
     chase.contract = replace(chase.contract, attempts=9)
@@ -193,7 +198,8 @@ async def test_nothing_is_asked_for_once_more_and_then_of_the_next() -> None:
 @pytest.mark.parametrize(("reasoning", "allowance"), [(None, ALLOWANCE["low"]), ("high", ALLOWANCE["high"])])
 async def test_cut_with_no_text_it_gets_twice_the_allowance(reasoning: str | None, allowance: int) -> None:
     chase = Chase(FakeLlm(cut(), says("hi")), reasoning=reasoning)
-    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1"]
+    assert (await chase.run()).text == "hi"
+    assert chase.asked == ["a/1", "a/1"]
     assert [request.max_output for request in chase.llm.asked] == [2_000, 2_000 + 2 * allowance]
 
 
@@ -206,7 +212,8 @@ async def test_twice_the_allowance_ends_with_the_window(room: int, most: int) ->
 
 async def test_cut_with_no_text_twice_it_is_the_next_ones_turn_and_at_last_nobodys() -> None:
     chase = Chase(FakeLlm(cut(), cut(), says("hi")))
-    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "b/2"]
+    assert (await chase.run()).text == "hi"
+    assert chase.asked == ["a/1", "a/1", "b/2"]
     assert chase.state.failed == [Failed("a/1", "", "other model")]
     assert chase.llm.asked[2].max_output == 2_000, "the next begins with the usual allowance"
     chase = Chase(FakeLlm(cut(), cut()), pool=("a/1",))
@@ -216,7 +223,8 @@ async def test_cut_with_no_text_twice_it_is_the_next_ones_turn_and_at_last_nobod
 
 async def test_cut_after_some_words_is_an_answer() -> None:
     chase = Chase(FakeLlm([TextDelta("as far as"), StreamEnd("length", None)]))
-    assert (await chase.run()).text == "as far as" and chase.asked == ["a/1"]
+    assert (await chase.run()).text == "as far as"
+    assert chase.asked == ["a/1"]
 
 
 @pytest.mark.parametrize("last", [[DOWN], []], ids=["error", "no end"])
@@ -230,9 +238,13 @@ async def test_after_the_first_word_nobody_else_is_asked(last: list[Step]) -> No
 async def test_too_long_a_prompt_is_cut_once_and_then_goes_where_there_is_room() -> None:
     long = ContextOverflow("a/1", "too long")
     chase = Chase(FakeLlm([long], says("hi")), windows={"a/1": 100})
-    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1"] and chase.shortened == [100]
+    assert (await chase.run()).text == "hi"
+    assert chase.asked == ["a/1", "a/1"]
+    assert chase.shortened == [100]
     chase = Chase(FakeLlm([long], [long], says("hi")), windows={"a/1": 100, "b/2": 100})
-    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "a/1", "c/3"] and chase.shortened == [100]
+    assert (await chase.run()).text == "hi"
+    assert chase.asked == ["a/1", "a/1", "c/3"]
+    assert chase.shortened == [100]
     chase = Chase(FakeLlm([long], [long], [long]), windows={"a/1": 100, "b/2": 90, "c/3": 100})
     with pytest.raises(ContextOverflow):
         await chase.run()
@@ -248,7 +260,8 @@ async def test_an_identical_request_is_never_sent_twice() -> None:
 
 async def test_an_account_without_credit_is_not_asked_for_another_model() -> None:
     chase = Chase(FakeLlm([OutOfCredit("a/1", "no")], says("hi")), pool=("a/1", "a/2", "b/2"))
-    assert (await chase.run()).text == "hi" and chase.asked == ["a/1", "b/2"]
+    assert (await chase.run()).text == "hi"
+    assert chase.asked == ["a/1", "b/2"]
     chase = Chase(FakeLlm([KeyRejected("a/1", "no")]), pool=("a/1", "a/2"))
     with pytest.raises(KeyRejected):
         await chase.run()
@@ -260,7 +273,8 @@ async def test_a_turn_that_was_cut_before_is_not_cut_again() -> None:
     chase.state.shortened = 3
     with pytest.raises(ContextOverflow):
         await chase.run()
-    assert chase.shortened == [] and chase.asked == ["a/1"]
+    assert chase.shortened == []
+    assert chase.asked == ["a/1"]
 
 
 @pytest.mark.parametrize(("wait", "tries"), [(0.01, 2), (30.1, 1)])

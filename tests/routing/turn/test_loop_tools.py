@@ -63,7 +63,9 @@ async def test_a_small_model_is_shown_the_likeliest_and_the_names_of_all_others(
     tools = await turn(toolkits=(*KITS, many))
     shown = tools.show(SMALL, WINDOW)
     told = [spec.name for spec in shown.specs]
-    assert told[:2] == ["get_weather", "weather_alerts"] and told[-1] == DISCOVERY and len(told) <= 8
+    assert told[:2] == ["get_weather", "weather_alerts"]
+    assert told[-1] == DISCOVERY
+    assert len(told) <= 8
     assert {*told} | {*shown.names} == {each.name for kit in (*KITS, many) for each in kit.tools}
     assert all(spec.description.startswith("S: ") for spec in shown.specs)
 
@@ -74,7 +76,8 @@ async def test_every_model_gets_the_texts_of_its_own_size_also_in_mid_turn(model
     for other in (HUGE, SMALL):
         tools.show(other, WINDOW)
     shown = tools.show(model, WINDOW)
-    assert shown.specs and all(spec.description.startswith(f"{size}: ") for spec in shown.specs)
+    assert shown.specs
+    assert all(spec.description.startswith(f"{size}: ") for spec in shown.specs)
     assert tools.offer(model, tools.show(model, WINDOW)).size == size
 
 
@@ -94,7 +97,8 @@ async def test_a_stub_becomes_a_definition_and_is_there_once() -> None:
 
 async def test_a_tool_that_was_told_by_name_only_runs_and_is_defined_from_then_on() -> None:
     tools = await turn(of=models(FEW))
-    assert "take_note" not in names(tools, SMALL) and "take_note" in tools.show(SMALL, WINDOW).names
+    assert "take_note" not in names(tools, SMALL)
+    assert "take_note" in tools.show(SMALL, WINDOW).names
     assert await run(tools, "take_note", size="S") == '{"city": "Rome"}'
     assert names(tools, SMALL)[-1] == "take_note"
     assert "take_note" in names(tools, HUGE), "for the next model, too"
@@ -114,7 +118,8 @@ async def test_wrong_arguments_bring_the_schema_and_one_more_try() -> None:
     tries = ['{"town": "Rome"}', '{"city": "Rome"}', '{"town": "Rome"}']
     calls = [ToolCall(str(at), "take_note", arguments) for at, arguments in enumerate(tries)]
     results = await ran_by(executor, calls[:1], scope("S"))
-    assert results[0].startswith("Error: ") and '"city": {"type": "string"}' in results[0]
+    assert results[0].startswith("Error: ")
+    assert '"city": {"type": "string"}' in results[0]
     assert names(tools, SMALL)[-1] == "take_note"
     results = await ran_by(executor, calls[1:2], scope("S"))
     assert results[0] == '{"city": "Rome"}'
@@ -136,7 +141,8 @@ async def test_what_the_person_has_switched_off_is_neither_shown_nor_run() -> No
         assert not {"get_weather", "weather_alerts"} & {*(spec.name for spec in shown.specs), *shown.names}
     with pytest.raises(ToolFailed, match=r"switched off weather. Only they can switch it on: /tools on weather"):
         await run(tools, "get_weather")
-    assert "get_weather" not in await tools.discover("rain?") and "get_weather" not in names(tools, HUGE)
+    assert "get_weather" not in await tools.discover("rain?")
+    assert "get_weather" not in names(tools, HUGE)
 
 
 async def test_what_the_person_may_not_use_is_not_added() -> None:
@@ -161,28 +167,32 @@ async def test_eighty_tools_keep_the_limits_of_every_size() -> None:
     tools = await turn("all", eighty(), found)
     for model, most, room in ((SMALL, 8, 800), (MEDIUM, 12, 2_000), (LARGE, 40, 8_000), (HUGE, 128, 32_000)):
         offer = tools.offer(model, tools.show(model, WINDOW))
-        assert 0 < offer.shown <= most and 0 < offer.tokens <= room and offer.total == 80
-    assert tools.whole(SMALL) > 3 * 800 and tools.whole(HUGE) == tokens(
-        [each.spec("XL") for kit in eighty() for each in kit.tools]
-    )
+        assert 0 < offer.shown <= most
+        assert 0 < offer.tokens <= room
+        assert offer.total == 80
+    assert tools.whole(SMALL) > 3 * 800
+    assert tools.whole(HUGE) == tokens([each.spec("XL") for kit in eighty() for each in kit.tools])
 
 
 @pytest.mark.parametrize("model", [SMALL, MEDIUM, LARGE, HUGE])
 async def test_definitions_take_an_eighth_of_a_small_window(model: str) -> None:
     tools = await turn("all", eighty(), {"all": {f"kit_{at}": 3.0 for at in range(7)}})
     offer = tools.offer(model, tools.show(model, 4_096))
-    assert offer.shown and offer.tokens <= 512 < tools.offer(model, tools.show(model, WINDOW)).tokens
+    assert offer.shown
+    assert offer.tokens <= 512 < tools.offer(model, tools.show(model, WINDOW)).tokens
 
 
 async def test_the_limits_are_the_owners() -> None:
     config = {"tools": {"presentation": {"XL": {"strategy": "top_k", "maxTools": 2}}}}
     shown = (await turn(of=models(config))).show(HUGE, WINDOW)
-    assert [spec.name for spec in shown.specs] == ["get_weather", DISCOVERY] and "create_event" in shown.hint
+    assert [spec.name for spec in shown.specs] == ["get_weather", DISCOVERY]
+    assert "create_event" in shown.hint
 
 
 async def test_a_model_without_tools_gets_none_and_the_log_says_so() -> None:
     tools = await turn()
-    assert tools.show(LOCAL_MODEL, 2_048).specs == () and tools.show(LOCAL_MODEL, 2_048).hint == ""
+    assert tools.show(LOCAL_MODEL, 2_048).specs == ()
+    assert tools.show(LOCAL_MODEL, 2_048).hint == ""
     offer = tools.offer(LOCAL_MODEL, tools.show(LOCAL_MODEL, 2_048))
     assert (offer.shown, offer.tokens, offer.takes_tools) == (0, 0, False)
     assert str(offer) == f"0/9 tools | {LOCAL_MODEL} takes no tools"
@@ -200,7 +210,8 @@ async def test_what_was_decided_is_in_the_offer() -> None:
     tools = await turn(doubt="the model is missing")
     offer = tools.offer(HUGE, tools.show(HUGE, WINDOW))
     assert (offer.model, offer.shown, offer.total, offer.doubt) == (HUGE, 5, 9, "the model is missing")
-    assert offer.activated == tools.selection.activated and offer.tokens == tools.show(HUGE, WINDOW).tokens
+    assert offer.activated == tools.selection.activated
+    assert offer.tokens == tools.show(HUGE, WINDOW).tokens
 
 
 async def test_what_changes_something_is_not_run_before_its_schema_was_told() -> None:
@@ -223,11 +234,13 @@ async def test_what_changes_something_is_not_run_before_its_schema_was_told() ->
         ToolCall(str(at), name, "{}") for at, name in enumerate(("delete_events", "delete_events", "count_events"))
     ]
     results = await ran_by(executor, calls, scope())
-    assert not ran and results[2] == "{}", "two calls in one answer are both blind"
+    assert not ran
+    assert results[2] == "{}", "two calls in one answer are both blind"
     assert all('Its schema: {"type": "object"' in results[at] for at in (0, 1))
     assert "delete_events" in names(tools, HUGE)
     results = await ran_by(executor, calls[:1], scope())
-    assert ran == ["deleted"] and results[0] == "deleted"
+    assert ran == ["deleted"]
+    assert results[0] == "deleted"
 
 
 async def test_one_that_is_too_long_to_be_shown_runs_once_its_schema_was_told() -> None:
@@ -237,7 +250,8 @@ async def test_one_that_is_too_long_to_be_shown_runs_once_its_schema_was_told() 
     tools = TurnTools(Toolbox(BuiltinSource([Shelf(kit, [changing])])), Told({}), models(), (kit,), ToolSelection())
     with pytest.raises(ToolFailed, match="Its schema"):
         await run(tools, "delete_events", "{}", "S")
-    assert names(tools, SMALL) == [] and await run(tools, "delete_events", "{}", "S") == "{}"
+    assert names(tools, SMALL) == []
+    assert await run(tools, "delete_events", "{}", "S") == "{}"
 
 
 async def test_a_tool_runs_as_its_source_says() -> None:

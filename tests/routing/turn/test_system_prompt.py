@@ -12,12 +12,14 @@ SKILL = Skill("code-review", "Reviews code.", "coding", (), "Read the diff twice
 
 def test_without_anything_it_is_the_base_and_the_date() -> None:
     said = Instructions("", "", "Friday, 2026-01-02").message()
-    assert said.role == "system" and said.text == f"{BASE_INSTRUCTIONS}\n\nToday is Friday, 2026-01-02."
+    assert said.role == "system"
+    assert said.text == f"{BASE_INSTRUCTIONS}\n\nToday is Friday, 2026-01-02."
 
 
 def test_the_owners_words_replace_the_base_and_the_persons_follow() -> None:
     text = Instructions("Be a pirate.", "I am Ann.", "today").message().text
-    assert text.startswith("Be a pirate.") and BASE_INSTRUCTIONS not in text
+    assert text.startswith("Be a pirate.")
+    assert BASE_INSTRUCTIONS not in text
     assert text.index("I am Ann.") > text.index("Be a pirate.")
 
 
@@ -25,7 +27,8 @@ def test_a_tiny_model_is_told_less_but_all_that_people_wrote() -> None:
     own = Instructions("Be a pirate.", "I am Ann.", "today", skill=SKILL, tiny=True)
     assert own.message() == replace(own, tiny=False).message()
     plain = Instructions("", "", "today", tiny=True).message().text
-    assert plain == f"{TINY_INSTRUCTIONS}\n\nToday is today." and len(TINY_INSTRUCTIONS) < len(BASE_INSTRUCTIONS)
+    assert plain == f"{TINY_INSTRUCTIONS}\n\nToday is today."
+    assert len(TINY_INSTRUCTIONS) < len(BASE_INSTRUCTIONS)
 
 
 def test_tools_bring_their_advice() -> None:
@@ -36,11 +39,14 @@ def test_tools_bring_their_advice() -> None:
 def test_a_skill_brings_its_body_and_its_tier_only_where_it_holds() -> None:
     chosen = Instructions("", "", "today", skill=SKILL, skill_chose_tier=True).message().text
     locked = Instructions("", "", "today", skill=SKILL).message().text
-    assert "Read the diff twice." in chosen and "Read the diff twice." in locked
-    assert "`coding` tier" in chosen and "coding" not in locked
+    assert "Read the diff twice." in chosen
+    assert "Read the diff twice." in locked
+    assert "`coding` tier" in chosen
+    assert "coding" not in locked
 
 
 def test_what_changes_least_stands_first() -> None:
     monday = Instructions("", "Ann", "Monday", True, skill=SKILL).message().text
     tuesday = Instructions("", "Ann", "Tuesday", True, skill=SKILL).message().text
-    assert monday != tuesday and monday.partition("Today is")[0] == tuesday.partition("Today is")[0]
+    assert monday != tuesday
+    assert monday.partition("Today is")[0] == tuesday.partition("Today is")[0]

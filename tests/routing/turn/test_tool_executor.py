@@ -39,7 +39,8 @@ async def test_two_equal_calls_of_one_answer_run_once_though_both_could_begin() 
     results = await ran(
         executor(toolbox), ToolCall("1", "slow", '{"a": 1, "b": 2}'), ToolCall("2", "slow", '{"b":2,"a":1}')
     )
-    assert toolbox.began == ["1"] and results == ["slow", f"slow{AGAIN}"]
+    assert toolbox.began == ["1"]
+    assert results == ["slow", f"slow{AGAIN}"]
 
 
 async def test_what_failed_is_tried_again() -> None:
@@ -52,7 +53,8 @@ async def test_what_failed_is_tried_again() -> None:
     made, call = executor(toolbox), ToolCall("1", "works_later", "{}")
     assert await ran(made, call) == ["Error: The network is down."]
     assert await ran(made, call) == ["up"]
-    assert await ran(made, call) == [f"up{AGAIN}"] and len(toolbox.began) == 2
+    assert await ran(made, call) == [f"up{AGAIN}"]
+    assert len(toolbox.began) == 2
 
 
 async def test_no_tool_outlives_its_turn() -> None:
@@ -79,7 +81,8 @@ async def test_a_tool_with_time_of_its_own_takes_none_of_the_turns() -> None:
     calls = [ToolCall("1", "long", "{}"), ToolCall("2", "short", "{}")]
     results = made.not_run(calls)
     await made.run(calls, SCOPE, 30.0, results)
-    assert [each.content for each in results] == ["long", "short"] and made.own_seconds >= 100.0
+    assert [each.content for each in results] == ["long", "short"]
+    assert made.own_seconds >= 100.0
 
 
 async def test_a_tool_with_time_of_its_own_has_its_own_limit() -> None:

@@ -25,14 +25,20 @@ def test_a_transcript_names_who_spoke_and_shortens_what_is_long() -> None:
         100_000,
     )
     lines = chunk.split("\n")
-    assert lines[0] == "<conversation>" and lines[-1] == "</conversation>"
+    assert lines[0] == "<conversation>"
+    assert lines[-1] == "</conversation>"
     assert lines[1:4] == ["user: Please", "  write it", "user shows pictures: 1"]
     assert lines[4].startswith('assistant calls write_file {"path": "app.py", "content": "xxx')
-    assert lines[4].endswith("x…") and len(lines[4]) < 250
+    assert lines[4].endswith("x…")
+    assert len(lines[4]) < 250
     assert lines[5] == 'assistant calls clock { "zone": "UTC" }'
-    assert lines[6].startswith("tool write_file: rrr") and lines[8].endswith("end")
-    assert lines[7] == "  [… shortened: 31,003 characters …]" and sum(map(len, lines[6:9])) < 1_040
-    assert lines[9].startswith("assistant: mmm") and lines[11].endswith("end") and sum(map(len, lines[9:12])) < 4_040
+    assert lines[6].startswith("tool write_file: rrr")
+    assert lines[8].endswith("end")
+    assert lines[7] == "  [… shortened: 31,003 characters …]"
+    assert sum(map(len, lines[6:9])) < 1_040
+    assert lines[9].startswith("assistant: mmm")
+    assert lines[11].endswith("end")
+    assert sum(map(len, lines[9:12])) < 4_040
     assert lines[12] == "assistant: "
 
 
@@ -51,7 +57,8 @@ def test_nothing_said_looks_like_another_message_or_the_end(text: str) -> None:
     inside = chunk.removeprefix("<conversation>\n").removesuffix("\n</conversation>")
     assert "<" not in inside
     spoken = [line for line in inside.split("\n") if not line.startswith("  ")]
-    assert len(spoken) == 3 and "obey" not in "".join(line for line in spoken if line.startswith(("user", "system")))
+    assert len(spoken) == 3
+    assert "obey" not in "".join(line for line in spoken if line.startswith(("user", "system")))
 
 
 @settings(deadline=None)

@@ -26,9 +26,11 @@ def test_a_long_result_is_cut_within_the_limit_and_says_so() -> None:
     cut = limit_result(LONG)
     assert len(cut) == 100_000
     text, marker = cut[: cut.index("\n[OUTPUT")], cut[cut.index("[OUTPUT") :]
-    assert LONG.startswith(text) and len(text) > 99_800
+    assert LONG.startswith(text)
+    assert len(text) > 99_800
     assert marker.startswith("[OUTPUT TRUNCATED: 500000 chars total, showing first 100000 chars. ")
-    assert "narrow" in marker and marker.endswith("]")
+    assert "narrow" in marker
+    assert marker.endswith("]")
 
 
 @pytest.mark.parametrize("size", [0, 1, 99_999, 100_000])
@@ -47,7 +49,8 @@ def test_one_character_above_the_limit_is_cut() -> None:
 )
 def test_a_small_limit_holds_too(most: int, end: str) -> None:
     cut = limit_result(LONG, most)
-    assert len(cut) <= max(0, most) and cut.endswith(end)
+    assert len(cut) <= max(0, most)
+    assert cut.endswith(end)
 
 
 @settings(deadline=None)
@@ -66,8 +69,10 @@ def test_how_long_a_message_may_stay_in_an_emergency(limit: int, chars: int) -> 
 
 def test_an_emergency_cut_says_so() -> None:
     cut = emergency(LONG, 28_000)
-    assert len(cut) == 28_000 and LONG.startswith(cut[:27_000])
-    assert "\n[EMERGENCY TRUNCATED: 500000 chars total. " in cut and cut.endswith("]")
+    assert len(cut) == 28_000
+    assert LONG.startswith(cut[:27_000])
+    assert "\n[EMERGENCY TRUNCATED: 500000 chars total. " in cut
+    assert cut.endswith("]")
 
 
 def test_an_emergency_keeps_who_spoke_and_what_is_short() -> None:
@@ -81,7 +86,8 @@ def test_an_emergency_keeps_who_spoke_and_what_is_short() -> None:
         ChatMessage("tool", "x" * 10_000, call_id="call_2", tool="write_file"),
     )
     cut = emergency_all(messages, 1_000)
-    assert cut[0] is messages[0] and cut[4] is messages[4]
+    assert cut[0] is messages[0]
+    assert cut[4] is messages[4]
     assert [len(message.text) for message in cut[1:4]] == [10_000] * 3
     assert all("[EMERGENCY TRUNCATED: 500000 chars total." in message.text for message in cut[1:4])
     assert [m.role for m in cut] == [m.role for m in messages]
@@ -91,15 +97,20 @@ def test_an_emergency_keeps_who_spoke_and_what_is_short() -> None:
     assert cut[2].calls[0] is call
     assert (cut[2].calls[1].id, cut[2].calls[1].name) == ("call_2", "write_file")
     arguments = json.loads(cut[2].calls[1].arguments)
-    assert arguments["path"] == "a.py" and len(cut[2].calls[1].arguments) <= 10_000
+    assert arguments["path"] == "a.py"
+    assert len(cut[2].calls[1].arguments) <= 10_000
     assert emergency_all(messages[:1], 1_000)[0] is messages[0]
 
 
 def test_shortening_keeps_both_ends() -> None:
     cut = shorten("begin " + LONG + " end", 1_000)
-    assert len(cut) == 1_000 and cut.startswith("begin 00000") and cut.endswith(" end")
+    assert len(cut) == 1_000
+    assert cut.startswith("begin 00000")
+    assert cut.endswith(" end")
     assert "[… shortened: 500,010 characters …]" in cut
-    assert shorten("abc", 3) == "abc" and shorten("abcd", 3) == "ab…" and shorten("abcd", 0) == ""
+    assert shorten("abc", 3) == "abc"
+    assert shorten("abcd", 3) == "ab…"
+    assert shorten("abcd", 0) == ""
 
 
 @pytest.mark.parametrize(
@@ -133,9 +144,11 @@ def test_a_sign_without_end_does_not_stop_a_cut() -> None:
 @pytest.mark.parametrize("most", [200, 1_000])
 def test_shortened_arguments_are_an_object_with_its_short_values(arguments: str, most: int) -> None:
     cut = shorten_arguments(arguments, most)
-    assert len(cut) <= most and len(cut.encode()) > 0
+    assert len(cut) <= most
+    assert len(cut.encode()) > 0
     values = json.loads(cut)
-    assert values["path"] == "a.py" and values.keys() == json.loads(arguments).keys()
+    assert values["path"] == "a.py"
+    assert values.keys() == json.loads(arguments).keys()
     assert values.get("n", 3) == 3
 
 
@@ -153,7 +166,8 @@ def test_shortened_arguments_are_an_object_with_its_short_values(arguments: str,
 )
 def test_illegal_or_countless_arguments_become_one_text(arguments: str) -> None:
     cut = shorten_arguments(arguments, 200)
-    assert len(cut) <= 200 and list(json.loads(cut)) == ["shortened"]
+    assert len(cut) <= 200
+    assert list(json.loads(cut)) == ["shortened"]
 
 
 def test_arguments_that_are_nothing_but_names_become_an_empty_object() -> None:
@@ -173,7 +187,8 @@ def test_squeezing_cuts_the_longest_to_one_length_and_fills_the_window() -> None
     out = squeeze(messages, window)
     assert not window.overflows(out)
     assert window.tokens(out) > 0.98 * window.threshold
-    assert out[0] is messages[0] and out[2].text == "short"
+    assert out[0] is messages[0]
+    assert out[2].text == "short"
     assert abs(len(out[1].text) - len(out[3].text)) < 10
     assert squeeze(out, window) == out
 
@@ -187,10 +202,13 @@ def test_pictures_are_left_out_last_and_the_oldest_first() -> None:
     old, new = ChatMessage("user", "old", seen[:4]), ChatMessage("user", "new " * 5_000, seen[4:])
     out = squeeze([old, new], window)
     assert not window.overflows(out)
-    assert out[0].pictures == seen[3:4] and out[0].text == "old\n[pictures left out: 3]"
-    assert out[1].pictures == new.pictures and len(out[1].text) > 1_000
+    assert out[0].pictures == seen[3:4]
+    assert out[0].text == "old\n[pictures left out: 3]"
+    assert out[1].pictures == new.pictures
+    assert len(out[1].text) > 1_000
     long = squeeze([ChatMessage("user", "x" * 100_000, seen[:3])], window)
-    assert long[0].pictures == seen[:3] and not window.overflows(long)
+    assert long[0].pictures == seen[:3]
+    assert not window.overflows(long)
 
 
 def test_what_cannot_fit_becomes_as_small_as_it_gets() -> None:
@@ -218,4 +236,5 @@ def test_what_cannot_fit_becomes_as_small_as_it_gets() -> None:
 def test_whatever_goes_in_fits(messages: list[ChatMessage], limit: int) -> None:
     window = Window(limit, 50_000)
     out = squeeze(messages, window)
-    assert not window.overflows(out) and len(out) == len(messages)
+    assert not window.overflows(out)
+    assert len(out) == len(messages)

@@ -87,7 +87,8 @@ async def talking(**options: Any) -> AsyncIterator[tuple[DiscordServer, Client]]
         dc.guild()
         async with running(dc, Client()) as client:
             yield dc, client
-        assert dc.violations == [] and strange_answers(dc) == []
+        assert dc.violations == []
+        assert strange_answers(dc) == []
 
 
 def strange_answers(dc: DiscordServer) -> list[str]:

@@ -48,7 +48,8 @@ def channel_json(world: "World", channel: Channel) -> Json:
 
 
 def _thread_fields(world: "World", thread: Channel) -> Json:
-    assert thread.parent is not None and thread.owner is not None
+    assert thread.parent is not None
+    assert thread.owner is not None
     at = moment(thread.created)
     metadata = {"archived": thread.archived, "archive_timestamp": at, "auto_archive_duration": 1440, "locked": False}
     body: Json = {"parent_id": str(thread.parent.id), "owner_id": str(thread.owner.id)}

@@ -139,7 +139,8 @@ def test_nothing_written_is_lost(text: str, lines: list[str]) -> None:
 
 def test_a_long_word_in_a_table_is_broken_not_cut() -> None:
     shown = STYLE.sub("", rendered(f"| a | b |\n|---|---|\n| 1 | {'x' * 90} |", 40))
-    assert shown.count("x") == 90 and "…" not in shown
+    assert shown.count("x") == 90
+    assert "…" not in shown
 
 
 def test_lines_are_not_padded() -> None:
@@ -151,18 +152,24 @@ async def test_a_view_is_seen_from_its_first_sign_to_its_reply() -> None:
     clock = Hands()
     views = Views(clock)
     view = views.new(streaming=True)
-    assert not views.shown.is_set() and views.status() == ""
+    assert not views.shown.is_set()
+    assert views.status() == ""
     await view.working()
     clock.now += 3.9
-    assert views.shown.is_set() and views.answering and "thinking… 3 s" in views.status()
+    assert views.shown.is_set()
+    assert views.answering
+    assert "thinking… 3 s" in views.status()
     view.show("so far")
     await view.close()
-    assert views.text == "so far" and not views.answering and views.status() == ""
+    assert views.text == "so far"
+    assert not views.answering
+    assert views.status() == ""
     clock.now += LINGER_SECONDS / 2
     views.drop_closed(LINGER_SECONDS)
     assert views.text == "so far"
     views.drop_closed()
-    assert views.text == "" and not views.shown.is_set()
+    assert views.text == ""
+    assert not views.shown.is_set()
 
 
 async def test_a_view_closed_before_it_was_seen_is_never_seen() -> None:
@@ -170,7 +177,8 @@ async def test_a_view_closed_before_it_was_seen_is_never_seen() -> None:
     view = views.new(streaming=True)
     assert await view.close() == ""
     view.show("too late")
-    assert not views.shown.is_set() and views.text == ""
+    assert not views.shown.is_set()
+    assert views.text == ""
 
 
 def test_the_prompt_completes_the_models_that_can_be_called() -> None:
@@ -178,7 +186,8 @@ def test_the_prompt_completes_the_models_that_can_be_called() -> None:
     models = Models(config, Catalog.load(BUNDLED))
     models.ollama = "ollama/odd:3b"
     words = [each.word for each in suggestions(hints(models), "/model smart o")]
-    assert words[0] == "ollama/odd:3b" and "openai/gpt-5.1" in words
+    assert words[0] == "ollama/odd:3b"
+    assert "openai/gpt-5.1" in words
     assert not [each for each in suggestions(hints(models), "/model smart a")]
 
 

@@ -63,7 +63,8 @@ async def test_a_message_says_who_where_and_when(ends: Ends, history: Path) -> N
         bot_name="tierbot",
         message_id=first.update_id,
     )
-    assert len(first.update_id) == 32 and first.update_id != second.update_id
+    assert len(first.update_id) == 32
+    assert first.update_id != second.update_id
     assert desk.platform.progress.last_update == desk.clock()
 
 

@@ -36,7 +36,8 @@ async def test_a_reader_who_leaves_ends_it_quietly(ends: Ends, history: Path) ->
     ends.type(b"one\ntwo\n")
     assert await talk(desk, ends, history) == 0
     (failure,) = desk.failures
-    assert isinstance(failure, SendLater) and failure.maybe_sent
+    assert isinstance(failure, SendLater)
+    assert failure.maybe_sent
     assert desk.texts == ["one"]
     assert ends.complaints() == ""
 

@@ -19,7 +19,8 @@ from tests.bot.adapters.console.seat import COLUMNS, CTRL_C, ENTER, ROWS, Tty, m
 
 async def test_a_conversation(history: Path) -> None:
     async with seated(Desk(), history) as seat:
-        assert "/help" in seat.shown and "Ctrl-D" in seat.shown
+        assert "/help" in seat.shown
+        assert "Ctrl-D" in seat.shown
         seat.type("hello" + ENTER)
         await seat.sees("You said hello")
         seat.type("   " + ENTER + "again" + ENTER)
@@ -192,7 +193,8 @@ async def test_commands_are_completed(history: Path) -> None:
     async with seated(Desk(), history) as seat:
         seat.type("/t")
         await seat.sees("show or set the tier")
-        assert "what I can use" in seat.shown and "stop the answer" not in seat.shown
+        assert "what I can use" in seat.shown
+        assert "stop the answer" not in seat.shown
         seat.type("ier ")
         await seat.sees("balanced")
         seat.type("smart" + ENTER)

@@ -22,10 +22,12 @@ async def test_a_command_is_answered_where_it_was_deferred(ephemeral: bool) -> N
         asked = here.dc.slash("ask", where="general")
         origin = await here.defer(asked, ephemeral)
         sent = await here.send(to(here.dc.channel(), "word " * 700, reply_to=origin.pack(), buttons=MENU))
-        assert asked.message is not None and not asked.message.loading
+        assert asked.message is not None
+        assert not asked.message.loading
         assert [part.message_id for part in sent] == [str(asked.message.id), str(asked.followups[0].id)]
         assert [message.ephemeral for message in asked.answers] == [ephemeral] * 2
-        assert not asked.message.buttons and asked.followups[0].buttons
+        assert not asked.message.buttons
+        assert asked.followups[0].buttons
 
 
 async def test_a_long_answer_to_a_command_is_a_file() -> None:
@@ -45,7 +47,8 @@ async def test_an_answer_ahead_of_the_deferral_waits_for_it() -> None:
         await here.dc.wait_for(lambda dc: dc.calls("PATCH", ORIGINAL))
         await here.defer(asked)
         await sending
-        assert [answer.text for answer in asked.answers] == ["quick"] and len(here.dc.dm().from_bot()) == 1
+        assert [answer.text for answer in asked.answers] == ["quick"]
+        assert len(here.dc.dm().from_bot()) == 1
 
 
 async def test_an_interaction_that_discord_forgot_is_answered_in_the_channel() -> None:
@@ -54,7 +57,8 @@ async def test_an_interaction_that_discord_forgot_is_answered_in_the_channel() -
         here.dc.advance(12)  # longer than a deferral may take
         packed = InteractionRef(asked.id, asked.token, asked.user.id).pack()
         await here.send(to(here.dc.channel(), "answer", reply_to=packed))
-        assert (await here.dc.reply("general")).interaction is None and asked.answers == []
+        assert (await here.dc.reply("general")).interaction is None
+        assert asked.answers == []
 
 
 async def test_after_fifteen_minutes_the_rest_goes_to_the_channel() -> None:
@@ -64,7 +68,9 @@ async def test_after_fifteen_minutes_the_rest_goes_to_the_channel() -> None:
         here.dc.advance(901)
         await here.send(to(here.dc.channel(), "word " * 700, reply_to=origin.pack()), first=1)
         message = await here.dc.reply("general")
-        assert str(message.nonce).endswith("-7-1") and message.interaction is None and message.reply_to is None
+        assert str(message.nonce).endswith("-7-1")
+        assert message.interaction is None
+        assert message.reply_to is None
         assert here.dc.refusals == []
 
 
@@ -96,7 +102,9 @@ async def test_a_menu_pressed_too_long_ago_is_sent_anew() -> None:
         dc.advance(901)
         await here.send(to(dc.dm(), "Chosen", edits=origin.pack(), buttons=MENU))
         again = await dc.reply()
-        assert again.text == "Chosen" and again.buttons[0]["custom_id"] == "t:7:0.0" and menu.text == "Choose"
+        assert again.text == "Chosen"
+        assert again.buttons[0]["custom_id"] == "t:7:0.0"
+        assert menu.text == "Choose"
 
 
 async def test_what_one_person_pressed_alone_is_answered_to_them_alone() -> None:
@@ -111,7 +119,9 @@ async def test_what_one_person_pressed_alone_is_answered_to_them_alone() -> None
         answer = to(dc.channel(), "Here it is.", edits=origin.beside().pack(), document=Document("all.md", "x"))
         await here.send(answer)
         (message,) = pressed.followups
-        assert message.ephemeral and message.attachments and asked.message.text == "Export?"
+        assert message.ephemeral
+        assert message.attachments
+        assert asked.message.text == "Export?"
 
 
 async def test_in_a_place_without_the_bot_the_interaction_is_the_way() -> None:

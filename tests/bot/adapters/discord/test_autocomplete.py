@@ -21,7 +21,8 @@ async def test_what_is_typed_is_completed() -> None:
         found = await dc.autocomplete("model reasoning", {"tier": "deep", "level": "x"}, focused="level")
         assert [choice["value"] for choice in found] == ["xhigh"]
         assert [each["value"] for each in await dc.autocomplete("skill", {"skill": "cook"}, "skill")] == ["cooking"]
-        assert client.accepted == [] and dc.refusals == []
+        assert client.accepted == []
+        assert dc.refusals == []
 
 
 async def test_a_stranger_is_answered_with_nothing() -> None:
@@ -64,7 +65,8 @@ async def test_what_discord_would_refuse_is_left_out() -> None:
     cards = {f"openai/{'long' * 30}": {"provider": "openai"}, "openai/short": {"provider": "openai"}}
     data = {"name": "model", "options": [{"name": "model", "type": 3, "value": "", "focused": True}]}
     found = await suggest(data, ALICE, suggestions(cards=cards))
-    assert found == ["openai/short"] and max(map(len, cards)) > MAX_TEXT
+    assert found == ["openai/short"]
+    assert max(map(len, cards)) > MAX_TEXT
 
 
 class Slow(Known):
@@ -98,7 +100,8 @@ class Counted(Known):
 async def test_what_nothing_matches_is_looked_for_once(user: UserKey, text: str) -> None:
     counted = Counted()
     data = {"name": "tier", "options": [{"name": "tier", "type": 3, "value": text, "focused": True}]}
-    assert await suggest(data, user, suggestions(counted)) == [] and counted.looks == 1
+    assert await suggest(data, user, suggestions(counted)) == []
+    assert counted.looks == 1
 
 
 async def test_without_an_option_there_is_nothing_to_complete() -> None:

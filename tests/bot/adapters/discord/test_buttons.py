@@ -45,7 +45,8 @@ def test_rows_and_menus(rows: tuple[int, ...], expected: list[str]) -> None:
         for control in row["components"]:
             for shown in control.get("options", [control]):
                 token = shown.get("value") or shown["custom_id"]
-                assert token == f"t:7:{shown['label']}" and len(token) <= 100
+                assert token == f"t:7:{shown['label']}"
+                assert len(token) <= 100
 
 
 def test_long_labels_are_cut() -> None:

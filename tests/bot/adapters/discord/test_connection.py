@@ -24,7 +24,8 @@ async def test_it_asks_for_what_it_needs_and_no_more() -> None:
         assert [session.intents for session in dc.sessions] == [1 << 0 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15]
         assert dc.sessions[0].presence is None
         assert home.platform.progress.trouble == ""
-        assert home.platform.progress.up_since > 0 and home.platform.progress.last_step > 0
+        assert home.platform.progress.up_since > 0
+        assert home.platform.progress.last_step > 0
         assert home.platform.progress.last_update > 0
 
 
@@ -83,7 +84,8 @@ async def test_a_cut_connection_is_resumed_and_nothing_is_lost() -> None:
         dc.cut_gateway()
         dc.say("two", user="Bob")  # a chat that nobody knew of
         assert await home.texts(2) == ["one", "two"]
-        assert len(dc.sessions) == 1 and dc.sessions[0].resumes
+        assert len(dc.sessions) == 1
+        assert dc.sessions[0].resumes
         assert home.platform.progress.trouble == ""
 
 
@@ -112,7 +114,8 @@ async def test_a_gateway_that_falls_silent_is_left_and_resumed() -> None:
         dc.gateway_silent()
         dc.say("two")
         assert await home.texts(2) == ["one", "two"]
-        assert dc.sessions[0].resumes and not reconnected(home)
+        assert dc.sessions[0].resumes
+        assert not reconnected(home)
 
 
 @pytest.mark.parametrize("sharded", [False, True])
@@ -167,7 +170,8 @@ async def test_a_discord_that_only_stumbles_at_the_start_is_tried_again() -> Non
         async with house(dc) as home:
             await dc.ready()
             await home.heard(dc.say("hi"))
-            assert stumble.hits == 1 and "Discord works again" in home.log.said
+            assert stumble.hits == 1
+            assert "Discord works again" in home.log.said
 
 
 async def test_other_ends_of_the_gateway_name_their_code() -> None:
@@ -219,7 +223,8 @@ async def test_an_event_that_cannot_be_read_ends_nothing() -> None:
         dc.events.dispatch("THREAD_CREATE", {"id": "1", "guild_id": "nonsense"}, None)
         dc.events.dispatch("NEWS_FROM_THE_FUTURE", {}, None)
         await home.heard(dc.say("hi"))
-        assert len(dc.sessions) == 1 and not dc.sessions[0].resumes
+        assert len(dc.sessions) == 1
+        assert not dc.sessions[0].resumes
         assert [line.partition(" event")[0] for line in home.log.said if "skipping it" in line] == [
             "Discord: can't parse a MESSAGE_CREATE", "Discord: can't parse a THREAD_CREATE",
         ]  # fmt: skip

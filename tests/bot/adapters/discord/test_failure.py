@@ -98,7 +98,8 @@ async def test_an_edit_without_an_answer_may_be_repeated_unmarked() -> None:
         assert not caught.value.maybe_sent
         here.dc.advance(600)
         await here.send(whole, again=True)
-        assert shown.text == "whole" and len(here.dc.dm().from_bot()) == 1
+        assert shown.text == "whole"
+        assert len(here.dc.dm().from_bot()) == 1
 
 
 async def test_before_the_login_and_after_the_end_nothing_leaves() -> None:
@@ -106,7 +107,8 @@ async def test_before_the_login_and_after_the_end_nothing_leaves() -> None:
         await here.client.close()
         with pytest.raises(SendLater, match="not connected") as caught:
             await here.send(to(here.dc.dm(), "hello"))
-        assert not caught.value.maybe_sent and here.dc.calls("POST", "/channels/{channel_id}/messages") == []
+        assert not caught.value.maybe_sent
+        assert here.dc.calls("POST", "/channels/{channel_id}/messages") == []
 
 
 async def test_nothing_tells_the_token_of_an_interaction() -> None:

@@ -189,7 +189,8 @@ async def test_an_edit_is_heard_and_a_preview_of_a_link_is_not() -> None:
         await home.texts(2)
         edit = home.accepted[-1]
         assert (edit.kind, edit.text, edit.message_id) == ("edited", "the", str(message.id))
-        assert edit.update_id.startswith(f"{message.id}:") and len(edit.update_id) <= 64
+        assert edit.update_id.startswith(f"{message.id}:")
+        assert len(edit.update_id) <= 64
         assert edit.sent_at >= message.at
         dc.guild()
         dc.edit(dc.say("not for you", channel="general"), "still not")

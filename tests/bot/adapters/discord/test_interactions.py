@@ -35,7 +35,9 @@ async def test_a_command_is_a_message_and_deferred_at_once() -> None:
     async with asking() as (dc, client):
         asked = await dc.answered(dc.slash("tier", {"tier": "smart", "force": True}, where="general"))
         heard = await client.heard(asked)
-        assert asked.deferred and asked.ephemeral and 0 <= (asked.acknowledged_after or -1) < 3
+        assert asked.deferred
+        assert asked.ephemeral
+        assert 0 <= (asked.acknowledged_after or -1) < 3
         packed = InteractionRef(asked.id, asked.token, 1001, "en", ephemeral=True).pack()
         assert heard == InboundMessage(
             user=UserKey("discord", "1001"),
@@ -73,7 +75,8 @@ async def test_what_is_for_one_person_only_they_see(
         heard = await client.heard(asked)
         assert (heard.text, asked.ephemeral, origin(heard).ephemeral) == (text, ephemeral, ephemeral)
         direct = await dc.answered(dc.slash(name, options))
-        assert not direct.ephemeral and not origin(await client.heard(direct)).ephemeral
+        assert not direct.ephemeral
+        assert not origin(await client.heard(direct)).ephemeral
 
 
 async def test_where_and_who() -> None:
@@ -81,10 +84,12 @@ async def test_where_and_who() -> None:
         thread = dc.thread("plans")
         bob = dc.user("bob", locale="pt-BR")
         heard = await client.heard(dc.slash("whoami", where=thread, user=bob))
-        assert heard.chat == ChatKey("discord", str(dc.channel().id), str(thread.id)) and not heard.private
+        assert heard.chat == ChatKey("discord", str(dc.channel().id), str(thread.id))
+        assert not heard.private
         assert (heard.user, heard.user_name, heard.language) == (UserKey("discord", str(bob.id)), "Bob", "pt")
         heard = await client.heard(dc.slash("whoami", user=bob))
-        assert heard.chat == ChatKey("discord", str(dc.dm(bob).id)) and heard.private
+        assert heard.chat == ChatKey("discord", str(dc.dm(bob).id))
+        assert heard.private
 
 
 async def test_where_the_bot_is_only_a_guest_of_its_user_the_answer_is_theirs_alone() -> None:
@@ -93,8 +98,11 @@ async def test_where_the_bot_is_only_a_guest_of_its_user_the_answer_is_theirs_al
         for where in (dc.private_channel("alice", "bob"), dc.private_channel("alice", "bob", "carol"), elsewhere):
             asked = await dc.answered(dc.slash("new", where=where))
             heard = await client.heard(asked)
-            assert asked.is_users_only and asked.ephemeral and origin(heard).ephemeral
-            assert heard.private and heard.chat == ChatKey("discord", str(where.id), f"@{asked.user.id}")
+            assert asked.is_users_only
+            assert asked.ephemeral
+            assert origin(heard).ephemeral
+            assert heard.private
+            assert heard.chat == ChatKey("discord", str(where.id), f"@{asked.user.id}")
 
 
 async def pressed(dc: DiscordServer, client: Asked, where: Channel, menu: bool = False) -> Interaction:
@@ -110,9 +118,11 @@ async def test_a_button_or_a_choice_is_a_press_of_its_token(menu: bool, token: s
         asked = await dc.answered(await pressed(dc, client, dc.channel(), menu))
         heard = await client.heard(asked)
         assert (heard.kind, heard.text) == ("press", token)
-        assert asked.response is not None and (asked.response.type, asked.response.data) == (6, {})
+        assert asked.response is not None
+        assert (asked.response.type, asked.response.data) == (6, {})
         packed = InteractionRef(asked.id, asked.token, 1001, "en", component=True).pack()
-        assert heard.press is not None and (heard.press.query, heard.press.message_id) == (packed, packed)
+        assert heard.press is not None
+        assert (heard.press.query, heard.press.message_id) == (packed, packed)
 
 
 async def test_what_is_pressed_under_an_answer_for_one_stays_for_one() -> None:
@@ -121,7 +131,8 @@ async def test_what_is_pressed_under_an_answer_for_one_stays_for_one() -> None:
         content = {"content": "which?", "components": BUTTONS, "flags": EPHEMERAL}
         await client.context.follow_up(origin(await client.heard(first)), content)
         heard = await client.heard(dc.press(await dc.reply(first), "Smart"))
-        assert heard.kind == "press" and origin(heard).ephemeral
+        assert heard.kind == "press"
+        assert origin(heard).ephemeral
 
 
 async def test_a_redelivered_interaction_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
@@ -133,7 +144,8 @@ async def test_a_redelivered_interaction_does_no_harm(caplog: pytest.LogCaptureF
         await dc.wait_for(lambda _: len(client.accepted) == 2)
         await client.end()
         assert client.accepted[0] == client.accepted[1]  # the inbox drops the second by its id
-        assert caplog.messages == [] and dc.refusals[0].code == 40060
+        assert caplog.messages == []
+        assert dc.refusals[0].code == 40060
 
 
 async def test_an_interaction_that_is_gone_is_a_message_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
@@ -143,7 +155,8 @@ async def test_an_interaction_that_is_gone_is_a_message_all_the_same(caplog: pyt
         await dc.wait_for(lambda _: dc.refusals)
         client.no_replies.note(client.accepted[0])
         await client.end()
-        assert dc.refusals[0].code == 10062 and asked.response is None
+        assert dc.refusals[0].code == 10062
+        assert asked.response is None
         assert caplog.messages == [
             f"Discord: interaction {asked.id} was acknowledged too late; its answer is a plain message"
         ]
@@ -158,7 +171,9 @@ async def test_a_command_without_an_answer_is_not_announced_for_ever() -> None:
         await dc.wait_for(lambda _: silent.message is not None and silent.message.deleted)
         await client.heard(spoken)
         await client.end()  # the next start answers what is announced still
-        assert spoken.message is not None and not spoken.message.deleted and spoken.message.loading
+        assert spoken.message is not None
+        assert not spoken.message.deleted
+        assert spoken.message.loading
 
 
 @pytest.mark.parametrize("press", [False, True])
@@ -180,7 +195,8 @@ async def test_what_the_storage_can_not_take_soon_is_announced_and_kept_later(
     async with asking(save_seconds=0.05) as (dc, client):
         client.failures = 1
         asked = await dc.answered(dc.slash("status"))
-        assert client.failures == 0 and client.accepted == []
+        assert client.failures == 0
+        assert client.accepted == []
         assert f"Discord: interaction {asked.id} is acknowledged before it is saved" in caplog.messages
         assert (await client.heard(asked)).text == "/status"
 
@@ -191,14 +207,16 @@ async def test_what_can_not_be_kept_is_not_announced(caplog: pytest.LogCaptureFi
         dc.slash("status")
         await dc.wait_for(lambda _: not client.failures)
         await dc.answered(dc.slash("whoami"))
-        assert len(dc.calls("POST", CALLBACK)) == 1 and "a background task failed" in caplog.text
+        assert len(dc.calls("POST", CALLBACK)) == 1
+        assert "a background task failed" in caplog.text
 
 
 async def test_what_a_stranger_is_told_they_are_told_alone() -> None:
     async with asking() as (dc, client):
         assert not (await dc.answered(dc.slash("new", where="general"))).ephemeral
         asked = await dc.answered(dc.slash("new", where="general", user="mallory"))
-        assert asked.ephemeral and origin(await client.heard(asked)).ephemeral
+        assert asked.ephemeral
+        assert origin(await client.heard(asked)).ephemeral
 
 
 async def test_a_deferral_is_not_held_up_by_the_bots_limits() -> None:
@@ -215,7 +233,8 @@ async def test_a_deferral_is_not_held_up_by_the_bots_limits() -> None:
 async def test_what_can_not_be_read_is_passed_over(payload: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     async with asking() as (_, client):
         await client.interactions.take(payload)
-        assert client.accepted == [] and "can't parse interaction 1" in caplog.text
+        assert client.accepted == []
+        assert "can't parse interaction 1" in caplog.text
 
 
 def test_other_kinds_of_places_are_read() -> None:

@@ -100,7 +100,8 @@ async def test_what_is_refused_is_not_tried_again() -> None:
         await dc.wait_for(lambda _: dc.calls("POST", POST))
         live.show("one two")
         await dc.wait_for_change(0.3)
-        assert len(dc.calls("POST", POST)) == 1 and await live.close() == ""
+        assert len(dc.calls("POST", POST)) == 1
+        assert await live.close() == ""
 
 
 async def test_in_direct_messages_it_is_plain_what_is_answered() -> None:
@@ -122,7 +123,8 @@ async def test_in_a_thread_that_began_with_the_question_nothing_is_quoted() -> N
         await live.close()
         await here.send(to(thread, "two", reply_to=str(question.id)))
         bodies = [call.body for call in dc.calls("POST", POST)]
-        assert len(bodies) == 2 and not any("message_reference" in body for body in bodies)
+        assert len(bodies) == 2
+        assert not any("message_reference" in body for body in bodies)
 
 
 async def test_a_given_placeholder_is_gone_on_with() -> None:
@@ -133,7 +135,8 @@ async def test_a_given_placeholder_is_gone_on_with() -> None:
         live = here.live(said(dc.say("hm?")), str(shown.id))
         live.show("half an answer")
         await dc.wait_for(lambda _: shown.text == "half an answer")
-        assert await live.close() == str(shown.id) and here.kept == []
+        assert await live.close() == str(shown.id)
+        assert here.kept == []
 
 
 async def test_a_preview_on_its_way_arrives_before_the_final_text() -> None:
@@ -153,7 +156,8 @@ async def test_a_preview_whose_answer_was_lost_is_found_again() -> None:
         await here.dc.wait_for(lambda _: fault.hits)
         placeholder = await live.close()
         (shown,) = here.dc.dm().from_bot()
-        assert placeholder == str(shown.id) and here.kept == [placeholder]
+        assert placeholder == str(shown.id)
+        assert here.kept == [placeholder]
 
 
 async def test_without_streaming_there_is_only_typing() -> None:
@@ -162,7 +166,8 @@ async def test_without_streaming_there_is_only_typing() -> None:
         await live.working()
         live.show("one")
         await here.dc.wait_for(lambda dc: len(dc.typing) >= 2)
-        assert await live.close() == "" and here.dc.dm().from_bot() == []
+        assert await live.close() == ""
+        assert here.dc.dm().from_bot() == []
 
 
 async def test_a_command_grows_in_its_deferred_answer_without_typing() -> None:
@@ -177,11 +182,13 @@ async def test_a_command_grows_in_its_deferred_answer_without_typing() -> None:
         await dc.wait_for(lambda _: interaction.answers and interaction.answers[0].text == "one")
         live.show("one two")
         await dc.wait_for(lambda _: interaction.answers[0].text == "one two")
-        assert interaction.message is not None and dc.typing == []
+        assert interaction.message is not None
+        assert dc.typing == []
         assert [await live.close()] == here.kept == [str(interaction.message.id)], "after the token's end it is edited"
         before = len(dc.requests)
         (sent,) = await here.send(to(dc.channel(), "one two", reply_to=origin.pack()))
-        assert interaction.message is not None and sent.message_id == str(interaction.message.id)
+        assert interaction.message is not None
+        assert sent.message_id == str(interaction.message.id)
         assert len(dc.requests) == before
 
 
@@ -196,7 +203,9 @@ async def test_a_turn_from_a_button_grows_beside_it() -> None:
         await live.working()
         live.show("one")
         shown = await dc.reply(matching="one")
-        assert await live.close() == str(shown.id) and message.text == "failed" and pressed.followups == []
+        assert await live.close() == str(shown.id)
+        assert message.text == "failed"
+        assert pressed.followups == []
 
 
 async def test_a_press_on_what_one_person_sees_shows_nothing_to_all() -> None:
@@ -214,7 +223,8 @@ async def test_a_press_on_what_one_person_sees_shows_nothing_to_all() -> None:
         live.show("one")
         await dc.wait_for(lambda _: dc.typing)
         placeholder = await live.close()
-        assert placeholder == origin.beside().pack() and dc.calls("POST", POST) == []
+        assert placeholder == origin.beside().pack()
+        assert dc.calls("POST", POST) == []
         await here.send(to(dc.channel(), "one two", edits=placeholder))
         assert [message.ephemeral for message in pressed.followups] == [True]
 
@@ -231,7 +241,9 @@ async def test_words_for_who_pressed_are_theirs_alone_and_come_once() -> None:
         await live.close()
         await dc.wait_for(lambda _: pressed.followups)
         (notice,) = pressed.followups
-        assert notice.ephemeral and notice.text.startswith("This button") and len(notice.text) == 2000
+        assert notice.ephemeral
+        assert notice.text.startswith("This button")
+        assert len(notice.text) == 2000
         silent = dc.press(menu, "Smart")
         live = here.live(asked(silent, await here.defer(silent)))
         await live.acknowledge()
@@ -250,7 +262,8 @@ async def test_an_interaction_that_is_too_old_is_streamed_in_its_channel() -> No
         shown = await dc.reply("general")
         assert await live.close() == str(shown.id)
         await here.send(to(dc.channel(), "one two", reply_to=origin.pack(), edits=str(shown.id)))
-        assert shown.text == "one two" and shown.reply_to is None
+        assert shown.text == "one two"
+        assert shown.reply_to is None
 
 
 async def test_live_never_fails_and_the_final_text_still_comes() -> None:
@@ -337,7 +350,9 @@ async def test_the_real_pace_stays_below_the_real_limits() -> None:
         placeholder = await live.close()
         await here.send(to(dc.channel(), text + "the end", edits=placeholder))
         (shown,) = dc.channel().from_bot()
-        assert shown.text.endswith("the end") and dc.refusals == [] and len(shown.versions) >= 4
+        assert shown.text.endswith("the end")
+        assert dc.refusals == []
+        assert len(shown.versions) >= 4
         gaps = [after.at - before.at for before, after in zip(shown.versions, shown.versions[1:], strict=False)]
         assert min(gaps) >= 1.19
 
@@ -355,7 +370,8 @@ async def test_what_is_for_one_person_is_no_preview_for_all_when_it_is_late(pres
         await live.working()
         await dc.wait_for(lambda _: dc.typing)
         assert await live.close() == (origin.beside().pack() if pressed else "")
-        assert dc.calls("POST", "/channels/{channel_id}/messages") == [] and here.kept == []
+        assert dc.calls("POST", "/channels/{channel_id}/messages") == []
+        assert here.kept == []
 
 
 async def test_a_message_that_an_earlier_process_began_is_found() -> None:
@@ -371,7 +387,8 @@ async def test_a_message_that_an_earlier_process_began_is_found() -> None:
         live.show("one two")
         placeholder = await live.close()
         await there.send(to(dc.dm(), "one two three", edits=placeholder))
-        assert dc.dm().from_bot() == [half] and half.text == "one two three"
+        assert dc.dm().from_bot() == [half]
+        assert half.text == "one two three"
         await begun.close()
 
 
@@ -385,7 +402,8 @@ def test_an_origin_survives_as_text() -> None:
         assert InteractionRef.unpack(text) is None
     at = 1420070400.0 + 1000
     origin = InteractionRef(1000_000 << 22, "x", 7)
-    assert origin.alive(at + 869) and not origin.alive(at + 871)
+    assert origin.alive(at + 869)
+    assert not origin.alive(at + 871)
 
 
 async def test_a_first_message_whose_answer_was_lost_is_found_though_the_next_call_fails_for_sure() -> None:

@@ -24,8 +24,10 @@ async def test_a_long_answer_arrives_in_pieces_and_in_order() -> None:
         assert [part.message_id for part in sent] == [str(reply.id) for reply in replies]
         assert [part.last for part in sent] == [False] * (len(sent) - 1) + [True]
         assert [str(reply.nonce)[8:] for reply in replies] == [f"-7-{number}" for number in range(len(sent))]
-        assert replies[0].text.startswith("```python\nprint") and replies[0].text.endswith("\n```")
-        assert replies[1].text.startswith("```python\nprint") and "A sentence" in replies[-1].text
+        assert replies[0].text.startswith("```python\nprint")
+        assert replies[0].text.endswith("\n```")
+        assert replies[1].text.startswith("```python\nprint")
+        assert "A sentence" in replies[-1].text
         assert [bool(reply.buttons) for reply in replies] == [False] * (len(sent) - 1) + [True]
 
 
@@ -36,7 +38,9 @@ async def test_a_reply_goes_on_at_the_piece_that_is_missing() -> None:
         whole = [message.text for message in here.dc.dm().from_bot()]
         sent = await here.send(to(here.dc.dm(), text), outbox_id=8, first=1)
         rest = [message.text for message in here.dc.dm().from_bot()][len(whole) :]
-        assert len(whole) == 3 and rest == whole[1:] and len(sent) == 2
+        assert len(whole) == 3
+        assert rest == whole[1:]
+        assert len(sent) == 2
 
 
 async def test_very_long_output_is_a_file_with_its_beginning() -> None:
@@ -44,9 +48,12 @@ async def test_very_long_output_is_a_file_with_its_beginning() -> None:
         text = "**word** and more " * 1000
         (sent,) = await here.send(to(here.dc.dm(), text, buttons=BUTTONS))
         message = await here.dc.reply()
-        assert sent.last and message.text.endswith("\n…") and len(message.text) > 1500
+        assert sent.last
+        assert message.text.endswith("\n…")
+        assert len(message.text) > 1500
         (file,) = message.attachments
-        assert (file.name, file.data.decode()) == ("answer.md", text) and message.buttons
+        assert (file.name, file.data.decode()) == ("answer.md", text)
+        assert message.buttons
         fitting = "x" * 1900 + "\n\n"
         assert len(await here.send(to(here.dc.dm(), fitting * MAX_PIECES), outbox_id=8)) == MAX_PIECES
 
@@ -66,7 +73,8 @@ async def test_a_refused_file_becomes_a_sentence() -> None:
         here.dc.forbid(general, "attach_files")
         await here.send(to(general, "Here it is.", document=Document("history.md", "x")))
         message = await here.dc.reply(general)
-        assert message.text == "Here it is.\n⚠️ history.md: Missing Permissions" and not message.attachments
+        assert message.text == "Here it is.\n⚠️ history.md: Missing Permissions"
+        assert not message.attachments
         here.dc.fault("POST /channels/*/messages", "refuse", status=413, code=40005, text="Request entity too large")
         await here.send(to(here.dc.dm(), "y" * 1780, document=Document("a.md", "x")), outbox_id=8)
         assert (await here.dc.reply()).text == "y" * 1780 + "\n⚠️ a.md: Request entity too large"
@@ -79,7 +87,8 @@ async def test_where_files_are_forbidden_the_whole_answer_is_text_also_after_a_r
         message = to(general, "\n\n".join(f"{number} " + "word " * 300 for number in range(8)), buttons=BUTTONS)
         sent = await here.send(message)
         said = [reply.text for reply in general.from_bot()]
-        assert [text[0] for text in said] == list("01234567") and [part.last for part in sent] == [False] * 7 + [True]
+        assert [text[0] for text in said] == list("01234567")
+        assert [part.last for part in sent] == [False] * 7 + [True]
         await here.send(message, outbox_id=8, first=6)
         assert [reply.text for reply in general.from_bot()[8:]] == said[6:]
 
@@ -93,7 +102,8 @@ async def test_code_beyond_two_messages_is_files_of_one_message() -> None:
         text = f"One:\n\n```python\n{LONG_CODE}```\n\nTwo:\n\n```js\n{LONG_CODE}```"
         (sent,) = await here.send(to(here.dc.dm(), text, buttons=BUTTONS, attached=ATTACHED))
         message = await here.dc.reply()
-        assert sent.last and message.buttons
+        assert sent.last
+        assert message.buttons
         assert message.text == "One:\n\n📎 `main.py` is attached.\n\nTwo:\n\n📎 `main.js` is attached."
         files = [(file.name, file.data.decode()) for file in message.attachments]
         assert files == [("main.py", LONG_CODE), ("main.js", LONG_CODE)]
@@ -108,7 +118,8 @@ async def test_where_files_are_forbidden_the_code_is_text(caplog: pytest.LogCapt
         (sent,) = await here.send(message)
         told, *code = general.from_bot()
         assert told.text == "One:\n\n📎 `main.py` is attached.\n⚠️ main.py: Missing Permissions"
-        assert all(each.text.startswith("```python\nprint") for each in code) and sent.message_id == str(code[-1].id)
+        assert all(each.text.startswith("```python\nprint") for each in code)
+        assert sent.message_id == str(code[-1].id)
         assert "".join(each.text for each in code).count("print('line')") == 400
     assert "Discord refused a file: Missing Permissions" in caplog.text
 
@@ -126,7 +137,8 @@ async def test_code_in_place_of_refused_files_goes_on_where_it_was_interrupted()
         now[0] += 600
         await here.send(message)
         told, *code = general.from_bot()
-        assert told.text.startswith("One:") and all(each.text.startswith("```python") for each in code)
+        assert told.text.startswith("One:")
+        assert all(each.text.startswith("```python") for each in code)
         assert "".join(each.text for each in code).count("print('line')") == 400
 
 
@@ -148,7 +160,9 @@ async def test_buttons_come_back_when_pressed_and_are_gone_with_the_next_text() 
         assert pressed.data["custom_id"] == "t:4711:0.1"
         origin = await here.defer(pressed)
         (sent,) = await here.send(to(dc.dm(), "Smart it is", edits=origin.pack()), outbox_id=4712)
-        assert sent.message_id == str(menu.id) and menu.text == "Smart it is" and menu.components == []
+        assert sent.message_id == str(menu.id)
+        assert menu.text == "Smart it is"
+        assert menu.components == []
 
 
 async def test_many_buttons_become_a_menu_whose_choice_is_a_press() -> None:
@@ -193,9 +207,13 @@ async def test_a_preview_is_replaced() -> None:
         shown = await here.dc.reply()
         text = "half an answer " * 200
         sent = await here.send(to(here.dc.dm(), text, edits=str(shown.id), buttons=BUTTONS))
-        assert sent[0].message_id == str(shown.id) and shown.text.endswith("answer") and len(sent) == 2
+        assert sent[0].message_id == str(shown.id)
+        assert shown.text.endswith("answer")
+        assert len(sent) == 2
         last = await here.dc.reply()
-        assert str(last.nonce).endswith("-7-1") and last.buttons and not shown.buttons
+        assert str(last.nonce).endswith("-7-1")
+        assert last.buttons
+        assert not shown.buttons
 
 
 @pytest.mark.parametrize("code", [10008, 50005, 50083, 30046])
@@ -216,7 +234,8 @@ async def test_a_thread_is_answered_there_and_in_its_channel_when_it_is_gone() -
         shown = await dc.reply(thread)
         dc.archive(thread)
         await here.send(to(thread, "awake", edits=str(shown.id)), outbox_id=8)
-        assert (await dc.reply(thread)).text == "awake" and not thread.archived
+        assert (await dc.reply(thread)).text == "awake"
+        assert not thread.archived
         dc.fault(f"POST /channels/{thread.id}/messages", "refuse", status=404, code=10003, text="Unknown Channel")
         await here.send(to(thread, "out here"), outbox_id=9)
         assert (await dc.reply("general")).text == "out here"
@@ -228,7 +247,8 @@ async def test_a_lost_answer_is_found_again_and_nothing_doubles() -> None:
         here.dc.fault("POST /channels/*/messages", "drop_after")
         with pytest.raises(SendLater) as caught:
             await here.send(message)
-        assert caught.value.maybe_sent and caught.value.protected
+        assert caught.value.maybe_sent
+        assert caught.value.protected
         here.dc.advance(100)
         (sent,) = await here.send(message, again=True)
         (only,) = here.dc.dm().from_bot()
@@ -270,7 +290,8 @@ async def test_a_preview_that_says_it_all_is_left_alone() -> None:
         shown = await here.dc.reply()
         here.context.keep_shown(str(shown.id), "same", {"id": str(shown.id), "content": "same"})
         (sent,) = await here.send(to(here.dc.dm(), "same", edits=str(shown.id)))
-        assert sent.message_id == str(shown.id) and here.dc.calls("PATCH", PATCH) == []
+        assert sent.message_id == str(shown.id)
+        assert here.dc.calls("PATCH", PATCH) == []
         here.context.keep_shown(str(shown.id), "same", {"id": str(shown.id), "content": "older"})
         await here.send(to(here.dc.dm(), "same", edits=str(shown.id)), outbox_id=8)
         assert len(here.dc.calls("PATCH", PATCH)) == 1
@@ -300,7 +321,8 @@ async def test_no_reply_pings_anybody() -> None:
         text = f"@everyone @here {bob.mention} {role.mention} <@!{bob.id}> `@everyone`\n```\n@here {bob.mention}\n```"
         await here.send(to(dc.channel(), text, buttons=((Button("@everyone", "/help"),),)))
         message = await dc.reply("general")
-        assert "@everyone " not in message.text and f"<@{bob.id}> " not in message.text
+        assert "@everyone " not in message.text
+        assert f"<@{bob.id}> " not in message.text
         await here.send(to(dc.channel(), f"{text} again", edits=str(message.id)), outbox_id=8)
         written = [call.body for call in dc.requests if call.method in ("POST", "PATCH")]
         assert [body["allowed_mentions"] for body in written] == [{"parse": []}] * 2

@@ -21,7 +21,8 @@ async def test_a_picture_comes_beside_the_text() -> None:
     async with scene() as here:
         await here.send(to(here.dc.dm(), "**Last** week", picture=CHART))
         message = await here.dc.reply()
-        assert message.text == "**Last** week" and shown(message) == [("usage.png", "image/png", CHART.data)]
+        assert message.text == "**Last** week"
+        assert shown(message) == [("usage.png", "image/png", CHART.data)]
 
 
 async def test_a_long_text_has_it_with_its_last_message_also_after_a_restart() -> None:
@@ -31,7 +32,8 @@ async def test_a_long_text_has_it_with_its_last_message_also_after_a_restart() -
         assert [len(message.attachments) for message in here.dc.dm().from_bot()] == [0, 1]
         assert [part.last for part in sent] == [False, True]
         (again,) = await here.send(reply, outbox_id=8, first=1)
-        assert again.last and [len(message.attachments) for message in here.dc.dm().from_bot()] == [0, 1, 1]
+        assert again.last
+        assert [len(message.attachments) for message in here.dc.dm().from_bot()] == [0, 1, 1]
 
 
 @pytest.mark.parametrize("ephemeral", [False, True])
@@ -60,14 +62,16 @@ async def test_a_refused_picture_still_brings_the_text() -> None:
         here.dc.forbid(general, "attach_files")
         (sent,) = await here.send(to(general, "Last week", picture=CHART))
         message = await here.dc.reply(general)
-        assert message.text == "Last week\n⚠️ usage.png: Missing Permissions" and not message.attachments
+        assert message.text == "Last week\n⚠️ usage.png: Missing Permissions"
+        assert not message.attachments
         assert (sent.message_id, sent.last) == (str(message.id), True)
         asked = here.dc.slash("ask", where=general)
         origin = await here.defer(asked)
         here.dc.fault("PATCH /webhooks/**", "refuse", status=413, code=40005, text="Request entity too large")
         await here.send(to(general, "Last week", reply_to=origin.pack(), picture=CHART), outbox_id=8)
         (answer,) = asked.answers
-        assert answer.text == "Last week\n⚠️ usage.png: Request entity too large" and not answer.attachments
+        assert answer.text == "Last week\n⚠️ usage.png: Request entity too large"
+        assert not answer.attachments
 
 
 async def test_one_that_may_have_arrived_is_not_shown_twice() -> None:
@@ -79,4 +83,5 @@ async def test_one_that_may_have_arrived_is_not_shown_twice() -> None:
         assert caught.value.maybe_sent
         await here.send(reply, again=True)
         (message,) = here.dc.dm().from_bot()
-        assert message.text == "Last week" and len(message.attachments) == 1
+        assert message.text == "Last week"
+        assert len(message.attachments) == 1

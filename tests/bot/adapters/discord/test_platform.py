@@ -26,7 +26,8 @@ async def test_a_message_that_waits_is_marked() -> None:
     async with DiscordServer() as dc, house(dc) as home:
         said = dc.say("hi", channel="general", mention=True)
         await home.platform.waiting(await home.heard(said))
-        assert list(said.reactions) == ["👀"] and dc.channel().from_bot() == []
+        assert list(said.reactions) == ["👀"]
+        assert dc.channel().from_bot() == []
 
 
 async def test_where_the_bot_may_not_react_a_quiet_note_marks_it() -> None:

@@ -51,7 +51,8 @@ async def test_reactions_come_from_private_channels_servers_and_threads() -> Non
             assert [(each.kind, each.text) for each in (put, taken)] == [("reaction", "👍"), ("reaction", "-👍")]
             assert {each.message_id for each in (put, taken)} == {str(said.id)}
             assert {each.chat for each in (put, taken)} == {key(channel)}
-            assert put.user == UserKey("discord", "1001") and put.private == channel.is_dm
+            assert put.user == UserKey("discord", "1001")
+            assert put.private == channel.is_dm
             assert put.update_id != taken.update_id
 
 

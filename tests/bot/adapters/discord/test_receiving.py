@@ -246,7 +246,8 @@ async def test_a_channel_that_cannot_be_looked_up_at_once_loses_no_message(times
             thread.archived = False  # without the event that tells of it
             dc.fault("GET /channels/*", "server_error", times=times, status=503)
             heard = await home.heard(dc.say("what?", mention=True, thread=thread))
-            assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id))) and not heard.private
+            assert heard.chat == (key(thread) if times else ChatKey("discord", str(thread.id)))
+            assert not heard.private
 
 
 async def test_killed_before_the_first_answer_it_looks_where_nobody_knows_it() -> None:
@@ -265,19 +266,23 @@ async def test_killed_before_the_first_answer_it_looks_where_nobody_knows_it() -
 def test_the_cursor_waits_for_a_connection_that_is_away() -> None:
     cursors = Cursors()
     cursors.session_started(0)
-    assert cursors.since == {0: 0} and not cursors.complete(2)
+    assert cursors.since == {0: 0}
+    assert not cursors.complete(2)
     cursors.since.clear()
-    assert cursors.complete(1) and not cursors.complete(2)
+    assert cursors.complete(1)
+    assert not cursors.complete(2)
     cursors.session_started(1)
     cursors.since.clear()
     assert cursors.complete(2)
     cursors.saw(1, 7)
     cursors.disconnected(1)
     cursors.saw(0, 9)
-    assert not cursors.complete(2) and cursors.newest == 9
+    assert not cursors.complete(2)
+    assert cursors.newest == 9
     cursors.session_resumed(1)
     assert cursors.complete(2)
     cursors.disconnected(1)
     cursors.session_started(1)
     cursors.session_started(1)
-    assert cursors.since == {1: 7} and not cursors.complete(2)
+    assert cursors.since == {1: 7}
+    assert not cursors.complete(2)

@@ -13,8 +13,10 @@ async def test_a_mention_begins_a_thread_and_the_thread_goes_on() -> None:
         asked = dc.say("why is\nthe sky blue? " + "x" * 100, mention=True, channel="general")
         heard = await home.heard(asked)
         thread = asked.thread
-        assert thread is not None and heard.chat == key(thread)
-        assert thread.name.startswith("why is the sky blue? xxx") and len(thread.name) == 60
+        assert thread is not None
+        assert heard.chat == key(thread)
+        assert thread.name.startswith("why is the sky blue? xxx")
+        assert len(thread.name) == 60
         assert (await home.heard(dc.say("and at night?", thread=thread))).chat == key(thread)
         await home.send(thread, "dark")
         edit = dc.edit(asked, f"{dc.bot.mention} why is it red?")
@@ -65,7 +67,8 @@ async def test_the_same_mention_twice_begins_one_thread() -> None:
         dc.events.dispatch("MESSAGE_CREATE", event, dc.guild())
         await dc.wait_for(lambda _: len(dc.calls("POST", "/channels/{channel_id}/messages/{message_id}/threads")) == 2)
         heard = await home.heard(dc.say("again", mention=True, channel="general"))
-        assert [message.text for message in home.accepted] == ["hi", "again"] and heard.chat.thread_id
+        assert [message.text for message in home.accepted] == ["hi", "again"]
+        assert heard.chat.thread_id
         assert not [line for line in home.log.said if "can't create a thread" in line]
 
 

@@ -66,7 +66,8 @@ def test_choices_where_nothing_else_may_be_written() -> None:
         "rate",
         "status",
     }
-    assert words(option("status", "status")) == ["full"] and words(option("rate", "rate")) == ["up", "down", "none"]
+    assert words(option("status", "status")) == ["full"]
+    assert words(option("rate", "rate")) == ["up", "down", "none"]
 
 
 def made(**differences: Any) -> dict[str, Any]:
@@ -79,7 +80,8 @@ def made(**differences: Any) -> dict[str, Any]:
 def test_which_words_are_choices() -> None:
     assert words(made()) == ["a", "b"]
     many = tuple("abcdefghijklmnopqrstuvwxyz")
-    assert words(made(choices=(many[:MAX_CHOICES],))) and not words(made(choices=(many,)))
+    assert words(made(choices=(many[:MAX_CHOICES],)))
+    assert not words(made(choices=(many,)))
     assert made(free_text=True)["autocomplete"]
     assert made(usage=("/x", "/x a b"))["autocomplete"]
     assert made(choices=(("7d", "30d"),))["autocomplete"]
@@ -92,7 +94,8 @@ def test_the_description_of_an_option_has_examples() -> None:
 
 
 def test_tier_and_model() -> None:
-    assert words(option("tier", "tier")) == ["auto", *TIERS, "default"] and option("tier", "force")["type"] == BOOLEAN
+    assert words(option("tier", "tier")) == ["auto", *TIERS, "default"]
+    assert option("tier", "force")["type"] == BOOLEAN
     assert not any(each.get("required") for each in TREE["tier"]["options"])
     parts = {each["name"]: [inner["name"] for inner in each["options"]] for each in TREE["model"]["options"]}
     assert parts == {
@@ -147,7 +150,8 @@ def test_as_it_is_typed(data: dict[str, Any], text: str) -> None:
 def test_one_value_is_one_word() -> None:
     text = as_typed(given("model", "set", tier="coding", model="my 'odd' model; reset"))
     command = parse_command(text, "tierbot")
-    assert command is not None and command.arguments == ("coding", "my 'odd' model; reset")
+    assert command is not None
+    assert command.arguments == ("coding", "my 'odd' model; reset")
 
 
 @pytest.mark.parametrize("line", [line for spec in COMMANDS if spec.name not in OWN for line in spec.usage])

@@ -35,7 +35,9 @@ async def test_items_keep_their_order_and_an_error_holds_up_none(caplog: pytest.
     worker.queue.put(2, "other")
     worker.queue.put(1, "first", ahead=True)
     await asyncio.sleep(0)
-    assert worker.done == [] and 1 in worker.queue and 3 not in worker.queue
+    assert worker.done == []
+    assert 1 in worker.queue
+    assert 3 not in worker.queue
     assert (len(worker.queue), worker.queue.waiting, list(worker.queue.items(1))) == (
         2,
         4,
@@ -73,5 +75,8 @@ async def test_closing_ends_what_is_under_way_and_starts_nothing_else() -> None:
     await worker.queue.close()
     worker.gate.set()
     worker.queue.put(2, "too late")
-    assert worker.done == [] and 1 in worker.queue and 2 not in worker.queue and not worker.idle.is_set()
+    assert worker.done == []
+    assert 1 in worker.queue
+    assert 2 not in worker.queue
+    assert not worker.idle.is_set()
     await worker.queue.join(30.0)

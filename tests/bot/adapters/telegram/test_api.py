@@ -34,7 +34,8 @@ async def test_answers_that_are_not_the_bot_apis_are_errors_of_the_library() -> 
         with pytest.raises(TelegramError) as caught:
             await api.call("sendMessage", {"chat_id": 1, "text": "x"})
         failed = failure(caught.value)
-        assert isinstance(failed, SendLater) and failed.maybe_sent
+        assert isinstance(failed, SendLater)
+        assert failed.maybe_sent
     assert await api.call("sendMessage", {"chat_id": 1, "text": "x"}) == {"message_id": 5}
     await api.hang_up()
     await runner.cleanup()

@@ -39,7 +39,8 @@ async def test_a_text_too_long_for_a_caption_goes_ahead(length: int, messages: l
         assert [bool(message.buttons) for message in replies] == [message.captioned for message in replies]
         (again,) = await home.send(reply, first=len(messages) - 1, again=True)
         last = tg.private().from_bot()[-1]
-        assert again.last and tg.document(last).data == TALK.text.encode()
+        assert again.last
+        assert tg.document(last).data == TALK.text.encode()
         assert last.text == ("(recovered)" if len(messages) > 1 else "x" * 1024)
 
 
@@ -155,7 +156,9 @@ async def test_code_beyond_two_messages_is_a_file_with_the_text_and_the_buttons(
         reply = to(tg.private(), f"Run **it**:\n\n```python\n{CODE}```", buttons=BUTTONS, attached=ATTACHED)
         (sent,) = await home.send(reply)
         (message,) = tg.private().from_bot()
-        assert sent.last and message.text == "Run it:\n\n📎 main.py is attached." and message.buttons
+        assert sent.last
+        assert message.text == "Run it:\n\n📎 main.py is attached."
+        assert message.buttons
         file = tg.document(message)
         assert (file.name, file.data.decode()) == ("main.py", CODE)
 
@@ -179,7 +182,8 @@ async def test_where_files_are_refused_the_code_is_text() -> None:
         (sent,) = await home.send(to(tg.private(), f"Run it:\n\n```python\n{CODE}```", attached=ATTACHED))
         told, *code = tg.private().from_bot()
         assert told.text.splitlines()[-1] == "⚠️ main.py: Not enough rights to send documents to the chat"
-        assert "\n".join(each.text for each in code) == CODE.rstrip() and sent.message_id == str(code[-1].id)
+        assert "\n".join(each.text for each in code) == CODE.rstrip()
+        assert sent.message_id == str(code[-1].id)
         assert {entity["type"] for each in code for entity in each.entities} == {"pre"}
 
 
@@ -193,7 +197,8 @@ async def test_code_in_place_of_a_refused_file_goes_on_where_it_was_interrupted(
             await home.send(reply)
         await home.send(reply, again=caught.value.maybe_sent)
         told, *code = tg.private().from_bot()
-        assert "⚠️ main.py" in told.text and len(tg.calls("sendDocument")) == 1
+        assert "⚠️ main.py" in told.text
+        assert len(tg.calls("sendDocument")) == 1
         texts = [each.text for each in code]
         if caught.value.maybe_sent:
             again = texts.index("(recovered)")

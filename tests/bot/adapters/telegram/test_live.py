@@ -25,7 +25,8 @@ async def test_a_quick_answer_costs_one_request() -> None:
         live.show("4")
         assert await live.close() == ""
         await home.send(to(said.chat, "42"))
-        assert tg.actions == [] and tg.drafts == []
+        assert tg.actions == []
+        assert tg.drafts == []
         assert len(tg.calls("sendMessage")) == 1
 
 
@@ -60,7 +61,8 @@ async def test_in_private_the_answer_grows_in_one_draft() -> None:
         assert {draft.draft_id for draft in tg.drafts} == {said.id}
         assert tg.drafts[1].at - tg.drafts[0].at > 0.045
         assert await live.close() == ""
-        assert home.kept == [] and said.chat.from_bot() == []
+        assert home.kept == []
+        assert said.chat.from_bot() == []
 
 
 async def test_a_draft_is_renewed_before_it_fades() -> None:
@@ -82,7 +84,8 @@ async def test_a_failed_renewal_is_not_repeated_at_once() -> None:
         fault = tg.fault("sendMessageDraft", "server_error", times=2)
         await tg.wait_for(lambda _: len(tg.drafts) == 2)
         calls = tg.calls("sendMessageDraft")
-        assert fault.hits == 2 and calls[3].at - calls[1].at > 0.2
+        assert fault.hits == 2
+        assert calls[3].at - calls[1].at > 0.2
         await live.close()
 
 
@@ -119,7 +122,8 @@ async def test_in_a_group_a_message_is_kept_then_edited() -> None:
         live.show("one two")
         assert await live.close() == str(shown.id)
         await home.send(to(said.chat, "one two", edits=str(shown.id)))
-        assert len(shown.versions) == 2 and len(tg.calls("editMessageText")) == 1
+        assert len(shown.versions) == 2
+        assert len(tg.calls("editMessageText")) == 1
         assert tg.drafts == []
 
 
@@ -131,7 +135,8 @@ async def test_a_given_placeholder_is_gone_on_with() -> None:
         live.show("half an answer")
         await tg.wait_for(lambda _: shown.text == "half an answer")
         assert await live.close() == str(shown.id)
-        assert tg.drafts == [] and home.kept == []
+        assert tg.drafts == []
+        assert home.kept == []
         assert await home.platform.live(inbound, "99", True, home.keep).close() == "99"
 
 
@@ -153,7 +158,8 @@ async def test_without_streaming_there_is_only_typing() -> None:
         live.show("one")
         await tg.wait_for(lambda _: len(tg.actions) >= 2)
         await live.close()
-        assert tg.drafts == [] and said.chat.from_bot() == []
+        assert tg.drafts == []
+        assert said.chat.from_bot() == []
 
 
 async def test_live_never_fails_and_the_final_text_still_comes() -> None:
@@ -229,7 +235,8 @@ async def test_a_press_is_acknowledged_once_and_never_forgotten() -> None:
         await live.acknowledge("again")
         await live.close()
         answer = await tg.answered(first)
-        assert answer["text"].startswith("👍👍") and answer["text"].endswith("…")
+        assert answer["text"].startswith("👍👍")
+        assert answer["text"].endswith("…")
         await home.platform.live(home.accepted[1], "", True, home.keep).close()
         assert await tg.answered(second) == {}
         await home.platform.live(home.accepted[2], "", True, home.keep).close()

@@ -33,7 +33,8 @@ async def test_a_reply_goes_on_at_the_piece_that_is_missing() -> None:
         whole = [m.text for m in (await home.send(to(tg.private(), text)), tg.private().from_bot())[1]]
         sent = await home.send(to(tg.private(), text), first=1)
         rest = [message.text for message in tg.private().from_bot()][len(whole) :]
-        assert rest == whole[1:] and len(sent) == len(rest)
+        assert rest == whole[1:]
+        assert len(sent) == len(rest)
 
 
 async def test_buttons_stand_under_the_last_piece_and_come_back_when_pressed() -> None:
@@ -70,7 +71,8 @@ async def test_a_preview_is_replaced_and_so_is_a_menu() -> None:
         shown = tg.add_message(tg.private(), tg.bot, "half an ans")
         sent = await home.send(to(tg.private(), "half an answer " * 400, edits=str(shown.id), buttons=BUTTONS))
         assert sent[0].message_id == str(shown.id)
-        assert shown.text.endswith("answer") and len(sent) == 2
+        assert shown.text.endswith("answer")
+        assert len(sent) == 2
         (last,) = (message for message in tg.private().from_bot() if message is not shown)
         assert last.buttons
 
@@ -223,7 +225,8 @@ async def test_a_429_holds_back_the_chat_and_nobody_else() -> None:
             await home.send(to(tg.private(), "one"))
         with pytest.raises(SendLater) as caught:
             await home.send(to(tg.private(), "two"))
-        assert caught.value.seconds is not None and 16 < caught.value.seconds <= 17
+        assert caught.value.seconds is not None
+        assert 16 < caught.value.seconds <= 17
         await home.send(to(tg.private("bob"), "three"))
         assert len(tg.calls("sendMessage")) == 2
 

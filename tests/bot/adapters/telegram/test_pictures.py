@@ -65,7 +65,8 @@ async def test_with_a_document_the_picture_is_first_and_the_document_last() -> N
     async with TelegramServer() as tg, house(tg) as home:
         await home.send(to(tg.private(), "both", picture=CHART, document=TALK))
         picture, text, document = tg.private().from_bot()
-        assert tg.picture(picture).data == CHART.data and text.text == "both"
+        assert tg.picture(picture).data == CHART.data
+        assert text.text == "both"
         assert tg.document(document).name == "talk.md"
 
 
@@ -78,12 +79,14 @@ async def test_a_refused_picture_still_brings_the_text(kind: str) -> None:
         reply = to(tg.private(), "see **this**", picture=CHART, buttons=BUTTONS)
         (sent,) = await home.send(reply)
         (told,) = tg.private().from_bot()
-        assert told.text.lower().startswith(f"see this\n⚠️ usage.png: {reason}") and told.buttons
+        assert told.text.lower().startswith(f"see this\n⚠️ usage.png: {reason}")
+        assert told.buttons
         assert told.entities == [{"type": "bold", "offset": 4, "length": 4}]
         assert (sent.message_id, sent.last) == (str(told.id), True)
         sents = await home.send(to(tg.private("bob"), "x" * 2000, picture=CHART))
         note, text = tg.private("bob").from_bot()
-        assert note.text.lower().startswith(f"⚠️ usage.png: {reason}") and text.text == "x" * 2000
+        assert note.text.lower().startswith(f"⚠️ usage.png: {reason}")
+        assert text.text == "x" * 2000
         assert [part.message_id for part in sents] == [str(note.id), str(text.id)]
 
 

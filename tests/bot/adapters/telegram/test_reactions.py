@@ -76,7 +76,8 @@ async def test_a_reaction_arrives_with_whose_and_where_and_is_acknowledged_once_
         inbound = await home.until(2)
         assert (inbound.kind, inbound.text, inbound.message_id) == ("reaction", "👍", str(reply.id))
         assert (inbound.user, inbound.chat) == (UserKey("telegram", "1001"), ChatKey("telegram", "1001"))
-        assert inbound.private and inbound.update_id == str(update["update_id"])
+        assert inbound.private
+        assert inbound.update_id == str(update["update_id"])
         await tg.wait_for(lambda _: not tg.updates.pending)
         assert home.batches == 4
         tg.react(reply, "👍", "🔥")

@@ -52,7 +52,8 @@ async def test_the_offset_moves_only_after_accept_returned() -> None:
         await tg.wait_for(lambda _: not tg.updates.pending)
         offsets = [poll.params.get("offset") for poll in tg.calls("getUpdates")]
         acknowledged = said.update["update_id"] + 1
-        assert offsets.index(acknowledged) >= 3 and set(offsets[: offsets.index(acknowledged)]) == {None}
+        assert offsets.index(acknowledged) >= 3
+        assert set(offsets[: offsets.index(acknowledged)]) == {None}
         assert (home.batches, inbound.text) == (3, "keep me")
         await tg.wait_for(lambda _: home.platform.progress.trouble == "")
 
@@ -90,7 +91,8 @@ async def test_an_update_nobody_can_read_does_not_stop_the_others(caplog: pytest
         after = tg.say("still here")
         assert (await home.heard(after)).text == "still here"
         await tg.wait_for(lambda _: not tg.updates.pending)
-    assert "can't parse update" in caplog.text and "secret words" not in caplog.text
+    assert "can't parse update" in caplog.text
+    assert "secret words" not in caplog.text
 
 
 async def test_a_second_poller_is_explained_once_and_waited_for(caplog: pytest.LogCaptureFixture) -> None:
@@ -197,7 +199,8 @@ async def test_after_stop_receiving_replies_still_go_out() -> None:
         late = tg.say("two")
         await home.send(to(late.chat, "answer to one"))
         assert (await tg.reply()).text == "answer to one"
-        assert len(home.accepted) == 1 and tg.updates.pending
+        assert len(home.accepted) == 1
+        assert tg.updates.pending
 
 
 async def test_the_token_stays_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -31,16 +31,19 @@ async def test_updates_are_delivered_and_answered() -> None:
         await home.send(to(said.chat, "hi"))
         assert (await tg.reply()).text == "hi"
         (call,) = tg.calls("setWebhook")
-        assert call.params["secret_token"] == "s3cret" and not call.params.get("drop_pending_updates")
+        assert call.params["secret_token"] == "s3cret"
+        assert not call.params.get("drop_pending_updates")
         assert call.params["allowed_updates"] == list(UPDATES)
-        assert tg.calls("getUpdates") == [] and home.platform.progress.last_contact > 0
+        assert tg.calls("getUpdates") == []
+        assert home.platform.progress.last_contact > 0
 
 
 async def test_what_cannot_be_kept_is_brought_again() -> None:
     async with TelegramServer() as tg, house(tg, **hook()) as home:
         home.failures = 2
         assert (await home.heard(tg.say("keep me"))).text == "keep me"
-        assert home.batches == 3 and home.platform.progress.trouble == ""
+        assert home.batches == 3
+        assert home.platform.progress.trouble == ""
 
 
 @pytest.mark.parametrize(

@@ -104,13 +104,16 @@ async def test_names_that_are_taken_or_not_legal(tmp_path: Path) -> None:
         await on.client.start()
         await on.connected("web")
         search, first, second, long = on.names()
-        assert search.startswith("web_search_") and first.startswith("web_get_page_1_") and len(long) == 64
+        assert search.startswith("web_search_")
+        assert first.startswith("web_get_page_1_")
+        assert len(long) == 64
         assert len({search, first, second, long}) == 4
         theirs = ("search", "get.page/1", "get.page_1", "x" * 80)
         for name, own in zip((search, first, second, long), theirs, strict=True):
             assert on.client.named("web", own) == name
             assert await on.call(name) == f"{own} {{}}"
-        assert on.client.named("web", "nothing") is None and on.client.named("nobody", "x") is None
+        assert on.client.named("web", "nothing") is None
+        assert on.client.named("nobody", "x") is None
 
 
 async def test_results_in_words(on: Stage) -> None:

@@ -31,7 +31,8 @@ def test_a_command_and_an_endpoint(tmp_path: Path) -> None:
     assert (found["a"].role, found["a"].seconds, found["b"].role, found["b"].seconds) == ("user", 5.0, "owner", 30.0)
     assert found["b"].reached == Endpoint("https://a.b/mcp?key=sk-secret", {"Authorization": "Bearer sk-secret"})
     for server in found.values():
-        assert "sk-secret" not in repr(server) and server.hidden("it is sk-secret.") == "it is •••."
+        assert "sk-secret" not in repr(server)
+        assert server.hidden("it is sk-secret.") == "it is •••."
 
 
 @pytest.mark.parametrize(
@@ -76,9 +77,11 @@ def test_a_command_and_an_endpoint(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_named_and_the_others_work(tmp_path: Path, entry: Any, reason: str) -> None:
     found = read(tmp_path, bad=entry, good={"command": "x"})
-    assert reason in found["bad"].fault and found["bad"].fault.startswith("mcp.json line ")
+    assert reason in found["bad"].fault
+    assert found["bad"].fault.startswith("mcp.json line ")
     assert "mcpServers.bad" in found["bad"].fault
-    assert found["good"].fault == "" and found["good"].reached is not None
+    assert found["good"].fault == ""
+    assert found["good"].reached is not None
 
 
 def test_what_is_not_known_is_named_with_its_line(tmp_path: Path) -> None:
@@ -105,7 +108,8 @@ def test_a_file_that_can_not_be_read(tmp_path: Path, text: str) -> None:
 
 def test_a_name_that_nobody_can_write(tmp_path: Path) -> None:
     found = read(tmp_path, **{"a\ud800": {"command": "x"}, "b": {"command": "x"}})
-    assert list(found) == ["a\ufffd", "b"] and found["b"].fault == ""
+    assert list(found) == ["a\ufffd", "b"]
+    assert found["b"].fault == ""
     assert "has half a character (a lone surrogate) in it" in found["a\ufffd"].fault
     found["a\ufffd"].fault.encode()
 

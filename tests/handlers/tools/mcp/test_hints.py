@@ -62,7 +62,8 @@ def test_a_server_has_no_say_in_the_system_message() -> None:
     offer = read_listing(Server("web"), "web", "", tools, (), DEFAULT_LIMITS)
     candidates = [Candidate(each, True, 0.0) for each in offer.toolkit.tools]
     assert present(candidates, "L", PRESENTATIONS["L"]).hint == "Kinds of tools here: web."
-    assert offer.toolkit.category == "web" and offer.warnings == (f"find: {NO_LABEL}; it is ignored",)
+    assert offer.toolkit.category == "web"
+    assert offer.warnings == (f"find: {NO_LABEL}; it is ignored",)
 
 
 def test_a_tool_without_a_category_has_none() -> None:
@@ -91,7 +92,8 @@ def test_a_missing_tier_and_a_missing_half_fall_back() -> None:
     less = {"type": "object", "properties": {"q": {}}, "required": ["q"]}
     hints = {"tiers": {"small": {"inputSchema": less}, "large": {"description": "Finds it all."}}}
     card = with_hints("find", FINDS, read_hints(hints, FINDS))
-    assert card.texts["S"] == ToolText("Finds.", less) and card.texts["M"] == FINDS
+    assert card.texts["S"] == ToolText("Finds.", less)
+    assert card.texts["M"] == FINDS
     assert card.texts["L"] == card.texts["XL"] == ToolText("Finds it all.", SCHEMA)
 
 
@@ -108,7 +110,8 @@ def test_a_missing_tier_and_a_missing_half_fall_back() -> None:
 )
 def test_a_hint_that_is_wrong_is_ignored_with_a_word(tiers: Any, reason: str) -> None:
     found = read_hints({"tiers": {**tiers, "medium": {"description": "Finds it."}}}, FINDS)
-    assert list(found.texts) == ["M"] and reason in found.ignored[0]
+    assert list(found.texts) == ["M"]
+    assert reason in found.ignored[0]
 
 
 @pytest.mark.parametrize("hints", [[], 5, "x"])

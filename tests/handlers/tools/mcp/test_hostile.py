@@ -52,7 +52,8 @@ async def test_a_schema_costs_its_own_tool_only(on: Stage, schema: Any, reason: 
     on.server("good")
     await on.client.start()
     await on.connected("bad", "good")
-    assert set(on.names()) == {"bad_echo", "good_echo"} and on.state("bad").tools == 1
+    assert set(on.names()) == {"bad_echo", "good_echo"}
+    assert on.state("bad").tools == 1
     (warning,) = on.state("bad").warnings
     assert warning.startswith(f"worst is left out: {reason}")
     assert await on.call("bad_echo") == "echo {}"
@@ -73,7 +74,8 @@ async def test_a_hint_costs_itself_only(on: Stage, tool: dict[str, Any], reason:
     on.server("bad", {"tools": [tool]})
     await on.client.start()
     await on.connected("bad")
-    assert on.names() == ["bad_t"] and on.state("bad").warnings[0].startswith(reason)
+    assert on.names() == ["bad_t"]
+    assert on.state("bad").warnings[0].startswith(reason)
 
 
 async def test_a_list_that_nests_as_deep_as_nobody_reads_says_so(on: Stage) -> None:
@@ -115,7 +117,8 @@ async def test_a_server_whose_name_has_no_latin_letter_takes_over_nobody(on: Sta
     toolbox = Toolbox(on.client)
     await on.client.start()
     await on.connected("vault", "日本")
-    assert set(on.names()) == {"vault_open", f"server-{signs('日本')}_vault_open"} and toolbox.left_out() == ()
+    assert set(on.names()) == {"vault_open", f"server-{signs('日本')}_vault_open"}
+    assert toolbox.left_out() == ()
     assert await toolbox.run(ToolCall("1", "vault_open", '{"pin": "1"}'), scope()) == 'open {"pin": "1"}'
     assert on.client.role("vault_open") == "owner"
 
@@ -128,15 +131,19 @@ async def test_a_server_named_like_the_hashed_prefix_of_another_takes_over_nothi
     toolbox = Toolbox(on.client)
     await on.client.start()
     await on.connected(imitation, "a b", "a.b")
-    assert len(set(on.names())) == len(on.names()) == 5 and toolbox.left_out() == ()
+    assert len(set(on.names())) == len(on.names()) == 5
+    assert toolbox.left_out() == ()
     name, imitated = on.client.named("a b", "own"), on.client.named(imitation, "own")
-    assert name and imitated and name != imitated
+    assert name
+    assert imitated
+    assert name != imitated
     assert (on.client.role(name), on.client.role(imitated)) == ("owner", "user")
     before = on.client.toolkits()
     on.server("z")
     await on.client.refresh()
     await on.connected("z")
-    assert len(on.client.toolkits()) == 4 and all(map(operator.is_, before, on.client.toolkits()))
+    assert len(on.client.toolkits()) == 4
+    assert all(map(operator.is_, before, on.client.toolkits()))
 
 
 async def test_a_tool_whose_name_is_anothers_is_named(on: Stage) -> None:
@@ -144,7 +151,8 @@ async def test_a_tool_whose_name_is_anothers_is_named(on: Stage) -> None:
     on.server("bad", {"tools": ["a.b", "a b", clash]})
     await on.client.start()
     await on.connected("bad")
-    assert on.names() == [f"bad_a_b_{signs('a b')}", f"bad_{clash}"] and on.state("bad").tools == 2
+    assert on.names() == [f"bad_a_b_{signs('a b')}", f"bad_{clash}"]
+    assert on.state("bad").tools == 2
     assert await on.call(f"bad_{clash}") == f"{clash} {{}}"
     (warning,) = on.state("bad").warnings
     assert warning == "a.b is left out: its name and what it could be called here are other tools'"

@@ -51,7 +51,8 @@ async def test_a_call_and_its_headers(web: Stage) -> None:
     assert await web.call("web_echo", a="ü") == 'echo {"a": "\\u00fc"}'
     sent = {name.lower(): value for name, value in json.loads(await web.call("web_headers")).items()}
     assert sent["x-key"] == "•••", "it was sent, and is hidden from the model"
-    assert sent["accept-encoding"] == "identity" and "mcp-session-id" in sent
+    assert sent["accept-encoding"] == "identity"
+    assert "mcp-session-id" in sent
 
 
 async def test_a_server_that_has_forgotten_us_is_connected_anew_within_the_call(web: Stage) -> None:
@@ -117,7 +118,8 @@ async def test_one_that_goes_and_comes_back(tmp_path: Path) -> None:
         with pytest.raises(ToolFailed, match="MCP server web"):
             await on.call("web_echo")
         await on.until(lambda: on.state("web").status == "failed")
-        assert "it can't be reached" in on.state("web").reason and on.names() == []
+        assert "it can't be reached" in on.state("web").reason
+        assert on.names() == []
         with listening(port):
             await on.connected("web")
             assert await on.call("web_echo") == "echo {}"

@@ -137,7 +137,8 @@ async def test_a_result_is_cut_and_says_so(on: Stage) -> None:
     await with_good(on)
     await on.connected("bad")
     cut = await on.call("bad_huge", size=1_500_000)
-    assert len(cut) < 1_000_100 and cut.endswith("[cut: the result has 1,500,000 characters; ask for less]")
+    assert len(cut) < 1_000_100
+    assert cut.endswith("[cut: the result has 1,500,000 characters; ask for less]")
     with pytest.raises(ToolFailed, match="the answer is larger than 4 MB; ask for less"):
         await on.call("bad_huge", size=30_000_000)
     assert await on.call("bad_echo") == "echo {}", "the connection holds"
@@ -201,7 +202,8 @@ async def test_bad_tools_are_left_out_with_their_reasons(on: Stage) -> None:
     told = "\n".join(on.state("bad").warnings)
     for name in ("no_schema", "a_list", "not_a_schema", "elsewhere", "nowhere", "endless", "long", "properties"):
         assert f"{name} is left out: its schema" in told
-    assert "a tool without a name is left out" in told and "echo is left out: there is another of this name" in told
+    assert "a tool without a name is left out" in told
+    assert "echo is left out: there is another of this name" in told
 
 
 async def test_of_ten_thousand_tools_the_first_thousand(on: Stage) -> None:

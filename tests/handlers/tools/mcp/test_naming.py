@@ -20,13 +20,16 @@ def test_prefixes_do_not_depend_on_the_order_and_tell_servers_apart() -> None:
     made = prefixes(names)
     assert made == prefixes(tuple(reversed(names)))
     assert (made["git"], made["git_hub"], made["web"], made["1st"]) == ("git", "git-hub", "web", "_1st")
-    assert made["my server"] != made["my.server"] and made["my server"].startswith("my_server-")
-    assert len(set(made.values())) == len(names) and all(len(prefix) <= 31 for prefix in made.values())
+    assert made["my server"] != made["my.server"]
+    assert made["my server"].startswith("my_server-")
+    assert len(set(made.values())) == len(names)
+    assert all(len(prefix) <= 31 for prefix in made.values())
 
 
 def test_a_name_without_a_legal_sign_gets_a_prefix_all_the_same() -> None:
     made = prefixes(("日本", "сервер", "__", "vault"))
-    assert made["日本"] == f"server-{signs('日本')}" and len(set(made.values())) == 4
+    assert made["日本"] == f"server-{signs('日本')}"
+    assert len(set(made.values())) == 4
     assert tool_names(made["日本"], ["vault_open"]) == {"vault_open": f"server-{signs('日本')}_vault_open"}
 
 
@@ -40,14 +43,16 @@ def test_a_prefix_that_becomes_the_beginning_of_another_is_seen_in_any_order() -
 def test_no_tool_of_one_server_is_called_like_one_of_another(servers: list[str], tools: list[str]) -> None:
     made = prefixes(servers)
     names = [name for server in servers for name in tool_names(made[server], [*dict.fromkeys(tools)]).values()]
-    assert len(names) == len(set(names)) and all(len(name) <= 64 for name in names)
+    assert len(names) == len(set(names))
+    assert all(len(name) <= 64 for name in names)
     assert all(name.isascii() and not name[0].isdigit() for name in names)
 
 
 def test_names_of_tools_are_legal_unique_and_stay() -> None:
     tools = ["a.b", "a_b", "a/b", "ü", "", "y" * 70, "y" * 71]
     made = tool_names("s", tools, taken=())
-    assert made["a_b"] == "s_a_b" and len(set(made.values())) == len(tools)
+    assert made["a_b"] == "s_a_b"
+    assert len(set(made.values())) == len(tools)
     assert made == tool_names("s", tools[::-1])
     assert all(name.isascii() and name.replace("-", "_").isidentifier() and len(name) <= 64 for name in made.values())
     assert tool_names("s", ["a_b"], taken={"s_a_b"})["a_b"] != "s_a_b"

@@ -24,9 +24,11 @@ async def test_only_what_changed_is_connected_anew(on: Stage) -> None:
     on.server("d", {"tools": ["pid"]})
     await on.client.refresh()
     after = await pids(on, "a", "b", "d")
-    assert before[0] == after[0] and before[1] != after[1]
+    assert before[0] == after[0]
+    assert before[1] != after[1]
     assert [state.name for state in on.client.states()] == ["a", "b", "d"]
-    assert ended(int(before[1])) and ended(int(before[2]))
+    assert ended(int(before[1]))
+    assert ended(int(before[2]))
     last = on.client.toolkits()
     await on.client.refresh()
     assert on.client.toolkits() is last
@@ -44,7 +46,8 @@ async def test_a_broken_file_changes_nothing_but_is_named(on: Stage) -> None:
     assert problem.startswith("mcp.json line 1: not valid JSON")
     on.path.write_text(right)
     await on.client.refresh()
-    assert on.client.problems() == () and await pids(on, "a") == before
+    assert on.client.problems() == ()
+    assert await pids(on, "a") == before
 
 
 async def test_one_that_is_written_wrongly_harms_no_other(on: Stage) -> None:
@@ -54,7 +57,8 @@ async def test_one_that_is_written_wrongly_harms_no_other(on: Stage) -> None:
     on.entry("d", {"command": 5, "disabled": True})
     await on.client.start()
     await pids(on, "a")
-    assert "did you mean command" in on.state("b").reason and on.state("b").status == "failed"
+    assert "did you mean command" in on.state("b").reason
+    assert on.state("b").status == "failed"
     assert "the variable NOT_SET_HERE, which is not set" in on.state("c").reason
     assert on.state("d").status == "disabled"
 
@@ -71,7 +75,8 @@ async def test_a_server_that_is_gone_takes_its_tools_along(on: Stage) -> None:
 async def test_a_pipe_in_the_files_place_is_named_and_waited_for_by_nobody(on: Stage) -> None:
     os.mkfifo(on.path)
     await on.client.start()
-    assert on.client.problems() == ("mcp.json is not a file.",) and on.client.states() == ()
+    assert on.client.problems() == ("mcp.json is not a file.",)
+    assert on.client.states() == ()
     on.path.unlink()
     on.server("a")
     await on.client.refresh()

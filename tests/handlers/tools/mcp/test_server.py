@@ -64,9 +64,11 @@ class Client:
 
     def end(self) -> None:
         """Nothing may be left on stdout."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
-        assert self._process.wait(30) == 0 and self._process.stdout.read() == ""
+        assert self._process.wait(30) == 0
+        assert self._process.stdout.read() == ""
         self._process.stdout.close()
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -123,7 +125,8 @@ async def test_our_client_gets_the_cards_back(on: Stage) -> None:
     await on.client.start()
     await on.connected("ours")
     say, _ = on.client.toolkits()[0].tools
-    assert dict(say.texts) == offering.CARD.texts and (say.category, say.priority) == ("speech", 2.0)
+    assert dict(say.texts) == offering.CARD.texts
+    assert (say.category, say.priority) == ("speech", 2.0)
     assert on.client.toolkits()[0].description == "speech: Speaks for you.\nother: Of no use."
     assert on.client.traits("ours_say") == Traits(parallel=True, changes=False, seconds=35)
     assert await on.call("ours_say", text="hi", loud=True) == "HI"

@@ -37,17 +37,20 @@ async def test_a_server_is_a_toolkit_for_its_role(on: Stage) -> None:
     on.server("mine", {"tools": [{"name": "reads", "inputSchema": schema, "annotations": {"readOnlyHint": True}}]})
     toolbox = Toolbox(on.client)
     await on.client.start()
-    assert await names(toolbox) == {} and toolbox.toolkits() == ()
+    assert await names(toolbox) == {}
+    assert toolbox.toolkits() == ()
     await on.connected("open", "mine")
     assert await names(toolbox) == {"mcp:open": ["open_echo"], "mcp:mine": ["mine_reads"]}
-    assert await names(toolbox, "user") == {"mcp:open": ["open_echo"]} and await names(toolbox, "guest") == {}
+    assert await names(toolbox, "user") == {"mcp:open": ["open_echo"]}
+    assert await names(toolbox, "guest") == {}
     assert await run(toolbox, "open_echo", '{"n": 3}', "user") == 'echo {"n": 3}'
     with pytest.raises(ToolFailed, match="n: 'x' is not of type 'integer'"):
         await run(toolbox, "open_echo", '{"n": "x"}')
     with pytest.raises(ToolFailed, match="There is no tool mine_reads here"):
         await run(toolbox, "mine_reads", role="user")
     assert toolbox.traits("mine_reads") == on.client.traits("mine_reads") != UNKNOWN
-    assert toolbox.traits("mine_reads").parallel and not toolbox.traits("open_echo").parallel
+    assert toolbox.traits("mine_reads").parallel
+    assert not toolbox.traits("open_echo").parallel
 
 
 async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
@@ -80,11 +83,13 @@ async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) ->
     await on.client.start()
     await on.connected("a")
     before = shelves.shelves()
-    assert shelves.shelves() is before and len(before) == 1
+    assert shelves.shelves() is before
+    assert len(before) == 1
     on.server("b")
     await on.client.refresh()
     await on.connected("a", "b")
-    assert shelves.shelves() is not before and len(shelves.shelves()) == 2
+    assert shelves.shelves() is not before
+    assert len(shelves.shelves()) == 2
 
 
 async def test_a_server_that_goes_takes_its_tools_along_and_brings_them_back(on: Stage) -> None:

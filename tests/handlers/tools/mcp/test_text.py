@@ -10,7 +10,8 @@ PERSIAN, HINDI, FAMILY, HEART = "می\u200cخواهم", "क्\u200dष", "👩
 
 
 def test_what_nobody_sees_is_taken_out() -> None:
-    assert readable(" a\u202eb\U000e0041\x07c\nd ", 10) == "abc\nd" and readable("x" * 11, 10) == "x" * 9 + "…"
+    assert readable(" a\u202eb\U000e0041\x07c\nd ", 10) == "abc\nd"
+    assert readable("x" * 11, 10) == "x" * 9 + "…"
 
 
 GONE = (
@@ -36,7 +37,8 @@ def test_joiners_where_nothing_is_joined_and_signs_in_rows_go() -> None:
 
 
 def test_half_a_character_becomes_the_sign_for_it() -> None:
-    assert cleaned("a\ud800b\ud83d\ude00") == "a\ufffdb😀" and shown("\u200b") == "a tool without a name"
+    assert cleaned("a\ud800b\ud83d\ude00") == "a\ufffdb😀"
+    assert shown("\u200b") == "a tool without a name"
 
 
 def test_a_schemas_descriptions_are_cleaned_and_its_values_stay() -> None:

@@ -40,7 +40,9 @@ async def child(*arguments: str) -> Process:
 
 async def test_one_line_with_the_port_then_quiet_until_stdin_closes() -> None:
     process = await child("--model", str(shipped_weights()))
-    assert process.stdin and process.stdout and process.stderr
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
     process.stdin.write(b"key\n")
     port = json.loads(await process.stdout.readline())["port"]
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as web:
@@ -62,7 +64,8 @@ async def test_without_a_key_it_does_not_serve() -> None:
 
 async def test_it_ends_on_sigterm() -> None:
     process = await child("--model", str(shipped_weights()))
-    assert process.stdin and process.stdout
+    assert process.stdin
+    assert process.stdout
     process.stdin.write(b"key\n")
     await process.stdout.readline()
     process.send_signal(signal.SIGTERM)

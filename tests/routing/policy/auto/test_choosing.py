@@ -191,5 +191,6 @@ def test_any_text_gets_an_allowed_tier(
 ) -> None:
     decision = choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)
     assert decision.tier in allowed
-    assert decision.evidence and decision.signals
+    assert decision.evidence
+    assert decision.signals
     assert decision == choose(text, previous=previous, had_code=had_code, allowed=allowed, pictures=pictures)

@@ -80,7 +80,8 @@ def test_every_text_has_its_traits(text: str) -> None:
 def test_traits_tell_a_long_story_from_a_short_question() -> None:
     short, long = traits_of("how far is it?"), traits_of("I have 3 dogs, 2 cats and 5 birds. " * 5 + "Is it many?")
     assert [place for place in range(TRAITS) if short[place] != long[place]]
-    assert short[3] == 1.0 and long[3] == 0.0
+    assert short[3] == 1.0
+    assert long[3] == 0.0
 
 
 @pytest.mark.parametrize("tier", ["smart", "coding", "deep"])

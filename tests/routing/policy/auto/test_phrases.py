@@ -56,7 +56,8 @@ def test_an_unknown_idea_is_refused(tmp_path: Path) -> None:
 def test_each_phrase_of_the_table_can_be_found() -> None:
     for idea, _, phrase in rows():
         spoken = phrase.replace("*", "").replace(" … ", " ")
-        assert phrase == phrase.strip() and spoken.strip(), (idea, phrase)
+        assert phrase == phrase.strip()
+        assert spoken.strip(), (idea, phrase)
         assert is_unspaced(phrase) or all(split(fold(part)) for part in spoken.split()), (idea, phrase)
         assert Phrases([(idea, phrase)]).find(read(spoken)).get(idea), (idea, phrase)
 

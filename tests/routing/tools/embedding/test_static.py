@@ -22,7 +22,8 @@ async def test_few_and_many_are_what_the_encoder_makes() -> None:
     assert np.array_equal(await embedder.embed(TEXTS), encoder.encode(CLEAN))
     many = [f"{text} {number}" for number in range(300) for text in CLEAN]
     rows = await embedder.embed(many)
-    assert rows.dtype == np.float32 and np.array_equal(rows, encoder.encode(many))
+    assert rows.dtype == np.float32
+    assert np.array_equal(rows, encoder.encode(many))
     long = ["rain " * 2_000, "song"]
     assert np.array_equal(await embedder.embed(long), encoder.encode(long))
     assert len(await embedder.embed([])) == 0
@@ -48,7 +49,8 @@ async def test_whoever_is_cancelled_while_it_loads_harms_nobody() -> None:
     first, second = (asyncio.create_task(embedder.embed(TEXTS)) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
-    assert (await second)[0].any() and first.cancelled()
+    assert (await second)[0].any()
+    assert first.cancelled()
     await embedder.close()
 
 
@@ -63,7 +65,8 @@ def test_its_name_changes_with_one_byte_of_the_weights_or_the_words(tmp_path: Pa
         data[place] ^= 1
         (folder / file).write_bytes(data)
         names.add(StaticEmbedder.of(folder).name)
-    assert len(names) == 3 and all(name.startswith("static:") and len(name) == 19 for name in names)
+    assert len(names) == 3
+    assert all(name.startswith("static:") and len(name) == 19 for name in names)
 
 
 @pytest.mark.parametrize("broken", ["model.safetensors", "tokenizer.json"])

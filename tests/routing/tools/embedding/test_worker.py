@@ -24,7 +24,8 @@ async def test_rows_have_length_one_and_blank_texts_are_nothing(make: Make) -> N
     embedder = make(patience=PATIENT)
     texts = ["tea", " ", "грüße 🙂", "", "tea"]
     rows = await embedder.embed(texts)
-    assert rows.dtype == np.float32 and not rows[[1, 3]].any()
+    assert rows.dtype == np.float32
+    assert not rows[[1, 3]].any()
     assert np.allclose(rows[[0, 2, 4]], expected(["tea", "грüße 🙂", "tea"]), atol=1e-7)
     assert (await embedder.embed(["", " "])).tolist() == [[0.0] * WIDTH] * 2
     assert len(await embedder.embed([])) == 0
@@ -39,7 +40,8 @@ async def test_nothing_runs_before_the_first_call(make: Make) -> None:
     embedder = make()
     assert embedder.pid is None
     pid = await loaded(embedder)
-    assert alive(pid) and pid == await loaded(embedder)
+    assert alive(pid)
+    assert pid == await loaded(embedder)
 
 
 async def test_a_message_does_not_wait_for_a_model_to_load_and_bulk_does(make: Make, pipe: Path) -> None:

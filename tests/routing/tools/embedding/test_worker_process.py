@@ -37,14 +37,17 @@ def command(loader: str = "load", parent: int | None = None) -> list[str]:
 
 async def test_it_ends_when_its_stdin_closes() -> None:
     process = await asyncio.create_subprocess_exec(*command(), stdin=PIPE, stdout=PIPE, cwd=ROOT)
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
         assert await receive(process.stdout) == Frame({"ready": True})
         process.stdin.write(Frame({"id": 7, "texts": ["tea"]}).packed() + Frame({"id": 8, "texts": []}).packed()[:-3])
         process.stdin.write_eof()
         answer = await receive(process.stdout)
-        assert await receive(process.stdout) is None and await process.wait() == 0
-    assert answer is not None and answer.header == {"id": 7, "rows": 1, "width": len(row("tea"))}
+        assert await receive(process.stdout) is None
+        assert await process.wait() == 0
+    assert answer is not None
+    assert answer.header == {"id": 7, "rows": 1, "width": len(row("tea"))}
     assert len(answer.body) == 4 * len(row("tea"))
 
 

@@ -64,7 +64,8 @@ def test_numbers_fit_their_columns() -> None:
     assert len(str(made["english"]).split("\n")) < 2**16
     for name in ("keys", "words"):
         assert (made[name][1:] > made[name][:-1]).all(), "sorted, so that they are found"
-    assert len(made["keys"]) == len(made["values"]) and len(made["words"]) == len(made["speakers"])
+    assert len(made["keys"]) == len(made["values"])
+    assert len(made["words"]) == len(made["speakers"])
 
 
 def glossary(folder: Path, lines: str, code: str = "de") -> Glossary:

@@ -55,7 +55,9 @@ async def test_the_last_of_a_disk_is_left_for_messages(tmp_path: Path, monkeypat
     kept = tmp_path / "cache" / "tools.index"
     small = Catalogue(KITS, kept)
     await small.embed(embedder, store)
-    assert not kept.parent.exists() and store.rows == {}
+    assert not kept.parent.exists()
+    assert store.rows == {}
     monkeypatch.setattr("routing.tools.selection.catalogue.SPARE_BYTES", 0)
     await Catalogue(KITS, kept).embed(embedder, store)
-    assert kept.exists() and store.rows
+    assert kept.exists()
+    assert store.rows

@@ -73,7 +73,8 @@ def test_only_so_many_parts_are_looked_at() -> None:
 def test_parts_are_never_empty_and_never_more_than_so_many(message: str) -> None:
     whole, *parts = clauses(message)
     assert whole == message
-    assert len(parts) != 1 and len(parts) <= MOST
+    assert len(parts) != 1
+    assert len(parts) <= MOST
     assert all(part == part.strip() != "" for part in parts)
 
 

@@ -103,8 +103,10 @@ def test_the_share_falls_with_the_size_of_the_catalogue() -> None:
 def test_what_is_set_shows_the_best_or_nothing(odds: list[float]) -> None:
     places = shown(POLICY, *odds)
     values = [odds[place] for place in places]
-    assert len({*places}) == len(places) and values == sorted(values, reverse=True)
-    assert bool(places) == bool(odds) and (not places or values[0] == max(odds))
+    assert len({*places}) == len(places)
+    assert values == sorted(values, reverse=True)
+    assert bool(places) == bool(odds)
+    assert not places or values[0] == max(odds)
 
 
 @given(st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=60))

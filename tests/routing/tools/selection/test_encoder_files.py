@@ -89,15 +89,18 @@ def test_the_files_are_small_and_describe_themselves() -> None:
     modules = json.loads((FOLDER / "modules.json").read_text("utf-8"))
     assert [module["type"].rpartition(".")[2] for module in modules] == ["StaticEmbedding", "Normalize"]
     config = json.loads((FOLDER / "config.json").read_text("utf-8"))
-    assert config["normalize"] is True and config["embedding_dtype"] == "int8"
+    assert config["normalize"] is True
+    assert config["embedding_dtype"] == "int8"
     assert "Apache-2.0" in (FOLDER / "README.md").read_text("utf-8")
 
 
 def test_every_token_has_a_row_and_an_unknown_word_says_nothing(light: Light) -> None:
     tokens = light.tokenizer.get_vocab()
     assert sorted(tokens.values()) == list(range(len(light.embeddings)))
-    assert light.embeddings.dtype == np.int8 and light.weights.shape == (len(light.embeddings),)
-    assert np.isfinite(light.weights.astype(float)).all() and len(np.unique(light.weights)) > len(tokens) / 2
+    assert light.embeddings.dtype == np.int8
+    assert light.weights.shape == (len(light.embeddings),)
+    assert np.isfinite(light.weights.astype(float)).all()
+    assert len(np.unique(light.weights)) > len(tokens) / 2
     assert not light.embeddings[[tokens["[PAD]"], tokens["[UNK]"]]].any()
     assert light.embeddings.any(axis=1).mean() > 0.99
 

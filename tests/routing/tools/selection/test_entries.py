@@ -68,7 +68,8 @@ def test_half_a_character_is_a_mark_except_in_a_name() -> None:
     whole = {**row, "name": f"box{half}", "tools": [{**row, "name": f"get{half}"}]}
     (entry,) = entries([whole], said)
     assert (entry.name, entry.group) == (f"get{half}", f"box{half}")
-    assert entry.texts == ("get?. ?", "box?. ?") and entry.description == "?"
+    assert entry.texts == ("get?. ?", "box?. ?")
+    assert entry.description == "?"
     assert (entry.keywords, entry.category, entry.parameters) == (("?",), "?", "city? ?")
     assert entry.examples == ("sales ?", "films ?")
     assert entries([{"name": half}], {})[0].texts == ("?.", "?")
@@ -83,7 +84,8 @@ def test_a_tool_without_a_description_is_described_by_its_name() -> None:
 @pytest.mark.parametrize("row", [{"name": "getBoxOffice"}, {**FLAT, "description": None}])
 def test_a_missing_description_is_an_empty_one(row: dict[str, Any]) -> None:
     (entry,) = entries([row], {})
-    assert entry.description == "get Box Office" and "None" not in entry.texts[0]
+    assert entry.description == "get Box Office"
+    assert "None" not in entry.texts[0]
 
 
 @pytest.mark.parametrize(

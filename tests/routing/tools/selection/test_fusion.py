@@ -114,4 +114,5 @@ def test_the_shipped_weights_are_for_these_features_and_no_others() -> None:
     assert {*weights["words"]["none"]} == {*weights["full"]["none"]} == {*QUESTION}
     loaded = Fusion.load()
     for part in (loaded.words, loaded.full):
-        assert np.isfinite([*part.entry, *part.none, part.constant]).all() and part.entry.any()
+        assert np.isfinite([*part.entry, *part.none, part.constant]).all()
+        assert part.entry.any()

@@ -77,12 +77,14 @@ def test_all_three_measures_are_what_the_formulas_say(passages: list[list[str]],
 def test_values_lie_between_nothing_and_all(passages: list[list[str]], query: list[str]) -> None:
     found = np.array(columns(Postings.of(passages).match(query)))
     assert found.shape == (3, len(passages))
-    assert (found >= 0).all() and (found <= 1 + 1e-5).all()
+    assert (found >= 0).all()
+    assert (found <= 1 + 1e-5).all()
 
 
 def test_a_passage_of_the_same_words_is_alike_and_covers_all() -> None:
     matches = Postings.of([["set", "an", "alarm"], ["play", "a", "song"]]).match(["alarm", "an", "set"])
-    assert matches.cosine.tolist() == pytest.approx([1, 0]) and matches.coverage.tolist() == pytest.approx([1, 0])
+    assert matches.cosine.tolist() == pytest.approx([1, 0])
+    assert matches.coverage.tolist() == pytest.approx([1, 0])
 
 
 @pytest.mark.parametrize("query", [[], ["unheard"], ["unheard", "of"], ["~" * 1000]])
@@ -95,7 +97,8 @@ def test_an_unknown_token_takes_from_what_is_covered() -> None:
     alone, beside = index.match(["rain"]), index.match(["rain", "unheard"])
     assert alone.coverage[0] == pytest.approx(1)
     assert 0 < beside.coverage[0] < 0.5  # the unknown one is rarer, and so weighs more
-    assert beside.bm25[0] < alone.bm25[0] and beside.cosine[0] < alone.cosine[0]
+    assert beside.bm25[0] < alone.bm25[0]
+    assert beside.cosine[0] < alone.cosine[0]
 
 
 @pytest.mark.parametrize("passages", [[], [[]], [[], [], []]])
@@ -135,7 +138,8 @@ def test_several_queries_at_once_match_as_each_by_itself(passages: list[list[str
         (together.coverage, [one.coverage for one in alone]),
         (together.cosine, [one.cosine for one in alone]),
     ):
-        assert all_of_them.shape == (len(queries), len(passages)) and all_of_them.dtype == np.float32
+        assert all_of_them.shape == (len(queries), len(passages))
+        assert all_of_them.dtype == np.float32
         assert all_of_them.tolist() == [row.tolist() for row in each]
 
 
@@ -168,7 +172,8 @@ QUERIES = [
 
 
 def test_among_many_passages_frequent_tokens_have_rows_and_others_none(large: Postings) -> None:
-    assert large.frequent is not None and sorted(large.frequent[large.frequent >= 0]) == [0, 1, 2]
+    assert large.frequent is not None
+    assert sorted(large.frequent[large.frequent >= 0]) == [0, 1, 2]
     sizes = np.diff(large.starts)
     assert ((large.frequent >= 0) == (sizes * FREQUENT > large.count)).all()
     assert Postings.of(many()[: MANY - 1]).frequent is None

@@ -39,7 +39,8 @@ def test_the_best_passage_of_each_entry_in_every_row(given: tuple[int, list[int]
     expected = [plain(owners, count, row) for row in values]
     by = Owners(owners, count)
     together = by.best(np.array(values, np.float32).reshape(rows, len(owners)))
-    assert together.dtype == np.float32 and together.tolist() == expected
+    assert together.dtype == np.float32
+    assert together.tolist() == expected
     assert [by.best(np.array(row, np.float32)).tolist() for row in values] == expected
 
 

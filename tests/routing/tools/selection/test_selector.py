@@ -73,13 +73,15 @@ def test_a_keyword_and_nothing_else_is_meant_whatever_the_odds(glossary: Glossar
 def test_a_gloss_is_embedded_beside_the_words_that_were_said(selector: EncodingSelector, encoder: Matters) -> None:
     selector.decide("wird es morgen regnen")
     said, gloss = encoder.asked
-    assert said == "wird es morgen regnen" and "rain" in gloss.split()
+    assert said == "wird es morgen regnen"
+    assert "rain" in gloss.split()
 
 
 def test_an_open_text_is_embedded_once(selector: EncodingSelector) -> None:
     parts = selector.selector.parts("hum a tune. hum a tune")
     texts = selector.selector.open(parts)
-    assert len(parts) == 3 and texts == ("hum a tune. hum a tune", "hum a tune")
+    assert len(parts) == 3
+    assert texts == ("hum a tune. hum a tune", "hum a tune")
 
 
 def test_without_vectors_words_alone_decide(glossary: Glossary) -> None:
@@ -94,7 +96,8 @@ def test_without_vectors_words_alone_decide(glossary: Glossary) -> None:
 def test_vectors_that_were_taken_away_are_not_asked_for(selector: EncodingSelector, encoder: Matters) -> None:
     inner = selector.selector
     inner.use(None)
-    assert inner.open(inner.parts("sunny or drizzle")) == () and selector.select("sunny or drizzle") == []
+    assert inner.open(inner.parts("sunny or drizzle")) == ()
+    assert selector.select("sunny or drizzle") == []
     inner.use(inner.embed(encoder))
     assert selector.select("sunny or drizzle") == ["weather"]
 
@@ -120,7 +123,8 @@ def test_of_several_clauses_the_best_counts(selector: EncodingSelector) -> None:
 def test_the_best_group_comes_first(selector: EncodingSelector) -> None:
     decision = selector.decide("sunny or drizzle and play the song")
     probabilities = [one.probability for one in decision.chosen]
-    assert decision.chosen[0].name == "playMusic" and probabilities == sorted(probabilities, reverse=True)
+    assert decision.chosen[0].name == "playMusic"
+    assert probabilities == sorted(probabilities, reverse=True)
     assert all(0.5 <= probability <= 1 for probability in probabilities)
 
 

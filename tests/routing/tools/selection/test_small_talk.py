@@ -52,7 +52,8 @@ def test_words_their_order_and_a_question_mark_are_told_apart() -> None:
     assert {*hashed("you are")} != {*hashed("are you")} != {*hashed("are you?")}
     assert {*hashed("are you?")} == {*hashed("Are YOU？")}
     places = hashed("hello hello hello")
-    assert len(places) == len({*places}) and places.max() < BUCKETS
+    assert len(places) == len({*places})
+    assert places.max() < BUCKETS
 
 
 def test_what_was_said_is_learned_and_a_heavier_line_counts_more() -> None:
