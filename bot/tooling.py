@@ -60,7 +60,7 @@ def build_tooling(
     """Read the workspace's toolkits and build the toolbox. Connects to nothing yet."""
     settings = environment.settings
     ours = builtin_source(needs)
-    kits = [shelf.toolkit for shelf in ours.shelves()]
+    kits = [kit.toolkit for kit in ours.bound_toolkits()]
     toolkits = WorkspaceToolkits(workspace.toolkits_folder, kits)
     toolkits.refresh()
     taken = [card.name for kit in kits for card in kit.tools]

@@ -80,8 +80,8 @@ async def _serve(environment: Environment, workspace: Workspace, http: str, line
         sandbox = Sandbox(workspace.files, workspace.sandbox_limits())
         history = SqlHistory(database, time.time)
         needs = ToolNeeds(workspace.files, sandbox, history, preferences, workspace.skills, time.time)
-        shelves = (shelf for shelf in builtin_source(needs).shelves() if shelf.toolkit.name not in OF_A_CHAT)
-        toolbox = Toolbox(BuiltinSource(shelves))
+        kits = (kit for kit in builtin_source(needs).bound_toolkits() if kit.toolkit.name not in OF_A_CHAT)
+        toolbox = Toolbox(BuiltinSource(kits))
         token = settings.tierbot_mcp_token
         serving = asyncio.create_task(
             serve(

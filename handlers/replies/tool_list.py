@@ -120,7 +120,7 @@ class ToolList:
 
     def _left_out(self, ask: CommandContext) -> Iterator[str]:
         told = self._toolbox.left_out()
-        yield from (f"- ⚠️ {plain(each)}" for each in told[:MOST_WARNINGS])
+        yield from (f"- ⚠️ {plain(ask.say(each))}" for each in told[:MOST_WARNINGS])
         if len(told) > MOST_WARNINGS:
             yield f"- {ask.say('and {n} more', n=len(told) - MOST_WARNINGS)}"
 

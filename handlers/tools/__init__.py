@@ -8,7 +8,7 @@ from handlers.tools import basics, code, conversation, council, files, meta
 from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import ToolNeeds
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 
 
 class ToolkitModule(Protocol):
@@ -24,4 +24,4 @@ TOOLKITS: tuple[ToolkitModule, ...] = (basics, files, code, conversation, counci
 
 def builtin_source(needs: ToolNeeds) -> BuiltinSource:
     """All built-in toolkits with their manifests."""
-    return BuiltinSource(Shelf(our_toolkit(module.NAME), module.build(needs)) for module in TOOLKITS)
+    return BuiltinSource(BoundToolkit(our_toolkit(module.NAME), module.build(needs)) for module in TOOLKITS)

@@ -7,14 +7,21 @@ from dataclasses import replace
 from typing import Protocol
 
 from handlers.tools.authoring.tool import Tool
+from routing.errors import Reason
 from routing.types.toolkits import ToolCard, Toolkit
 
 
-class Shelf:
-    """A toolkit and its functions by tool name. Tools without a function are dropped."""
+class BoundToolkit:
+    """A toolkit and its functions by tool name. Manifest entries without a function are dropped; functions without a
+    manifest entry are reported in `left_out`."""
 
     def __init__(self, toolkit: Toolkit, tools: Iterable[Tool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
+        described = {card.name for card in toolkit.tools}
+        words = "The tool {tool} of {toolkit} is left out: the toolkit's manifest does not describe it."
+        self.left_out = tuple(
+            Reason(words, tool=name, toolkit=toolkit.name) for name in self.tools if name not in described
+        )
         cards = tuple(self._described(card) for card in toolkit.tools if card.name in self.tools)
         self.toolkit = replace(toolkit, tools=cards)
 
@@ -26,15 +33,15 @@ class Shelf:
 class Source(Protocol):
     """A source of toolkits."""
 
-    def shelves(self) -> tuple[Shelf, ...]:
-        """The current toolkits. Returns the same tuple until one changes."""
+    def bound_toolkits(self) -> tuple[BoundToolkit, ...]:
+        """The current toolkits. Returns the same tuple until one of them changes."""
 
 
 class BuiltinSource:
     """The built-in toolkits, which never change."""
 
-    def __init__(self, shelves: Iterable[Shelf]) -> None:
-        self._shelves = tuple(shelves)
+    def __init__(self, kits: Iterable[BoundToolkit]) -> None:
+        self._bound = tuple(kits)
 
-    def shelves(self) -> tuple[Shelf, ...]:
-        return self._shelves
+    def bound_toolkits(self) -> tuple[BoundToolkit, ...]:
+        return self._bound

@@ -14,8 +14,8 @@ from handlers.access.roles import may
 from handlers.tools.approval import Approval, Rule, digest, version
 from handlers.tools.authoring.arguments import Arguments
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import Shelf, Source
-from routing.errors import BadArguments, StorageFault, ToolFailed, UnknownTool
+from handlers.tools.tool_source import BoundToolkit, Source
+from routing.errors import BadArguments, Reason, StorageFault, ToolFailed, UnknownTool
 from routing.types.confirmation import PendingAction
 from routing.types.llm import ToolCall
 from routing.types.people import Person, Role
@@ -44,13 +44,13 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stock:
+class _Snapshot:
     """A snapshot of all sources."""
 
-    sources: tuple[tuple[Shelf, ...], ...]
+    sources: tuple[tuple[BoundToolkit, ...], ...]
     toolkits: tuple[Toolkit, ...]
     tools: Mapping[str, _Known]
-    left_out: tuple[str, ...]
+    left_out: tuple[Reason, ...]
     offered: dict[tuple[Role, frozenset[str]], tuple[Toolkit, ...]]
 
 
@@ -63,25 +63,25 @@ class Toolbox:
         self._sources = sources
         self._approval = approval
         self._arguments = Arguments()
-        self._stock = _stock(tuple(source.shelves() for source in sources))
+        self._snapshot = _snapshot(tuple(source.bound_toolkits() for source in sources))
 
     def toolkits(self) -> tuple[Toolkit, ...]:
         return self._now().toolkits
 
-    def left_out(self) -> tuple[str, ...]:
-        """Tools dropped because of their names, one sentence each."""
+    def left_out(self) -> tuple[Reason, ...]:
+        """Tools that can't be offered because of a duplicate name or a missing manifest entry, one sentence each."""
         return self._now().left_out
 
     async def offered(self, person: Person) -> tuple[Toolkit, ...]:
         off = frozenset(await self.off(person))
-        stock = self._now()
-        if (person.role, off) not in stock.offered:
-            stock.offered[person.role, off] = tuple(
+        snapshot = self._now()
+        if (person.role, off) not in snapshot.offered:
+            snapshot.offered[person.role, off] = tuple(
                 replace(toolkit, tools=left)
-                for toolkit in stock.toolkits
-                if (left := tuple(card for card in toolkit.tools if self._permits(stock, person, card.name, off)))
+                for toolkit in snapshot.toolkits
+                if (left := tuple(card for card in toolkit.tools if self._permits(snapshot, person, card.name, off)))
             )
-        return stock.offered[person.role, off]
+        return snapshot.offered[person.role, off]
 
     async def off(self, person: Person) -> Mapping[str, str]:
         """The permitted tools that can't be used at the moment, and the reasons."""
@@ -151,14 +151,14 @@ class Toolbox:
                 pass
             raise
 
-    def _now(self) -> _Stock:
-        sources = tuple(source.shelves() for source in self._sources)
-        if any(new is not old for new, old in zip(sources, self._stock.sources, strict=True)):
-            self._stock = _stock(sources)
-        return self._stock
+    def _now(self) -> _Snapshot:
+        sources = tuple(source.bound_toolkits() for source in self._sources)
+        if any(new is not old for new, old in zip(sources, self._snapshot.sources, strict=True)):
+            self._snapshot = _snapshot(sources)
+        return self._snapshot
 
-    def _permits(self, stock: _Stock, person: Person, name: str, off: frozenset[str]) -> bool:
-        return name not in off and may(person, stock.tools[name].tool.role)
+    def _permits(self, snapshot: _Snapshot, person: Person, name: str, off: frozenset[str]) -> bool:
+        return name not in off and may(person, snapshot.tools[name].tool.role)
 
     def _unknown(self, name: str, person: Person) -> str:
         """The same message for a missing tool and for one that is not permitted."""
@@ -180,29 +180,32 @@ async def _executed(tool: Tool, arguments: Mapping[str, Any], scope: ToolScope) 
         raise ToolFailed(f"{tool.name} failed internally ({type(error).__name__}). Go on without it.") from None
 
 
-def without_duplicates(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[str, ...]]:
+def without_duplicates(toolkits: Iterable[Toolkit]) -> tuple[tuple[Toolkit, ...], tuple[Reason, ...]]:
     """The toolkits without duplicate names, and one sentence per dropped name."""
     owners: dict[str, str] = {}
     seen: set[str] = set()
-    kept, left_out = [], []
+    kept: list[Toolkit] = []
+    left_out: list[Reason] = []
     for toolkit in toolkits:
         name = toolkit.name
         if name in seen:
-            left_out.append(f"The toolkit {name} is left out: there is another of this name.")
+            left_out.append(Reason("The toolkit {toolkit} is left out: there is another of this name.", toolkit=name))
             continue
         seen.add(name)
         for card in (card for card in toolkit.tools if card.name in owners):
-            left_out.append(f"The tool {card.name} of {name} is left out: {owners[card.name]} has one of this name.")
+            words = "The tool {tool} of {toolkit} is left out: {owner} has one of this name."
+            left_out.append(Reason(words, tool=card.name, toolkit=name, owner=owners[card.name]))
         if cards := tuple(card for card in toolkit.tools if card.name not in owners):
             kept.append(replace(toolkit, tools=cards))
             owners |= dict.fromkeys((card.name for card in cards), name)
     return tuple(kept), tuple(left_out)
 
 
-def _stock(sources: tuple[tuple[Shelf, ...], ...]) -> _Stock:
-    shelves = [shelf for each in sources for shelf in each]
-    toolkits, left_out = without_duplicates(shelf.toolkit for shelf in shelves)
-    functions = {shelf.toolkit.name: shelf.tools for shelf in reversed(shelves)}  # the first of equal names wins
+def _snapshot(sources: tuple[tuple[BoundToolkit, ...], ...]) -> _Snapshot:
+    kits = [kit for each in sources for kit in each]
+    toolkits, duplicates = without_duplicates(kit.toolkit for kit in kits)
+    left_out = (*(reason for kit in kits for reason in kit.left_out), *duplicates)
+    functions = {kit.toolkit.name: kit.tools for kit in reversed(kits)}  # the first of equal names wins
     for sentence in left_out:
         log.warning("[Tools] %s", sentence)
     tools = {
@@ -210,4 +213,4 @@ def _stock(sources: tuple[tuple[Shelf, ...], ...]) -> _Stock:
         for toolkit in toolkits
         for card in toolkit.tools
     }
-    return _Stock(sources, toolkits, tools, left_out, {})
+    return _Snapshot(sources, toolkits, tools, left_out, {})

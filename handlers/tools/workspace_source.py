@@ -11,7 +11,7 @@ from handlers.tools.authoring.tool import Execute, Off, Tool
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.programs import programs_of
 from handlers.tools.sandbox import Sandbox
-from handlers.tools.tool_source import Shelf
+from handlers.tools.tool_source import BoundToolkit
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.errors import ToolFailed
 from routing.types.people import ROLES
@@ -29,16 +29,17 @@ class WorkspaceSource:
         self._mcp = mcp
         self._manifests: tuple[Manifest, ...] = ()
         self._offered: tuple[Toolkit, ...] = ()
-        self._shelves: tuple[Shelf, ...] = ()
+        self._bound: tuple[BoundToolkit, ...] = ()
 
-    def shelves(self) -> tuple[Shelf, ...]:
+    def bound_toolkits(self) -> tuple[BoundToolkit, ...]:
         manifests, offered = self._toolkits.manifests, self._mcp.toolkits()
         if manifests != self._manifests or offered is not self._offered:
             self._manifests, self._offered = manifests, offered
-            self._shelves = tuple(
-                Shelf(each.toolkit, (*programs_of(each, self._sandbox), *self._served(each))) for each in manifests
+            self._bound = tuple(
+                BoundToolkit(each.toolkit, (*programs_of(each, self._sandbox), *self._served(each)))
+                for each in manifests
             )
-        return self._shelves
+        return self._bound
 
     def _served(self, manifest: Manifest) -> Iterator[Tool]:
         for name, way in manifest.ways.items():

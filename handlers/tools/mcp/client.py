@@ -15,7 +15,7 @@ from handlers.tools.authoring.tool import Tool
 from handlers.tools.mcp.config import DEFAULT_LIMITS, Limits, Server, Servers, read_servers
 from handlers.tools.mcp.connection import Connection, ServerState
 from handlers.tools.mcp.naming import prefixes
-from handlers.tools.tool_source import Shelf
+from handlers.tools.tool_source import BoundToolkit
 from routing.errors import ConfigError, UnknownTool
 from routing.ports import Clock
 from routing.types.people import Role
@@ -65,7 +65,7 @@ class McpClient:
         self._refreshing = asyncio.Lock()
         self._importing = asyncio.Lock()
         self._toolkits: tuple[Toolkit, ...] = ()
-        self._shelves: tuple[Shelf, ...] = ()
+        self._bound: tuple[BoundToolkit, ...] = ()
         self._tools: Mapping[str, tuple[Connection, ListedTool]] = {}
         self._shown_states: tuple[object, ...] = ()
 
@@ -99,9 +99,9 @@ class McpClient:
         """Of the connected servers, in the order of the file; the same tuple until one of them changes."""
         return self._toolkits
 
-    def shelves(self) -> tuple[Shelf, ...]:
+    def bound_toolkits(self) -> tuple[BoundToolkit, ...]:
         """The same toolkits with their tools, for the toolbox."""
-        return self._shelves
+        return self._bound
 
     def states(self) -> tuple[ServerState, ...]:
         """Every server of the file, in its order."""
@@ -195,7 +195,7 @@ class McpClient:
             return
         if not is_same:
             self._toolkits = toolkits
-            self._shelves = tuple(Shelf(each, (self._tool(card.name) for card in each.tools)) for each in toolkits)
+            self._bound = tuple(BoundToolkit(each, (self._tool(card.name) for card in each.tools)) for each in toolkits)
         self._shown_states = states
         self._report_change()
 

@@ -11,7 +11,7 @@ import pytest
 
 from bot.ops.mcp import Runner
 from handlers.tools.authoring.tool import Execute, Tool
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import ToolFailed
 from routing.types.messages import UserKey
@@ -39,8 +39,8 @@ async def runner(tmp_path: Path) -> AsyncIterator[Make]:
 
     def make(execute: Execute, traits: Traits) -> Runner:
         card = ToolCard("tool", dict.fromkeys(SIZES, ToolText("…", {"type": "object", "properties": {}})))
-        shelf = Shelf(Toolkit("kit", "A kit.", tools=(card,)), [Tool("tool", execute, traits=traits)])
-        return Runner(Toolbox(BuiltinSource([shelf])), person, preferences, most_chars=1000)
+        kit = BoundToolkit(Toolkit("kit", "A kit.", tools=(card,)), [Tool("tool", execute, traits=traits)])
+        return Runner(Toolbox(BuiltinSource([kit])), person, preferences, most_chars=1000)
 
     yield make
     await database.close()

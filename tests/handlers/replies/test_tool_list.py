@@ -14,7 +14,7 @@ from handlers.tools.authoring.tool import Tool
 from handlers.tools.dependencies import Stock
 from handlers.tools.mcp.client import McpClient
 from handlers.tools.mcp.connection import ServerState, Status
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from handlers.tools.workspace import WorkspaceToolkits
 from routing.ports import Embedder
@@ -48,20 +48,20 @@ async def missing() -> str | None:
     return "its *program* is missing"
 
 
-def shelf(name: str, *tools: Tool, about: str = "Does things.", **facts: object) -> Shelf:
+def bound(name: str, *tools: Tool, about: str = "Does things.", **facts: object) -> BoundToolkit:
     text = ToolText("Does it.", {"type": "object", "properties": {}})
     cards = tuple(ToolCard(tool.name, dict.fromkeys(SIZES, text)) for tool in tools)
-    return Shelf(Toolkit(name, about, tools=cards, **facts), tools)  # type: ignore[arg-type]
+    return BoundToolkit(Toolkit(name, about, tools=cards, **facts), tools)  # type: ignore[arg-type]
 
 
 def box() -> Toolbox:
     return Toolbox(
         BuiltinSource(
             [
-                shelf("open", Tool("a", does, role="guest"), Tool("b", does), Tool("c", does, off=missing)),
-                shelf("lame", Tool("d", does, off=missing), base=True),
-                shelf("secret", Tool("e", does, role="owner")),
-                shelf("far [away](http://x)", Tool("discover_tools", does), source="mcp"),
+                bound("open", Tool("a", does, role="guest"), Tool("b", does), Tool("c", does, off=missing)),
+                bound("lame", Tool("d", does, off=missing), base=True),
+                bound("secret", Tool("e", does, role="owner")),
+                bound("far [away](http://x)", Tool("discover_tools", does), source="mcp"),
             ]
         )
     )
@@ -120,8 +120,8 @@ async def test_each_toolkit_is_a_line_and_each_reason_one(folder: Path) -> None:
 
 @pytest.mark.parametrize(("count", "length"), [(5, 120), (25, 52), (35, 20), (36, 0)])
 async def test_the_more_toolkits_the_less_is_said_of_each(folder: Path, count: int, length: int) -> None:
-    shelves = [shelf(f"kit{n}", Tool(f"t{n}", does), about="word " * 50) for n in range(count)]
-    there = ToolList(stock(Toolbox(BuiltinSource(shelves)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    kits = [bound(f"kit{n}", Tool(f"t{n}", does), about="word " * 50) for n in range(count)]
+    there = ToolList(stock(Toolbox(BuiltinSource(kits)), WorkspaceToolkits(folder), Servers()), lambda: NOW)
     lines = (await there.shown(asked(), ())).splitlines()
     told = [each.partition("): ")[2] for each in lines]
     assert [len(each) for each in told] == [length] * count
@@ -173,7 +173,7 @@ def test_a_broken_file_whose_last_version_works_is_said_to(folder: Path) -> None
 
 def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path) -> None:
     many = [Tool(f"t{n}", does) for n in range(MOST_WARNINGS + 2)]
-    twice = Toolbox(BuiltinSource([shelf("vault", *many), shelf("mcp:vault", *many, source="mcp")]))
+    twice = Toolbox(BuiltinSource([bound("vault", *many), bound("mcp:vault", *many, source="mcp")]))
     there = ToolList(stock(twice, WorkspaceToolkits(folder), Servers()), lambda: NOW)
     named = [f"- ⚠️ The tool t{n} of mcp:vault is left out: vault has one of this name." for n in range(MOST_WARNINGS)]
     lines = there.faults(asked(role="admin")).splitlines()
@@ -181,6 +181,17 @@ def test_tools_that_are_left_out_are_named_to_those_who_can_mend_it(folder: Path
     assert there.counted(asked(role="admin")) == ["⚠️ Tools left out: 7; /tools says why."]
     assert there.faults(asked(role="user")) == ""
     assert there.counted(asked(role="user")) == []
+
+
+def test_a_tool_missing_from_its_manifest_is_reported_in_german_too(folder: Path) -> None:
+    forgotten = BoundToolkit(Toolkit("vault", "Secrets."), [Tool("open_vault", does)])
+    there = ToolList(stock(Toolbox(BuiltinSource([forgotten])), WorkspaceToolkits(folder), Servers()), lambda: NOW)
+    assert there.faults(asked()).splitlines()[2:] == [
+        r"- ⚠️ The tool open_vault of vault is left out: the toolkit's manifest does not describe it."
+    ]
+    assert there.faults(asked(language="de")).splitlines()[2:] == [
+        r"- ⚠️ Das Werkzeug open_vault aus vault fehlt: Im Manifest des Toolkits ist es nicht beschrieben."
+    ]
 
 
 def test_what_others_wrote_formats_nothing() -> None:

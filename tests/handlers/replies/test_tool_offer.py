@@ -35,16 +35,16 @@ from routing.types.decisions import ModelChoice, TierDecision
 from routing.types.people import Person, PersonSettings, Role
 from routing.types.tiers import Tier
 from tests.handlers.asked import asked
-from tests.handlers.replies.test_tool_list import does, shelf
+from tests.handlers.replies.test_tool_list import bound, does
 
 MODEL = "openai/gpt-5.1"
 BOX = Toolbox(
     BuiltinSource(
         [
-            shelf("base", Tool("a", does), base=True),
-            *(shelf(f"kit{n}", Tool(f"b{n}", does), Tool(f"c{n}", does)) for n in range(9)),
-            shelf("vault", Tool("v", does, role="owner")),
-            shelf("big", *(Tool(f"big_{n}", does) for n in range(MOST_NAMED + 3))),
+            bound("base", Tool("a", does), base=True),
+            *(bound(f"kit{n}", Tool(f"b{n}", does), Tool(f"c{n}", does)) for n in range(9)),
+            bound("vault", Tool("v", does, role="owner")),
+            bound("big", *(Tool(f"big_{n}", does) for n in range(MOST_NAMED + 3))),
         ]
     )
 )

@@ -10,13 +10,13 @@ import pytest
 
 from handlers.tools.authoring.arguments import Arguments
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments
 from routing.types.llm import ToolCall, ToolSpec
 from routing.types.sizes import SIZES, Size
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
-from tests.handlers.tools.shelving import NOTHING, SCHEMA, echo, run, scope
+from tests.handlers.tools.kits import NOTHING, SCHEMA, echo, run, scope
 
 
 async def test_arguments_reach_the_function_by_name() -> None:
@@ -160,7 +160,7 @@ def two_sizes() -> Toolbox:
     """A tool whose second argument only the largest models are told of."""
     texts = dict.fromkeys(SIZES, ToolText("…", FEW)) | {"XL": ToolText("…", SCHEMA)}
     kit = Toolkit("kit", "A kit.", tools=(ToolCard("echo", texts),))
-    return Toolbox(BuiltinSource([Shelf(kit, [Tool("echo", echo)])]))
+    return Toolbox(BuiltinSource([BoundToolkit(kit, [Tool("echo", echo)])]))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -20,7 +20,7 @@ from handlers.tools.authoring.decorator import FunctionTool, error, ok, run, run
 from handlers.tools.authoring.manifests import read_toolkit
 from handlers.tools.authoring.registration import native_tool, register
 from handlers.tools.authoring.tasks import Program
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments, ToolFailed
 from routing.types.decisions import TierDecision
@@ -171,7 +171,7 @@ async def test_the_toolbox_runs_it() -> None:
         return 2 * number
 
     kit = Toolkit("numbers", "Numbers.", tools=(register(double),))
-    box = Toolbox(BuiltinSource([Shelf(kit, [runnable(double)])]))
+    box = Toolbox(BuiltinSource([BoundToolkit(kit, [runnable(double)])]))
     assert await box.run(ToolCall("1", "double", '{"number": 21}'), SCOPE) == "42"
     with pytest.raises(BadArguments, match="not of type 'integer'"):
         await box.run(ToolCall("1", "double", '{"number": "many"}'), SCOPE)

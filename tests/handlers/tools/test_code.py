@@ -12,7 +12,7 @@ from handlers.tools.authoring.manifests import our_toolkit
 from handlers.tools.code import AROUND_SECONDS, LONGEST_COMMAND, NAME, CodeTools, tools_of
 from handlers.tools.sandbox import Cut, Ended, ExecResult, Sandbox, SandboxLimits
 from handlers.tools.sandbox.transcript import Transcript
-from handlers.tools.tool_source import Shelf
+from handlers.tools.tool_source import BoundToolkit
 from routing.errors import ToolFailed
 from routing.turn.tool_executor import AGAIN
 from routing.turn.truncation import limit_result
@@ -124,7 +124,7 @@ async def test_the_reason_at_the_end_of_a_long_output_arrives(tmp_path: Path) ->
 @pytest.mark.parametrize("network", [False, True])
 def test_a_model_is_told_whether_there_is_a_network(tmp_path: Path, network: bool) -> None:
     sandbox = Sandbox(tmp_path, SandboxLimits(network=network))
-    cards = Shelf(our_toolkit(NAME), tools_of(sandbox)).toolkit.tools
+    cards = BoundToolkit(our_toolkit(NAME), tools_of(sandbox)).toolkit.tools
     for size in SIZES:
         said = " ".join(card.spec(size).description for card in cards)
         assert ("offline" in said, "online" in said) == (not network, network)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
@@ -16,7 +16,7 @@ from routing.types.people import Person, Role
 from routing.types.sizes import SIZES
 from routing.types.toolkits import ToolCard, Toolkit, ToolText
 from routing.types.tools import ToolScope, Traits
-from tests.handlers.tools.shelving import GUEST, NOTHING, USER, box, echo, run, scope, shelf
+from tests.handlers.tools.kits import GUEST, NOTHING, USER, box, echo, run, scope, source_of
 
 
 async def test_a_role_sees_its_own_tools_and_none_that_is_off() -> None:
@@ -50,7 +50,7 @@ async def test_a_cancelled_tool_is_cancelled() -> None:
         await asyncio.Event().wait()
         return ""
 
-    waiting = shelf(Tool("waits", waits), schema={"type": "object"})
+    waiting = source_of(Tool("waits", waits), schema={"type": "object"})
     work = asyncio.create_task(Toolbox(waiting).run(ToolCall("1", "waits", "{}"), scope()))
     await asyncio.sleep(0.01)
     work.cancel()
@@ -70,9 +70,9 @@ async def offered(toolbox: Toolbox, person: Person = USER) -> dict[str, list[str
 
 
 async def test_of_two_tools_with_one_name_the_first_is_there(caplog: pytest.LogCaptureFixture) -> None:
-    first = shelf(saying("a", "first"), saying("b", "first"), schema=NOTHING, name="one")
-    second = shelf(saying("b", "second", "guest"), saying("c", "second"), schema=NOTHING, name="two")
-    third = shelf(saying("a", "third"), schema=NOTHING, name="three")
+    first = source_of(saying("a", "first"), saying("b", "first"), schema=NOTHING, name="one")
+    second = source_of(saying("b", "second", "guest"), saying("c", "second"), schema=NOTHING, name="two")
+    third = source_of(saying("a", "third"), schema=NOTHING, name="three")
     toolbox = Toolbox(first, second, third)
     assert await offered(toolbox) == {"one": ["a", "b"], "two": ["c"]}
     said = [await toolbox.run(ToolCall("1", name, "{}"), scope()) for name in "abc"]
@@ -86,7 +86,7 @@ async def test_of_two_tools_with_one_name_the_first_is_there(caplog: pytest.LogC
 
 
 async def test_of_two_toolkits_with_one_name_the_first_is_there(caplog: pytest.LogCaptureFixture) -> None:
-    first, second = shelf(saying("a", ""), schema=NOTHING), shelf(saying("b", ""), schema=NOTHING)
+    first, second = source_of(saying("a", ""), schema=NOTHING), source_of(saying("b", ""), schema=NOTHING)
     toolbox = Toolbox(first, second)
     assert await offered(toolbox) == {"kit": ["a"]}
     assert box().left_out() == ()
@@ -97,8 +97,8 @@ async def test_of_two_toolkits_with_one_name_the_first_is_there(caplog: pytest.L
 
 
 async def test_each_role_has_its_own_part_of_every_source() -> None:
-    mine = shelf(saying("a", "", "owner"), saying("b", "", "guest"), schema=NOTHING, name="mine")
-    theirs = shelf(saying("c", "", "admin"), saying("d", "", "user"), schema=NOTHING, name="theirs")
+    mine = source_of(saying("a", "", "owner"), saying("b", "", "guest"), schema=NOTHING, name="mine")
+    theirs = source_of(saying("c", "", "admin"), saying("d", "", "user"), schema=NOTHING, name="theirs")
     toolbox = Toolbox(mine, theirs)
     roles: dict[Role, dict[str, list[str]]] = {
         "owner": {"mine": ["a", "b"], "theirs": ["c", "d"]},
@@ -115,23 +115,23 @@ async def test_each_role_has_its_own_part_of_every_source() -> None:
 
 
 class Changing:
-    """A source whose shelves are put up and taken down."""
+    """A source whose toolkits change."""
 
     def __init__(self) -> None:
-        self.now: tuple[Shelf, ...] = ()
+        self.now: tuple[BoundToolkit, ...] = ()
 
-    def shelves(self) -> tuple[Shelf, ...]:
+    def bound_toolkits(self) -> tuple[BoundToolkit, ...]:
         return self.now
 
 
 async def test_a_source_that_changes_is_seen_at_once() -> None:
     source = Changing()
-    toolbox = Toolbox(shelf(saying("a", "ours"), schema=NOTHING, name="ours"), source)
+    toolbox = Toolbox(source_of(saying("a", "ours"), schema=NOTHING, name="ours"), source)
     before = toolbox.toolkits()
     assert await offered(toolbox) == {"ours": ["a"]}
     assert toolbox.toolkits() is before
     slow = Traits(parallel=False, seconds=7)
-    source.now = shelf(replace(saying("b", "new"), traits=slow), schema=NOTHING, name="theirs").shelves()
+    source.now = source_of(replace(saying("b", "new"), traits=slow), schema=NOTHING, name="theirs").bound_toolkits()
     assert await toolbox.run(ToolCall("1", "b", "{}"), scope()) == "new"
     assert toolbox.traits("b") == slow
     assert await offered(toolbox) == {"ours": ["a"], "theirs": ["b"]}
@@ -149,7 +149,7 @@ async def test_what_is_offered_is_the_same_as_long_as_nothing_changes() -> None:
     async def off() -> str | None:
         return reasons[-1]
 
-    source, kit = Changing(), shelf(Tool("a", echo, off=off), Tool("b", echo, role="guest"))
+    source, kit = Changing(), source_of(Tool("a", echo, off=off), Tool("b", echo, role="guest"))
     toolbox = Toolbox(kit, source)
     first = await toolbox.offered(USER)
     assert await toolbox.offered(replace(USER, id=9)) is first
@@ -159,23 +159,33 @@ async def test_what_is_offered_is_the_same_as_long_as_nothing_changes() -> None:
     assert await toolbox.off(USER) == {"a": "it is away"}
     reasons.append(None)
     assert await toolbox.offered(USER) is first
-    source.now = shelf(saying("c", ""), name="other").shelves()
+    source.now = source_of(saying("c", ""), name="other").bound_toolkits()
     assert await toolbox.offered(USER) is not first
     assert len(await toolbox.offered(USER)) == 2
 
 
 async def test_a_tool_without_a_function_is_not_there() -> None:
     cards = tuple(ToolCard(name, dict.fromkeys(SIZES, ToolText("…", NOTHING))) for name in ("a", "b"))
-    with_one = Shelf(Toolkit("kit", "A kit.", tools=cards), [saying("b", "")])
-    without = Shelf(Toolkit("none", "None.", tools=cards[:1]), [])
+    with_one = BoundToolkit(Toolkit("kit", "A kit.", tools=cards), [saying("b", "")])
+    without = BoundToolkit(Toolkit("none", "None.", tools=cards[:1]), [])
     toolbox = Toolbox(BuiltinSource([with_one, without]))
     assert await offered(toolbox) == {"kit": ["b"]}
     assert [kit.name for kit in toolbox.toolkits()] == ["kit"]
+
+
+async def test_a_function_without_a_manifest_entry_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    card = ToolCard("a", dict.fromkeys(SIZES, ToolText("…", NOTHING)))
+    kit = BoundToolkit(Toolkit("kit", "A kit.", tools=(card,)), [saying("a", ""), saying("forgotten", "")])
+    toolbox = Toolbox(BuiltinSource([kit]))
+    assert await offered(toolbox) == {"kit": ["a"]}
+    fault = "The tool forgotten of kit is left out: the toolkit's manifest does not describe it."
+    assert toolbox.left_out() == (fault,)
+    assert fault in caplog.text
 
 
 async def test_what_is_told_may_depend_on_the_machine() -> None:
     def described(card: ToolCard) -> ToolCard:
         return replace(card, category="here")
 
-    toolbox = Toolbox(shelf(replace(saying("a", ""), describe=described), saying("b", "")))
+    toolbox = Toolbox(source_of(replace(saying("a", ""), describe=described), saying("b", "")))
     assert [card.category for card in toolbox.toolkits()[0].tools] == ["here", ""]

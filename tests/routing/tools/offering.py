@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.catalog.catalog import BUNDLED, Catalog
 from routing.config import jsonfile
@@ -96,7 +96,7 @@ async def discover(scope: ToolScope, query: str) -> str:
 def toolbox(toolkits: Sequence[Toolkit] = KITS) -> Toolbox:
     return Toolbox(
         BuiltinSource(
-            Shelf(kit, [Tool(each.name, discover if each.name == DISCOVERY else echo) for each in kit.tools])
+            BoundToolkit(kit, [Tool(each.name, discover if each.name == DISCOVERY else echo) for each in kit.tools])
             for kit in toolkits
         )
     )

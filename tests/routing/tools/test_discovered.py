@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.config.presentation import MOST_DEFINITIONS
 from routing.errors import ToolFailed
@@ -227,7 +227,7 @@ async def test_a_schema_that_is_told_to_a_model_is_cut_to_its_size() -> None:
     big = ToolCard("change_all", {size: ToolText("Change.", long) for size in SIZES})
     kits = (*KITS, Toolkit("big", "Big.", "", tools=(big,)))
     tool = Tool(big.name, echo, traits=Traits(changes=True))
-    box = Toolbox(BuiltinSource([Shelf(kits[-1], [tool])]))
+    box = Toolbox(BuiltinSource([BoundToolkit(kits[-1], [tool])]))
     tools = TurnTools(box, Told(ABOUT, kits), models(), kits, ToolSelection())
     tools.show(SMALL, WINDOW)
     with pytest.raises(ToolFailed, match="was not run yet") as refused:

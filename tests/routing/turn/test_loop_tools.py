@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import BadArguments, ToolFailed
 from routing.tools.candidates import DISCOVERY
@@ -227,7 +227,9 @@ async def test_what_changes_something_is_not_run_before_its_schema_was_told() ->
         Tool("delete_events", delete, traits=Traits(parallel=False, changes=True)),
         Tool("count_events", echo),
     ]
-    tools = TurnTools(Toolbox(BuiltinSource([Shelf(kit, changing)])), Told({}), models(), (kit,), ToolSelection())
+    tools = TurnTools(
+        Toolbox(BuiltinSource([BoundToolkit(kit, changing)])), Told({}), models(), (kit,), ToolSelection()
+    )
     assert names(tools, HUGE) == []
     executor = ToolExecutor(tools, 9, 9_000)
     calls = [
@@ -247,7 +249,9 @@ async def test_one_that_is_too_long_to_be_shown_runs_once_its_schema_was_told() 
     text = ToolText("Delete all. " * 9_000, EMPTY)
     kit = toolkit("diary", ToolCard("delete_events", dict.fromkeys(SIZES, text)))
     changing = Tool("delete_events", echo, traits=Traits(changes=True))
-    tools = TurnTools(Toolbox(BuiltinSource([Shelf(kit, [changing])])), Told({}), models(), (kit,), ToolSelection())
+    tools = TurnTools(
+        Toolbox(BuiltinSource([BoundToolkit(kit, [changing])])), Told({}), models(), (kit,), ToolSelection()
+    )
     with pytest.raises(ToolFailed, match="Its schema"):
         await run(tools, "delete_events", "{}", "S")
     assert names(tools, SMALL) == []
@@ -256,7 +260,7 @@ async def test_one_that_is_too_long_to_be_shown_runs_once_its_schema_was_told() 
 
 async def test_a_tool_runs_as_its_source_says() -> None:
     slow = Traits(parallel=False, changes=True, seconds=7)
-    box = Toolbox(BuiltinSource([Shelf(WEATHER, [Tool("get_weather", echo, traits=slow)])]))
+    box = Toolbox(BuiltinSource([BoundToolkit(WEATHER, [Tool("get_weather", echo, traits=slow)])]))
     tools = TurnTools(box, Told({}), models(), (WEATHER,), ToolSelection())
     assert tools.traits("get_weather") == slow
     tools.show(SMALL, WINDOW)

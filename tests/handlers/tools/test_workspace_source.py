@@ -38,8 +38,8 @@ class Own:
         self.servers = servers
         self.sandbox = Ready(ExecResult("sunny\n", 0, "exit", 0.1))
         self.toolkits = WorkspaceToolkits(folder)
-        self.shelves = WorkspaceSource(self.toolkits, self.sandbox, servers.client)
-        self.toolbox = Toolbox(self.shelves)
+        self.source = WorkspaceSource(self.toolkits, self.sandbox, servers.client)
+        self.toolbox = Toolbox(self.source)
         folder.mkdir()
 
     def write(self, name: str, *tasks: dict[str, Any], **more: Any) -> None:
@@ -141,27 +141,27 @@ async def test_a_servers_tool_is_for_whom_both_the_file_and_the_server_permit(ow
 async def test_the_shelves_stay_the_same_until_a_file_or_a_server_is_another(own: Own) -> None:
     own.write("coast", TIDE)
     await own.servers.client.start()
-    before = own.shelves.shelves()
+    before = own.source.bound_toolkits()
     os.utime(own.folder / "coast.json", ns=(1, 1))
     own.toolkits.refresh()
     (own.folder / "broken.json").write_text("{")
     own.toolkits.refresh()
-    assert own.shelves.shelves() is before
+    assert own.source.bound_toolkits() is before
     assert len(before) == 1
     own.write("more", task("get_wave", mcp="sea/wave"))
-    after = own.shelves.shelves()
+    after = own.source.bound_toolkits()
     assert after is not before
-    assert own.shelves.shelves() is after
+    assert own.source.bound_toolkits() is after
     own.servers.server("sea", {"tools": ["tide"]})
     await own.servers.client.refresh()
     await own.servers.connected("sea")
-    assert own.shelves.shelves() is not after
+    assert own.source.bound_toolkits() is not after
 
 
 async def test_beside_the_servers_own_toolkit(own: Own) -> None:
     own.write("coast", TIDE)
     own.servers.server("sea", {"tools": ["tide"]})
-    toolbox = Toolbox(own.shelves, own.servers.client)
+    toolbox = Toolbox(own.source, own.servers.client)
     await own.servers.client.start()
     await own.servers.connected("sea")
     offered = await toolbox.offered(scope().person)

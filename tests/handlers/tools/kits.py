@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import Toolbox
 from routing.errors import StorageFault
 from routing.types.decisions import TierDecision
@@ -45,13 +45,13 @@ async def missing() -> str | None:
 
 def box() -> Toolbox:
     tools = (Tool("echo", echo), Tool("breaks", breaks), Tool("full", disk_full), Tool("open", echo, role="guest"))
-    return Toolbox(shelf(*tools, Tool("off", echo, off=missing)))
+    return Toolbox(source_of(*tools, Tool("off", echo, off=missing)))
 
 
-def shelf(*tools: Tool, schema: Mapping[str, object] = SCHEMA, name: str = "kit") -> BuiltinSource:
+def source_of(*tools: Tool, schema: Mapping[str, object] = SCHEMA, name: str = "kit") -> BuiltinSource:
     text = ToolText("…", schema)
     cards = tuple(ToolCard(tool.name, dict.fromkeys(SIZES, text)) for tool in tools)
-    return BuiltinSource([Shelf(Toolkit(name, "A kit.", tools=cards), tools)])
+    return BuiltinSource([BoundToolkit(Toolkit(name, "A kit.", tools=cards), tools)])
 
 
 async def run(name: str, arguments: str, person: Person = USER) -> str:

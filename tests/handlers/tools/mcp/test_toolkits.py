@@ -7,7 +7,7 @@ import json
 import pytest
 
 from handlers.tools.authoring.tool import Tool
-from handlers.tools.tool_source import BuiltinSource, Shelf
+from handlers.tools.tool_source import BoundToolkit, BuiltinSource
 from handlers.tools.toolbox import UNKNOWN, Toolbox
 from routing.errors import ToolFailed
 from routing.types.llm import ToolCall
@@ -57,7 +57,7 @@ async def test_a_server_may_be_called_like_a_toolkit_of_ours(on: Stage) -> None:
     on.server("files", {"tools": ["search_drive"]})
     text = ToolText("Reads.", {"type": "object", "properties": {}})
     read = Tool("read_file", reads)
-    ours = Shelf(Toolkit("files", "Files.", tools=(ToolCard("read_file", dict.fromkeys(SIZES, text)),)), [read])
+    ours = BoundToolkit(Toolkit("files", "Files.", tools=(ToolCard("read_file", dict.fromkeys(SIZES, text)),)), [read])
     toolbox = Toolbox(BuiltinSource([ours]), on.client)
     await on.client.start()
     await on.connected("files")
@@ -79,17 +79,17 @@ async def test_a_servers_regular_expression_is_told_and_not_run(on: Stage) -> No
 
 async def test_the_shelves_stay_the_same_until_a_server_is_another(on: Stage) -> None:
     on.server("a")
-    shelves = on.client
+    kits = on.client
     await on.client.start()
     await on.connected("a")
-    before = shelves.shelves()
-    assert shelves.shelves() is before
+    before = kits.bound_toolkits()
+    assert kits.bound_toolkits() is before
     assert len(before) == 1
     on.server("b")
     await on.client.refresh()
     await on.connected("a", "b")
-    assert shelves.shelves() is not before
-    assert len(shelves.shelves()) == 2
+    assert kits.bound_toolkits() is not before
+    assert len(kits.bound_toolkits()) == 2
 
 
 async def test_a_server_that_goes_takes_its_tools_along_and_brings_them_back(on: Stage) -> None:
